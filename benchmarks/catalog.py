@@ -43,7 +43,6 @@ from mtbert.models.building import build_model
 from mtbert.models.encoder import bert, hardware
 from mtbert.pretraining import loading, tiny
 from mtbert.settings import VariantSettings
-from mtbert.tasks import TASKS, served
 from mtbert.training import assembly
 from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
@@ -85,7 +84,7 @@ class Corpus(Examples):
     """As many examples as the largest batch needs, each as long as the longest, which count as the whole corpus."""
 
     def __init__(self, name: str, settings: VariantSettings, special: SpecialTokens, count: int) -> None:
-        size, model, task = SIZES[name], settings.model, TASKS[served(name)]
+        size, model, task = SIZES[name], settings.model, settings.trains(name)
         mean, longest = getattr(size, model.pair_encoding)
         self.longest, self.rows_of_all = min(longest, model.max_tokens), size.rows
         self.mean = min(mean, self.longest)
@@ -256,7 +255,7 @@ def train(
 
     with tempfile.TemporaryDirectory() as scratch, FlopCounterMode(display=False) as counter:
         nowhere, history = Checkpoint(Path(scratch), "benchmark"), History(1000, lambda *_: None)
-        trainer = Measured(model, settings.run, on, history, [{}], SEED, nowhere, Stop())
+        trainer = Measured(model, settings.run, settings.described, on, history, [{}], SEED, nowhere, Stop())
         hooks = torch.autograd.graph.saved_tensors_hooks(kept.hold, lambda held: held.tensor)
         with hooks, contextlib.redirect_stderr(io.StringIO()):  # its progress bar
             trainer.run([partial(shortened, build) for build in assembly.phases(settings, SEED, model, examples)], 1)

@@ -16,14 +16,15 @@ import pandas as pd
 from mtbert.claims.evidence import tasks_of
 from mtbert.claims.reading import Claim, Claims, Part, load
 from mtbert.claims.rule import SEEDS, Ps, Verdict, decide, part_p
-from mtbert.metrics import MAIN_TASKS
 from mtbert.stats.differences import p_below, welch
+from mtbert.tasks import COURSE, main
 
 # Standard deviations of one run. By seed as PALs showed with MiniLM on a laptop (four seeds); by rows assumed, of the
 # part that all seeds of a recipe share. cfimdb is assumed.
 BY_SEED = {"sst": 0.012, "qqp": 0.005, "sts": 0.008, "cfimdb": 0.010}
 BY_ROWS = {"sst": 0.004, "qqp": 0.001, "sts": 0.003, "cfimdb": 0.006}
 CLUSTERS = 235  # of a task
+MAIN = main(COURSE)  # the tasks that an overall is the mean of
 DIFFER = "differ"  # claims that hold where there is a difference
 WITHIN = ("close", "not higher", "not lower")  # claims that hold where a difference is below the margin
 DOWNWARDS = ("lower", "not lower")  # what speaks of the first side as the lower one
@@ -83,7 +84,7 @@ def _seen(
 
 def _model(side: Sequence[str], task: str) -> str:
     """The model of a row that has a task: of single-task models each its own."""
-    return side[MAIN_TASKS.index(task) % len(side)] if task in MAIN_TASKS else side[0]
+    return side[MAIN.index(task) % len(side)] if task in MAIN else side[0]
 
 
 def judged(claims: Sequence[Claim], found: Noisy) -> np.ndarray:

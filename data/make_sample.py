@@ -20,7 +20,7 @@ from typing import Any
 
 from mtbert.command import report_errors
 from mtbert.files import write_text
-from mtbert.tasks import TASKS, Split, Task
+from mtbert.tasks import COURSE, Split, Task
 
 Concept = tuple[str, ...]  # words that mean the same
 Row = tuple[Any, ...]  # sentences, then the label
@@ -302,7 +302,7 @@ WRITERS: dict[str, Callable[[Task, Split, list[Row]], str]] = {".csv": _csv, ".j
 
 def files() -> Iterator[tuple[str, str]]:
     """Name (below the data directory) and text of each file of the sample."""
-    for task in (TASKS[name] for name in SIZES):
+    for task in (COURSE[name] for name in SIZES):
         taken: set[tuple[str, ...]] = set()
         train: list[Row] = []
         for split, name in task.files.items():

@@ -8,6 +8,7 @@ import pandas as pd
 from mtbert import inputs
 from mtbert.results import tables
 from mtbert.results.tables import Results
+from mtbert.tasks import COURSE
 
 MANIFEST = {
     "files": {f"encoders/made/{name}": "1a" for name in inputs.ENCODER_FILES} | {"data/sst": "2b"}, "code": "",
@@ -35,11 +36,11 @@ def results(
         rows += [_rows(task, values).assign(variant=variant, seed=seed) for task, values in by_task.items()]
         history += [_history(task).assign(variant=variant, seed=seed) for task in by_task]
     made = Results(
-        tables.joined([pd.DataFrame(runs)], "runs"),
-        tables.joined(rows, "predictions"),
-        tables.joined(history, "history"),
+        tables.joined([pd.DataFrame(runs)], "runs", COURSE),
+        tables.joined(rows, "predictions", COURSE),
+        tables.joined(history, "history", COURSE),
     )
-    for (variant, seed), scores in tables.scores(made).items():
+    for (variant, seed), scores in tables.computed_scores(made).items():
         of_run = (made.runs["variant"] == variant) & (made.runs["seed"] == seed)
         for column, value in scores.items():
             made.runs.loc[of_run, column] = value

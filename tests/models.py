@@ -19,7 +19,7 @@ from mtbert.models.encoder.slot import PLAIN
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import MultitaskModel
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE
 
 
 def small_bert(width: int = 24, layers: int = 2, heads: int = 2, seed: int = 0) -> Bert:
@@ -54,7 +54,7 @@ def small_batch(task: str, rows: int = 4, tokens: int = 6, sequences: int = 1, s
     generator = torch.Generator().manual_seed(seed)
     mask = torch.ones(rows * sequences, tokens, dtype=torch.long)
     mask[1, -2:] = 0
-    kind, classes = TASKS[task].kind, TASKS[task].classes
+    kind, classes = COURSE[task].kind, COURSE[task].classes
     labels = torch.rand(rows, generator=generator) * 5
     return Batch(
         task=task,
@@ -76,7 +76,7 @@ def small_model(
     bert = small_bert()
     encoder = Encoder(bert)
     built = build_adapter(adapter or {"name": "none"}, encoder, tasks)
-    heads = {task: HEADS.build(head, TASKS[task], encoder.width, embeddings) for task in tasks}
+    heads = {task: HEADS.build(head, COURSE[task], encoder.width, embeddings) for task in tasks}
     between = CONNECTORS.build(connector or {"name": "direct"}, encoder.width, list(tasks))
     features = FEATURES.build({"name": "words"}, encoder.width, ())
     return MultitaskModel(encoder, features, built, between, heads, dict.fromkeys(tasks, more.get("pooling", "pooler")))

@@ -9,7 +9,7 @@ from models import small_bert
 from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.settings import VariantSettings
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE
 from mtbert.training import assembly, run
 from mtbert.training.checkpoints import Checkpoint
 
@@ -56,7 +56,7 @@ def examples(task: str, count: int, labelled: bool = True) -> Examples:
     labels = random.integers(0, highest + 1, size=count).astype(float) if labelled else np.full(count, np.nan)
     ids = [f"{task}{n}" for n in range(count)]
     table = pd.DataFrame({"id": ids, "label": labels, "tokens1": tokens, "tokens2": tokens})
-    return Examples(table, TASKS[task], "cross", SpecialTokens(1, 2, 0), 20)
+    return Examples(table, COURSE[task], "cross", SpecialTokens(1, 2, 0), 20)
 
 
 def checkpoint(folder: Path) -> Checkpoint:

@@ -15,7 +15,7 @@ from mtbert.errors import DataError
 from mtbert.models.encoder.config import MLM_HEAD
 from mtbert.pretraining import loading
 from mtbert.schemas import Manifest, Origin, RunLog
-from mtbert.tasks import REUSES, SPLITS, corpus
+from mtbert.tasks import SPLITS
 
 MACHINE = "machine.json"
 CODE = "code-train.yaml"  # of the plan: the code that every training uses
@@ -28,8 +28,8 @@ def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
     weights = [*ENCODER_FILES, *([MLM_HEAD] if (encoder / MLM_HEAD).is_file() else [])]
     parts = (*SPLITS, "dev-rows")
     examples = [build / "data" / task / f"{part}.parquet" for task in settings["tasks"] for part in parts]
-    reused = {corpus(entry) for phase in settings["phases"] for entry in phase["tasks"] if entry in REUSES}
-    examples += [build / "data" / name / "train.parquet" for name in sorted(reused - set(settings["tasks"]))]
+    entries = {entry for phase in settings["phases"] for entry in phase["tasks"]}
+    examples += [build / "data" / name / "train.parquet" for name in sorted(entries - set(settings["tasks"]))]
     named = [*(encoder / name for name in weights), *(file for file in examples if file.exists())]
     return {
         "files": {_relative(file, build): files.sha256(file) for file in named},

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mtbert.errors import DataError
+from mtbert.tasks import Tasks, main
 
 Values = Sequence[float] | np.ndarray
-MAIN_TASKS = ("sst", "qqp", "sts")  # the three whose scores make the overall
 OVERALLS = ("overall_raw", "overall_normalised")
+SIGNED = ("mcc", "pearson", "spearman")  # from -1 to 1; the others from 0 to 1
 
 
 def accuracy(labels: Values, predictions: Values) -> float:
@@ -36,7 +37,16 @@ def spearman(labels: Values, predictions: Values) -> float:
 def f1(labels: Values, predictions: Values) -> float:
     """Return F1, the harmonic mean of precision and recall, 0 to 1, as the mean over `f1_classes`."""
     gold, guess = _aligned(labels, predictions)
-    classes = f1_classes(gold, guess)
+    return _mean_f1(gold, guess, f1_classes(gold, guess))
+
+
+def macro_f1(labels: Values, predictions: Values) -> float:
+    """Return the mean of F1 over all classes on either side, 0 to 1."""
+    gold, guess = _aligned(labels, predictions)
+    return _mean_f1(gold, guess, sorted({*gold.tolist(), *guess.tolist()}))
+
+
+def _mean_f1(gold: np.ndarray, guess: np.ndarray, classes: Sequence[float]) -> float:
     right = [2 * np.sum((gold == one) & (guess == one)) for one in classes]
     either = [np.sum(gold == one) + np.sum(guess == one) for one in classes]
     return float(np.mean([both / max(all_, 1) for both, all_ in zip(right, either, strict=True)]))
@@ -48,18 +58,41 @@ def f1_classes(labels: np.ndarray, predictions: np.ndarray) -> list[float]:
     return [1.0] if set(classes) <= {0.0, 1.0} else classes
 
 
-SCORES = {"accuracy": accuracy, "f1": f1, "pearson": pearson, "spearman": spearman}
+def mcc(labels: Values, predictions: Values) -> float:
+    """Return Matthews' correlation, -1 to 1, of two classes or more; 0 where a side is constant.
 
-
-def overall(scores: Mapping[str, float]) -> dict[str, float]:
-    """Return both scales of "overall" that the papers mix; nothing where one of sst, qqp and sts is missing.
-
-    overall_raw = (sst + qqp + r) / 3; overall_normalised = (sst + qqp + (r + 1) / 2) / 3.
+    Source: Gorodkin (2004), equation 8: Pearson's r of the classes' indicators, over all classes.
     """
-    if any(task not in scores for task in MAIN_TASKS):
+    gold, guess = _aligned(labels, predictions)
+    moves = indicators(gold, guess)
+    both, gold_only, guess_only = (float((one * other).sum()) for one, other in (moves, moves[:1] * 2, moves[1:] * 2))
+    return both / np.sqrt(gold_only * guess_only) if gold_only * guess_only > 0 else 0.0
+
+
+def indicators(gold: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each side whether a row is of a class, less the class's share: [rows, classes]."""
+    classes = np.array(sorted({*gold.tolist(), *guess.tolist()}))
+    one, other = ((side[:, None] == classes).astype(float) for side in (gold, guess))
+    return one - one.mean(axis=0), other - other.mean(axis=0)
+
+
+SCORES = {
+    "accuracy": accuracy, "f1": f1, "macro_f1": macro_f1, "mcc": mcc, "pearson": pearson, "spearman": spearman,
+}  # fmt: skip
+
+
+def overall(scores: Mapping[str, float], tasks: Tasks) -> dict[str, float]:
+    """Return the mean over tasks on both scales that papers mix; nothing where a task that is part of it has no score.
+
+    overall_raw is the mean of the scores as they are; overall_normalised has x of `SIGNED` as (x + 1) / 2. Of the
+    course's tasks: (sst + qqp + r) / 3 and (sst + qqp + (r + 1) / 2) / 3.
+    """
+    names = main(tasks)
+    if not names or any(task not in scores for task in names):
         return {}
-    sst, qqp, r = (scores[task] for task in MAIN_TASKS)
-    return {"overall_raw": (sst + qqp + r) / 3, "overall_normalised": (sst + qqp + (r + 1) / 2) / 3}
+    raw = [scores[task] for task in names]
+    normalised = [(scores[task] + 1) / 2 if tasks[task].metric in SIGNED else scores[task] for task in names]
+    return {"overall_raw": sum(raw) / len(raw), "overall_normalised": sum(normalised) / len(normalised)}
 
 
 def _unit(values: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mtbert import files, metrics
 from mtbert.errors import DataError
-from mtbert.tasks import TASKS, Split, Task
+from mtbert.tasks import Split, Task, Tasks
 
 if TYPE_CHECKING:  # its import takes a fifth of a second
     import pandas as pd
@@ -35,11 +35,11 @@ def write(file: Path, table: "pd.DataFrame") -> None:
         table.to_parquet(partial, index=False)
 
 
-def scores(tables: Mapping[str, "pd.DataFrame"]) -> dict[str, float]:
-    """Return each task's metric where labels are known, and both overall scores where all main tasks have one."""
-    found = {task: score(table, TASKS[task]) for task, table in tables.items()}
+def scores(tables: Mapping[str, "pd.DataFrame"], tasks: Tasks) -> dict[str, float]:
+    """Return each task's metric where labels are known, and the means over tasks of `metrics.overall`."""
+    found = {task: score(table, tasks[task]) for task, table in tables.items()}
     known = {task: value for task, value in found.items() if value is not None}
-    return known | metrics.overall(known)
+    return known | metrics.overall(known, tasks)
 
 
 def score(table: "pd.DataFrame", task: Task) -> float | None:

@@ -15,11 +15,13 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationInfo,
+    field_serializer,
     model_validator,
 )
 
+from mtbert import tasks
 from mtbert.errors import UnknownNameError
-from mtbert.tasks import REUSES, TASKS
+from mtbert.tasks import Task
 
 Choice = dict[str, Any]  # {"name": technique, option: value, ...}; the technique's own settings type checks the options
 
@@ -34,6 +36,16 @@ def one_of(kind: str, known: Iterable[str] | None = None) -> AfterValidator:
         return name
 
     return AfterValidator(check)
+
+
+def _known_task(name: str, info: ValidationInfo) -> str:
+    """Check the name of a task: of those in the context, as where params.yaml is read, else that it leads nowhere."""
+    known = (info.context or {}).get("task")
+    if known is not None and name not in known:
+        raise UnknownNameError("task", name, known)
+    if not re.fullmatch(tasks.NAME, name):
+        raise ValueError("a task's name has small letters, digits and _")
+    return name
 
 
 def _word(word: str, value: Any) -> Any:
@@ -53,8 +65,7 @@ def _each_once(values: list[Any]) -> list[Any]:
 
 
 ONCE = AfterValidator(_each_once)
-TaskName = Annotated[str, one_of("task", TASKS)]
-PhaseTask = Annotated[str, one_of("task", TASKS | REUSES)]  # a task, or a corpus reused for one: see `tasks.REUSES`
+TaskName = Annotated[str, AfterValidator(_known_task)]  # also one that serves another, where a phase trains it
 # Names become folders and stage names, so they may hold nothing that leads elsewhere.
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Name = Annotated[str, Field(pattern=NAME, max_length=60)]
@@ -171,7 +182,7 @@ class PhaseSettings(Section):
         spared: the share of each task's training rows, drawn at random, that is not trained on: a merge chooses on it.
     """
 
-    tasks: list[PhaseTask] = Field(min_length=1)
+    tasks: list[TaskName] = Field(min_length=1)
     sampler: Choice
     objectives: list[Choice] = []
     weighting: Choice
@@ -183,7 +194,7 @@ class PhaseSettings(Section):
     frozen: Annotated[list[PartName], ONCE] = []
     supervised: bool = True
     batch_size: int = Field(default=16, ge=1)
-    batch_sizes: dict[PhaseTask, Annotated[int, Field(ge=1)]] = {}
+    batch_sizes: dict[TaskName, Annotated[int, Field(ge=1)]] = {}
     epochs: int = Field(default=10, ge=1)
     steps_per_epoch: Annotated[int | None, ALL] = Field(default=None, ge=1)
     examples_per_task: Annotated[int | None, ALL] = Field(default=None, ge=1)
@@ -237,6 +248,7 @@ class VariantSettings(Answers):
 
     Attributes:
         variant: its name.
+        described: by name, what its model needs to know of its tasks, and of those that serve them.
         profile: which profile it was resolved for.
         phases: its phases in order; none for a model that is scored without training.
         sources: SHA-256 of the files that its techniques use, so that a change of a technique is a change here.
@@ -254,3 +266,27 @@ class VariantSettings(Answers):
     members: list[Name] = Field(default=[], exclude_if=lambda members: not members)
     merge: str = Field(default="", exclude_if=lambda merge: not merge)
     scale: float | None = Field(default=None, exclude_if=lambda scale: scale is None)
+    described: dict[str, Task] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _describes_its_tasks(cls, values: Any) -> Any:
+        """Restore descriptions; a run from before they were written is of the course's tasks."""
+        if not isinstance(values, dict) or not isinstance(values.get("tasks"), list):
+            return values
+        described = values.get("described") or {name: tasks.COURSE[name] for name in tasks.COURSE}
+        return values | {"described": tasks.restored(described)}
+
+    @model_validator(mode="after")
+    def _knows_its_tasks(self) -> "VariantSettings":
+        if unknown := [name for name in self.tasks if name not in self.described]:
+            raise UnknownNameError("task", unknown[0], self.described)
+        return self
+
+    @field_serializer("described")
+    def _stated(self, described: dict[str, Task]) -> dict[str, dict[str, Any]]:
+        return {name: tasks.stated(task) for name, task in described.items()}
+
+    def trains(self, name: str) -> Task:
+        """Return the task that a phase's entry trains: itself, or the one that it serves."""
+        return self.described[self.described[name].trains]

@@ -28,7 +28,7 @@ from mtbert.models.heads.base import Head
 from mtbert.models.multitask import MultitaskModel
 from mtbert.registry import Registry
 from mtbert.settings import NoOptions, Section
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE
 from mtbert.training.gradients import GRADIENTS
 from mtbert.training.objectives import OBJECTIVES
 from mtbert.training.objectives.base import Objective
@@ -216,7 +216,7 @@ KINDS = [("sst", 1), ("qqp", 1), ("qqp", 2), ("sts", 1), ("sts", 2), ("snli", 2)
 def served(name: str, task: str, embeddings: int) -> Head | None:
     """The head for a task, or None where it refuses the task and says where that is set."""
     try:
-        return HEADS.build({"name": name}, TASKS[task], 8, embeddings)
+        return HEADS.build({"name": name}, COURSE[task], 8, embeddings)
     except SettingsError as refusal:
         return None if f"model.heads.{task}" in str(refusal) else pytest.fail(f"{refusal} does not say where it is set")
 
@@ -249,8 +249,8 @@ def test_what_a_head_refuses_its_class_says(name: str):
     technique: Any = HEADS[name]
     for task, embeddings in KINDS:
         settings = technique.settings()
-        said = refusal(technique.build.check, settings, TASKS[task], embeddings)
-        assert said == refusal(technique.build, settings, TASKS[task], 8, embeddings)
+        said = refusal(technique.build.check, settings, COURSE[task], embeddings)
+        assert said == refusal(technique.build, settings, COURSE[task], 8, embeddings)
 
 
 # --- connectors -------------------------------------------------------------------------------------------------------

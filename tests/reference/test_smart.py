@@ -7,7 +7,7 @@ from models import small_batch
 from torch import Tensor, nn
 
 from mtbert.models.heads import HEADS
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE
 from mtbert.training.objectives import OBJECTIVES
 
 ROWS, TOKENS, WIDTH, CLASSES = 2, 3, 4, 5
@@ -26,7 +26,7 @@ class OneMatrix(nn.Module):
         self.encoder = self.bert = self
         self.embeddings = nn.LayerNorm(WIDTH)
         self.matrix = nn.Parameter(MATRIX.clone())
-        self.classes = HEADS.build({"name": "linear"}, TASKS["sst"], 1, 1)
+        self.classes = HEADS.build({"name": "linear"}, COURSE["sst"], 1, 1)
 
     def head(self, task: str):
         return self.classes

@@ -91,10 +91,10 @@ def test_a_damaged_machine_is_told_with_what_makes_it(build: Path):
 
 
 def test_a_manifest_names_the_corpora_that_are_reused_for_its_tasks(build: Path):
-    files.write_text(build / "data/cfimdb/train.parquet", "films")
+    files.write_text(build / "data/cfimdb_as_sst/train.parquet", "films")
     mixed = settings("base", "sst") | {"phases": [{"tasks": ["sst", "cfimdb_as_sst"]}]}
     assert list(inputs.manifest(mixed, build)["files"])[4:] == [
-        "data/sst/train.parquet", "data/sst/dev.parquet", "data/cfimdb/train.parquet",
+        "data/sst/train.parquet", "data/sst/dev.parquet", "data/cfimdb_as_sst/train.parquet",
     ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from mtbert.pretraining import fetching, loading, sbert
 from mtbert.pretraining.settings import EncoderSettings, SbertSettings
 from mtbert.results import collect, tables
 from mtbert.settings import VariantSettings
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE
 
 ROOT = Path(__file__).parents[2]
 TINY = EncoderSettings(name="tiny", width=12, heads=2, feed_forward=24, vocabulary=1000, positions=16)
@@ -74,7 +74,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "plan/pals.yaml": lambda file, _: files.read_planned(VariantSettings, file),
     "init/pals.json": lambda file, build: inputs.check(file, build),
     "data/report.json": lambda _, build: files.whose_data(build),
-    "data/sst/train.parquet": lambda file, _: batches.load(file, TASKS["sst"], "cross", SpecialTokens(1, 2, 0), 16),
+    "data/sst/train.parquet": lambda file, _: batches.load(file, COURSE["sst"], "cross", SpecialTokens(1, 2, 0), 16),
     "data/sst/dev-rows.parquet": lambda file, _: collect._known(file, None),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: files.read_parquet(file),

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from mtbert import predictions
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE
 
-QQP, STS = TASKS["qqp"], TASKS["sts"]
+QQP, STS = COURSE["qqp"], COURSE["sts"]
 
 
 def qqp(labels: list[float | None]) -> pd.DataFrame:
@@ -40,7 +40,7 @@ def test_withheld_labels_have_no_score():
 
 def test_scores_of_the_three_main_tasks_have_both_overalls():
     sts = pd.DataFrame({"label": [0.0, 1.0], "prediction": [0.0, 2.0], "scored": True})
-    found = predictions.scores({"sst": qqp([1, 1, 1]), "qqp": qqp([1, 0, 0]), "sts": sts})
+    found = predictions.scores({"sst": qqp([1, 1, 1]), "qqp": qqp([1, 0, 0]), "sts": sts}, COURSE)
     expected = {"sst": 2 / 3, "qqp": 2 / 3, "sts": 1.0, "overall_raw": 7 / 9, "overall_normalised": 7 / 9}
     assert found == pytest.approx(expected)
-    assert predictions.scores({"qqp": qqp([1, 0, 0]), "sts": sts}) == pytest.approx({"qqp": 2 / 3, "sts": 1.0})
+    assert predictions.scores({"qqp": qqp([1, 0, 0]), "sts": sts}, COURSE) == pytest.approx({"qqp": 2 / 3, "sts": 1.0})

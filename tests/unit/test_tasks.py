@@ -1,51 +1,109 @@
-"""What is refused in a task's file, and what a data set of the model hub comes to."""
+"""What a tasks.yaml may say of a data folder's tasks, what it comes to, and what is refused with its line."""
 
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from mtbert import files, tasks
-from mtbert.data import readers
-from mtbert.data.readers import Example
-from mtbert.errors import MtbertError
+from mtbert.errors import SettingsError
+from mtbert.tasks import Task
 
-MOOD = {
-    "title": "Mood", "classes": 2, "id": "",
-    "files": {"train": "mood/train.parquet", "dev": "mood/dev.parquet"}, "sentences": ["text"], "label": "label",
-}  # fmt: skip
+MOOD = {"files": {"train": "mood.csv"}, "sentences": ["text"], "label": "mood", "classes": ["dull", "nice"]}
+SCORE = {"files": {"train": "a.csv"}, "sentences": ["a", "b"], "label": "score", "score": [0, 5]}
+
+
+def read(folder: Path, **described: dict[str, Any]) -> dict[str, Task]:
+    files.write_yaml(folder / "tasks.yaml", described)
+    return tasks.of_folder(folder)
+
+
+def test_five_lines_describe_a_task_with_words_as_labels(tmp_path: Path):
+    (tmp_path / "tasks.yaml").write_text(
+        "topic:\n  files: {train: topic.csv}\n  sentences: [text]\n  label: topic\n  classes: [billing, bug, praise]\n"
+    )
+    assert tasks.of_folder(tmp_path) == {
+        "topic": Task(
+            "topic", 3, ("text",), "topic", "accuracy", {"billing": 0, "bug": 1, "praise": 2},
+            files={"train": "topic.csv"},
+        )
+    }  # fmt: skip
+
+
+def test_a_folder_without_the_file_has_the_courses_tasks_and_one_with_it_may_use_their_names(tmp_path: Path):
+    assert tasks.main(tasks.of_folder(tmp_path)) == ("sst", "qqp", "sts")
+    assert read(tmp_path, sst=MOOD)["sst"].class_names == ("dull", "nice")
+
+
+@pytest.mark.parametrize(
+    ("change", "labels"),
+    [
+        ({"classes": [1, 2, 3]}, {"1": 0, "2": 1, "3": 2}),
+        ({"classes": [False, True]}, {"false": 0, "true": 1}),
+        ({"classes": ["yes", "no"], "positive": "yes"}, {"no": 0, "yes": 1}),
+        ({"classes": ["yes", "no"], "positive": "no"}, {"yes": 0, "no": 1}),
+        ({"classes": 3}, {}),
+    ],
+)
+def test_classes_are_numbered_as_they_are_listed_and_the_positive_one_is_the_second(
+    tmp_path: Path, change: dict[str, Any], labels: dict[str, int]
+):
+    assert read(tmp_path, mood=MOOD | change)["mood"].labels == labels
+
+
+@pytest.mark.parametrize(
+    ("described", "metric"),
+    [
+        (MOOD, "accuracy"),
+        (MOOD | {"metric": "f1"}, "macro_f1"),
+        (MOOD | {"metric": "f1", "positive": "nice"}, "f1"),
+        (MOOD | {"metric": "mcc"}, "mcc"),
+        (SCORE, "pearson"),
+        (SCORE | {"metric": "spearman"}, "spearman"),
+    ],
+)
+def test_the_metric_is_the_one_that_is_named_or_that_of_the_kind(tmp_path: Path, described: dict, metric: str):
+    assert read(tmp_path, mood=described)["mood"].metric == metric
 
 
 @pytest.mark.parametrize(
     ("name", "change", "told"),
     [
-        ("mood", {"metrics": "f1"}, "metrics"),
-        ("mood", {"classes": 1}, "classes is 1; allowed: 2 or more, or 1 for a score from lowest up to highest"),
-        ("mood", {"classes": 2, "highest": 5.0}, "classes is 2; allowed"),
-        ("mood", {"files": {"train": "a"}}, "files"),
-        ("mood", {"sentences": []}, "sentences"),
-        ("mood", {"labels": {"bad": 0, "good": 2}}, "labels"),
-        ("mood", {"reused": {"x": {"serves": "sst"}}}, "labels: "),
-        ("mood", {"reused": []}, "dictionary"),
-        ("a-b", {}, "name: "),
+        ("mood", {"clases": 2}, "tasks.yaml:2: mood.clases: unknown key 'clases'; did you mean classes?"),
+        ("mood", {"classes": 1}, "tasks.yaml:2: mood.classes: allowed: two or more, or `score: [lowest, highest]`"),
+        ("mood", {"score": [0, 5]}, "mood.classes: allowed: two or more, or"),
+        ("mood", {"classes": ["a", "a"]}, "mood.classes: a label is listed twice"),
+        ("mood", {"classes": [1, "1.0"]}, "mood.classes: a label is listed twice"),
+        ("mood", {"files": {"dev": "a"}}, "mood.files: it has to name that of train"),
+        ("mood", {"files": {"train": "a", "held": "b"}}, "mood.files.held"),
+        ("mood", {"sentences": []}, "mood.sentences"),
+        ("mood", {"metric": "pearson"}, "mood.metric: allowed: pearson or spearman for a score"),
+        ("mood", {"positive": "great"}, "mood.positive: allowed: one of two classes that are listed"),
+        ("mood", {"names": ["bad"]}, "mood.names: allowed: one for each of 2 classes"),
+        ("mood", {"serves": "sst"}, "mood.serves: unknown task 'sst'"),
+        ("mood", {"title": "a | b"}, "mood.title"),
+        ("mood", {"matters": 0.0}, "mood.matters"),
+        ("a-b", {}, "tasks.yaml:1: a-b: "),
+        ("all", {}, "all: 'all' has another meaning in settings"),
     ],
 )
-def test_a_file_that_is_no_task_is_refused_by_name(tmp_path: Path, name: str, change: dict[str, Any], told: str):
-    files.write_yaml(tmp_path / f"{name}.yaml", MOOD | change)
-    with pytest.raises(MtbertError, match=rf"{name}\.yaml: .*") as error:
-        tasks.load(tmp_path)
+def test_what_does_not_go_together_is_refused_with_its_line(tmp_path: Path, name: str, change: dict, told: str):
+    with pytest.raises(SettingsError) as error:
+        read(tmp_path, **{name: MOOD | change})
     assert told in str(error.value)
 
 
-def test_a_data_set_of_the_hub_is_read_without_ids_and_with_numbers_for_labels(tmp_path: Path):
-    files.write_yaml(tmp_path / "mood.yaml", MOOD)
-    (task,) = tasks.load(tmp_path)[0].values()
-    (tmp_path / "mood").mkdir()
-    table = pd.DataFrame({"text": ["nice .", None, "dull ."], "label": [1, 1, 0], "more": ["a", "b", "c"]})
-    table.to_parquet(tmp_path / "mood/train.parquet")
-    kept, _ = readers.read(tmp_path, task, "train")
-    assert kept == [Example("1", "nice .", None, 1.0, 1), Example("3", "dull .", None, 0.0, 3)]
-    (tmp_path / "mood/dev.parquet").write_bytes(b"PAR1")
-    with pytest.raises(MtbertError, match=r"dev\.parquet: not a whole Parquet file"):
-        readers.read(tmp_path, task, "dev")
+@pytest.mark.parametrize("change", [{"score": [5, 0]}, {"metric": "accuracy"}, {"weights": "balanced"}])
+def test_what_a_score_cannot_have_is_refused(tmp_path: Path, change: dict[str, Any]):
+    with pytest.raises(SettingsError, match=f"mood.{next(iter(change))}: "):
+        read(tmp_path, mood=SCORE | change)
+
+
+def test_a_runs_settings_hold_what_a_model_needs_of_a_task_and_nothing_of_reports_and_files(tmp_path: Path):
+    task = read(tmp_path, mood=MOOD | {"title": "Mood", "matters": 0.02, "metric": "f1", "weights": "balanced"})["mood"]
+    told = tasks.stated(tasks.of_a_model(task))
+    assert told == {
+        "classes": 2, "sentences": ["text"], "label": "mood", "metric": "macro_f1", "labels": {"dull": 0, "nice": 1},
+        "balanced": True,
+    }  # fmt: skip
+    assert tasks.restored({"mood": told})["mood"] == tasks.of_a_model(task)

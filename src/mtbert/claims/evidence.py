@@ -11,19 +11,19 @@ import pandas as pd
 from mtbert.claims import sides
 from mtbert.claims.reading import OVERFITTING
 from mtbert.errors import DataError
-from mtbert.metrics import MAIN_TASKS, OVERALLS
-from mtbert.results.tables import EXAMPLES, KEY, UNTRAINED, Frame, Results
+from mtbert.metrics import OVERALLS, SIGNED
+from mtbert.results.tables import KEY, UNTRAINED, Frame, Results, counted
 from mtbert.stats import Difference, difference, influence
 from mtbert.stats.influence import Scored
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE, Tasks, main
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
 UNEQUAL = 0.05  # examples of a task, or steps, may differ by this share: samplers draw
 
 
-def tasks_of(metric: str) -> tuple[str, ...]:
+def tasks_of(metric: str, described: Tasks = COURSE) -> tuple[str, ...]:
     """Return the tasks that a metric is made of."""
-    return MAIN_TASKS if metric in (*OVERALLS, OVERFITTING) else (metric,)
+    return main(described) if metric in (*OVERALLS, OVERFITTING) else (metric,)
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,14 @@ class Evidence:
         tasks: by name.
         untrained: by task, the score of the untrained encoder by cosine, where it is known.
         settings: by variant or vote, what its runs were resolved to.
+        described: the tasks of the data.
     """
 
     runs: Frame
     tasks: Mapping[str, TaskRows]
     untrained: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, sides.Settings] = field(default_factory=dict)
+    described: Tasks = field(default_factory=lambda: COURSE)
 
     def seeds(self, row: Sequence[str], metric: str) -> list[int]:
         """Return the seeds of which all models of a row have scores, in order; none where it lacks a task."""
@@ -63,7 +65,7 @@ class Evidence:
         sets = [{*self.tasks[task].predictions[name]} for task, name in models.items()]
         if metric == OVERFITTING:
             sets += [{seed for of, seed in self._on_train if of == name} for name in row]
-        return sorted(set.intersection(*sets)) if len(models) == len(tasks_of(metric)) else []
+        return sorted(set.intersection(*sets)) if len(models) == len(tasks_of(metric, self.described)) else []
 
     def lines(self, row: Collection[str], seeds: Collection[int] | None = None) -> Frame:
         """Return the lines of `runs` of these models, of all seeds or of some."""
@@ -87,7 +89,7 @@ class Evidence:
         seeds = [self.seeds(row, metric)[:most] for row in sides]
         if not all(seeds):
             return None
-        found = [self._scored(task, sides, seeds, metric, leak_free) for task in tasks_of(metric)]
+        found = [self._scored(task, sides, seeds, metric, leak_free) for task in tasks_of(metric, self.described)]
         scored = [one for one in found if one is not None]
         if len(scored) < len(found):
             return None
@@ -98,10 +100,13 @@ class Evidence:
         return difference(first, second, sum(rows for *_, rows, _ in scored), min(clusters for *_, clusters in scored))
 
     def _joined(self, metric: str, row: Sequence[str], seeds: Sequence[int], parts: Sequence[Scored]) -> Scored:
-        """Return a side's mean over tasks; r counts as (r + 1) / 2 in a normalised overall."""
+        """Return a side's mean over tasks; x of `SIGNED` counts as (x + 1) / 2 in a normalised overall."""
         if metric in ("overall_normalised", OVERFITTING):
-            r, moves = parts[at := MAIN_TASKS.index("sts")]
-            parts = [*parts[:at], ((r + 1) / 2, moves / 2), *parts[at + 1 :]]
+            signed = [self.described[task].metric in SIGNED for task in tasks_of(metric, self.described)]
+            parts = [
+                ((scores + 1) / 2, moves / 2) if is_signed else (scores, moves)
+                for is_signed, (scores, moves) in zip(signed, parts, strict=True)
+            ]
         scores = np.mean([scores for scores, _ in parts], axis=0)
         moves = np.vstack([moves for _, moves in parts]) / len(parts)  # tasks have other clusters
         if metric == OVERFITTING:
@@ -123,13 +128,15 @@ class Evidence:
         if not kept.any():
             return None
         labels, clusters = (of.rows[column].to_numpy()[kept] for column in ("label", "cluster"))
-        one, two = (influence.scored(TASKS[task].metric, labels, said[kept], clusters) for said in (ours, other))
+        one, two = (
+            influence.scored(self.described[task].metric, labels, said[kept], clusters) for said in (ours, other)
+        )
         return one, two, len(labels), len(np.unique(clusters))
 
     def _models(self, row: Sequence[str], metric: str) -> dict[str, str]:
         """Return the first variant of a row that has each task of the metric."""
         known = {task: [name for name in row if name in self.tasks[task].predictions]
-                 for task in tasks_of(metric) if task in self.tasks}  # fmt: skip
+                 for task in tasks_of(metric, self.described) if task in self.tasks}  # fmt: skip
         return {task: names[0] for task, names in known.items() if names}
 
     @cached_property
@@ -143,7 +150,7 @@ def of_results(results: Results) -> Evidence:
     tasks = {str(task): _rows(table) for task, table in dev.groupby("task", observed=True)}
     first = results.trained.drop_duplicates("variant")
     settings = {str(run.variant): json.loads(run.settings) for run in first.itertuples()}
-    return Evidence(_lines(results), tasks, results.untrained, settings)
+    return Evidence(_lines(results), tasks, results.untrained, settings, results.tasks)
 
 
 def _rows(table: Frame) -> TaskRows:
@@ -165,7 +172,7 @@ def _lines(results: Results) -> Frame:
     for (name, seed), run in by_run.items():
         members = [by_run[member, seed] for member in results.about[name].members if (member, seed) in by_run] or [run]
         settings, about = json.loads(members[0]["settings"]), results.about[members[0]["variant"]]
-        trained = pd.DataFrame(members)[["steps", *EXAMPLES]].astype(float).sum(min_count=1)
+        trained = pd.DataFrame(members)[["steps", *counted(results.tasks)]].astype(float).sum(min_count=1)
         lines.append(
             {"variant": name, "seed": seed, "train_overall_normalised": run["train_overall_normalised"]}
             | trained.to_dict()

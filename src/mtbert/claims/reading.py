@@ -10,11 +10,11 @@ from mtbert.config import papers
 from mtbert.errors import DataError, in_words
 from mtbert.metrics import OVERALLS
 from mtbert.settings import Section, one_of
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE
 
 COMMON = Path(__file__).with_name("common.yaml")  # margins and questions, for all papers
 OVERFITTING = "overfitting"  # overall_normalised on training rows less that on dev
-METRICS = (*TASKS, *OVERALLS, OVERFITTING)
+METRICS = (*COURSE, *OVERALLS, OVERFITTING)
 RATE = "learning_rate"  # a profile may set it by what is trained: it confounds in some runs, and not in others
 Expected = Literal["higher", "lower", "close", "not higher", "not lower"]
 
@@ -110,7 +110,9 @@ def load(folder: Path = papers.FOLDER) -> Claims:
     """Read and check the papers' claims; DataError with every key that is missing, unknown or wrong."""
     claims = {name: claim for paper in papers.load(folder).values() for name, claim in paper.claims.items()}
     try:
-        return Claims(**_with_defaults({**files.read_yaml(COMMON), "claims": claims}))
+        common = files.read_yaml(COMMON)
+        margins = {name: task.matters for name, task in COURSE.items()} | common["margins"]
+        return Claims(**_with_defaults({**common, "margins": margins, "claims": claims}))
     except pydantic.ValidationError as error:
         raise DataError(f"papers/*.yaml: {in_words(error)}") from None
     except (AttributeError, KeyError, TypeError) as error:

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from mtbert import claims, metrics
+from mtbert import metrics, tasks
 from mtbert.claims import SEEDS
 from mtbert.compare import reading
 from mtbert.compare.reading import Pairs
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.stats import Difference, difference, influence, of_models
 from mtbert.stats.influence import Scored
-from mtbert.tasks import TASKS
 
-BOUNDS = {"accuracy": (0.0, 1.0), "f1": (0.0, 1.0), "pearson": (-1.0, 1.0), "spearman": (-1.0, 1.0)}  # of a score
+BOUNDS = {name: (-1.0 if name in metrics.SIGNED else 0.0, 1.0) for name in metrics.SCORES}  # of a score
 
 
 class Answer(StrEnum):
@@ -52,12 +51,13 @@ def compare_files(
     build: Path = Path("build"),
 ) -> Outcome:  # fmt: skip
     """Compare as `mtbert compare` does, which describes each argument; DataError where the two do not fit together."""
-    for kind, name, known in (("task", task, TASKS), ("metric", metric, metrics.SCORES)):
+    described = tasks.of_build(build)
+    for kind, name, known in (("task", task, described), ("metric", metric, metrics.SCORES)):
         if name is not None and name not in known:
             raise UnknownNameError(kind, name, known)
-    metric = metric or (TASKS[task].metric if task else "accuracy")
+    metric = metric or (described[task].metric if task else "accuracy")
     if margin is None:
-        margin = claims.load().margins.get(task or "", 0.01)
+        margin = described[task].matters if task else 0.01
     if not 0 <= margin < math.inf:
         raise DataError(f"margin is {margin}; allowed: a number of 0 or more")
     pairs = reading.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric)
@@ -73,7 +73,7 @@ def compare_files(
 
 def score(run: Path, task: str) -> Difference:
     """Score a run's predictions of dev, with the interval over rows; DataError where they are faulty."""
-    side, metric = reading.of_run(run, task), TASKS[task].metric
+    side, metric = reading.of_run(run, task), tasks.of_build(run.parents[2])[task].metric
     pairs = reading.pair(side, side, metric)
     return _mean(_scored(pairs, pairs.ours, metric), len(pairs.labels), metric)
 

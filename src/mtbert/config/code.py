@@ -19,9 +19,9 @@ PACKAGE = Path(mtbert.__file__).parent
 SCRIPTS = Path("stages")  # one for each stage; they run at the repository's root
 # Makes a training of a plan file, and reaches all that its numbers go through.
 TRAINING = (PACKAGE / "training/assembly.py",)
-# These bring in every technique of a kind, and every task. The plan files of the variants that use one name it.
+# These bring in every technique of a kind, and every task. The plan files of the variants name those that they use.
 KINDS = {next(registry[name].source for name in registry).with_name("__init__.py") for registry in REGISTRIES}
-KINDS |= {*tasks.FOLDER.glob("*.yaml")}
+KINDS |= {Path(tasks.__file__).with_name(tasks.FILE)}
 
 
 def of_stages(scripts: Path = SCRIPTS) -> dict[str, dict[str, str]]:

@@ -12,10 +12,10 @@ from mtbert import files, metrics
 from mtbert.errors import SettingsError, in_words
 from mtbert.metrics import OVERALLS
 from mtbert.settings import Name, Section, one_of
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE
 
 FOLDER = Path(mtbert.__file__).parents[2] / "papers"
-Scores = dict[Annotated[str, one_of("metric", (*TASKS, *OVERALLS))], Annotated[float, Field(ge=-1, le=1)]]
+Scores = dict[Annotated[str, one_of("metric", (*COURSE, *OVERALLS))], Annotated[float, Field(ge=-1, le=1)]]
 
 
 class Row(Section):
@@ -30,7 +30,7 @@ class Row(Section):
     def splits(self) -> dict[str, Scores]:
         """The splits that have scores; with both overalls where all three parts are there."""
         printed = {split: scores for split in ("dev", "train", "test") if (scores := getattr(self, split))}
-        return {split: metrics.overall(scores) | scores for split, scores in printed.items()}
+        return {split: metrics.overall(scores, COURSE) | scores for split, scores in printed.items()}
 
 
 class Table(Section):

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mtbert import files
+from mtbert import files, tasks
 from mtbert.config import papers
 from mtbert.errors import SettingsError
 from mtbert.settings import LENGTHS
@@ -35,6 +35,7 @@ class Params:
         own: its values.
         values: the same with all presets, variants and ensembles of the papers; an entry of `catalog` is merged into
             the paper's variant of its name.
+        tasks: those of the data folder.
     """
 
     def __init__(self, file: Path) -> None:
@@ -50,6 +51,7 @@ class Params:
             for key, theirs in IN_PAPERS.items()
         }
         self.values = self._merged()
+        self.tasks = tasks.of_folder(file.parent / str(self.values.get("data_dir", "")))
 
     def _merged(self) -> dict[str, Any]:
         """Return all values; what params.yaml has in the place of a mapping and is none stays, to be refused."""

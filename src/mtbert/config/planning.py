@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mtbert import files, merging
+from mtbert import files, merging, tasks
 from mtbert.config import overrides, resolve, sections
 from mtbert.config.params import Fault, Params, dotted
 from mtbert.config.techniques import SECTIONS
@@ -16,7 +16,6 @@ from mtbert.data.preprocess import MOST_REFUSED
 from mtbert.errors import SettingsError
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.settings import VariantSettings
-from mtbert.tasks import corpus
 
 Documents = dict[str, dict[str, Any]]  # contents of files, by name
 LOST = "{!r:.80} changes none of the selected variants; allowed: null, or a selection that it changes"
@@ -61,6 +60,7 @@ def _catalog(params: Params, selected: Documents, encoder: EncoderSettings) -> d
     """Return what the report reads: the knobs, the encoder, all variants, and all ensembles."""
     return {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds")},
+        "tasks": {name: tasks.stated(task) for name, task in params.tasks.items()},
         "show_sentences": bool(params.get("show_sentences")),
         "encoder": {"name": encoder.shown, "note": encoder.note},
         "variants": {
@@ -77,7 +77,7 @@ def _splits(selected: Documents, shared: Documents) -> list[list[str]]:
     """Return the splits that must exist: [task, split]."""
     needs = {(task, split) for variant in selected.values() for task in variant["tasks"] for split in ("train", "dev")}
     phases = [phase for variant in selected.values() for phase in variant["phases"]]
-    needs |= {(corpus(entry), "train") for phase in phases for entry in phase["tasks"]}
+    needs |= {(entry, "train") for phase in phases for entry in phase["tasks"]}
     for name, kind in PRETRAININGS.items():
         settings = dict(shared[f"pretrain-{name}"])
         needs |= {(corpus, "train") for corpus in kind(**settings).corpora} if settings.pop("needed") else set()

@@ -9,11 +9,11 @@ from typing import Any
 
 import pydantic
 
+from mtbert import tasks
 from mtbert.config import code, rates
 from mtbert.config.params import IN_PAPERS, Fault, Params, Place, merged, origin, over
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES
 from mtbert.errors import SettingsError, faults
-from mtbert.metrics import MAIN_TASKS
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.heads import HEADS
@@ -21,7 +21,6 @@ from mtbert.models.multitask import check_apart
 from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.registry import Registry
 from mtbert.settings import VariantSettings
-from mtbert.tasks import FOLDER, TASKS, corpus, served
 from mtbert.training.gradients import GRADIENTS
 from mtbert.training.objectives import OBJECTIVES
 from mtbert.training.samplers import SAMPLERS
@@ -55,7 +54,7 @@ def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, dic
 def about(params: Params, name: str) -> dict[str, Any]:
     """Return what the catalog says of a variant: its tasks, and the published rows that it answers to."""
     entry = params.get("catalog", name)
-    none = {"paper": None, "row": name, "also": [], "rival": "", "tasks": [*MAIN_TASKS]}
+    none = {"paper": None, "row": name, "also": [], "rival": "", "tasks": [*tasks.main(params.tasks)]}
     return none | {key: entry[key] for key in none if entry.get(key)}
 
 
@@ -73,6 +72,10 @@ class _Resolver:
 
     def resolve(self) -> dict[str, Any]:
         """Return the content of the variant's file; nothing where there are faults."""
+        if lacking := [name for name in self.tasks if name not in self.params.tasks]:
+            there = f"the data folder has {', '.join(self.params.tasks)}"
+            self._fault(("catalog", self.name, "tasks"), f"it is of {', '.join(lacking)}, but {there}")
+            return {}
         model, training, run = (merged(self.params, section, self.name) for section in ("model", "training", "run"))
         self._use(model, training)
         resolved = self._model(model)
@@ -91,8 +94,8 @@ class _Resolver:
                 message = f"the variant does not use {key}; add it to `uses`, or allowed here: {allowed}"
                 self._fault(("catalog", self.name, key), message)
         used = [registry[name].source for registry in REGISTRIES for name in registry if name in self.used]
-        entries = {*self.tasks, *(entry for phase in document["phases"] for entry in phase["tasks"])}
-        used += [FOLDER / f"{corpus(entry)}.yaml" for entry in entries]
+        entries = [entry for phase in document["phases"] for entry in phase["tasks"]]
+        document["described"] = tasks.of_run(self.params.tasks, self.tasks, entries)
         document["sources"] = dict(sorted(item for source in used for item in code.of_technique(source).items()))
         return {} if self.faults else VariantSettings(**document).model_dump()
 
@@ -124,8 +127,8 @@ class _Resolver:
         return resolved
 
     def _phase(self, phase: dict[str, Any], heads: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
-        tasks = self.tasks if phase.get("tasks") in (None, "all") else phase["tasks"]
-        if strange := [task for task in tasks if served(task) not in self.tasks]:
+        trained = self.tasks if phase.get("tasks") in (None, "all") else phase["tasks"]
+        if strange := [one for one in trained if self._trains(one) not in self.tasks or one not in self.params.tasks]:
             message = f"{', '.join(strange)}: trains none of the variant's tasks, {', '.join(self.tasks)}"
             self._fault(("training", "tasks"), message)
         has_adapter = not self.used.isdisjoint(set(ADAPTERS) - {"none"})
@@ -134,7 +137,7 @@ class _Resolver:
         if not has_adapter or not rates.trains_adapters(phase):
             phase = {key: value for key, value in phase.items() if key != "adapter_rate"}  # it would have no effect
         objectives = [self._choice(OBJECTIVES, name) for name in phase.get("objectives") or []]
-        resolved = {**phase, **self._choices("training", phase), "tasks": tasks, "objectives": objectives}
+        resolved = {**phase, **self._choices("training", phase), "tasks": trained, "objectives": objectives}
         if self.faults:
             return resolved
         self._check_phase(resolved, heads, run)
@@ -149,13 +152,17 @@ class _Resolver:
                     needs = f"{phase[key]['name']} needs several tasks in a step"
                     have = f"the steps of sampler {phase['sampler']['name']} hold one"
                     self._fault(("training", key), f"{needs}, but {have}; allowed with it: {fitting}")
-        for task in sorted(set(map(served, phase["tasks"]))):
+        for task in sorted(set(map(self._trains, phase["tasks"]))):
             if not _class(HEADS, heads[task]).learns:
                 message = f"{heads[task]['name']} learns nothing, but {task} is trained; allowed with it: `phases: []`"
                 self._fault(("model", "heads", task), message)
         if SCHEDULES.build(phase["schedule"]).needs_dev and run.get("evaluations") == 0:
             message = f"{phase['schedule']['name']} needs dev scores, but run.evaluations is 0"
             self._fault(("training", "schedule"), message)
+
+    def _trains(self, name: str) -> str:
+        """Return the task that a phase's entry trains."""
+        return self.params.tasks[name].trains if name in self.params.tasks else name
 
     def _choices(self, section: str, values: dict[str, Any]) -> dict[str, Any]:
         """Return the techniques that a section names, each with its options."""
@@ -183,9 +190,9 @@ class _Resolver:
             connector.check(settings, self.tasks, width)
             mixed = connector.mixes(settings, self.tasks)
             for task, choice in model["heads"].items():
-                embeddings = 2 if TASKS[task].is_pair and model.get("pair_encoding") == "bi" else 1
+                embeddings = 2 if self.params.tasks[task].is_pair and model.get("pair_encoding") == "bi" else 1
                 with self._faults_at("model", "heads", task):
-                    _class(HEADS, choice).check(HEADS.settings(choice), TASKS[task], embeddings)
+                    _class(HEADS, choice).check(HEADS.settings(choice), self.params.tasks[task], embeddings)
                     check_apart(task, _class(HEADS, choice), mixed)
 
     @contextlib.contextmanager

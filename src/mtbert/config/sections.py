@@ -24,14 +24,13 @@ from mtbert.settings import (
     ModelSettings,
     Name,
     PhaseSettings,
-    PhaseTask,
     Pooling,
     RunSettings,
     Section,
     TaskName,
     one_of,
 )
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE
 from mtbert.training.objectives import OBJECTIVES
 
 # dvc.yaml puts data_dir into commands and paths: it may hold nothing that a shell, YAML or DVC interprets.
@@ -103,11 +102,11 @@ def _techniques(section: str) -> dict[str, tuple[Any, Any]]:
 
 
 def _by_task(kind: Any, default: str | None) -> tuple[Any, Any]:
-    return dict[TaskName, kind | None], dict.fromkeys(TASKS, default)
+    return dict[TaskName, kind | None], dict.fromkeys(COURSE, default)
 
 
 Objectives = Annotated[list[Annotated[str, one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE]
-PhaseTasks = Literal["all"] | Annotated[list[PhaseTask], Field(min_length=1), ONCE]
+PhaseTasks = Literal["all"] | Annotated[list[TaskName], Field(min_length=1), ONCE]
 Start = Annotated[str, one_of("starting weights", ("base", *PRETRAININGS))]
 # By place, the settings in full, and as they are written.
 FULL: dict[Place, type[Section]] = {("run",): RunSettings, ("encoder",): EncoderSettings}
@@ -181,7 +180,9 @@ def find_faults(params: Params) -> list[Fault]:
     names = {"profile": "profiles", "preset": "presets", "variant": "catalog"}
     context: dict[str, Any] = {kind: params.get(key) or () for kind, key in names.items()}
     try:
-        DOCUMENT.model_validate(params.values, context=context | {"paper": params.papers})
+        DOCUMENT.model_validate(
+            params.values, context=context | {"paper": params.papers, "task": {**COURSE, **params.tasks}}
+        )
     except pydantic.ValidationError as error:
         return [Fault(place, message) for place, message in faults(error)]
     return [*_sections(params)] or [*_there(params)]
@@ -200,7 +201,7 @@ def _sections(params: Params) -> Iterator[Fault]:
 def _there(params: Params) -> Iterator[Fault]:
     """Check that the data's folder holds a corpus, before DVC reads all of it."""
     data = params.file.parent / params.get("data_dir")
-    names = [file for task in TASKS.values() for file in task.files.values()]
+    names = [file for task in params.tasks.values() for file in task.files.values()]
     if not any((data / file).is_file() for file in names):
         allowed = "data/sample, data/official (`make official`), or a folder of your own"
         example = "such as cs224n/ids-sst-train.csv"

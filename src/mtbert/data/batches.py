@@ -5,7 +5,7 @@ first sentences, then all second ones); tokens the longest sequence of the batch
 """
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -237,16 +237,9 @@ def load(
     encoding: Literal["cross", "bi"],
     special: SpecialTokens,
     limit: int,
-    relabelled: Mapping[int, int] | None = None,
 ) -> Examples:
-    """Read the examples of a file that `preprocess` wrote; DataError where it holds none.
-
-    `relabelled` maps the labels of a reused corpus to the task's own; examples with another label are left out.
-    """
+    """Read the examples of a file that `preprocess` wrote; DataError where it holds none."""
     table = files.read_parquet(file, ["id", "label", "tokens1", "tokens2"])
-    if relabelled is not None:
-        table["label"] = table["label"].map(lambda label: relabelled.get(label))
-        table = table.dropna(subset="label", ignore_index=True)
     if table.empty:
         raise DataError(f"{file} holds no examples")
     return Examples(table, task, encoding, special, limit)

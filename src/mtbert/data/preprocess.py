@@ -21,7 +21,7 @@ from mtbert.data import checks, held_out, official, readers
 from mtbert.data.readers import Example
 from mtbert.errors import DataError, first_of
 from mtbert.files import compressed, new_directory, new_file, read_parquet, seal, sha256, write_json
-from mtbert.tasks import TASKS, Split, Task
+from mtbert.tasks import Split, Task, Tasks, of_folder
 
 Tokenize = Callable[[list[str]], list[list[int]]]
 Name = tuple[str, Split]  # task and split
@@ -29,7 +29,6 @@ MOST_REFUSED = 0.01  # of a file's rows: more are no slips, but another kind of 
 FEW = 3
 SHOWN = 12  # most labels in a message
 PRETRAINING = ("snli", "mnli")  # sentence encoders learn from these before they see the tasks
-FILES: dict[Name, str] = {(task.name, split): name for task in TASKS.values() for split, name in task.files.items()}
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -68,19 +67,21 @@ def preprocess(
     Raises:
         DataError: a required file is missing or has too many faulty rows, or a file has another format.
     """
-    present = [name for name, file in FILES.items() if (data_dir / file).is_file()]
+    tasks = of_folder(data_dir)
+    named: dict[Name, str] = {(task.name, split): name for task in tasks.values() for split, name in task.files.items()}
+    present = [name for name, file in named.items() if (data_dir / file).is_file() and _wanted(tasks, name, required)]
     if missing := sorted(required.difference(present)):
-        names = [f"{FILES[task, split]} (for {task}/{split})" for task, split in missing]
+        names = [f"{named[task, split]} (for {task}/{split})" for task, split in missing]
         raise DataError(
             f"the variants need files that are missing: {', '.join(names)}; looked below {data_dir}, which is data_dir "
-            f"in params.yaml{compressed(data_dir, (FILES[name] for name in missing))}"
+            f"in params.yaml{compressed(data_dir, (named[name] for name in missing))}"
         )
     with new_directory(out) as directory:
         found, rows, nothing = {}, {}, checks.digests([])
         for name in present:
-            found["/".join(name)], rows[name] = _write(data_dir, name, directory, tokenize)
+            found["/".join(name)], rows[name] = _write(data_dir, tasks[name[0]], name[1], directory, tokenize)
             if name in required:
-                _check_refused(data_dir, name, found["/".join(name)], rows[name], most_refused)
+                _check_refused(data_dir, tasks[name[0]], found["/".join(name)], rows[name], most_refused)
         for task in (task for task, split in required if split == "dev" and held):
             train = rows[task, "train"]
             mask = held_out.hold_out(directory / task, train, held)
@@ -88,19 +89,18 @@ def preprocess(
         for task, split in present:
             if split == "dev" and task not in PRETRAINING:
                 _write_about(directory / task, rows[task, split], rows.get((task, "train"), nothing))
-        digests = {FILES[name]: sha256(data_dir / FILES[name]) for name in present}
+        digests = {named[name]: sha256(data_dir / named[name]) for name in present}
         made = {"files": found, "faults": _faults(found), "whose": "own" if held else official.whose(digests)}
         write_json(directory / "report.json", made)
         seal(directory)
     return made
 
 
-def _check_refused(data_dir: Path, name: Name, file: dict[str, Any], rows: pd.DataFrame, most_refused: float) -> None:
+def _check_refused(data_dir: Path, task: Task, file: dict[str, Any], rows: pd.DataFrame, most_refused: float) -> None:
     """Raise DataError where more of a file's rows are faulty than may be, with the labels that it holds.
 
     As many as FEW are slips, however small the file is; where `most_refused` is 0, none may be faulty.
     """
-    task = TASKS[name[0]]
     faulty = [refusal for refusal in file["refused"] if refusal["is_faulty"]]
     may_be = max(FEW, most_refused * file["read"]) if most_refused else 0
     if len(faulty) <= may_be:
@@ -141,20 +141,26 @@ def _faults(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _write(data_dir: Path, name: Name, directory: Path, tokenize: Tokenize) -> tuple[dict[str, Any], pd.DataFrame]:
+def _wanted(tasks: Tasks, name: Name, required: set[Name]) -> bool:
+    """Return whether a file is read: one that trains another task's head only where a variant asks for it."""
+    return name in required or not tasks[name[0]].serves
+
+
+def _write(
+    data_dir: Path, task: Task, split: Split, directory: Path, tokenize: Tokenize
+) -> tuple[dict[str, Any], pd.DataFrame]:
     """Read one file and write its tokens; return its part of the report, and the digests of its rows."""
-    dataset, split = name
-    kept, refused = readers.read(data_dir, TASKS[dataset], split)
-    (directory / dataset).mkdir(exist_ok=True)
-    pq.write_table(_table(kept, tokenize), directory / dataset / f"{split}.parquet")
+    kept, refused = readers.read(data_dir, task, split)
+    (directory / task.name).mkdir(exist_ok=True)
+    pq.write_table(_table(kept, tokenize), directory / task.name / f"{split}.parquet")
     digests = checks.digests(kept)
     found = {
-        "file": FILES[name],
+        "file": task.files[split],
         "labelled": bool(digests["label"].notna().all()),
         "read": len(kept) + len(refused),
         "kept": len(kept),
         "refused": [refusal._asdict() for refusal in refused],
-        "lacking": [] if split == "test" else _classes_that_lack(TASKS[dataset], digests),
+        "lacking": [] if split == "test" else _classes_that_lack(task, digests),
         "is_constant": split == "dev" and digests["label"].nunique() == 1,
         "duplicates": {"folded": checks.duplicates(digests)},
         "conflicts": checks.conflicts(digests),

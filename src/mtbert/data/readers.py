@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from mtbert import records
 from mtbert.errors import DataError
-from mtbert.tasks import Split, Task
+from mtbert.tasks import Split, Task, label_text
 
 LONGEST_SHOWN = 60  # characters of a faulty value in a message
 SEPARATORS = {",": "commas", ";": "semicolons"}  # which many programs write
@@ -83,8 +83,8 @@ def _checked(
     """Return the row, or why it is refused; `earlier` holds those that are kept, by id."""
     identifier: Any = fields.get(task.id) if task.id else str(line)
     label: Any = fields.get(task.label)
-    if labelled and task.undecided and label == task.undecided:
-        return Refusal(line, "its annotators did not agree", is_faulty=False)
+    if labelled and label_text(label) in task.left_out:
+        return Refusal(line, f"its {task.label} is {label!r}, which is left out", is_faulty=False)
     faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
     faults.append(fault_of_text("its id", identifier))
     number = _number(task, label) if labelled else None
@@ -117,7 +117,7 @@ def fault_of_text(name: str, text: object) -> str | None:
 def _number(task: Task, label: Any) -> float | None:
     """Return a label as a number; None where it is none of the task's."""
     if task.labels:
-        return task.labels.get(str(label))
+        return task.labels.get(label_text(label))
     try:
         number = float(label)
     except (TypeError, ValueError):

@@ -6,9 +6,8 @@ from huggingface_hub import ModelCard, ModelCardData
 
 from mtbert import files
 from mtbert.inference.loading import build_around
-from mtbert.inference.predicting import Model, class_names
+from mtbert.inference.predicting import Model
 from mtbert.pretraining import loading
-from mtbert.tasks import TASKS
 
 TEMPLATE = Path(__file__).with_name("card.md")
 
@@ -31,8 +30,7 @@ def card(model: Model, form: str) -> str:
         model=model,
         form=form,
         sample=sample,
-        tasks=[TASKS[name] for name in model.tasks],
-        class_names=class_names,
+        tasks=[model.task(name) for name in model.tasks],
         settings=(model.run / "settings.yaml").read_text(encoding="utf-8").strip(),
         seen=loading.card(model.encoder) if (model.encoder / loading.CARD).is_file() else None,
     )

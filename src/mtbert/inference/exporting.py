@@ -26,7 +26,6 @@ from mtbert.inference.predicting import Model
 from mtbert.models.building import PARTS
 from mtbert.models.heads import HEADS
 from mtbert.pretraining import loading
-from mtbert.tasks import TASKS
 from mtbert.training import evaluation
 
 MODELING = "mtbert.inference.modeling"
@@ -123,7 +122,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
         bert=asdict(bert.bert.config),
         hidden_size=bert.width,
         typed=bert.typed,
-        tasks={task: asdict(TASKS[task]) for task in model.tasks},
+        tasks={task: asdict(model.task(task)) for task in model.tasks},
         parts={part: registry.settings(choice).model_dump() for part, (registry, choice) in choices.items()},
         pooling={task: chosen.pooling[task] for task in model.tasks},
         pair_encoding=chosen.pair_encoding,
@@ -138,7 +137,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
 
 def sequences(model: Model, task: str) -> int:
     """Return the number of sequences of an example: 2 where the sentences of a pair are encoded apart."""
-    return 2 if TASKS[task].is_pair and model.settings.model.pair_encoding == "bi" else 1
+    return 2 if model.task(task).is_pair and model.settings.model.pair_encoding == "bi" else 1
 
 
 def _onnx(model: Model, out: Path) -> None:
@@ -189,7 +188,7 @@ def _check(model: Model, form: str, folder: Path) -> None:
 def _texts(model: Model, task: str) -> list[list[str]]:
     """Return sentences, or those of pairs: of words that the tokenizer knows, some of which are cut, and odd ones."""
     most = model.longest
-    lengths = [[1, 2, 3, most, 2, most], [4, 1, 2, 2, most, most]][: len(TASKS[task].sentences)]
+    lengths = [[1, 2, 3, most, 2, most], [4, 1, 2, 2, most, most]][: len(model.task(task).sentences)]
     words = itertools.cycle([word for word in tokens.vocabulary(model.encoder) if word.isalpha()])
     return [[*(" ".join(itertools.islice(words, length)) for length in column), ODD] for column in lengths]
 
@@ -199,7 +198,7 @@ def _logits(model: Model, task: str, columns: list[list[str]]) -> np.ndarray:
     """Return the model's own scores [rows, 1], or the logits of its classes [rows, outputs], in fp32."""
     examples, _ = model.examples(model.task(task), [*zip(*columns, strict=True)])
     outputs = model.network(examples.batch(range(len(examples))))
-    if TASKS[task].kind == "score":
+    if model.task(task).kind == "score":
         outputs = model.network.head(task).scores(outputs)[:, None]
     return outputs.numpy()
 

@@ -11,7 +11,7 @@ import pandas as pd
 from mtbert import files
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
-from mtbert.inference.predicting import ANY_TASK, Model, class_names, fault_of_row
+from mtbert.inference.predicting import ANY_TASK, Model, fault_of_row
 from mtbert.records import Record, decoded, lines, separated
 from mtbert.tasks import Task
 
@@ -139,6 +139,6 @@ def _verdict(task: Task, row: Values) -> str:
     """Return `2.303 on a scale of 0 to 5`, or each class with its probability, the predicted one first."""
     if task.kind == "score":
         return f"{row['prediction']:.3f} on a scale of {task.lowest:g} to {task.highest:g}"
-    probabilities = {name: row[f"probability_{number}"] for number, name in enumerate(class_names(task))}
+    probabilities = {name: row[f"probability_{number}"] for number, name in enumerate(task.class_names)}
     order = sorted(probabilities, key=lambda name: (name != row["class"], -probabilities[name]))
     return ", ".join(f"{name} {probabilities[name]:.3f}" for name in order)

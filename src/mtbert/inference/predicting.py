@@ -18,17 +18,12 @@ from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.models.multitask import MultitaskModel
 from mtbert.schemas import RunMetrics
 from mtbert.settings import VariantSettings
-from mtbert.tasks import TASKS, Task
+from mtbert.tasks import Task
 from mtbert.training import evaluation
 
 Row = str | Sequence[str]  # a text, or the two texts of a pair
 ANY_TASK = ("text", "text_pair")  # columns of rows that every task takes
 FORMS = {1: "one text", 2: "two texts"}  # of a row, by the number of a task's sentences
-CLASS_NAMES = {  # for people; trainings use numbers
-    "sst": ("very negative", "negative", "neutral", "positive", "very positive"),
-    "qqp": ("other question", "duplicate"),
-    "cfimdb": ("negative", "positive"),
-}
 
 
 class ModelError(MtbertError):
@@ -89,7 +84,7 @@ class Model:
         if about.kind == "score":
             told = {"lowest": about.lowest, "highest": about.highest}
         else:
-            told = {"class": [class_names(about)[int(number)] for number in prediction]}
+            told = {"class": [about.class_names[int(number)] for number in prediction]}
         return pd.DataFrame({"prediction": prediction} | told | found | {"cut": cut})
 
     def timed(self, task: str, row: tuple[str, ...]) -> float:
@@ -107,7 +102,7 @@ class Model:
             raise ModelError(f"{self.name} has several tasks; choose one: {', '.join(self.tasks)}")
         if name is not None and name not in self.tasks:
             raise ModelError(f"{self.name}, seed {self.seed}: {UnknownNameError('task', name, self.tasks)}")
-        return TASKS[name or first]
+        return self.settings.described[name or first]
 
     def examples(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Examples, np.ndarray]:
         """Make examples without labels, and a mask [rows] of those that are cut to the longest sequence."""
@@ -130,17 +125,6 @@ class Model:
                 yield
         finally:
             torch.set_num_threads(threads)
-
-
-def class_names(task: Task) -> tuple[str, ...]:
-    """Return the name of each class by its number; none for a score.
-
-    The names above; else the words that are the corpus's labels; else the numbers.
-    """
-    if task.kind == "score":
-        return ()
-    words = sorted(task.labels, key=task.labels.__getitem__) or map(str, range(task.classes))
-    return CLASS_NAMES.get(task.name, tuple(words))
 
 
 def checked_rows(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:

@@ -44,6 +44,7 @@ def settings_of(name: str, merge: str, members: Sequence[VariantSettings], **abo
             "tasks": [task for member in members for task in member.tasks],
             "model": first.model.model_copy(update={"heads": heads, "pooling": pooling}),
             "phases": [],
+            "described": {name: task for member in members for name, task in member.described.items()},
             "sources": {file: digest for member in members for file, digest in member.sources.items()},
             "members": [member.variant for member in members],
             "merge": merge,

@@ -18,6 +18,7 @@ from mtbert.merging import MERGES, settings_of
 from mtbert.models.multitask import MultitaskModel
 from mtbert.schemas import RunLog
 from mtbert.settings import VariantSettings
+from mtbert.tasks import Tasks, of_build, of_run
 from mtbert.training import assembly, evaluation, run
 from mtbert.training.checkpoints import Checkpoint
 
@@ -41,7 +42,8 @@ def merge_all(build: Path, out: Path) -> list[str]:
     lines = []
     for name, entry in asked.items():
         members = [_planned(build, member) for member in entry["members"]]
-        about = {"paper": entry.get("paper"), "row": entry.get("row") or name}
+        described = of_run(of_build(build), [task for member in members for task in member.tasks])
+        about = {"paper": entry.get("paper"), "row": entry.get("row") or name, "described": described}
         settings = settings_of(name, entry["merge"], members, **about)
         for seed in catalog["seeds"]:
             folders = [build / "runs" / member / str(seed) for member in settings.members]
@@ -77,7 +79,7 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
 
     def score() -> float:
         with on.autocast():
-            return _score(parts.model, kept_out, on.device)
+            return _score(parts.model, kept_out, settings.described, on.device)
 
     scale = join(parts.model, states, settings.merge, score)
     parts.settings, parts.changed = settings.model_copy(update={"scale": scale}), ("encoder",)
@@ -139,7 +141,7 @@ def _vector(state: Weights, encoder: nn.Module, start: Tensor) -> Tensor:
     return torch.cat(flat).to(start) - start
 
 
-def _score(model: MultitaskModel, examples: dict[str, Examples], device: torch.device) -> float:
+def _score(model: MultitaskModel, examples: dict[str, Examples], tasks: Tasks, device: torch.device) -> float:
     """Return the mean of the tasks' scores."""
     tables: dict[str, Any] = {task: evaluation.predict(model, of, device) for task, of in examples.items()}
-    return evaluation.mean_score(predictions.scores(tables), [*examples])
+    return evaluation.mean_score(predictions.scores(tables, tasks), [*examples])

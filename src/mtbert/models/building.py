@@ -16,7 +16,6 @@ from mtbert.models.heads.base import Head
 from mtbert.models.multitask import MultitaskModel, assemble
 from mtbert.registry import Registry
 from mtbert.settings import VariantSettings
-from mtbert.tasks import TASKS
 
 PARTS: dict[str, Registry[..., Any]] = {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS}
 
@@ -33,7 +32,7 @@ def build_model(
     chosen = settings.model
     mask_token = special.mask if special else None
     encoder = Encoder(weights, chosen.dropout, mask_token, chosen.token_types == "by_sentence")
-    tasks = [TASKS[name] for name in settings.tasks]
+    tasks = [settings.described[name] for name in settings.tasks]
 
     def part(kind: str, *surroundings: Any) -> Any:
         return PARTS[kind].build(getattr(chosen, kind), *surroundings)

@@ -63,8 +63,12 @@ def _cut(model: "BertModel", layers: int, name: str) -> None:
 
 
 def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:
-    """Yield the training sentences of the available corpora; preprocessing reports missing ones that are needed."""
-    wanted = [tasks.TASKS[name] for name in corpora]
+    """Yield the training sentences of the available corpora, or of all tasks of a folder that describes its own.
+
+    Preprocessing reports missing files that are needed.
+    """
+    known = tasks.of_folder(data_dir)
+    wanted = [known[name] for name in corpora] if known is tasks.COURSE else known.values()
     available = [task for task in wanted if (data_dir / task.files["train"]).is_file()]
     if not available:
         raise DataError(f"data_dir is {data_dir}, which holds no training file of {', '.join(corpora)}")

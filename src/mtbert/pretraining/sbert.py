@@ -32,8 +32,9 @@ from mtbert.errors import DataError
 from mtbert.models.encoder import hardware
 from mtbert.pretraining import loading
 from mtbert.pretraining.settings import SbertSettings
-from mtbert.tasks import ENTAILMENT
+from mtbert.tasks import COURSE
 
+ENTAILMENT = COURSE["snli"].labels["entailment"]  # and MNLI's
 COLUMNS = {"sentence1": "anchor", "sentence2": "positive"}
 MOST_TOKENS = 128  # longer sentences are cut
 LOSSES_SHOWN = 20  # number of losses that a training shows
@@ -128,7 +129,7 @@ def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:
     """Return the corpora's entailment pairs, each once, in random order, at most `max_pairs`: anchor, positive."""
     columns = [*COLUMNS, "label"]
     table = pd.concat([files.read_parquet(data / name / "train.parquet", columns) for name in settings.corpora])
-    entailed = table.loc[table["label"] == ENTAILMENT["entailment"], [*COLUMNS]].rename(columns=COLUMNS)
+    entailed = table.loc[table["label"] == ENTAILMENT, [*COLUMNS]].rename(columns=COLUMNS)
     table = entailed.drop_duplicates(ignore_index=True)
     order = seeding.stream(settings.seed, "sbert", "pairs").permutation(len(table))[: settings.max_pairs]
     if len(order) < 2:

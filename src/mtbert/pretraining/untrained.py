@@ -20,7 +20,7 @@ from mtbert import files, metrics, seeding
 from mtbert.data import readers
 from mtbert.pretraining import sbert
 from mtbert.schemas import Untrained
-from mtbert.tasks import TASKS, Split
+from mtbert.tasks import COURSE, Split, of_folder
 
 FILE = "untrained.json"
 TRAINING_ROWS = 5000  # that the threshold is found on, drawn at random
@@ -30,7 +30,7 @@ DECIMALS = 6  # of scores, as many as another order of summation leaves
 def write(encoder: Path, data_dir: Path) -> Untrained:
     """Score an encoder on the dev rows of STS-B and QQP, and write untrained.json into its directory.
 
-    A score is None where `data_dir` lacks the files. Raises: DataError where a file cannot be read.
+    A score is None where `data_dir` has other tasks, or lacks the files. Raises: DataError where a file cannot be read.
     """
     sts, training, dev = _rows(data_dir, "sts", "dev"), _rows(data_dir, "qqp", "train"), _rows(data_dir, "qqp", "dev")
     model, r, accuracy = sbert.sentence_model(encoder, "auto"), None, None
@@ -48,8 +48,9 @@ def write(encoder: Path, data_dir: Path) -> Untrained:
 
 
 def _rows(data_dir: Path, task: str, split: Split) -> pd.DataFrame | None:
-    there = (data_dir / TASKS[task].files[split]).is_file()
-    return pd.DataFrame(readers.read(data_dir, TASKS[task], split)[0]) if there else None
+    described = COURSE[task]
+    there = of_folder(data_dir) is COURSE and (data_dir / described.files[split]).is_file()
+    return pd.DataFrame(readers.read(data_dir, described, split)[0]) if there else None
 
 
 def cosines(model: SentenceTransformer, rows: pd.DataFrame) -> np.ndarray:

@@ -1,13 +1,13 @@
 """The papers' tables: their numbers, and ours with intervals beside them."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mtbert.config import papers
-from mtbert.metrics import MAIN_TASKS
 from mtbert.report import markdown
 from mtbert.report.study import RIVALS, Group, Mean, Study, title
-from mtbert.results.tables import METRICS
+from mtbert.results.tables import metrics
+from mtbert.tasks import COURSE, Tasks, main
 
 UNTRAINED = "Untrained encoder, cosine"
 TIMES_BERT = f"{markdown.TIMES} BERT"
@@ -53,6 +53,7 @@ class Table:
         rows: those that were run, in the paper's order.
         absent: how many were not.
         data: what the data are, where these are not the paper's.
+        tasks: those of the data.
     """
 
     paper: str
@@ -60,6 +61,7 @@ class Table:
     rows: list[Row]
     absent: int = 0
     data: str = ""
+    tasks: Tasks = field(default_factory=lambda: COURSE)
 
     @property
     def heading(self) -> str:
@@ -77,7 +79,7 @@ class Table:
     @property
     def metrics(self) -> list[str]:
         """The metrics that any of its rows has a number of."""
-        return [m for m in METRICS if any(m in row.published or m in row.group.means for row in self.rows)]
+        return [m for m in metrics(self.tasks) if any(m in row.published or m in row.group.means for row in self.rows)]
 
 
 def tables(study: Study) -> list[Table]:
@@ -89,20 +91,20 @@ def tables(study: Study) -> list[Table]:
     data = "" if study.is_comparable else markdown.plain(study.results.data.name)
     if study.results.data.whose == "sample":
         data = f"generated sentences, {data}"
-    found = []
+    found, tasks = [], study.results.tasks
     printed = {paper: its.tables for paper, its in papers.load().items() if its.tables}
     for paper, its in printed.items():
         for number, table in its.items():
             asked = [(label, split, row) for label, row in table.rows.items() for split in row.splits]
             answers = [_rows(study, paper, *one) for one in asked]
             rows = [row for answer in answers for row in answer]
-            found.append(Table(paper, number, rows, answers.count([]) if study.is_comparable else 0, data))
+            found.append(Table(paper, number, rows, answers.count([]) if study.is_comparable else 0, data, tasks))
         others = _others(study, paper, {label for table in its.values() for label in table.rows})
-        found.append(Table(paper, "others", others, data=data))
+        found.append(Table(paper, "others", others, data=data, tasks=tasks))
     for paper in dict.fromkeys((*(about.paper for about in study.about.values()), RIVALS)):
         if paper not in printed:
             best_first = sorted(_others(study, paper), key=lambda row: -row.group.overall)
-            found.append(Table(paper, "variants", best_first, data=data))
+            found.append(Table(paper, "variants", best_first, data=data, tasks=tasks))
     return [table for table in found if any(row.group.means for row in table.rows)]
 
 
@@ -122,14 +124,22 @@ def _rows(study: Study, paper: str, label: str, split: str = "dev", printed: pap
     for names in models:
         said = ", ".join(names)
         shown = f"{label} ({said})" if label and len(models) > 1 else label or said
-        found.append(Row(shown, split, scores, study.group(names, split, _averaged(scores)), printed.note))
+        found.append(
+            Row(
+                shown,
+                split,
+                scores,
+                study.group(names, split, _averaged(scores, main(study.results.tasks))),
+                printed.note,
+            )
+        )
     return found
 
 
-def _averaged(published: papers.Scores) -> tuple[str, ...]:
-    """Return the tasks that an overall is the mean of: all three or, where the paper averages over fewer, those."""
-    given = tuple(task for task in MAIN_TASKS if task in published)
-    return given if given and "overall_raw" in published else MAIN_TASKS
+def _averaged(published: papers.Scores, every: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the tasks that an overall is the mean of: all of it or, where the paper averages over fewer, those."""
+    given = tuple(task for task in every if task in published)
+    return given if given and "overall_raw" in published else every
 
 
 def render(table: Table, study: Study) -> str:
@@ -148,7 +158,7 @@ def render(table: Table, study: Study) -> str:
 def _line(table: Table, row: Row, printed: bool, with_split: bool) -> dict[str, str]:
     cells = {"row": markdown.literal(row.label) + (f" ({row.split})" if with_split else "")}
     for metric in table.metrics:
-        heading, ours = markdown.HEADINGS[metric], str(row.group.means.get(metric, markdown.DASH))
+        heading, ours = markdown.heading(metric, table.tasks), str(row.group.means.get(metric, markdown.DASH))
         if printed:
             cells |= {f"{heading}, paper": markdown.number(row.published.get(metric)), f"{heading}, ours": ours}
         else:
@@ -158,10 +168,11 @@ def _line(table: Table, row: Row, printed: bool, with_split: bool) -> dict[str, 
 
 def costs(study: Study) -> str:
     """Return every row of ours with its weights as Markdown, from the highest overall on dev."""
-    metrics = [metric for metric in METRICS if any(metric in row.means for row in study.rows)]
+    tasks = study.results.tasks
+    scored = [metric for metric in metrics(tasks) if any(metric in row.means for row in study.rows)]
     lines = [
         {"variants": ", ".join(f"`{name}`" for name in row.names)}
-        | {markdown.HEADINGS[metric]: str(row.means.get(metric, markdown.DASH)) for metric in metrics}
+        | {markdown.heading(metric, tasks): str(row.means.get(metric, markdown.DASH)) for metric in scored}
         | {name: f"{row.weights[name] / 1e6:.2f}" for name in ("added", "trained", "stored")}
         | {TIMES_BERT: f"{row.weights['times_bert']:.2f}", "seeds": str(len(row.seeds))}
         for row in sorted(study.rows, key=lambda row: -row.overall)

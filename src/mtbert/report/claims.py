@@ -51,7 +51,7 @@ def answer(result: ClaimResult) -> str:
 def pair(part: Part) -> str:
     """Return such as `a - b, SST-5`: whose difference it is."""
     ours, other = (" + ".join(side) for side in (part.ours, part.other))
-    return f"{ours} {markdown.MINUS} {other}, {markdown.HEADINGS[part.metric]}"
+    return f"{ours} {markdown.MINUS} {other}, {markdown.heading(part.metric)}"
 
 
 def difference(part: PartResult) -> str:

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from mtbert import claims
 from mtbert.claims import Evidence
-from mtbert.metrics import MAIN_TASKS, OVERALLS
+from mtbert.metrics import OVERALLS
 from mtbert.report import markdown
 from mtbert.report.study import Study
 from mtbert.results.tables import OWN
+from mtbert.results.tables import metrics as metrics_of
 from mtbert.stats import Difference
 from mtbert.stats.differences import LEAST_SEEDS
-from mtbert.tasks import TASKS
+from mtbert.tasks import main
 
 TITLE = "Differences of one's own variants"
 ABOUT = (
@@ -38,8 +39,10 @@ def _pairs(study: Study) -> Iterator[tuple[str, str]]:
 
 
 def _of_pair(study: Study, evidence: Evidence, own: str, other: str) -> dict[str, Difference]:
-    shared = [task for task in TASKS if task in study.about[own].tasks and task in study.about[other].tasks]
-    metrics = [*shared, *(OVERALLS if {*MAIN_TASKS} <= {*shared} else ())]
+    shared = [
+        task for task in study.results.tasks if task in study.about[own].tasks and task in study.about[other].tasks
+    ]
+    metrics = [*shared, *(OVERALLS if {*main(study.results.tasks)} <= {*shared} else ())]
     compared = {metric: evidence.compare((own,), (other,), metric) for metric in metrics}
     return {metric: difference for metric, difference in compared.items() if difference is not None}
 
@@ -47,10 +50,12 @@ def _of_pair(study: Study, evidence: Evidence, own: str, other: str) -> dict[str
 def lines(study: Study) -> list[dict[str, str]]:
     """Return a line for each pair."""
     found = find(study)
-    metrics = [metric for metric in markdown.HEADINGS if any(metric in of_pair for of_pair in found.values())]
+    metrics = [
+        metric for metric in metrics_of(study.results.tasks) if any(metric in of_pair for of_pair in found.values())
+    ]
     return [
         {"": f"{own} {markdown.MINUS} {other}"}
-        | {markdown.HEADINGS[metric]: _cell(of_pair.get(metric)) for metric in metrics}
+        | {markdown.heading(metric, study.results.tasks): _cell(of_pair.get(metric)) for metric in metrics}
         for (own, other), of_pair in found.items()
     ]
 

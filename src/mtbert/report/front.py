@@ -52,7 +52,7 @@ def says(result: ClaimResult) -> str:
 
 def asked(result: ClaimResult) -> str:
     """Return the question and, in brackets, the score that answers it."""
-    return f"{result.claim.statement} ({markdown.HEADINGS[result.parts[0].part.metric]})"
+    return f"{result.claim.statement} ({markdown.heading(result.parts[0].part.metric)})"
 
 
 def render(study: Study, questions: Sequence[ClaimResult], pictures: str) -> str:

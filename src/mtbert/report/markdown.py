@@ -5,16 +5,17 @@ from collections.abc import Mapping, Sequence
 
 from tabulate import tabulate
 
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE, Tasks
 
-HEADINGS = {task.name: task.title for task in TASKS.values()} | {
-    "overall_raw": "overall",
-    "overall_normalised": "normalised",
-    "overfitting": "overfitting",
-}
+HEADINGS = {"overall_raw": "overall", "overall_normalised": "normalised"}
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 MARKS = re.compile(r"[\\`*_\[\]|~&]")  # what Markdown takes for its own within a line
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def heading(metric: str, tasks: Tasks = COURSE) -> str:
+    """Return what tables call a metric: a task's name, or a mean over tasks."""
+    return tasks[metric].shown if metric in tasks else HEADINGS.get(metric, metric)
 
 
 def lined(lines: Sequence[Mapping[str, str]], texts: int = 1) -> str:

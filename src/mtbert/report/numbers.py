@@ -6,19 +6,20 @@ import pandas as pd
 
 from mtbert.metrics import OVERALLS
 from mtbert.report.study import Study
-from mtbert.results.tables import EXAMPLES, SCORES, WEIGHTS, Frame
+from mtbert.results.tables import WEIGHTS, Frame, counted, scores
 
-COUNTED = ("steps", "epoch", "threads", *WEIGHTS, *EXAMPLES)
+COUNTED = ("steps", "epoch", "threads", *WEIGHTS)
 
 
 def runs(study: Study) -> Frame:
     """Return results.csv: one line for each run and vote, all that is the same in two runs of the same settings."""
     about = study.runs["variant"].map(study.about)
     told = study.runs.assign(paper=about.map(lambda one: one.paper), row=about.map(lambda one: one.row))
-    scores = [column for column in SCORES if told[column].notna().any()]
+    tasks = study.results.tasks
+    scored = [column for column in scores(tasks) if told[column].notna().any()]
     first = ["variant", "kind", "paper", "row", "seed", "steps", "epoch", "epochs", "overrides"]
-    last = [*WEIGHTS, "times_bert", *EXAMPLES, "device", "precision", "threads", "machine"]
-    return told[[*first, *scores, *last]].astype(dict.fromkeys(COUNTED, "Int64"))
+    last = [*WEIGHTS, "times_bert", *counted(tasks), "device", "precision", "threads", "machine"]
+    return told[[*first, *scored, *last]].astype(dict.fromkeys((*COUNTED, *counted(tasks)), "Int64"))
 
 
 def means(study: Study) -> dict[str, dict[str, float]]:

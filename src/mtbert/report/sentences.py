@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mtbert import files
-from mtbert.metrics import MAIN_TASKS
-from mtbert.tasks import TASKS, Task
+from mtbert.tasks import Task, main
+from mtbert.tasks import of_build as tasks_of_build
 
 Sentences = Mapping[str, Sequence[str]]  # by task, in the order of dev; a pair as one text
 BETWEEN = " / "  # the two sentences of a pair
@@ -19,8 +19,9 @@ def of_build(build: Path) -> Sentences:
     wished = files.read_plan(build / "plan" / "catalog.yaml", "show_sentences")["show_sentences"]
     if not wished and files.whose_data(build) != "sample":
         return {}
-    places = {task: build / "data" / task / "dev.parquet" for task in MAIN_TASKS}
-    return {task: _texts(place, TASKS[task]) for task, place in places.items() if place.is_file()}
+    tasks = tasks_of_build(build)
+    places = {task: build / "data" / task / "dev.parquet" for task in main(tasks)}
+    return {task: _texts(place, tasks[task]) for task, place in places.items() if place.is_file()}
 
 
 def _texts(file: Path, task: Task) -> list[str]:

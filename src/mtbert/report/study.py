@@ -7,11 +7,12 @@ from statistics import fmean
 
 import pandas as pd
 
-from mtbert import metrics, stats
+from mtbert import stats
 from mtbert.config import papers
-from mtbert.metrics import MAIN_TASKS
+from mtbert.metrics import overall
 from mtbert.report import markdown
-from mtbert.results.tables import KEY, METRICS, WEIGHTS, Frame, Results
+from mtbert.results.tables import KEY, WEIGHTS, Frame, Results, metrics
+from mtbert.tasks import main
 
 RIVALS = "rivals"  # the paper of what is held against PALs beside the reports
 
@@ -103,11 +104,11 @@ class Study:
             if (paper == RIVALS and about.rival == row) or (paper == about.paper and row in (about.row, *about.also))
         ]
 
-    def group(self, names: Sequence[str], split: str = "dev", averaged: Sequence[str] = MAIN_TASKS) -> Group:
-        """Return the row that these make; `averaged` are the tasks that its overall is the mean of."""
+    def group(self, names: Sequence[str], split: str = "dev", averaged: Sequence[str] = ()) -> Group:
+        """Return the row that these make; `averaged` are those of its overall where it is of fewer."""
         shared = sorted(set.intersection(*(set(self.seeds[name]) for name in names)))
         scores = [self._of_seed(names, seed, split, averaged) for seed in shared]
-        by_metric = {metric: [of[metric] for of in scores if metric in of] for metric in METRICS}
+        by_metric = {metric: [of[metric] for of in scores if metric in of] for metric in metrics(self.results.tasks)}
         first: Frame = pd.DataFrame([self._told[name, self.seeds[name][0]] for name in names])
         weights = first[[*WEIGHTS, "times_bert"]].astype(float).sum().to_dict()
         weights["encoder"] = float(first["encoder"][0])
@@ -117,8 +118,8 @@ class Study:
     def _of_seed(self, names: Sequence[str], seed: int, split: str, averaged: Sequence[str]) -> dict[str, float]:
         told = {task: self._told[name, seed][f"{split}_{task}"] for name in names for task in self.about[name].tasks}
         scores = {task: float(score) for task, score in told.items() if not pd.isna(score)}
-        if len(averaged) == len(MAIN_TASKS):
-            return scores | metrics.overall(scores)
+        if not averaged or len(averaged) == len(main(self.results.tasks)):
+            return scores | overall(scores, self.results.tasks)
         known = set(averaged) <= set(scores)
         return scores | ({"overall_raw": fmean(scores[task] for task in averaged)} if known else {})
 
@@ -140,6 +141,10 @@ class Study:
         for name, about in self.about.items():
             by_row.setdefault((about.paper, about.row), []).append(name)
         together = [names for several in by_row.values() for names in self.joined(several) if len(names) > 1]
-        whole = [names for names in together if {t for n in names for t in self.about[n].tasks} >= set(MAIN_TASKS)]
+        whole = [
+            names
+            for names in together
+            if {t for n in names for t in self.about[n].tasks} >= set(main(self.results.tasks))
+        ]
         groups = [self.group(names) for names in (*((name,) for name in self.about), *whole)]
         return [group for group in groups if group.means]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mtbert import files
 from mtbert.results.tables import Frame, Results
-from mtbert.tasks import TASKS, Task
+from mtbert.tasks import Task
 
 STEMS = {"qqp": "para"}  # the course's name of a task in file names, where it is not ours
 
@@ -27,6 +27,6 @@ def write(results: Results, directory: Path) -> None:
     with files.new_directory(directory) as partial:
         for (variant, seed, split), tables in results.by_run.items():
             for task, table in tables.items():
-                if TASKS[task].submission and split != "train":
+                if results.tasks[task].submission and split != "train":
                     file = f"{STEMS.get(task, task)}-{split}-output.csv"
-                    files.write_text(partial / variant / str(seed) / file, text(table, TASKS[task]))
+                    files.write_text(partial / variant / str(seed) / file, text(table, results.tasks[task]))

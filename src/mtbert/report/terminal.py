@@ -16,7 +16,8 @@ def in_short(study: Study, tables: Sequence[beside.Table], report: Path) -> str:
     shown = []
     for table in tables:
         lines = [
-            {"": markdown.plain(row.label)} | {markdown.HEADINGS[m]: _both(row, m) for m in table.metrics}
+            {"": markdown.plain(row.label)}
+            | {markdown.heading(m, study.results.tasks): _both(row, m) for m in table.metrics}
             for row in table.rows
         ]
         shown.append(f"{table.heading}\n\n{markdown.lined(lines)}\n{table.more}".strip())

@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from mtbert.errors import DataError
 from mtbert.results import places, tables, vote
 from mtbert.results.tables import Frame, Results
 from mtbert.schemas import Elsewhere, Manifest, Origin, RunMetrics, Speed, Untrained
-from mtbert.tasks import SPLITS, TASKS, Task
+from mtbert.tasks import COURSE, SPLITS, Task, Tasks, of_build, stated
 
 METRICS, SETTINGS, HISTORY, EMBEDDINGS = "metrics.json", "settings.yaml", "history.csv", "embeddings.safetensors"
 OF_A_RUN = ("seed", "code", "variant", "catalog", "scale")  # what settings.yaml states beside the settings
@@ -59,29 +60,32 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
         DataError: a run was altered or is not whole, or runs do not fit together; named.
     """
     catalog = _catalog(build)
+    tasks = of_build(build)
     folder = Path(catalog["data_dir"])  # its name alone where the path is of this machine
     shown = folder.name if folder.is_absolute() or ".." in folder.parts else catalog["data_dir"]
     shown += f", dev: {held} held-out training rows" if (held := catalog.get("held_out")) else ""
     data = {"name": shown, "whose": files.whose_data(build), "faults": _faults_of_data(build)}
-    data["rows"] = _rows(build) if pictures else {}
+    data["rows"] = _rows(build, tasks) if pictures else {}
+    if tasks != COURSE:
+        data["tasks"] = {name: stated(replace(task, files={})) for name, task in tasks.items()}
     speed = _speed(build)
     facts = {"data": json.dumps(data), "start": json.dumps(catalog["encoder"])}
     runs = {
-        run: _run(build, place, catalog["variants"].get(run[0], {})) | _took(speed, *run) | facts
+        run: _run(build, place, catalog["variants"].get(run[0], {}), tasks) | _took(speed, *run) | facts
         for run, place in there.items()
     }
-    predicted = {run: _predicted(build, place) for run, place in there.items()}
+    predicted = {run: _predicted(build, place, tasks) for run, place in there.items()}
     for name, seed in votes:
         entry = catalog["ensembles"][name]
         members = entry["members"]
         if all((member, seed) in runs for member in members):
-            predicted[name, seed] = _vote({member: predicted[member, seed] for member in members})
-            row = _row_of_vote(entry, [runs[member, seed] for member in members], predicted[name, seed])
+            predicted[name, seed] = _vote({member: predicted[member, seed] for member in members}, tasks)
+            row = _row_of_vote(entry, [runs[member, seed] for member in members], predicted[name, seed], tasks)
             runs[name, seed] = {"kind": "ensemble", "variant": name, "seed": seed} | row | facts
     if pictures:
-        _add_places(there, predicted)
+        _add_places(there, predicted, tasks)
     results = Results(
-        tables.joined([pd.DataFrame([*_untrained(build, catalog, facts), *runs.values()])], "runs"),
+        tables.joined([pd.DataFrame([*_untrained(build, catalog, facts), *runs.values()])], "runs", tasks),
         tables.joined(
             (
                 table.assign(variant=name, seed=seed, task=task, split=split)
@@ -90,9 +94,12 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
                 for task, table in of_split.items()
             ),
             "predictions",
+            tasks,
         ),
         tables.joined(
-            [_history(place).assign(variant=name, seed=seed) for (name, seed), place in there.items()], "history"
+            [_history(place).assign(variant=name, seed=seed) for (name, seed), place in there.items()],
+            "history",
+            tasks,
         ),
     )
     tables.check(results, str(build))
@@ -117,10 +124,10 @@ def _faults_of_data(build: Path) -> list[str]:
     return files.read_json(file).get("faults", []) if file.is_file() else []
 
 
-def _rows(build: Path) -> dict[str, dict[str, Any]]:
+def _rows(build: Path, tasks: Tasks) -> dict[str, dict[str, Any]]:
     """Return how many rows each split of each task has, and how many of each label, as in `tables.Rows`."""
     found: dict[str, dict[str, Any]] = {}
-    for (name, task), split in itertools.product(TASKS.items(), SPLITS):
+    for (name, task), split in itertools.product(tasks.items(), SPLITS):
         file = build / "data" / name / f"{split}.parquet"
         if file.is_file():
             labels = files.read_parquet(file, ["label"])["label"].to_numpy(float)
@@ -136,26 +143,30 @@ def _counted(labels: np.ndarray, task: Task) -> list[int]:
     return np.histogram(labels, bins, ends)[0].tolist()
 
 
-def _add_places(there: Mapping[Run, Path], predicted: Mapping[Run, Tables]) -> None:
+def _add_places(there: Mapping[Run, Path], predicted: Mapping[Run, Tables], tasks: Tasks) -> None:
     """Join places of sentences to the predictions of each variant's first seed."""
     first = {name: (name, seed) for name, seed in reversed([*there]) if (there[name, seed] / EMBEDDINGS).is_file()}
     runs = [*first.values()]
     labels = [{t: table["label"].to_numpy(float) for t, table in predicted[run]["dev"].items()} for run in runs]
-    found = places.of_runs([there[run] / EMBEDDINGS for run in runs], labels)
+    found = places.of_runs([there[run] / EMBEDDINGS for run in runs], labels, tasks)
     for run, of_run in zip(runs, found, strict=True):
         for task, frame in of_run.items():
             predicted[run]["dev"][task] = predicted[run]["dev"][task].join(frame)
 
 
-def _run(build: Path, place: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _run(build: Path, place: Path, entry: Mapping[str, Any], tasks: Tasks) -> dict[str, Any]:
     """Return the row of `runs` of a training; DataError where its folder is not as it was written."""
     name, again = place.parent.name, f"dvc repro train@{place.parent.name}-{place.name}"
-    predicted = [predictions.path(Path(), *one).as_posix() for one in itertools.product(TASKS, SPLITS)]
+    predicted = [predictions.path(Path(), *one).as_posix() for one in itertools.product(tasks, SPLITS)]
     files.check_sealed(place, again, only=[METRICS, SETTINGS, HISTORY, EMBEDDINGS, files.ELSEWHERE, *predicted])
     said = files.read_as(RunMetrics, place / METRICS, again).model_dump()
     settings = files.read_as(dict[str, Any], place / SETTINGS, again, files.read_yaml)
     scores = {f"{split}_{metric}": value for split in SPLITS for metric, value in said[split].items()}
-    examples = {f"examples_{task}": count for task, count in (said["examples"] or {}).items() if task in TASKS}
+    examples = {
+        f"examples_{task}": count
+        for task, count in (said["examples"] or {}).items()
+        if task in tasks and not tasks[task].serves
+    }
     origin = _origin(build, place)
     changed = [f"{key}={json.dumps(value)}" for key, value in (entry.get("overrides") or {}).items()]
     kind = "ensemble" if settings.get("members") else "variant"
@@ -179,10 +190,10 @@ def _origin(build: Path, place: Path) -> Origin:
     return files.read_as(Manifest, manifest, "dvc repro init").machine
 
 
-def _predicted(build: Path, place: Path) -> Tables:
+def _predicted(build: Path, place: Path, tasks: Tasks) -> Tables:
     """Return a run's predictions with what is known of the rows."""
     found: Tables = {split: {} for split in SPLITS}
-    for split, task in itertools.product(SPLITS, TASKS):
+    for split, task in itertools.product(SPLITS, tasks):
         file = predictions.path(place, task, split)
         if file.is_file():
             table: Frame = files.read_parquet(file)
@@ -207,25 +218,27 @@ def _history(place: Path) -> Frame:
         raise DataError(f"{place / HISTORY} is damaged: {error}") from None
 
 
-def _vote(members: Mapping[str, Tables]) -> Tables:
+def _vote(members: Mapping[str, Tables], tasks: Tasks) -> Tables:
     """Return an ensemble's vote on each task and split that all members predicted."""
     voted: Tables = {split: {} for split in VOTED_SPLITS}
-    for split, task in itertools.product(VOTED_SPLITS, TASKS):
+    for split, task in itertools.product(VOTED_SPLITS, tasks):
         if all(task in by_split[split] for by_split in members.values()):
             of_members = {member: by_split[split][task] for member, by_split in members.items()}
-            voted[split][task] = vote.vote(of_members, TASKS[task])
+            voted[split][task] = vote.vote(of_members, tasks[task])
     return voted
 
 
-def _row_of_vote(entry: Mapping[str, Any], members: list[dict[str, Any]], voted: Tables) -> dict[str, Any]:
+def _row_of_vote(
+    entry: Mapping[str, Any], members: list[dict[str, Any]], voted: Tables, tasks: Tasks
+) -> dict[str, Any]:
     """Return what the row of `runs` of a vote has from its members: weights, settings, overrides, and its scores."""
     weights = {key: sum(run[key] for run in members) for key in tables.WEIGHTS} | {"encoder": members[0]["encoder"]}
     settings = {key: entry[key] for key in ("paper", "row", "members") if entry.get(key)}
-    settings |= {"tasks": [task for task in TASKS if any(task in of_split for of_split in voted.values())]}
+    settings |= {"tasks": [task for task in tasks if any(task in of_split for of_split in voted.values())]}
     first = json.loads(members[0]["settings"])
     settings |= {key: first[key] for key in ("profile", "run") if key in first}
     changed = dict.fromkeys(change for run in members for change in run["overrides"].split("; ") if change)
-    scores = {split: predictions.scores(of_split) for split, of_split in voted.items()}
+    scores = {split: predictions.scores(of_split, tasks) for split, of_split in voted.items()}
     by_column = {f"{split}_{metric}": score for split, told in scores.items() for metric, score in told.items()}
     return weights | by_column | {"settings": json.dumps(settings), "overrides": "; ".join(changed)}
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mtbert.errors import DataError, first_of
 from mtbert.results import tables
-from mtbert.results.tables import SCHEMAS, Results
+from mtbert.results.tables import NAMES, Results
 
 
 def merge(sources: Sequence[Path]) -> Results:
@@ -16,7 +16,8 @@ def merge(sources: Sequence[Path]) -> Results:
     """
     folders = [source / "results" if (source / "results").is_dir() else source for source in sources]
     several = [packed(tables.read(folder)) for folder in folders]
-    joined = (tables.joined([getattr(one, name) for one in several], name) for name in SCHEMAS)
+    tasks = several[0].tasks
+    joined = (tables.joined([getattr(one, name) for one in several], name, tasks) for name in NAMES)
     results = Results(*(table.drop_duplicates(ignore_index=True) for table in joined))
     tables.check(results, ", ".join(map(str, sources)))
     return results
@@ -32,6 +33,6 @@ def packed(results: Results) -> Results:
 def write(results: Results, folder: Path) -> None:
     """Write a folder of tables anew; DataError where it holds anything else."""
     there = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
-    if others := sorted(there - {f"{name}.parquet" for name in SCHEMAS}):
+    if others := sorted(there - {f"{name}.parquet" for name in NAMES}):
         raise DataError(f"{folder} holds {first_of(others, 3)}, which no evidence does; name another folder")
     tables.write(results, folder)

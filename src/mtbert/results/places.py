@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 from threadpoolctl import threadpool_limits
 
 from mtbert.results.tables import PICTURED, Frame
-from mtbert.tasks import TASKS, Task
+from mtbert.tasks import Task, Tasks
 
 PAIRS = 50  # of either kind of a task, as in slapbert's figures
 FEWEST = 4  # points that t-SNE needs
@@ -32,7 +32,7 @@ def kinds(task: Task, labels: np.ndarray) -> np.ndarray:
     return np.select([alike, unlike], [ALIKE, UNLIKE], BETWEEN)
 
 
-def of_runs(files: Sequence[Path], labels: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, Frame]]:
+def of_runs(files: Sequence[Path], labels: Sequence[Mapping[str, np.ndarray]], tasks: Tasks) -> list[dict[str, Frame]]:
     """Return what `of_run` does of each, side by side, each on one core.
 
     Other numbers of threads add up in other orders, of which t-SNE makes other pictures.
@@ -41,10 +41,10 @@ def of_runs(files: Sequence[Path], labels: Sequence[Mapping[str, np.ndarray]]) -
 
     limit = {"initializer": threadpool_limits, "initargs": (1,)}  # OpenMP counts for each thread, BLAS for all
     with threadpool_limits(1), ThreadPoolExecutor(**limit) as pool:
-        return list(pool.map(of_run, files, labels))
+        return list(pool.map(of_run, files, labels, [tasks] * len(files)))
 
 
-def of_run(file: Path, labels: Mapping[str, np.ndarray]) -> dict[str, Frame]:
+def of_run(file: Path, labels: Mapping[str, np.ndarray], tasks: Tasks) -> dict[str, Frame]:
     """Return places by task, from a run's embeddings of dev rows.
 
     Sentences of SST-5 are all that the file holds. Of a task of pairs that are encoded apart PAIRS of either kind are
@@ -53,6 +53,7 @@ def of_run(file: Path, labels: Mapping[str, np.ndarray]) -> dict[str, Frame]:
     Args:
         file: what training wrote: of each task [sentences, rows, width], and beside it the numbers of these rows.
         labels: of all dev rows, by task; only such tasks are looked at.
+        tasks: of the data.
 
     Returns:
         By task, x and y of the first sentence and of a pair x2 and y2, whole numbers up to SCALE; by number of the row.
@@ -61,9 +62,9 @@ def of_run(file: Path, labels: Mapping[str, np.ndarray]) -> dict[str, Frame]:
     found = {}
     for task in (name for name in labels if f"{name}/rows" in kept):
         embedded, rows = kept[task].astype(np.float32), kept[f"{task}/rows"]
-        apart = TASKS[task].is_pair and len(embedded) == 2
+        apart = tasks[task].is_pair and len(embedded) == 2
         if apart:
-            drawn = _drawn(kinds(TASKS[task], labels[task][rows]))
+            drawn = _drawn(kinds(tasks[task], labels[task][rows]))
             embedded, rows = embedded[:, drawn], rows[drawn]
         if (apart or task == PICTURED) and embedded.shape[0] * embedded.shape[1] >= FEWEST:
             columns = ["x", "y", "x2", "y2"][: 2 * len(embedded)]

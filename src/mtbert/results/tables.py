@@ -21,11 +21,8 @@ from mtbert.errors import DataError, first_of, in_words
 from mtbert.metrics import OVERALLS
 from mtbert.schemas import Lenient
 from mtbert.settings import Name, TaskName
-from mtbert.tasks import SPLITS, TASKS, Split
+from mtbert.tasks import COURSE, SPLITS, Split, Task, Tasks, restored
 
-METRICS = (*TASKS, *OVERALLS)
-SCORES = tuple(f"{split}_{metric}" for split in SPLITS for metric in METRICS)
-EXAMPLES = tuple(f"examples_{task}" for task in TASKS)
 WEIGHTS = ("encoder", "added", "trained", "stored")
 KEY = ["variant", "seed"]
 UNIQUE = {  # which no two rows of a table share
@@ -46,17 +43,41 @@ def _columns(names: Iterable[str], kind: pa.DataType, optional: bool = False) ->
     return [pa.field(name, kind, nullable=optional) for name in names]
 
 
-SCHEMAS = {
-    "runs": pa.schema(
+def metrics(tasks: Tasks) -> tuple[str, ...]:
+    """Return all that runs are scored by: the tasks, and the mean over them on both scales."""
+    return (*(name for name, task in tasks.items() if not task.serves), *OVERALLS)
+
+
+def scores(tasks: Tasks) -> tuple[str, ...]:
+    """Return the columns of `runs` that hold scores, such as `dev_sst`."""
+    return tuple(f"{split}_{metric}" for split in SPLITS for metric in metrics(tasks))
+
+
+def counted(tasks: Tasks) -> tuple[str, ...]:
+    """Return the columns of `runs` that count training examples, such as `examples_sst`."""
+    return tuple(f"examples_{name}" for name, task in tasks.items() if not task.serves)
+
+
+def schema(name: str, tasks: Tasks) -> pa.Schema:
+    """Return the columns of a table; those of `runs` depend on the tasks."""
+    return _of_runs(tasks) if name == "runs" else SCHEMAS[name]
+
+
+def _of_runs(tasks: Tasks) -> pa.Schema:
+    return pa.schema(
         _columns(("kind", "variant"), pa.string())
         + _columns(("seed",), pa.int64())
-        + _columns(("steps", "epoch", "threads", *WEIGHTS, *EXAMPLES), pa.int64(), optional=True)
+        + _columns(("steps", "epoch", "threads", *WEIGHTS, *counted(tasks)), pa.int64(), optional=True)
         + _columns(("epochs", "device", "precision", "machine", "code"), pa.string(), optional=True)
         + _columns(("overrides",), pa.string(), optional=True)
         + _columns(("seconds", "milliseconds"), pa.float64(), optional=True)
         + _columns(("settings", "data", "start"), pa.string())
-        + _columns(SCORES, pa.float64(), optional=True)
-    ),
+        + _columns(scores(tasks), pa.float64(), optional=True)
+    )
+
+
+NAMES = ("runs", "predictions", "history")
+SCHEMAS = {
     "predictions": pa.schema(
         _columns(("task", "split"), _WORD)
         + _columns(("row",), pa.int32())
@@ -113,12 +134,18 @@ class Rows(Lenient):
 
 
 class Data(Lenient):
-    """What `data` of a run says: the folder, whose data, the splits' rows, and what is wrong with its files."""
+    """What `data` of a run says: the folder, whose data, its tasks, their rows, and what is wrong with its files."""
 
     name: str = ""
     faults: list[str] = []
     whose: Literal["sample", "course", "own"] = "own"
     rows: dict[TaskName, dict[Split, Rows]] = {}
+    tasks: dict[TaskName, dict[str, Any]] = {}
+
+    @cached_property
+    def described(self) -> dict[str, Task]:
+        """The tasks; the course's where results are from before they were written."""
+        return restored(self.tasks) if self.tasks else COURSE
 
 
 class Start(Lenient):
@@ -171,7 +198,12 @@ class Results:
     def untrained(self) -> dict[str, float]:
         """Dev scores of the starting weights without any training, by task; empty where nobody computed them."""
         rows = self.runs[self.runs["kind"] == "encoder"]
-        return {task: float(score) for task in TASKS for score in rows[f"dev_{task}"].dropna()}
+        return {task: float(score) for task in metrics(self.tasks) for score in rows[f"dev_{task}"].dropna()}
+
+    @property
+    def tasks(self) -> Tasks:
+        """The tasks of the data, by name in their order."""
+        return self.data.described
 
     @cached_property
     def data(self) -> Data:
@@ -196,36 +228,48 @@ class Results:
 def write(results: Results, folder: Path) -> None:
     """Write `folder` anew: runs.parquet, predictions.parquet and history.parquet."""
     with files.new_directory(folder) as partial:
-        for name, schema in SCHEMAS.items():
-            table = getattr(results, name)
+        for name in NAMES:
+            table, columns = getattr(results, name), schema(name, results.tasks)
             if name == "predictions":  # equal values beside one another
                 table = table.sort_values(["task", "split", "row", *KEY], kind="stable")
-            packed = pa.Table.from_pandas(table[schema.names], schema, preserve_index=False).replace_schema_metadata()
+            packed = pa.Table.from_pandas(table[columns.names], columns, preserve_index=False).replace_schema_metadata()
             out = partial / f"{name}.parquet"
             pq.write_table(packed, out, compression="zstd", compression_level=12, row_group_size=2**24)
 
 
 def read(folder: Path) -> Results:
     """Read and check a folder's tables; DataError where they contradict themselves or one another."""
-    results = Results(*(_read(folder / f"{name}.parquet", name) for name in SCHEMAS))
+    tasks = _tasks(folder / "runs.parquet")
+    results = Results(*(_read(folder / f"{name}.parquet", name, tasks) for name in NAMES))
     check(results, str(folder))
     return results
 
 
-def _read(file: Path, name: str) -> Frame:
+def _tasks(file: Path) -> Tasks:
+    """Return the tasks of which a table of runs tells; the course's, where it is none and a reader will say so."""
+    if not file.is_file():
+        return COURSE
+    try:
+        told = files.read_parquet(file, ["data"])["data"]
+        return Data.model_validate_json(told.iloc[0]).described if len(told) else COURSE
+    except (ValidationError, TypeError):
+        raise DataError(f"{file} is not a table of results: its `data` does not describe tasks") from None
+
+
+def _read(file: Path, name: str, tasks: Tasks) -> Frame:
     if not file.is_file():
         raise DataError(f"{file} is missing; `dvc repro collect` writes build/results, `mtbert evidence` an evidence")
     try:
-        return joined([files.read_parquet(file)], name)
+        return joined([files.read_parquet(file)], name, tasks)
     except (pa.ArrowException, ValueError) as error:  # ValueError: an empty value where none may be
         raise DataError(f"{file} is not a table of results: {str(error)[:200]}") from None
 
 
-def joined(tables: Iterable[Frame], name: str) -> Frame:
+def joined(tables: Iterable[Frame], name: str, tasks: Tasks) -> Frame:
     """Return the tables as one with all columns of its schema, in its types."""
-    schema = SCHEMAS[name]
-    whole = pd.concat([table.reindex(columns=schema.names) for table in tables], ignore_index=True)
-    typed = pa.Table.from_pandas(whole, schema, preserve_index=False)
+    columns = schema(name, tasks)
+    whole = pd.concat([table.reindex(columns=columns.names) for table in tables], ignore_index=True)
+    typed = pa.Table.from_pandas(whole, columns, preserve_index=False)
     return typed.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get).astype({"seed": "int64"})
 
 
@@ -255,24 +299,26 @@ def _checks(results: Results) -> Iterator[tuple[str, Frame, Any]]:
     for name, columns in UNIQUE.items():
         table = getattr(results, name)
         yield f"{name} twice, or unlike in two sources", table, table.duplicated(columns)
-    for column, known in (("task", TASKS), ("split", SPLITS)):
+    named = [{*run.settings.tasks} <= {*results.tasks} for run in typed]
+    yield "tasks that its data do not describe", results.runs, ~np.array(named)
+    for column, known in (("task", results.tasks), ("split", SPLITS)):
         yield f"unknown {column}; known: {', '.join(known)}", predicted, ~predicted[column].isin([*known])
     shared = predicted[predicted["split"] != "train"]  # each run draws its own training rows
     rows = shared.drop_duplicates(["task", "split", "row", "id", "label"])
     unlike = "rows or labels that are others in another run; train both on the same data (`dvc repro`)"
     yield unlike, rows, rows.duplicated(["task", "split", "row"])
-    computed = pd.DataFrame.from_dict(scores(results), orient="index").rename_axis(KEY)
-    told, computed = runs.set_index(KEY)[[*SCORES]].align(computed)
+    computed = pd.DataFrame.from_dict(computed_scores(results), orient="index").rename_axis(KEY)
+    told, computed = runs.set_index(KEY)[[*scores(results.tasks)]].align(computed)
     differ = ((told - computed).abs() > ROUNDING) | (told.isna() != computed.isna())
     what = f"{', '.join(differ.columns[differ.any()])} not as the predictions say"
     remedy = "`dvc repro --force --single-item train@VARIANT-SEED` makes both"
     yield f"{what}; {remedy}", told.index.to_frame(), differ.any(axis=1)
 
 
-def scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:
+def computed_scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:
     """Return every score by run, then by column such as `dev_sst`; none where labels are withheld."""
     found: dict[tuple[str, int], dict[str, float]] = {}
     for (variant, seed, split), tables in results.by_run.items():
-        of_split = {f"{split}_{metric}": value for metric, value in predictions.scores(tables).items()}
+        of_split = {f"{split}_{metric}": value for metric, value in predictions.scores(tables, results.tasks).items()}
         found.setdefault((variant, seed), {}).update(of_split)
     return found

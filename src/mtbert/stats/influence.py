@@ -6,7 +6,7 @@ bootstrap estimates by drawing (Davison and Hinkley 1997, section 2.7.2). Rows t
 single rows would understate the noise.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import stats
@@ -66,15 +66,37 @@ def _above(ranks: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _f1(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    return _mean_f1(labels, predictions, metrics.f1_classes(labels, predictions))
+
+
+def _macro_f1(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    return _mean_f1(labels, predictions, sorted({*labels.tolist(), *predictions.tolist()}))
+
+
+def _mean_f1(labels: np.ndarray, predictions: np.ndarray, classes: Sequence[float]) -> np.ndarray:
     """Return (2 hits - F1 (positives of both sides)) over the sum of the latter, as the mean over classes."""
     each = []
-    for one in metrics.f1_classes(labels, predictions):
+    for one in classes:
         both = (labels == one).astype(float) + (predictions == one)
         hits, of_both = both == 2, max(both.sum(), 1)
         each.append((2 * hits - 2 * hits.sum() / of_both * both) / of_both)
     return np.mean(each, axis=0)
 
 
+def _mcc(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Return, as of Pearson's r, (xy - r (xx / X + yy / Y) sqrt(XY) / 2) / sqrt(XY), x and y rows of indicators.
+
+    X and Y are the sums of xx and yy over rows. A row that counts more also moves the classes' shares, which does
+    nothing to first order, since the sums of x and y are 0.
+    """
+    x, y = metrics.indicators(labels, predictions)
+    xy, xx, yy = ((one * other).sum(axis=1) for one, other in ((x, y), (x, x), (y, y)))
+    norm = np.sqrt(xx.sum() * yy.sum())
+    if norm == 0:
+        return np.zeros(len(x))
+    return xy / norm - xy.sum() / norm * (xx / xx.sum() + yy / yy.sum()) / 2
+
+
 OF_ROWS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "accuracy": _accuracy, "f1": _f1, "pearson": _pearson, "spearman": _spearman,
+    "accuracy": _accuracy, "f1": _f1, "macro_f1": _macro_f1, "mcc": _mcc, "pearson": _pearson, "spearman": _spearman,
 }  # fmt: skip

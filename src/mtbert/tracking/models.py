@@ -19,7 +19,7 @@ from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
 
 import mtbert
 from mtbert import files
-from mtbert.tasks import TASKS
+from mtbert.metrics import OVERALLS
 from mtbert.tracking.record import FINAL_STEP, Record
 from mtbert.tracking.store import RUN_KEY, Store
 
@@ -67,7 +67,7 @@ def choosing(wanted: Record) -> float | None:
     """Return the mean task score by which the run's epoch was chosen; None where dev was not scored in training."""
     steps: defaultdict[int, list[float]] = defaultdict(list)
     for name, step, value in wanted.points:
-        if name.startswith("dev/") and name.removeprefix("dev/") in TASKS:
+        if name.startswith("dev/") and name.removeprefix("dev/") not in OVERALLS:
             steps[step].append(value)
     means = [sum(steps[step]) / len(steps[step]) for step in sorted(steps)]
     best = max if wanted.params.get("run.keep") == "best" else list.pop

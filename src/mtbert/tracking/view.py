@@ -6,12 +6,12 @@ page: a column is named by its kind and key; its width is in pixels.
 
 import json
 
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE
 
 CHANGED = "changed"  # the tag of a run, what departs from params.yaml
 KEY = "scores"
 TAG = f"mlflow.sharedViewState.{KEY}"
-SCORES = [f"final/dev/{name}" for name in (*TASKS, "overall_raw")]
+SCORES = [f"final/dev/{name}" for name in (*COURSE, "overall_raw") if name not in COURSE or not COURSE[name].serves]
 SELECTED = {f"tags.`{CHANGED}`": 140} | {f"metrics.`{name}`": 24 + 7 * len(name) for name in SCORES}
 PAGE = "?workflowType=machine_learning"  # else MLflow 3 shows pages for language models
 

@@ -15,7 +15,7 @@ from mtbert.models.building import build_model
 from mtbert.models.encoder import bert, hardware
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import PhaseSettings, VariantSettings
-from mtbert.tasks import REUSES, SPLITS, TASKS, Split
+from mtbert.tasks import SPLITS, Split
 from mtbert.training.gradients import GRADIENTS
 from mtbert.training.objectives import OBJECTIVES
 from mtbert.training.phases import Phase
@@ -44,30 +44,29 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
 
 
 def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[Split, dict[str, Examples]]:
-    """Read all splits of the variant's tasks (only test may be missing), and the corpora reused for them."""
+    """Read all splits of the variant's tasks (only test may be missing), and train of those that serve them."""
     special, model, run = tokens.special_tokens(encoder), settings.model, settings.run
 
-    def load(file: Path, task: str, labels: Mapping[int, int] | None = None) -> Examples:
-        return batches.load(file, TASKS[task], model.pair_encoding, special, model.max_tokens, labels)
+    def load(name: str, split: Split) -> Examples:
+        file = data / name / f"{split}.parquet"
+        return batches.load(file, settings.trains(name), model.pair_encoding, special, model.max_tokens)
 
     examples: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
     for name, split in itertools.product(settings.tasks, SPLITS):
-        file = data / name / f"{split}.parquet"
-        if split != "test" or file.exists():
-            examples[split][name] = load(file, name)
+        if split != "test" or (data / name / f"{split}.parquet").exists():
+            examples[split][name] = load(name, split)
     if run.selection != "whole":
         for name, dev in examples["dev"].items():
             rows = files.read_parquet(data / name / "dev-rows.parquet", ["chooses"])
             dev.choose_on(rows["chooses"].to_numpy(dtype=bool), run.selection == "cross")
-    for name in {entry for phase in settings.phases for entry in phase.tasks if entry in REUSES}:
-        reuse = REUSES[name]
-        examples["train"][name] = load(data / reuse.corpus / "train.parquet", reuse.serves, reuse.labels)
+    for name in {entry for phase in settings.phases for entry in phase.tasks} - {*settings.tasks}:
+        examples["train"][name] = load(name, "train")
     return examples
 
 
 def steps(settings: VariantSettings, train: Mapping[str, Examples]) -> int:
     """Return the number of steps of all phases together."""
-    return sum(phase.epochs * _sampler(phase, _trained_on(phase, train)).steps for phase in settings.phases)
+    return sum(phase.epochs * _sampler(settings, phase, _trained_on(phase, train)).steps for phase in settings.phases)
 
 
 def _trained_on(phase: PhaseSettings, train: Mapping[str, Examples]) -> dict[str, Examples]:
@@ -112,7 +111,9 @@ def _phase(
         choice["name"]: OBJECTIVES.build(choice, model, _generator(seed, "noise", number, device=device))
         for choice in phase.objectives
     }
-    weighting = WEIGHTINGS.build(phase.weighting, phase.tasks, _generator(seed, "weighting", number)).to(device)
+    weighting = WEIGHTINGS.build(
+        phase.weighting, {name: settings.trains(name) for name in phase.tasks}, _generator(seed, "weighting", number)
+    ).to(device)
     own = [parameter for objective in objectives.values() for parameter in objective.own]
     return Phase(
         number=number,
@@ -120,7 +121,7 @@ def _phase(
         parameters=[*trained, *own, *weighting.parameters()],
         adapters=[parameter for parameter in model.adapter.parameters() if parameter.requires_grad],
         streams=streams,
-        sampler=_sampler(phase, examples),
+        sampler=_sampler(settings, phase, examples),
         objectives=objectives,
         weighting=weighting,
         rule=GRADIENTS.build(phase.gradients, _generator(seed, "gradients", number)),
@@ -132,11 +133,12 @@ def _generator(seed: int, *purpose: str | int, device: torch.device | str = "cpu
     return torch.Generator(device).manual_seed(seeding.derive(seed, *purpose))
 
 
-def _sampler(phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
+def _sampler(settings: VariantSettings, phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
     sizes = {task: len(train[task]) for task in phase.tasks}
     batches = {
         task: math.ceil(size * (phase.share_of_examples or 1) / (phase.batch_sizes.get(task, phase.batch_size)))
         for task, size in sizes.items()
     }
     turns = phase.examples_per_task and math.ceil(phase.examples_per_task / phase.batch_size)
-    return SAMPLERS.build(phase.sampler, Plan(sizes, phase.epochs, phase.steps_per_epoch, batches, turns))
+    serves = {name: settings.trains(name).name for name in phase.tasks}
+    return SAMPLERS.build(phase.sampler, Plan(sizes, phase.epochs, phase.steps_per_epoch, batches, turns, serves))

@@ -35,7 +35,7 @@ from mtbert.errors import TrainingError
 from mtbert.models.encoder.hardware import Hardware, own_stream
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import RunSettings
-from mtbert.tasks import served
+from mtbert.tasks import Tasks
 from mtbert.training import evaluation
 from mtbert.training.checkpoints import Checkpoint, random_state, set_random_state
 from mtbert.training.history import History
@@ -151,6 +151,7 @@ class Trainer(Stateful):
     """Runs the phases of one training, one after the other.
 
     Attributes:
+        described: the run's tasks, and those that serve them.
         dev: the parts of dev on which epochs are chosen.
         epochs: of all phases so far.
         unread: updates whose numbers have not been read.
@@ -162,6 +163,7 @@ class Trainer(Stateful):
 
     model: MultitaskModel
     settings: RunSettings
+    described: Tasks
     hardware: Hardware
     history: History
     dev: Sequence[Mapping[str, Examples]]
@@ -354,11 +356,11 @@ class Trainer(Stateful):
         """Return the scores on a part of dev, or on so many rows of each task."""
         device = self.hardware.device
         tables = {task: evaluation.predict(self.model, of.drawn(rows), device) for task, of in part.items()}
-        return predictions.scores(tables)
+        return predictions.scores(tables, self.described)
 
     def _mean(self, phase: Phase, scores: Mapping[str, float]) -> float:
         """Return the mean score of the tasks that the phase trains, by which its epochs are compared."""
-        return evaluation.mean_score(scores, {served(name): None for name in phase.settings.tasks})
+        return evaluation.mean_score(scores, {self.described[name].trains: None for name in phase.settings.tasks})
 
     def _remember(self, scores: Sequence[float]) -> None:
         """Keep this epoch's weights for each choosing part of dev on which it is the best so far."""

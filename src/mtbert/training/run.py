@@ -85,6 +85,7 @@ def train(
         trainer = Trainer(
             parts.model,
             parts.settings.run,
+            parts.settings.described,
             on,
             history,
             evaluation.choosing(parts.examples.get("dev", {})),
@@ -105,7 +106,7 @@ def train(
             "device": on.device.type,
             "precision": on.precision,
             "parameters": parts.model.sizes(parts.settings.phases, parts.changed),
-            **{split: predictions.scores(tables) for split, tables in predicted.items()},
+            **{split: predictions.scores(tables, parts.settings.described) for split, tables in predicted.items()},
         }
         with files.new_directory(run_directory) as directory:
             _write(directory, parts, metrics, predicted, on)

@@ -13,6 +13,7 @@ from mtbert.claims.reading import OVERFITTING, RATE
 from mtbert.config import papers, resolve
 from mtbert.config.params import Params
 from mtbert.errors import SettingsError
+from mtbert.tasks import COURSE
 
 ROOT = Path(__file__).parents[3]
 EVERY = claims.load()
@@ -123,7 +124,7 @@ def printed(paper: str, side: tuple[str, ...], metric: str) -> float:
     if metric != OVERFITTING:
         return dev[metric]
     train = next(row.train for row in rows if row.train)  # by the tasks: one overall that is printed is another
-    return metrics.overall(train)["overall_normalised"] - metrics.overall(dev)["overall_normalised"]
+    return metrics.overall(train, COURSE)["overall_normalised"] - metrics.overall(dev, COURSE)["overall_normalised"]
 
 
 def params_with(tmp_path: Path, old: str, new: str) -> Params:

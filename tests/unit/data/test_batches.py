@@ -11,7 +11,7 @@ import torch
 from mtbert.data.batches import Batch, Examples, Stream, batches_by_length, load
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
-from mtbert.tasks import REUSES, TASKS
+from mtbert.tasks import COURSE
 
 SPECIAL = SpecialTokens(start=101, end=102, padding=0)
 PAIRS = pd.DataFrame(
@@ -28,13 +28,13 @@ SINGLES = pd.DataFrame(
 
 
 def pairs(encoding: Literal["cross", "bi"], limit: int = 16) -> Examples:
-    return Examples(PAIRS, TASKS["qqp"], encoding, SPECIAL, limit)
+    return Examples(PAIRS, COURSE["qqp"], encoding, SPECIAL, limit)
 
 
 def singles(count: int, task: str = "sst") -> Examples:
     """Examples "0", "1", ... with as many tokens as their number."""
     rows = [{"id": str(n), "label": n % 5, "tokens1": [7] * n, "tokens2": None} for n in range(count)]
-    return Examples(pd.DataFrame(rows), TASKS[task], "cross", SPECIAL, limit=512)
+    return Examples(pd.DataFrame(rows), COURSE[task], "cross", SPECIAL, limit=512)
 
 
 def ids(stream: Stream, batches: int) -> list[tuple[str, ...]]:
@@ -42,7 +42,7 @@ def ids(stream: Stream, batches: int) -> list[tuple[str, ...]]:
 
 
 def test_single_sentences_are_framed_padded_and_masked():
-    batch = Examples(SINGLES, TASKS["sst"], "cross", SPECIAL, limit=16).batch([1, 0])
+    batch = Examples(SINGLES, COURSE["sst"], "cross", SPECIAL, limit=16).batch([1, 0])
     assert (batch.task, batch.ids, batch.sequences, len(batch)) == ("sst", ("b", "a"), 1, 2)
     assert batch.input_ids.tolist() == [[101, 21, 22, 23, 102], [101, 11, 102, 0, 0]]
     assert batch.mask.tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
@@ -86,7 +86,7 @@ def test_a_batch_on_another_device_is_the_same_batch():
 
 def test_examples_of_a_file(tmp_path: Path):
     PAIRS.assign(sentence1="", sentence2="", line=1).to_parquet(tmp_path / "train.parquet")
-    examples = load(tmp_path / "train.parquet", TASKS["qqp"], "cross", SPECIAL, limit=6)
+    examples = load(tmp_path / "train.parquet", COURSE["qqp"], "cross", SPECIAL, limit=6)
     assert examples.ids == ("a", "b", "c")
     assert examples.batch([1]).input_ids.tolist() == [[101, 21, 102, 22, 23, 102]]
     np.testing.assert_array_equal(examples.labels, np.array([1, 0, np.nan], dtype=np.float32))
@@ -94,7 +94,7 @@ def test_examples_of_a_file(tmp_path: Path):
 
 def test_examples_of_a_file_without_any_label(tmp_path: Path):
     SINGLES.assign(label=None).to_parquet(tmp_path / "test.parquet")
-    examples = load(tmp_path / "test.parquet", TASKS["sst"], "cross", SPECIAL, limit=16)
+    examples = load(tmp_path / "test.parquet", COURSE["sst"], "cross", SPECIAL, limit=16)
     assert np.isnan(examples.labels).tolist() == [True, True, True]
     assert examples.batch([1]).input_ids.tolist() == [[101, 21, 22, 23, 102]]
 
@@ -165,15 +165,6 @@ def test_in_order_gives_the_longest_first_and_every_example_once():
 def test_in_order_keeps_the_files_order_among_equal_lengths():
     rows = [picks.tolist() for picks, _ in pairs("cross").in_order(size=3)]
     assert rows == [[1, 2, 0]]
-
-
-def test_a_reused_corpus_has_the_labels_of_the_task_it_serves_and_loses_what_has_none(tmp_path: Path):
-    table = PAIRS.assign(label=[0.0, 1.0, 2.0])  # contradiction, neutral, entailment
-    table.to_parquet(tmp_path / "train.parquet")
-    reuse = REUSES["snli_as_qqp"]
-    examples = load(tmp_path / "train.parquet", TASKS[reuse.serves], "cross", SPECIAL, 16, reuse.labels)
-    batch = examples.batch([0, 1])
-    assert (batch.task, batch.ids, batch.labels.tolist()) == ("qqp", ("a", "c"), [0.0, 1.0])
 
 
 SECOND = np.array([False, True, False])

@@ -169,5 +169,5 @@ def test_rows_whose_annotators_did_not_agree_are_left_out_and_are_no_faults(data
         file.write('{"gold_label": "-", "sentence1": "Some .", "sentence2": "One .", "pairID": "f"}\n')
     made = preprocess(data_dir, tmp_path / "out", tokenize, {("snli", "train")})
     told, lacking = [line for line in made["faults"] if "snli" in line]
-    assert told.endswith("1 of 2 rows are left out; line 2: its annotators did not agree")
+    assert told.endswith("1 of 2 rows are left out; line 2: its gold_label is '-', which is left out")
     assert lacking.endswith("no row has the label contradiction, entailment")

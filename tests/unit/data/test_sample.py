@@ -7,7 +7,7 @@ import pytest
 
 from mtbert.data.checks import digests, duplicates
 from mtbert.data.readers import read
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE
 
 DATA = Path(__file__).parents[3] / "data"
 SAMPLE = DATA / "sample"
@@ -22,12 +22,12 @@ def test_the_committed_files_are_what_the_script_writes(tmp_path: Path) -> None:
 
 
 def test_every_file_of_its_tasks_is_there_and_no_row_is_refused() -> None:
-    for task in (TASKS[name] for name in SCRIPT["SIZES"]):
+    for task in (COURSE[name] for name in SCRIPT["SIZES"]):
         for split in task.files:
             assert read(SAMPLE, task, split)[1] == []
 
 
 @pytest.mark.parametrize("task", ["sst", "qqp", "sts", "cfimdb", "snli", "mnli"])
 def test_dev_repeats_three_rows_of_train_and_no_more(task: str) -> None:
-    dev, train = (read(SAMPLE, TASKS[task], split)[0] for split in ("dev", "train"))
+    dev, train = (read(SAMPLE, COURSE[task], split)[0] for split in ("dev", "train"))
     assert duplicates(digests([*dev, *train])) - duplicates(digests(dev)) - duplicates(digests(train)) == 3

@@ -15,7 +15,7 @@ import pytest
 from mtbert import cli
 from mtbert.errors import DataError
 from mtbert.inference import predict as predicting
-from mtbert.inference.predicting import CLASS_NAMES
+from mtbert.tasks import COURSE
 
 TEST = Path("data/sample/cs224n/sts-test-student.csv").resolve()
 OF_SAMPLE = "note: it was trained on the sample's generated sentences alone, and knows no others\n"
@@ -45,7 +45,7 @@ def test_a_person_reads_names_and_probabilities(build: Path, capsys: pytest.Capt
     lines = out.splitlines()
     assert [lines[0], lines[2]] == ["a plot .", "a cast ."]
     named = re.findall(r"([a-z ]+) (0\.\d{3})", lines[1])
-    assert sorted(name.strip() for name, _ in named) == sorted(CLASS_NAMES["sst"])
+    assert sorted(name.strip() for name, _ in named) == sorted(COURSE["sst"].class_names)
     assert [number for _, number in named] == sorted((number for _, number in named), reverse=True)
 
 

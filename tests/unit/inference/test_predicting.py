@@ -10,8 +10,8 @@ import trained
 
 import mtbert
 from mtbert.errors import DataError
-from mtbert.inference.predicting import CLASS_NAMES, ModelError, class_names
-from mtbert.tasks import TASKS
+from mtbert.inference.predicting import ModelError
+from mtbert.tasks import COURSE
 
 
 @pytest.fixture
@@ -37,13 +37,15 @@ def test_classes_have_names_and_probabilities(build: Path):
     probabilities = table[[f"probability_{number}" for number in range(5)]]
     assert list(table.columns) == ["prediction", "class", *probabilities.columns, "cut"]
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-6)
-    assert list(table["class"]) == [CLASS_NAMES["sst"][int(number)] for number in probabilities.to_numpy().argmax(1)]
+    assert list(table["class"]) == [
+        COURSE["sst"].class_names[int(number)] for number in probabilities.to_numpy().argmax(1)
+    ]
 
 
 def test_every_class_of_every_task_has_one_name():
-    names = {name: class_names(TASKS[name]) for name in ("sst", "qqp", "sts", "cfimdb", "snli", "mnli")}
+    names = {name: COURSE[name].class_names for name in ("sst", "qqp", "sts", "cfimdb", "snli", "mnli")}
     assert [len(set(of_task)) for of_task in names.values()] == [5, 2, 0, 2, 3, 3]
-    assert class_names(TASKS["snli"]) == ("contradiction", "neutral", "entailment")
+    assert COURSE["snli"].class_names == ("contradiction", "neutral", "entailment")
 
 
 @pytest.mark.parametrize(("name", "room"), [("crossed", 13), ("apart", 15)])

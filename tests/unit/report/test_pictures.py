@@ -12,6 +12,7 @@ from mtbert.report.pictures import drawing, embeddings, labels, losses, misses
 from mtbert.report.study import Study
 from mtbert.results import places, tables
 from mtbert.results.tables import Results, Rows
+from mtbert.tasks import COURSE
 
 ROOT = Path(__file__).parents[3]
 SST, QQP, STS = [0, 1, 2, 0], [0, 1, 0, 0], [0, 2, 2, 3]
@@ -44,7 +45,7 @@ def logged(*entries: tuple[str, int, int, str, float]) -> Study:
     """A study whose trainings logged these: variant, seed, step, name, value."""
     results = made.results({(name, 1): {"sst": SST} for name in dict.fromkeys(entry[0] for entry in entries)})
     history = pd.DataFrame(entries, columns=["variant", "seed", "step", "name", "value"]).assign(phase=1)
-    return Study(Results(results.runs, results.predictions, tables.joined([history], "history")))
+    return Study(Results(results.runs, results.predictions, tables.joined([history], "history", COURSE)))
 
 
 def test_a_loss_is_the_mean_over_seeds_and_a_tenth_of_the_longest_training():
@@ -103,8 +104,8 @@ def test_shares_of_labels_where_they_are_known():
 
 
 def test_labels_have_the_names_of_their_classes_or_the_ends_of_their_range():
-    assert [*labels._names(labels.TASKS["sts"], 5)] == ["0 to 1", "1 to 2", "2 to 3", "3 to 4", "4 to 5"]
-    assert [*labels._names(labels.TASKS["snli"], 3)] == ["contradiction", "neutral", "entailment"]
+    assert [*labels._names(COURSE["sts"], 5)] == ["0 to 1", "1 to 2", "2 to 3", "3 to 4", "4 to 5"]
+    assert [*labels._names(COURSE["snli"], 3)] == ["contradiction", "neutral", "entailment"]
 
 
 def test_sizes_of_the_data_are_a_table(study: Study, tmp_path: Path):

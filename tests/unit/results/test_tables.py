@@ -31,7 +31,7 @@ def test_what_is_written_is_read_and_written_again_to_the_same_bytes(results: Re
     assert read.history["value"].tolist() == [1.0, 0.5, 1.0, 0.5]
     assert (read.about["pals"].row, read.data.name, read.start.name) == ("pals", "data/sample", "minilm")
     tables.write(read, tmp_path / "b")
-    for name in tables.SCHEMAS:
+    for name in tables.NAMES:
         assert (tmp_path / f"a/{name}.parquet").read_bytes() == (tmp_path / f"b/{name}.parquet").read_bytes()
 
 
@@ -60,7 +60,7 @@ def change(table: pd.DataFrame, column: str, value: object) -> None:
         ("runs", "dev_sst", 0.5, "@VARIANT-SEED` makes both: pals, seed 1"),
         ("runs", "code", "c0de", "settings or code of another seed of the variant are others"),
         ("runs", "settings", "[" * 100_000, "settings"),
-        ("runs", "settings", '{"tasks": ["../x"]}', "unknown task"),
+        ("runs", "settings", '{"tasks": ["../x"]}', "a task's name has small letters"),
         ("runs", "data", '{"whose": "theirs"}', "'sample', 'course' or 'own'"),
         ("predictions", "task", "../../sst", "unknown task"),
         ("predictions", "split", "validation", "unknown split"),

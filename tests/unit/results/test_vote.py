@@ -5,10 +5,10 @@ import pytest
 
 from mtbert.errors import DataError
 from mtbert.results import vote
-from mtbert.tasks import TASKS, Task
+from mtbert.tasks import COURSE, Task
 
-THREE = Task("three", "Three", 3, {}, ("sentence",), "label")
-STS = TASKS["sts"]
+THREE = Task("three", 3, ("sentence",), "label", "accuracy")
+STS = COURSE["sts"]
 
 
 def table(predictions: list[float], labels: list[float], **columns: object) -> pd.DataFrame:

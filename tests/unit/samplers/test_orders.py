@@ -49,7 +49,8 @@ def test_round_robin_until_a_set_that_is_named():
 
 
 def turned(name: str, *tasks: str) -> Sampler:
-    plan = Plan(dict.fromkeys(tasks, 800), 2, None, dict.fromkeys(tasks, 100), turns=5)
+    serves = {"cfimdb_as_sst": "sst", "snli_as_qqp": "qqp"}
+    plan = Plan(dict.fromkeys(tasks, 800), 2, None, dict.fromkeys(tasks, 100), turns=5, serves=serves)
     return SAMPLERS.build({"name": name}, plan)
 
 

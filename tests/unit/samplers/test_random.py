@@ -5,7 +5,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from mtbert.errors import SettingsError
 from mtbert.training.samplers import SAMPLERS
 from mtbert.training.samplers.base import Plan, RandomSampler
 
@@ -53,5 +52,3 @@ def test_a_sampler_draws_by_the_epochs_exponent_and_by_divisors():
     assert counts.keys() == {("qqp",), ("snli_as_qqp",)}
     # 0.1 225^0.2 of 90^0.2 + 0.1 225^0.2, within four standard deviations
     assert counts[("snli_as_qqp",)] / DRAWS == pytest.approx(0.107232, abs=0.009)
-    with pytest.raises(SettingsError, match="unknown task 'snlli'"):
-        sampler("annealed", {"sst": 8}, divide={"snlli": 10.0})

@@ -7,7 +7,7 @@ from models import small_model
 
 from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE
 from mtbert.training import evaluation
 
 
@@ -15,7 +15,7 @@ def test_rows_are_in_the_files_order_although_they_were_batched_by_length():
     lengths = [2, 7, 1, 5]
     tokens = [list(range(5, 5 + length)) for length in lengths]
     table = pd.DataFrame({"id": list("abcd"), "label": [0.0] * 4, "tokens1": tokens, "tokens2": tokens[::-1]})
-    examples = Examples(table, TASKS["sts"], "bi", SpecialTokens(1, 2, 0), 20)
+    examples = Examples(table, COURSE["sts"], "bi", SpecialTokens(1, 2, 0), 20)
     model = small_model(tasks=["sts"], embeddings=2, pooling="mean")
     found = evaluation.embed(model, examples, torch.device("cpu"), count=3)
     assert (found.shape, found.dtype) == ((3, 2, 24), np.float32)

@@ -6,10 +6,11 @@ import pytest
 import torch
 from torchjd.scalarization import DWA, FAMO
 
+from mtbert.tasks import COURSE
 from mtbert.training.weightings import WEIGHTINGS
 from mtbert.training.weightings.base import Weighting
 
-TASKS = ["sst", "sts"]
+TASKS = {name: COURSE[name] for name in ("sst", "sts")}
 
 
 def build(name: str, **options) -> Weighting:

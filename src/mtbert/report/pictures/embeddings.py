@@ -8,13 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from mtbert.metrics import MAIN_TASKS
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.study import Study, title
 from mtbert.results import places
 from mtbert.results.tables import PICTURED, Frame
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE, main
 
 PANELS = 8  # of a picture, in the tables' order
 COLUMNS = 4
@@ -38,12 +37,12 @@ def render(study: Study, folder: Path) -> str:
     for paper, names in study.by_paper.items():
         panels = {name: placed[name] for name in names if name in placed}
         if panels:
-            what = f"{TASKS[PICTURED].title} by label, {_rows(*panels.values())}"
+            what = f"{COURSE[PICTURED].title} by label, {_rows(*panels.values())}"
             of_sentences.append(_shown(paper, "embeddings", what, panels, folder))
         pairwise = {
-            f"{name}, {TASKS[task].title}": joined[name, task]
+            f"{name}, {study.results.tasks[task].shown}": joined[name, task]
             for name in names
-            for task in MAIN_TASKS
+            for task in main(study.results.tasks)
             if (name, task) in joined
         }
         if pairwise:
@@ -74,6 +73,8 @@ def _shown(paper: str, kind: str, what: str, panels: Mapping[str, Frame], folder
 def sentences(study: Study) -> dict[str, Frame]:
     """Return by variant x, y and label of dev sentences, of the seed that has places; not all rows need to have one."""
     found = {}
+    if study.results.tasks.get(PICTURED) != COURSE[PICTURED]:
+        return found
     for (variant, _, split), tables in study.results.by_run.items():
         if split == "dev" and PICTURED in tables and tables[PICTURED]["x"].notna().any():
             found[variant] = tables[PICTURED][["x", "y", "label"]]
@@ -87,9 +88,9 @@ def pairs(study: Study) -> dict[tuple[str, str], Frame]:
     """
     found = {}
     for (variant, _, split), tables in study.results.by_run.items():
-        for task in (name for name in MAIN_TASKS if split == "dev" and name in tables):
+        for task in (name for name in main(study.results.tasks) if split == "dev" and name in tables):
             table = tables[task][tables[task]["x2"].notna()]
-            kinds = places.kinds(TASKS[task], table["label"].to_numpy(float))
+            kinds = places.kinds(study.results.tasks[task], table["label"].to_numpy(float))
             table = table[["x", "y", "x2", "y2"]].assign(kind=kinds)
             table = table[table["kind"] != places.BETWEEN].groupby("kind").head(places.PAIRS)
             if len(table):

@@ -11,7 +11,7 @@ from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.study import Study
 from mtbert.results.tables import Rows
-from mtbert.tasks import SPLITS, TASKS, Split, Task
+from mtbert.tasks import SPLITS, Split, Task, Tasks
 
 COLOURS: dict[Split, str] = {"train": drawing.PALETTE[0], "dev": drawing.PALETTE[1]}
 COLUMNS = 3  # of panels
@@ -24,12 +24,13 @@ ABOUT = (
 
 def render(study: Study, folder: Path) -> str:
     """Draw the picture into a report's folder; return it and the table of sizes as Markdown, empty if unknown."""
-    rows = {task: study.results.data.rows[task] for task in TASKS if task in study.results.data.rows}
-    sizes = markdown.lined([_line(TASKS[task], of_task) for task, of_task in rows.items()])
+    tasks, known = study.results.tasks, study.results.data.rows
+    rows = {task: known[task] for task in tasks if task in known and not tasks[task].serves}
+    sizes = markdown.lined([_line(tasks[task], of_task) for task, of_task in rows.items()])
     found = {task: shares(of_task) for task, of_task in rows.items()}
     found = {task: of_task for task, of_task in found.items() if of_task}
     alt = "Share of each label in train and dev"
-    picture = drawing.put(_drawn(found), folder, "labels", ABOUT, alt) if found else ""
+    picture = drawing.put(_drawn(found, tasks), folder, "labels", ABOUT, alt) if found else ""
     return "\n\n".join(filter(None, [picture, sizes]))
 
 
@@ -41,10 +42,10 @@ def shares(rows: OfTask) -> dict[str, np.ndarray]:
 
 def _line(task: Task, rows: OfTask) -> dict[str, str]:
     counts = {split: f"{rows[split].rows:,}" if split in rows else markdown.DASH for split in SPLITS}
-    return {"rows": task.title} | counts
+    return {"rows": task.shown} | counts
 
 
-def _drawn(found: dict[str, dict[str, np.ndarray]]) -> Figure:
+def _drawn(found: dict[str, dict[str, np.ndarray]], tasks: Tasks) -> Figure:
     down = -(-len(found) // COLUMNS)
     figure = drawing.empty(2.4 * down)
     for at, (task, of_task) in enumerate(found.items(), 1):
@@ -52,10 +53,10 @@ def _drawn(found: dict[str, dict[str, np.ndarray]]) -> Figure:
         for side, split in zip((-0.2, 0.2), COLOURS, strict=True):
             if split in of_task:
                 axes.bar(np.arange(len(of_task[split])) + side, of_task[split], 0.4, color=COLOURS[split])
-        names = [*_names(TASKS[task], len(next(iter(of_task.values()))))]
+        names = [*_names(tasks[task], len(next(iter(of_task.values()))))]
         axes.set_xticks(range(len(names)), names)
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-        axes.set_title(TASKS[task].title, fontsize="medium")
+        axes.set_title(tasks[task].shown, fontsize="medium")
         axes.spines[["top", "right"]].set_visible(False)
     bars = [Patch(color=colour) for colour in COLOURS.values()]
     figure.legend(bars, [*COLOURS], loc="outside lower center", ncols=2, frameon=False)
@@ -65,6 +66,6 @@ def _drawn(found: dict[str, dict[str, np.ndarray]]) -> Figure:
 def _names(task: Task, count: int) -> Iterator[str]:
     """Yield what stands below each bar: the class, or the ends of the part of a score's range."""
     ends = np.linspace(task.lowest, task.highest, count + 1)
-    words = {label: word for word, label in task.labels.items()}
+    words = [name.replace("$", r"\$") for name in (*task.labels, *map(str, range(count)))]  # matplotlib's own sign
     for at in range(count):
-        yield f"{ends[at]:g} to {ends[at + 1]:g}" if task.kind == "score" else words.get(at, str(at))
+        yield f"{ends[at]:g} to {ends[at + 1]:g}" if task.kind == "score" else words[at]

@@ -9,7 +9,7 @@ from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.study import Study, title
 from mtbert.results.tables import Frame
-from mtbert.tasks import TASKS
+from mtbert.tasks import Tasks
 
 LINES = len(drawing.PALETTE)  # of a picture; further variants of a paper have one more
 POINTS = 30  # of the longest line
@@ -32,7 +32,15 @@ def render(study: Study, folder: Path) -> str:
             part = f" ({number} of {len(several)})" if len(several) > 1 else ""
             says = f"**{markdown.literal(title(paper))}**: training loss by step{part}"
             name = f"{paper}-loss" + (f"-{number}" if number > 1 else "")
-            shown.append(drawing.put(_drawn(found), folder, name, says, f"Training loss of variants of {paper}{part}"))
+            shown.append(
+                drawing.put(
+                    _drawn(found, study.results.tasks),
+                    folder,
+                    name,
+                    says,
+                    f"Training loss of variants of {paper}{part}",
+                )
+            )
     return "\n\n".join([ABOUT, *shown]) if shown else ""
 
 
@@ -52,7 +60,7 @@ def curves(study: Study, names: Sequence[str]) -> Curves:
     by_task = {
         task: {name: _smoothed(means[f"loss/{task}", name], longest / POINTS) for name in names
                if task in study.about[name].tasks and (f"loss/{task}", name) in means}
-        for task in TASKS
+        for task in study.results.tasks
     }  # fmt: skip
     return {task: of for task, of in by_task.items() if of}
 
@@ -64,7 +72,7 @@ def _smoothed(means: Frame, width: float) -> Frame:
     return smoothed[means.index].set_axis(width * means.index)
 
 
-def _drawn(found: Curves) -> Figure:
+def _drawn(found: Curves, tasks: Tasks) -> Figure:
     """A panel for each task; every second line is dashed, so that one behind it is seen."""
     figure = drawing.empty(3.4)
     names = [*dict.fromkeys(name for of_task in found.values() for name in of_task)]
@@ -76,7 +84,7 @@ def _drawn(found: Curves) -> Figure:
     for axes, (task, of_task) in zip(figure.subplots(1, len(found), squeeze=False)[0], found.items(), strict=True):
         for name, loss in of_task.items():
             (lines[name],) = axes.plot(loss.index, loss, linewidth=1.6, **looks[name])
-        axes.set_title(TASKS[task].title, fontsize="medium")
+        axes.set_title(tasks[task].shown, fontsize="medium")
         axes.set_xlabel("step")
         axes.spines[["top", "right"]].set_visible(False)
     figure.legend([lines[name] for name in names], names, loc="outside lower center", ncols=4, frameon=False)

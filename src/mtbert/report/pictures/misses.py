@@ -5,19 +5,18 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from mtbert.metrics import MAIN_TASKS
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.sentences import Sentences
 from mtbert.report.study import Study
 from mtbert.results.tables import PICTURED, Frame
-from mtbert.tasks import TASKS
+from mtbert.tasks import COURSE, main
 
 WORST = 5  # rows of each task
 STEPS = ("#d5dde5", "#f3c183", "#df8136", "#a8431a", "#57190a")  # right, then one to four steps off; ever darker
 ABOUT = (
-    f"How many steps the predicted class of {TASKS[PICTURED].title} is from the label, as a share of dev rows over all "
-    "seeds. Beside the bar: how many of the misses are one step off."
+    f"How many steps the predicted class of {COURSE[PICTURED].title} is from the label, as a share of dev rows over "
+    "all seeds. Beside the bar: how many of the misses are one step off."
 )
 ABOUT_WORST = (
     "The rows that models are farthest from, on average over all runs and votes; of as far ones, the first in dev."
@@ -31,12 +30,12 @@ HIDDEN = (
 def render(study: Study, folder: Path, sentences: Sentences) -> str:
     """Draw the picture into a report's folder; return it and the worst misses as Markdown, empty without any."""
     found = distances(study)
-    told = f"Shares of {TASKS[PICTURED].title} predictions by their distance from the label"
+    told = f"Shares of {COURSE[PICTURED].title} predictions by their distance from the label"
     parts = [drawing.put(_drawn(found), folder, "misses", ABOUT, told)] if found else []
     tables = []
-    for task in MAIN_TASKS:
+    for task in main(study.results.tasks):
         if lines := _lines(worst(study, task), task, sentences):
-            tables += [f"**{TASKS[task].title}**", markdown.lined(lines)]
+            tables += [f"**{study.results.tasks[task].shown}**", markdown.lined(lines)]
     if tables:
         parts += [ABOUT_WORST if sentences else f"{ABOUT_WORST} {HIDDEN}", *tables]
     return "\n\n".join(parts)
@@ -44,10 +43,12 @@ def render(study: Study, folder: Path, sentences: Sentences) -> str:
 
 def distances(study: Study) -> dict[str, np.ndarray]:
     """Return by variant the share of dev rows whose predicted class is 0, 1, ... steps from the label, [classes]."""
+    if study.results.tasks.get(PICTURED) != COURSE[PICTURED]:
+        return {}
     predicted = _scored(study, PICTURED)
     off = (predicted["prediction"] - predicted["label"]).abs().astype(int)
     counts = predicted.assign(off=off).groupby(["variant", "off"], observed=True).size().unstack(fill_value=0)
-    counts = counts.reindex(columns=range(TASKS[PICTURED].classes), fill_value=0)
+    counts = counts.reindex(columns=range(COURSE[PICTURED].classes), fill_value=0)
     every = {name: counts.loc[name].to_numpy() for name in study.about if name in counts.index}
     return {name: of_variant / of_variant.sum() for name, of_variant in every.items()}
 

@@ -44,7 +44,6 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 from mtbert.data.batches import Batch
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import Section
-from mtbert.tasks import TASKS
 from mtbert.training.objectives.base import Objective
 
 TINY = 1e-12  # keeps a gradient of zero from being divided by zero
@@ -111,7 +110,7 @@ class Smart(Objective):
     def _penalty(self, batch: Batch, first: Tensor, second: Tensor) -> Tensor:
         """Return l_s by `reduction`."""
         change = self.difference(batch.task, first, second, detached=True)
-        of_classes = TASKS[batch.task].kind != "score"
+        of_classes = self.model.head(batch.task).task.kind != "score"
         return change * len(batch) if self.settings.reduction == "sum" and of_classes else change
 
     def noised(self, batch: Batch, noise: Tensor) -> Tensor:
@@ -126,7 +125,7 @@ class Smart(Objective):
     def difference(self, task: str, first: Tensor, second: Tensor, detached: bool = False) -> Tensor:
         """Return the mean l_s between two outputs [batch, size] of a task, with targets `detached` or not."""
         head = self.model.head(task)
-        if TASKS[task].kind == "score":
+        if head.task.kind == "score":
             return head.squared_error(head.scores(first), head.scores(second))
         return symmetrised_kl(head.log_probabilities(first), head.log_probabilities(second), detached)
 

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from mtbert.settings import PhaseTask, Section
-from mtbert.tasks import served
+from mtbert.settings import Section, TaskName
 
 Group = tuple[str, ...]  # the tasks of one step, one batch each
 
@@ -23,6 +22,7 @@ class Plan:
         steps: steps of an epoch where set; None leaves it to the sampler.
         batches: number of batches per task in which every example comes once, or the share of them that an epoch sees.
         turns: batches of each task in an epoch where set; None leaves it to `batches`.
+        serves: by name, the task that those of another's head and adapter train.
     """
 
     sizes: Mapping[str, int]
@@ -30,11 +30,12 @@ class Plan:
     steps: int | None
     batches: Mapping[str, int] = field(default_factory=dict)
     turns: int | None = None
+    serves: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tasks(self) -> int:
-        """Number of tasks that are trained; a corpus reused for a task is not a task of its own."""
-        return len({served(name) for name in self.sizes})
+        """Number of tasks that are trained; one that serves another is not counted beside it."""
+        return len({self.serves.get(name, name) for name in self.sizes})
 
 
 class Sampler:
@@ -66,7 +67,7 @@ class Sampler:
 class RandomSettings(Section):
     """Settings of a sampler that draws: divisors of the tasks' weights before these become probabilities."""
 
-    divide: dict[PhaseTask, Annotated[float, Field(gt=0)]] = {}
+    divide: dict[TaskName, Annotated[float, Field(gt=0)]] = {}
 
 
 class RandomSampler(Sampler):

@@ -17,14 +17,14 @@ from typing import Literal
 import numpy as np
 
 from mtbert.errors import SettingsError
-from mtbert.settings import PhaseTask, Section
+from mtbert.settings import Section, TaskName
 from mtbert.training.samplers.base import Group, Plan, Sampler
 
 
 class Settings(Section):
     """Section `round_robin_shortest`: the set whose end ends the epoch: `smallest`, or that of a task."""
 
-    until: Literal["smallest"] | PhaseTask = "smallest"
+    until: Literal["smallest"] | TaskName = "smallest"
 
 
 class RoundRobinShortest(Sampler):

@@ -1,15 +1,14 @@
 """How much each task's loss counts: every weighting is one line here and one file beside this one."""
 
-from collections.abc import Sequence
-
 import torch
 
 from mtbert.registry import Registry, Technique
 from mtbert.settings import NoOptions
+from mtbert.tasks import Tasks
 from mtbert.training.weightings import dynamic, dynamic_average, famo, fixed, random, uncertainty
 from mtbert.training.weightings.base import LearntSettings, Weighting
 
-WEIGHTINGS: Registry[[Sequence[str], torch.Generator], Weighting] = Registry(
+WEIGHTINGS: Registry[[Tasks, torch.Generator], Weighting] = Registry(
     "weighting",
     {
         "equal": Technique(NoOptions, Weighting),  # every loss counts as it is

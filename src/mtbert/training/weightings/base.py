@@ -1,6 +1,6 @@
 """What a weighting is."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -8,6 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mtbert.settings import Section
+from mtbert.tasks import Tasks
 from mtbert.training.states import Stateful
 
 Again = Callable[[], Mapping[str, Tensor]]
@@ -16,7 +17,7 @@ Again = Callable[[], Mapping[str, Tensor]]
 class Weighting(Stateful, nn.Module):
     """Weights the tasks' losses of a phase; its parameters are trained with the model's.
 
-    Subclasses take (settings, tasks, generator), the tasks being those of the phase.
+    Subclasses take (settings, tasks, generator), the tasks being those that the phase's entries train, by entry.
 
     Attributes:
         several_tasks: whether it needs several tasks in a step.
@@ -26,7 +27,7 @@ class Weighting(Stateful, nn.Module):
     several_tasks = False
     learning_rate: float | None = None
 
-    def __init__(self, settings: Any, tasks: Sequence[str], generator: torch.Generator) -> None:
+    def __init__(self, settings: Any, tasks: Tasks, generator: torch.Generator) -> None:
         super().__init__()
         self.settings = settings
         self.tasks = list(tasks)
@@ -66,7 +67,7 @@ class Learnt(Weighting):
 
     changes = ("s",)
 
-    def __init__(self, settings: LearntSettings, tasks: Sequence[str], generator: torch.Generator) -> None:
+    def __init__(self, settings: LearntSettings, tasks: Tasks, generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
         self.learning_rate = settings.learning_rate
         self.s = nn.ParameterDict({task: nn.Parameter(torch.zeros(())) for task in tasks})

@@ -21,6 +21,7 @@ from scipy.special import softmax
 from torch import Tensor
 
 from mtbert.settings import Section
+from mtbert.tasks import Tasks
 from mtbert.training.weightings.base import Weighting
 
 
@@ -35,7 +36,7 @@ class DynamicAverage(Weighting):
 
     changes = ("means",)
 
-    def __init__(self, settings: Settings, tasks: Sequence[str], generator: torch.Generator) -> None:
+    def __init__(self, settings: Settings, tasks: Tasks, generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
         self.means: dict[str, list[float]] = {task: [] for task in tasks}  # of the last two epochs
 

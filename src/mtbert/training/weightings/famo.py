@@ -14,7 +14,7 @@ Symbols: l_t the loss of task t, with the terms of its objectives; T tasks of th
 It needs all tasks in every step. Prefer `dynamic_average` where another forward pass is too expensive.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ from pydantic import Field
 from torch import Tensor
 
 from mtbert.settings import Section
+from mtbert.tasks import Tasks
 from mtbert.training.weightings.base import Again, Weighting
 
 SMALL = 1e-8
@@ -40,7 +41,7 @@ class Famo(Weighting):
     several_tasks = True
     changes = ("logits", "optimiser")
 
-    def __init__(self, settings: Settings, tasks: Sequence[str], generator: torch.Generator) -> None:
+    def __init__(self, settings: Settings, tasks: Tasks, generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
         self.logits = {task: torch.zeros((), dtype=torch.float64) for task in tasks}
         self.optimiser = torch.optim.Adam(

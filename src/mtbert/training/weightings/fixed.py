@@ -13,14 +13,14 @@ from typing import Annotated
 from pydantic import Field
 from torch import Tensor
 
-from mtbert.settings import PhaseTask, Section
+from mtbert.settings import Section, TaskName
 from mtbert.training.weightings.base import Weighting
 
 
 class Settings(Section):
     """Section `fixed`: the weight of each task's loss, 1 where none is set."""
 
-    weights: dict[PhaseTask, Annotated[float, Field(gt=0)]] = {}
+    weights: dict[TaskName, Annotated[float, Field(gt=0)]] = {}
 
 
 class Fixed(Weighting):

@@ -10,12 +10,13 @@ Weights are drawn after each update for the next one. Where a step holds one tas
 weights, so that tasks still count alike on average.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
 from mtbert.settings import NoOptions
+from mtbert.tasks import Tasks
 from mtbert.training.weightings.base import Again, Weighting
 
 
@@ -24,7 +25,7 @@ class Random(Weighting):
 
     changes = ("weights", "generator")
 
-    def __init__(self, settings: NoOptions, tasks: Sequence[str], generator: torch.Generator) -> None:
+    def __init__(self, settings: NoOptions, tasks: Tasks, generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
         self.weights = self._drawn()
 

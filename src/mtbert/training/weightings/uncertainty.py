@@ -14,18 +14,21 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from mtbert.tasks import TASKS, served
-from mtbert.training.weightings.base import Learnt
+from mtbert.tasks import Tasks
+from mtbert.training.weightings.base import Learnt, LearntSettings
 
 
 class Uncertainty(Learnt):
-    """Learns one number for each task."""
+    """Learns one number for each task.
+
+    Attributes:
+        factors: of l_t / sigma_t^2.
+    """
+
+    def __init__(self, settings: LearntSettings, tasks: Tasks, generator: torch.Generator) -> None:
+        super().__init__(settings, tasks, generator)
+        self.factors = {name: 0.5 if task.kind == "score" else 1.0 for name, task in tasks.items()}
 
     def forward(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Weight the losses by the formula above."""
-        return {t: factor(t) * torch.exp(-self.s[t]) * loss + self.s[t] / 2 for t, loss in losses.items()}
-
-
-def factor(task: str) -> float:
-    """Return the factor of l_t / sigma_t^2."""
-    return 0.5 if TASKS[served(task)].kind == "score" else 1.0
+        return {t: self.factors[t] * torch.exp(-self.s[t]) * loss + self.s[t] / 2 for t, loss in losses.items()}

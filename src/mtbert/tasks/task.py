@@ -1,0 +1,133 @@
+"""What a task is: what models, scores and reports know of it."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+NAME = "^[a-z][a-z0-9_]*$"
+TITLE = r"^[\w .,:()/+-]*$"  # which Markdown leaves as it is
+Split = Literal["train", "dev", "test"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+Metric = Literal["accuracy", "f1", "macro_f1", "mcc", "pearson", "spearman"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task, as a run's settings hold it; `Described` is how tasks.yaml writes it.
+
+    Attributes:
+        name: its name in params.yaml and in every file name.
+        classes: number of classes; 1 for a score, a real number in `lowest` to `highest`.
+        sentences: columns (or JSON keys) of the one or two sentences.
+        label: column (or JSON key) of the label.
+        metric: what its dev score is; `f1` is that of class 1 alone, `macro_f1` the mean over classes.
+        labels: for labels that are words, the class of each; empty where they are the classes' numbers.
+        names: what people read of each class, where it is not its label.
+        serves: the task whose head and adapter its training rows train; its own where empty.
+        balanced: whether each class weighs as much as any other in the loss.
+        title: its name in tables; its name where empty.
+        files: file of each split, below the data folder; without dev, a fifth of train is.
+        id: column of a row's id; empty where rows are numbered.
+        left_out: labels whose rows are left out, such as `-` where annotators did not agree.
+        encoding: of its text files.
+        matters: the smallest difference of its score that matters.
+        show_text: whether a report may show its sentences.
+        in_mean: whether its score is part of the mean over tasks.
+        submission: column title of the course's submission file; empty where the course has none.
+    """
+
+    name: Annotated[str, Field(pattern=NAME)]
+    classes: Annotated[int, Field(ge=1)]
+    sentences: Annotated[tuple[str, ...], Field(min_length=1, max_length=2)]
+    label: str
+    metric: Metric
+    labels: dict[str, Annotated[int, Field(ge=0)]] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    lowest: float = 0.0
+    highest: float = 0.0
+    serves: str = ""
+    balanced: bool = False
+    title: Annotated[str, Field(pattern=TITLE)] = ""
+    files: dict[Split, str] = field(default_factory=dict)
+    id: str = ""
+    left_out: tuple[str, ...] = ()
+    encoding: str = "utf-8"
+    matters: float = 0.01
+    show_text: bool = False
+    in_mean: bool = True
+    submission: str = ""
+    __pydantic_config__ = {"extra": "forbid", "strict": False}
+
+    @property
+    def kind(self) -> Literal["classes", "binary", "score"]:
+        """`score`, `binary` (label 0 or 1), or `classes` (label 0 to classes - 1, three or more)."""
+        return "score" if self.classes == 1 else "binary" if self.classes == 2 else "classes"
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether an example has two sentences."""
+        return len(self.sentences) == 2
+
+    @property
+    def shown(self) -> str:
+        """Its name in tables."""
+        return self.title or self.name
+
+    @property
+    def trains(self) -> str:
+        """The task whose head and adapter its training rows train."""
+        return self.serves or self.name
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The name of each class by its number: its own name, its label, or its number; none for a score."""
+        if self.kind == "score":
+            return ()
+        words = sorted(self.labels, key=self.labels.__getitem__) or map(str, range(self.classes))
+        return self.names or tuple(words)
+
+
+# Fields that a report, or the reading of files, needs and no trained model: none of them trains anything again.
+NOT_OF_A_MODEL = ("title", "files", "id", "left_out", "encoding", "matters", "show_text", "submission")
+Tasks = Mapping[str, Task]  # by name, in the order of tasks.yaml
+
+
+def of_a_model(task: Task) -> Task:
+    """Return what a trained model needs of a task: what is in its run's settings."""
+    return replace(task, **{one.name: _default(one) for one in fields(Task) if one.name in NOT_OF_A_MODEL})
+
+
+def of_run(tasks: Tasks, own: Collection[str], others: Iterable[str] = ()) -> dict[str, Task]:
+    """Return what a model of its `own` tasks, which `others` may serve, needs of them.
+
+    Its scores have a mean where it has all tasks of the mean; else a further task of the folder would train it again.
+    """
+    has_mean = {*main(tasks)} <= {*own}
+    of_model = {name: of_a_model(tasks[name]) for name in dict.fromkeys([*own, *others])}
+    return {name: replace(task, in_mean=task.in_mean and has_mean) for name, task in of_model.items()}
+
+
+def stated(task: Task) -> dict[str, Any]:
+    """Return the fields of a task that are not at their default."""
+    values = {one.name: (getattr(task, one.name), _default(one)) for one in fields(Task) if one.name != "name"}
+    return {name: [*value] if isinstance(value, tuple) else value for name, (value, usual) in values.items()
+            if value != usual}  # fmt: skip
+
+
+def _default(one: Any) -> Any:
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def restored(described: Mapping[str, Any]) -> dict[str, Task]:
+    """Return tasks from what `stated` made of each, by name; pydantic's ValidationError where they are none."""
+    return {
+        name: TypeAdapter(Task).validate_python({"name": name, **values}) if isinstance(values, dict) else values
+        for name, values in described.items()
+    }
+
+
+def main(tasks: Tasks) -> tuple[str, ...]:
+    """Return the tasks whose scores make the mean."""
+    return tuple(name for name, task in tasks.items() if task.in_mean and not task.serves)
