@@ -1,7 +1,7 @@
 """Stage `preprocess`: make tokens from corpus files.
 
-NEEDS is a file of the plan: the splits that must exist, the number of rows to hold out, and the share of a file's rows
-that may be faulty. Prints what is wrong with the files and does not end the stage.
+NEEDS is a file of the plan: the splits that must exist, the number of rows to hold out, the share of a file's rows that
+may be faulty, and how long a sequence may be. Prints what is wrong with the files and does not end the stage.
 """
 
 from pathlib import Path
@@ -14,10 +14,12 @@ from mtbert.files import read_plan
 
 def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:
     """Read, check and tokenize every corpus file below `data_dir` into `out`."""
-    wanted = read_plan(needs, "splits", "held_out", "most_refused")
+    wanted = read_plan(needs, "splits", "held_out", "most_refused", "longest")
     required = {(task, split) for task, split in wanted["splits"]}
     tokenize = wordpieces(encoder_dir)
-    made = preprocess(data_dir, out, tokenize, required, wanted["held_out"] or 0, wanted["most_refused"])
+    made = preprocess(
+        data_dir, out, tokenize, required, wanted["held_out"] or 0, wanted["most_refused"], wanted["longest"]
+    )
     for line in made["faults"]:
         print(line)
 

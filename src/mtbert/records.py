@@ -1,25 +1,61 @@
 """Read records from the text of CSV, TSV and JSON lines; imports neither torch nor pandas, so commands start fast."""
 
 import csv
+import gzip
 import io
+import itertools
 import json
 import re
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
 from mtbert.errors import DataError
 
+GZIP = ".gz"
+SNIFFED, FIRST_ROWS = 2**16, 20  # characters and rows by which a separator is told
 LINE_END = re.compile(r"[\r\n]")
 Record = tuple[int, dict[str, Any]]  # the line on which it starts, from 1, and its values by column
 
 
-def decoded(content: bytes, name: str) -> str:
-    """Decode UTF-8, with or without a byte order mark; DataError with the line where it is something else."""
+def unpacked(content: bytes, name: str) -> bytes:
+    """Return what a file named .gz holds, and any other as it is; DataError where it is damaged."""
+    if not name.endswith(GZIP):
+        return content
     try:
-        return content.decode("utf-8-sig")
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{name}: not a whole gzip file: {error}") from None
+
+
+def decoded(content: bytes, name: str, encoding: str = "utf-8", remedy: str = "") -> str:
+    """Decode a text, with or without a byte order mark; DataError with line and remedy where it is something else."""
+    try:
+        return content.decode("utf-8-sig" if encoding == "utf-8" else encoding)
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise DataError(f"{name}, line {line}: not UTF-8 text") from None
+        raise DataError(f"{name}, line {line}: not {encoding.upper()} text{remedy}") from None
+
+
+def separator_of(text: str) -> str:
+    """Tell what separates the columns: tabs where the header has one, else commas or semicolons.
+
+    It is the one by which the first rows have as many fields as the header, at least two.
+    """
+    if "\t" in next(lines(text), ""):
+        return "\t"
+    return max(",", ";", key=lambda separator: _columns(text, separator))
+
+
+def _columns(text: str, separator: str) -> tuple[bool, int]:
+    """Return whether all of the first rows have as many fields as the header, and how many it has."""
+    start = io.StringIO(text[:SNIFFED], newline="")
+    try:
+        header, *rows = itertools.islice(csv.reader(start, delimiter=separator), FIRST_ROWS)
+    except (csv.Error, ValueError):  # ValueError: no row at all
+        return False, 0
+    whole = rows if len(text) <= SNIFFED else rows[:-1]  # the last one may be cut off
+    return len(header) > 1 and all(len(row) in (0, len(header)) for row in whole), len(header)
 
 
 def lines(text: str) -> Iterator[str]:

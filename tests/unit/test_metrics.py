@@ -1,5 +1,7 @@
 """Scores over a whole set."""
 
+from dataclasses import replace
+
 import pytest
 
 from mtbert import metrics
@@ -22,6 +24,11 @@ from mtbert.tasks import COURSE
         (metrics.f1, [0, 0, 1, 1, 1], [1, 0, 1, 1, 0], 2 / 3),  # of class 1: precision 2/3, recall 2/3
         (metrics.f1, [0, 0], [0, 0], 0),  # no 1 anywhere
         (metrics.f1, [0, 1, 2, 2], [0, 2, 2, 1], (1 + 0 + 1 / 2) / 3),
+        (metrics.macro_f1, [0, 0, 1, 1, 1], [1, 0, 1, 1, 0], (1 / 2 + 2 / 3) / 2),
+        # two classes: (2 * 1 - 1 * 1) / sqrt(3 * 2 * 3 * 2)
+        (metrics.mcc, [0, 0, 1, 1, 1], [1, 0, 1, 1, 0], 1 / 6),
+        (metrics.mcc, [0, 1, 2], [1, 2, 0], -0.5),  # each class is wrong
+        (metrics.mcc, [0, 1, 2], [1, 1, 1], 0),  # of a constant
         (metrics.f1, [2, 2], [2, 3], (2 / 3 + 0) / 2),  # a class that is only predicted counts
     ],
 )
@@ -55,3 +62,9 @@ def test_overall_on_both_scales_as_the_papers_print_it(
 ):
     overall = metrics.overall(dict(zip(("sst", "qqp", "sts"), scores, strict=True)), COURSE)
     assert [round(value, 3) for value in overall.values()] == [raw, normalised]
+
+
+def test_the_mean_is_over_the_tasks_of_the_folder_whose_signed_scores_are_halved_and_moved():
+    desk = {"topic": COURSE["sst"], "cola": replace(COURSE["qqp"], metric="mcc"), "rest": COURSE["cfimdb"]}
+    assert metrics.overall({"topic": 0.5, "cola": 0.0}, desk) == {"overall_raw": 0.25, "overall_normalised": 0.5}
+    assert metrics.overall({"topic": 0.5}, desk) == {}

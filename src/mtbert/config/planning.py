@@ -37,6 +37,7 @@ def plan(params: Params) -> Documents:
         entry["overrides"] = {dotted(one.place): one.value for one in found if name in one.changes}
     needs = {"splits": _splits(selected, shared), "held_out": params.get("held_out")}
     needs["most_refused"] = params.get("most_refused") if params.get("most_refused") is not None else MOST_REFUSED
+    needs["longest"] = _longest(selected)
     return {**selected, **shared, "needs": needs, "catalog": catalog}
 
 
@@ -82,6 +83,15 @@ def _splits(selected: Documents, shared: Documents) -> list[list[str]]:
         settings = dict(shared[f"pretrain-{name}"])
         needs |= {(corpus, "train") for corpus in kind(**settings).corpora} if settings.pop("needed") else set()
     return [list(need) for need in sorted(needs)]
+
+
+def _longest(selected: Documents) -> dict[str, list[Any]]:
+    """Return by task the shortest limit of a sequence, and whether it holds a pair: what most rows are cut to."""
+    found: dict[str, list[Any]] = {}
+    for model, name in ((variant["model"], task) for variant in selected.values() for task in variant["tasks"]):
+        limit = [model["pair_encoding"] == "cross", model["max_tokens"]]
+        found[name] = min(limit, found.get(name, limit), key=lambda one: (one[1], not one[0]))
+    return found
 
 
 def write(documents: Mapping[str, Any], out: Path) -> None:

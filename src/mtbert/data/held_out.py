@@ -33,11 +33,11 @@ def hold_out(directory: Path, train: pd.DataFrame, rows: int) -> np.ndarray:
     return held
 
 
-def chosen(cluster: np.ndarray, rows: int) -> np.ndarray:
-    """Choose whole clusters [rows] in random order, as many as fit into `rows` rows: a mask [rows], always the same."""
+def chosen(cluster: np.ndarray, rows: int, order: np.ndarray | None = None) -> np.ndarray:
+    """Choose as many whole clusters [rows] as fit into `rows` rows, by an order, or a random one: a mask [rows]."""
     sizes = np.bincount(cluster)
     held, left = np.zeros(len(sizes), dtype=bool), rows
-    for number in np.random.default_rng(1).permutation(len(sizes)):
+    for number in np.random.default_rng(1).permutation(len(sizes)) if order is None else order:
         if sizes[number] <= left:
             held[number] = True
             left -= int(sizes[number])

@@ -8,7 +8,7 @@ epochs are chosen), `in_train` (whether its sentences are a row there, case, spa
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mtbert.data import checks, held_out, official, readers
+from mtbert.data import checks, drawing, held_out, official, readers
 from mtbert.data.readers import Example
 from mtbert.errors import DataError, first_of
 from mtbert.files import compressed, new_directory, new_file, read_parquet, seal, sha256, write_json
-from mtbert.tasks import Split, Task, Tasks, of_folder
+from mtbert.tasks import SPLITS, Split, Task, Tasks, of_folder
 
 Tokenize = Callable[[list[str]], list[list[int]]]
 Name = tuple[str, Split]  # task and split
 MOST_REFUSED = 0.01  # of a file's rows: more are no slips, but another kind of label
 FEW = 3
+MOST_CUT = 0.02  # of train's rows: more are told
 SHOWN = 12  # most labels in a message
 PRETRAINING = ("snli", "mnli")  # sentence encoders learn from these before they see the tasks
 SCHEMA = pa.schema(
@@ -49,6 +50,7 @@ def preprocess(
     required: set[Name],
     held: int = 0,
     most_refused: float = MOST_REFUSED,
+    longest: Mapping[str, tuple[bool, int]] | None = None,
 ) -> dict[str, Any]:
     """Read every corpus file below `data_dir` into the new directory `out`.
 
@@ -58,6 +60,7 @@ def preprocess(
         tokenize: maps texts to the ids of their word pieces, without special tokens.
         required: tasks and splits that the variants need; others may be missing.
         most_refused: the largest share of a required file's rows that may be faulty, and are then left out.
+        longest: by task, whether pairs are one sequence, and how many tokens a sequence may have.
         held: number of training rows of each required task that take the place of its dev rows; 0: none.
 
     Returns:
@@ -68,7 +71,12 @@ def preprocess(
         DataError: a required file is missing or has too many faulty rows, or a file has another format.
     """
     tasks = of_folder(data_dir)
-    named: dict[Name, str] = {(task.name, split): name for task in tasks.values() for split, name in task.files.items()}
+    named: dict[Name, str] = {
+        (task.name, split): task.files[source]
+        for task in tasks.values()
+        for split in SPLITS
+        if (source := drawing.source(task, split)) in task.files
+    }
     present = [name for name, file in named.items() if (data_dir / file).is_file() and _wanted(tasks, name, required)]
     if missing := sorted(required.difference(present)):
         names = [f"{named[task, split]} (for {task}/{split})" for task, split in missing]
@@ -90,6 +98,8 @@ def preprocess(
             if split == "dev" and task not in PRETRAINING:
                 _write_about(directory / task, rows[task, split], rows.get((task, "train"), nothing))
         digests = {named[name]: sha256(data_dir / named[name]) for name in present}
+        for name, limit in (longest or {}).items():
+            found[f"{name}/train"]["cut"] = _cut(directory / name / "train.parquet", *limit)
         made = {"files": found, "faults": _faults(found), "whose": "own" if held else official.whose(digests)}
         write_json(directory / "report.json", made)
         seal(directory)
@@ -131,9 +141,16 @@ def _faults(found: dict[str, Any]) -> list[str]:
     """Return what is wrong with the files, a line each: refused rows, classes that lack, a dev of one label alone."""
     lines: list[str] = []
     for file in found.values():
+        if file["drawn"]:
+            lines.append(
+                f"{file['file']}: {file['kept']:,} of its rows are dev, drawn by their text; there is no dev file"
+            )
         if refused := file["refused"]:
             why = f"line {refused[0]['line']}: {refused[0]['reason']}"
             lines.append(f"{file['file']}: {len(refused):,} of {file['read']:,} rows are left out; {why}")
+        if file.get("cut", 0) > MOST_CUT:
+            share = f"{100 * file['cut']:.0f}% of its rows are longer than model.max_tokens"
+            lines.append(f"{file['file']}: {share}, and lose their end")
         if file["lacking"]:
             lines.append(f"{file['file']}: no row has the label {', '.join(file['lacking'])}")
         if file["is_constant"]:
@@ -150,22 +167,31 @@ def _write(
     data_dir: Path, task: Task, split: Split, directory: Path, tokenize: Tokenize
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Read one file and write its tokens; return its part of the report, and the digests of its rows."""
-    kept, refused = readers.read(data_dir, task, split)
+    kept, refused = drawing.read(data_dir, task, split)
     (directory / task.name).mkdir(exist_ok=True)
     pq.write_table(_table(kept, tokenize), directory / task.name / f"{split}.parquet")
     digests = checks.digests(kept)
     found = {
-        "file": task.files[split],
+        "file": task.files[drawing.source(task, split)],
+        "drawn": split == "dev" and drawing.draws(task),
         "labelled": bool(digests["label"].notna().all()),
         "read": len(kept) + len(refused),
         "kept": len(kept),
         "refused": [refusal._asdict() for refusal in refused],
-        "lacking": [] if split == "test" else _classes_that_lack(task, digests),
+        "lacking": [] if split == "test" or task.serves else _classes_that_lack(task, digests),
         "is_constant": split == "dev" and digests["label"].nunique() == 1,
         "duplicates": {"folded": checks.duplicates(digests)},
         "conflicts": checks.conflicts(digests),
     }
     return found, digests
+
+
+def _cut(file: Path, is_one: bool, limit: int) -> float:
+    """Return the share of rows that are longer than a sequence may be, with pairs in one or in a sequence each."""
+    table = read_parquet(file, ["tokens1", "tokens2"])
+    first, second = (np.array([0 if ids is None else len(ids) for ids in table[column]]) for column in table)
+    joined = first + second + np.where(second > 0, 3, 2)
+    return float(np.mean((joined if is_one else np.maximum(first, second) + 2) > limit))
 
 
 def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:

@@ -1,18 +1,17 @@
-"""Readers for the corpora in their own formats: the course's CSV files, JSON lines of SNLI and MNLI, Parquet.
+"""Read rows from the files that people have: CSV by commas, semicolons or tabs, JSON lines, Parquet, also gzipped.
 
 A fault of the file (missing, not UTF-8, not this format, a missing column, a row that cannot be read) is a DataError
 with file and line. A fault of a row's values is a refusal: the row is left out, counted, and listed with its line and
 the reason. No other row is left out, and no text is changed.
 
-The course's files are read row by row with Python's `csv`, not pandas: pandas reads a question such as "NA" as a
-missing value, gives no line numbers, and turns one faulty label into a column of text. Their reviews and questions
-were quoted more than once when the files were made. The surplus quotation marks are data, and are kept.
+CSV files are read row by row with Python's `csv`, not pandas: pandas reads a question such as "NA" as a
+missing value, gives no line numbers, and turns one faulty label into a column of text. The course's reviews and
+questions were quoted more than once when the files were made. The surplus quotation marks are data, and are kept.
 """
 
-import shlex
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from mtbert import records
@@ -20,7 +19,6 @@ from mtbert.errors import DataError
 from mtbert.tasks import Split, Task, label_text
 
 LONGEST_SHOWN = 60  # characters of a faulty value in a message
-SEPARATORS = {",": "commas", ";": "semicolons"}  # which many programs write
 WITHHELD = (None, "", "-1", -1)  # what stands in place of a test file's labels
 
 
@@ -60,13 +58,13 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
     if not path.is_file():
         raise DataError(f"{path}: no such file")
     kept, refused, labelled = dict[str, Example](), list[Refusal](), True
-    for line, fields in _records(path):
+    for line, fields in rows_of(path, task.encoding, task.name):
         if not kept and not refused:
             _check_columns(path, [*fields], task, split)
             labelled = split != "test" or fields.get(task.label) not in WITHHELD
             if not labelled and task.label in fields:
                 print(f"{path}: its {task.label} is empty or -1, so it counts as without labels", file=sys.stderr)
-        row = _checked(line, fields, task, labelled, kept)
+        row = _checked(f"{path.name}:{line}", line, fields, task, labelled, kept)
         if isinstance(row, Example):
             kept[row.id] = row
         else:
@@ -78,17 +76,17 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
 
 
 def _checked(
-    line: int, fields: dict[str, Any], task: Task, labelled: bool, earlier: dict[str, Example]
+    number: str, line: int, fields: dict[str, Any], task: Task, labelled: bool, earlier: dict[str, Example]
 ) -> Example | Refusal:
     """Return the row, or why it is refused; `earlier` holds those that are kept, by id."""
-    identifier: Any = fields.get(task.id) if task.id else str(line)
+    identifier: Any = fields.get(task.id) if task.id else number
     label: Any = fields.get(task.label)
     if labelled and label_text(label) in task.left_out:
         return Refusal(line, f"its {task.label} is {label!r}, which is left out", is_faulty=False)
     faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
     faults.append(fault_of_text("its id", identifier))
-    number = _number(task, label) if labelled else None
-    if labelled and number is None:
+    value = _number(task, label) if labelled else None
+    if labelled and value is None:
         faults.append(_fault_of_label(task, label))
     elif not labelled and label not in WITHHELD:
         faults.append(f"it has a {task.label}, and the first row has none")
@@ -96,9 +94,9 @@ def _checked(
     if not told and identifier in earlier:
         told = f"its id is that of line {earlier[identifier].line}"
     if told:
-        return Refusal(line, told, str(label) if labelled and number is None else "")
+        return Refusal(line, told, str(label) if labelled and value is None else "")
     sentences = [fields[name] for name in task.sentences]
-    return Example(identifier, sentences[0], sentences[1] if task.is_pair else None, number, line)
+    return Example(identifier, sentences[0], sentences[1] if task.is_pair else None, value, line)
 
 
 def fault_of_text(name: str, text: object) -> str | None:
@@ -142,35 +140,25 @@ def _shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
-def _records(path: Path) -> Iterator[records.Record]:
+def ending(path: PurePath) -> str:
+    """Return the ending that tells a file's format: `.csv` of `a.csv.gz`."""
+    return path.with_suffix("").suffix if path.suffix == records.GZIP else path.suffix
+
+
+def rows_of(path: Path, encoding: str = "utf-8", task: str = "TASK") -> Iterator[records.Record]:
     """Read a file's rows by its ending, each with the line on which it starts.
 
-    The course's format is tab separated with a header, quoted fields, doubled quotes, line breaks inside quotes; test
-    files of SST and CFIMDB have one more index column, titled "0". SNLI and MNLI have a JSON object on each line.
+    A file that is neither Parquet nor JSON lines, one object a line, has a header, quoted fields, doubled quotes, and
+    line breaks inside quotes. Test files of the course's SST and CFIMDB have one more index column, titled "0".
     """
-    if path.suffix == ".parquet":
+    if ending(path) == ".parquet":
         return _parquet(path)
-    text = records.decoded(path.read_bytes(), str(path))
-    if path.suffix == ".jsonl":
-        return records.json_lines(text, str(path))
-    _check_separator(path, text)
-    return records.separated(text, str(path), "\t")
-
-
-def _check_separator(path: Path, text: str) -> None:
-    """Raise DataError where the header is separated by commas or semicolons; the message says how to convert the file.
-
-    Before any row is read: a text in quotation marks would be a fault of another kind.
-    """
-    header = next(records.lines(text), "")
-    other = max((",", ";"), key=header.count)
-    if "\t" not in header and other in header:
-        read = f"pandas.read_csv(file, sep='{other}', dtype=str, keep_default_na=False)"
-        convert = f"import sys, pandas; file = sys.argv[1]; {read}.to_csv(file, sep='\\t', index=False)"
-        raise DataError(
-            f"{path} is separated by {SEPARATORS[other]}, and a .csv file has to be by tabs; "
-            f'`python -c "{convert}" {shlex.quote(str(path))}` replaces it by one that is'
-        )
+    name = str(path)
+    remedy = f"; set `encoding` of {task} in tasks.yaml to what it is, such as cp1252"
+    text = records.decoded(records.unpacked(path.read_bytes(), name), name, encoding, remedy)
+    if ending(path) == ".jsonl":
+        return records.json_lines(text, name)
+    return records.separated(text, name, "\t" if ending(path) == ".tsv" else records.separator_of(text))
 
 
 def _parquet(path: Path) -> Iterator[records.Record]:

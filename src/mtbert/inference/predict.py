@@ -12,7 +12,7 @@ from mtbert import files
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
 from mtbert.inference.predicting import ANY_TASK, Model, fault_of_row
-from mtbert.records import Record, decoded, lines, separated
+from mtbert.records import Record, decoded, lines, separated, separator_of
 from mtbert.tasks import Task
 
 Values = dict[str, Any]  # a row's, by column
@@ -58,7 +58,7 @@ def _given(task: Task, sentences: list[str]) -> list[Values]:
 def read(path: Path) -> tuple[list[Record], str | None]:
     """Return the rows of a file, or of standard input for `-`, with their lines, and what separates the columns.
 
-    A .csv or .tsv file has a header; a .csv file whose header holds tabs is read as TSV, like the course's. In others a
+    A .csv or .tsv file has a header; a .csv file is separated by commas, semicolons or tabs. In others a
     line is a text.
 
     Raises:
@@ -70,8 +70,8 @@ def read(path: Path) -> tuple[list[Record], str | None]:
         text = decoded(sys.stdin.buffer.read() if path == STANDARD else path.read_bytes(), name)
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror}") from None
-    if separator == "," and "\t" in next(lines(text), ""):
-        separator = "\t"
+    if separator == ",":
+        separator = separator_of(text)
     if separator:
         rows = [*separated(text, name, separator)]
     else:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from mtbert import files, seeding
@@ -31,6 +32,8 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     encoder = build / "encoders" / settings.model.encoder
     examples = read_examples(settings, build / "data", encoder)
     model = build_model(settings, bert.read(encoder), seed, tokens.vocabulary(encoder), tokens.special_tokens(encoder))
+    for task in (task for task in settings.tasks if settings.described[task].balanced):
+        model.head(task).balance = balance(examples["train"][task])
     model.train_only([])  # nothing is trained unless a phase says so
     return Parts(
         settings=settings,
@@ -41,6 +44,13 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
         examples=examples,
         cpu_precision=hardware.measured(build) if settings.run.precision == "auto" else None,
     )
+
+
+def balance(examples: Examples) -> torch.Tensor:
+    """Return the weight of each class in the loss, n / (k n_c), float32 [classes]; 0 for a class without rows."""
+    counts = np.bincount(examples.labels.astype(int), minlength=examples.task.classes)
+    weights = len(examples) / (examples.task.classes * np.maximum(counts, 1)) * (counts > 0)
+    return torch.from_numpy(weights.astype(np.float32))
 
 
 def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[Split, dict[str, Examples]]:

@@ -81,6 +81,7 @@ def test_reports_what_was_read_refused_and_found_twice(data_dir: Path, tmp_path:
         "refused": [
             {"line": 4, "reason": "sentiment is 'bad'; allowed: 0, 1, 2, 3, 4", "label": "bad", "is_faulty": True}
         ],
+        "drawn": False,
         "lacking": ["0", "1", "2"],
         "is_constant": False,
         "duplicates": {"folded": 1},
@@ -107,6 +108,21 @@ def test_a_compressed_file_is_named_with_what_unpacks_it(data_dir: Path, tmp_pat
     named = r"params\.yaml; (.*)/quora-train\.csv\.gz is there, but compressed: `gunzip -k \1/\*\.gz` unpacks it$"
     with pytest.raises(DataError, match=named):
         preprocess(data_dir, tmp_path / "out", tokenize, {("qqp", "train"), ("sts", "test")})
+
+
+def test_a_dev_that_is_drawn_and_rows_that_are_cut_are_told(tmp_path: Path):
+    texts = [f"word {n} of ten" for n in range(9)] + ["a text of seven words and two more"]
+    rows = "".join(f"{text},{n % 2}\n" for n, text in enumerate(texts))
+    (tmp_path / "a.csv").write_text(f"text,mood\n{rows}")
+    described = "mood: {files: {train: a.csv}, sentences: [text], label: mood, classes: 2}\n"
+    (tmp_path / "tasks.yaml").write_text(described)
+    needs = {("mood", "train"), ("mood", "dev")}
+    made = preprocess(tmp_path, tmp_path / "out", tokenize, needs, longest={"mood": (True, 8)})
+    assert pq.read_table(tmp_path / "out/mood/dev.parquet", columns=["id"]).num_rows == 2
+    assert made["faults"][:2] == [
+        "a.csv: 12% of its rows are longer than model.max_tokens, and lose their end",
+        "a.csv: 2 of its rows are dev, drawn by their text; there is no dev file",
+    ]
 
 
 def test_what_is_wrong_and_does_not_end_the_stage_is_told(data_dir: Path, tmp_path: Path):

@@ -28,6 +28,15 @@ def test_a_loss_by_the_tasks_kind(head: Head, outputs: list, labels: list[float]
     assert head.loss(torch.tensor(outputs), torch.tensor(labels)).item() == pytest.approx(loss)
 
 
+@pytest.mark.parametrize(("task", "outputs"), [("qqp", [[0.0], [0.0]]), ("sst", [[0.0] * 5, [0.0] * 5])])
+def test_a_balanced_loss_weighs_each_row_by_its_class(task: str, outputs: list):
+    head = Head(NoOptions(), COURSE[task], width=4, embeddings=1)
+    plain = head.loss(torch.tensor(outputs), torch.tensor([0.0, 1.0])).item()
+    head.balance = torch.tensor([0.5, 2.0, 1.0, 1.0, 1.0])
+    assert head.loss(torch.tensor(outputs), torch.tensor([0.0, 1.0])).item() == pytest.approx(1.25 * plain)
+    assert not head.state_dict()
+
+
 @pytest.mark.parametrize("head", [CLASSES, BINARY])
 def test_log_probabilities_are_those_of_the_loss_however_large_the_outputs(head: Head):
     outputs = 200 * torch.arange(3.0 * head.outputs).reshape(3, head.outputs).sin()

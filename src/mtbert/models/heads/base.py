@@ -26,10 +26,12 @@ class Head(nn.Module):
 
     Attributes:
         learns: whether it can be trained.
+        balance: of a balanced task, the weight of each class in the loss, float32 [classes]; no part of the weights.
         needs_apart: whether its loss needs sentences of a pair that have not seen each other.
     """
 
     learns = True
+    balance: Tensor | None
     needs_apart = False
 
     def __init__(self, settings: Any, task: Task, width: int, embeddings: int) -> None:
@@ -38,6 +40,7 @@ class Head(nn.Module):
         self.settings = settings
         self.task = task
         self.inputs = width * embeddings
+        self.register_buffer("balance", None, persistent=False)
 
     @classmethod
     def check(cls, settings: Any, task: Task, embeddings: int) -> None:
@@ -64,7 +67,15 @@ class Head(nn.Module):
         return layer
 
     def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        """Return the mean loss over the batch; outputs [batch, size], labels [batch] (float)."""
+        """Return the mean loss over the batch; outputs [batch, size], labels [batch] (float).
+
+        Where the task is balanced each row's loss is weighted with n / (k n_c), n rows of k classes, n_c of the row's:
+        King and Zeng (2001), section 4.2; scikit-learn's `balanced`.
+        """
+        if self.balance is not None:
+            probabilities = self.log_probabilities(outputs)  # [batch, classes]
+            weights = self.balance[labels.long()]
+            return (weights * F.nll_loss(probabilities, labels.long(), reduction="none")).mean()
         if self.task.kind == "classes":
             return F.cross_entropy(outputs, labels.long())
         if self.task.kind == "binary":

@@ -1,0 +1,56 @@
+"""Rows of a split; where a task has no dev file, a fifth of its train is drawn, the same in every run.
+
+Rows that share a sentence, directly or through others, stay together: a model would know part of dev. They are drawn by
+a digest of their sentences, not by their place, so that a sorted file, or one that grows, does no harm.
+"""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from mtbert.data import checks, held_out, readers
+from mtbert.data.readers import Example, Refusal
+from mtbert.errors import DataError
+from mtbert.tasks import Split, Task
+
+SHARE = 5  # one of so many rows of train
+
+
+def source(task: Task, split: Split) -> Split:
+    """Return the split whose file the rows of a split come from."""
+    return "train" if split == "dev" and draws(task) else split
+
+
+def draws(task: Task) -> bool:
+    """Return whether a task's dev is drawn from its train."""
+    return "dev" not in task.files and not task.serves
+
+
+def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[Refusal]]:
+    """Read the rows of a split, as `readers.read` does; faulty ones of a file that two splits come from are train's."""
+    kept, refused = readers.read(data_dir, task, source(task, split))
+    if split == "test" or not draws(task):
+        return kept, refused
+    of_dev = drawn(kept)
+    if not of_dev.any():
+        raise DataError(
+            f"{data_dir / task.files['train']}: no dev can be drawn from its {len(kept)} rows, which share sentences "
+            f"or are too few; give {task.name} a file `dev` in tasks.yaml"
+        )
+    rows = [row for row, is_dev in zip(kept, of_dev, strict=True) if bool(is_dev) is (split == "dev")]
+    return rows, [] if split == "dev" else refused
+
+
+def drawn(rows: list[Example]) -> np.ndarray:
+    """Return the mask [rows] of a fifth of the rows, in whole clusters, those with the smallest digests."""
+    cluster = checks.clusters(checks.digests(rows))
+    smallest = np.full(cluster.max() + 1, np.iinfo(np.uint64).max, np.uint64)
+    np.minimum.at(smallest, cluster, np.array([_digest(row) for row in rows], np.uint64))
+    return held_out.chosen(cluster, len(rows) // SHARE, np.argsort(smallest, kind="stable"))
+
+
+def _digest(row: Example) -> int:
+    """Return a number of eight bytes that the row's sentences give, in either order; case and spacing are folded."""
+    texts = (hashlib.sha256(checks.folded(text).encode()) for text in (row.sentence1, row.sentence2) if text)
+    return min(int.from_bytes(digest.digest()[:8]) for digest in texts)
