@@ -20,7 +20,7 @@ HOSTILE = '<script>alert("row")</script> | `x`'
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page") / "laptop"
     predicted = {("pals", 1): {"sst": [0, 1, 2, 0]}, ("constructor", 1): {"sst": [0, 1, 2, 3]}}
-    write.write(made.results(predicted, {"constructor": {"paper": "own", "row": HOSTILE}}), folder)
+    write.write(made.results(predicted, {"constructor": {"paper": None, "row": HOSTILE}}), folder)
     return folder / "index.html"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mtbert import files, tasks
-from mtbert.config import papers
+from mtbert.config import papers, studies
 from mtbert.errors import SettingsError
 from mtbert.settings import LENGTHS
 
@@ -36,6 +36,7 @@ class Params:
         values: the same with all presets, variants and ensembles of the papers; an entry of `catalog` is merged into
             the paper's variant of its name.
         tasks: those of the data folder.
+        written: the entries that variants of one task each are made of, by the variants' names.
     """
 
     def __init__(self, file: Path) -> None:
@@ -45,13 +46,17 @@ class Params:
         self.own: dict[str, Any] = files.read_yaml(file, "correct it", aliases=True)
         if not isinstance(self.own, dict):
             raise SettingsError(f"{file} has to hold sections, but holds {type(self.own).__name__}")
+        self.tasks = tasks.of_folder(file.parent / str(self.own.get("data_dir", "")))
         self.papers = papers.load(file.parent / "papers")
         self.of_papers: dict[str, dict[str, Any]] = {
             key: {name: entry for paper in self.papers.values() for name, entry in getattr(paper, theirs).items()}
             for key, theirs in IN_PAPERS.items()
         }
+        written, every = self.of_papers["catalog"], tasks.main(self.tasks)
+        self.of_papers["catalog"] = studies.expanded(written, every)
+        self.of_papers["ensembles"] = studies.members(self.of_papers["ensembles"], written, every)
+        self.written = {studies.named(name, task): name for name in written for task in every}
         self.values = self._merged()
-        self.tasks = tasks.of_folder(file.parent / str(self.values.get("data_dir", "")))
 
     def _merged(self) -> dict[str, Any]:
         """Return all values; what params.yaml has in the place of a mapping and is none stays, to be refused."""
@@ -75,8 +80,9 @@ class Params:
         if place[0] in IN_PAPERS and len(place) > 1 and at(self.own, place) is None:
             key = IN_PAPERS[str(place[0])]
             for name, paper in self.papers.items():
-                if place[1] in getattr(paper, key):
-                    file, keys = self.file.parent / "papers" / f"{name}.yaml", (key, *place[1:])
+                for entry in (place[1], self.written.get(str(place[1]))):
+                    if entry in getattr(paper, key):
+                        file, keys = self.file.parent / "papers" / f"{name}.yaml", (key, entry, *place[2:])
         return file, files.yaml_line(file, keys), dotted(keys)
 
     def format_faults(self, faults: Iterable[Fault]) -> str:

@@ -31,7 +31,7 @@ UNIQUE = {  # which no two rows of a table share
     "history": [*KEY, "phase", "step", "name"],
 }
 PICTURED = "sst"  # the task whose dev sentences have places in a picture
-OWN = "own"  # the paper of a variant that names none
+OWN = "catalog"  # the paper of a variant that names none, as those in params.yaml do
 UNTRAINED = "untrained-encoder"  # the row of runs that holds the scores of the starting weights
 ROUNDING = 1e-9  # by which two sums of the same numbers may differ
 

@@ -138,7 +138,7 @@ def test_how_many_sentences_have_a_place_is_told(study: Study, tmp_path: Path):
 
 def test_more_than_eight_panels_are_told(study: Study, tmp_path: Path):
     table = embeddings.sentences(study)["pals"]
-    told = embeddings._shown("own", "embeddings", "all", dict.fromkeys("abcdefghi", table), tmp_path)
+    told = embeddings._shown("catalog", "embeddings", "all", dict.fromkeys("abcdefghi", table), tmp_path)
     assert told.splitlines()[0] == "**Variants of one's own**: all; the first 8 of 9 panels"
 
 

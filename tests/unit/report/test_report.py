@@ -18,7 +18,7 @@ from mtbert.results.tables import OVERALLS, Results
 ROW = {"row": "Original PALs"}
 BERT = {"row": "Fine-tuned BERT"}
 SST, QQP, STS = [0, 1, 2, 0], [0, 1, 0, 0], [0, 1, 2, 5]
-SETTINGS = {"pals": ROW, "bert-sst": BERT, "bert-qqp": BERT, "bert-sts": BERT, "mine": {"paper": "own", "row": ""}}
+SETTINGS = {"pals": ROW, "bert-sst": BERT, "bert-qqp": BERT, "bert-sts": BERT, "mine": {"paper": None, "row": ""}}
 
 
 @pytest.fixture(scope="module")
