@@ -41,7 +41,6 @@ def settings_of(name: str, merge: str, members: Sequence[VariantSettings], **abo
             "variant": name,
             "also": [],
             "rival": "",
-            "described": {name: task for member in members for name, task in member.described.items()},
             "tasks": [task for member in members for task in member.tasks],
             "model": first.model.model_copy(update={"heads": heads, "pooling": pooling}),
             "phases": [],
