@@ -40,7 +40,7 @@ from mtbert.data import tokens
 from mtbert.data.batches import Batch, Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.models.building import build_model
-from mtbert.models.encoder import bert, hardware
+from mtbert.models.encoder import architectures, hardware
 from mtbert.pretraining import loading, tiny
 from mtbert.settings import VariantSettings
 from mtbert.training import assembly
@@ -180,7 +180,7 @@ def settings_of(params: Params, name: str) -> VariantSettings:
 def variant(params: Params, name: str, encoder: Path, whole: bool) -> dict[str, Any]:
     """A variant's row; with `whole` it is also trained with the plan's own batches, and their memory measured."""
     settings, special = settings_of(params, name), tokens.special_tokens(encoder)
-    model = build_model(settings, bert.read(encoder), SEED, tokens.vocabulary(encoder), special)
+    model = build_model(settings, architectures.read(encoder), SEED, tokens.vocabulary(encoder), special)
     for weight in model.parameters():
         weight.data = weight.data.clone()  # else it is the file's pages, which are resident or not
     model.train_only([])

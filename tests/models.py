@@ -13,8 +13,8 @@ from mtbert.data.batches import Batch
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.adapters.base import Adapter, Shape
 from mtbert.models.connectors import CONNECTORS
-from mtbert.models.encoder.bert import Bert, Encoder
-from mtbert.models.encoder.config import Config
+from mtbert.models.encoder.bert import Bert, Config
+from mtbert.models.encoder.encoder import Encoder
 from mtbert.models.encoder.slot import PLAIN
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
@@ -73,8 +73,7 @@ def small_model(
     """A whole model on `small_bert`, without dropout in its heads; more: tasks, embeddings of an example, pooling."""
     tasks, embeddings = more.get("tasks", ("sst", "qqp", "sts")), more.get("embeddings", 1)
     head = head or {"name": "linear", "dropout": 0.0}
-    bert = small_bert()
-    encoder = Encoder(bert)
+    encoder = Encoder(small_bert())
     built = build_adapter(adapter or {"name": "none"}, encoder, tasks)
     heads = {task: HEADS.build(head, COURSE[task], encoder.width, embeddings) for task in tasks}
     between = CONNECTORS.build(connector or {"name": "direct"}, encoder.width, list(tasks))
@@ -85,7 +84,7 @@ def small_model(
 def build_adapter(choice: dict, encoder: Encoder, tasks: Sequence[str]) -> Adapter:
     """The adapter that `choice` describes, in that encoder."""
     layers = encoder.layer_modules()
-    shape = Shape(encoder.width, len(layers), encoder.bert.config.intermediate_size, 0.2)
+    shape = Shape(encoder.width, len(layers), encoder.backbone.config.intermediate_size, 0.2, encoder.backbone.gated)
     adapter = ADAPTERS.build(choice, shape, list(tasks)).eval()
     adapter.init_from_encoder([layer.linears() for layer in layers])
     return adapter

@@ -21,7 +21,7 @@ from mtbert.errors import SettingsError
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.adapters.base import Adapter, Shape
 from mtbert.models.connectors import CONNECTORS
-from mtbert.models.encoder.bert import Encoder
+from mtbert.models.encoder.encoder import Encoder
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.models.heads.base import Head

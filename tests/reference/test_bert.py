@@ -10,8 +10,8 @@ from models import build_adapter, hidden_of, ours, small_batch, small_bert, smal
 from torch import nn
 
 from mtbert.errors import EncoderError
-from mtbert.models.encoder import bert as reading
-from mtbert.models.encoder.bert import Encoder
+from mtbert.models.encoder import architectures as reading
+from mtbert.models.encoder.encoder import Encoder
 
 
 def hugging_face(bert, batch):
@@ -36,8 +36,8 @@ def test_outputs_and_gradients_are_hugging_faces(tmp_path, types):
     for states, pooled in ((hidden, ours), (expected.last_hidden_state, expected.pooler_output)):
         ((states[kept] * weights).mean() + (pooled * weights).mean()).backward()
     gradients = {name: parameter.grad for name, parameter in theirs.named_parameters()}
-    assert gradients.keys() == dict(encoder.bert.named_parameters()).keys()
-    for name, parameter in encoder.bert.named_parameters():
+    assert gradients.keys() == dict(encoder.backbone.named_parameters()).keys()
+    for name, parameter in encoder.backbone.named_parameters():
         torch.testing.assert_close(
             parameter.grad, gradients[name], atol=1e-6, rtol=1e-6, msg=lambda told, n=name: n + told
         )

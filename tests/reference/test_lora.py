@@ -10,7 +10,7 @@ from models import build_adapter, hidden_of, ours, small_batch, small_hugging_fa
 from mtbert.errors import SettingsError
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.adapters.base import Shape
-from mtbert.models.encoder.bert import Encoder
+from mtbert.models.encoder.encoder import Encoder
 
 # Their names of a layer's linear maps, and ours.
 MAPS = {

@@ -7,7 +7,7 @@ from torch import nn
 
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.adapters.base import Shape
-from mtbert.models.encoder.bert import Encoder
+from mtbert.models.encoder.encoder import Encoder
 
 
 @pytest.mark.parametrize(("task", "layer", "name"), [("sst", 0, "query"), ("sts", 1, "output")])

@@ -23,7 +23,7 @@ class OneMatrix(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.encoder = self.bert = self
+        self.encoder = self.backbone = self
         self.embeddings = nn.LayerNorm(WIDTH)
         self.matrix = nn.Parameter(MATRIX.clone())
         self.classes = HEADS.build({"name": "linear"}, COURSE["sst"], 1, 1)

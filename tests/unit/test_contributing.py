@@ -10,7 +10,7 @@ from models import hidden_of, small_batch, small_bert
 from ruamel.yaml import YAML
 
 from mtbert.models.adapters.base import Shape
-from mtbert.models.encoder.bert import Encoder
+from mtbert.models.encoder.encoder import Encoder
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -36,8 +36,8 @@ def changed_by_a_step(model: MultitaskModel, trainable: list[str]) -> set[str]:
 
 def test_frozen_pals_change_only_adapters_heads_pooler_and_second_layer_norms():
     model = small_model(PALS)
-    allowed = ("adapter.", "heads.", "encoder.bert.pooler.")
-    allowed += tuple(f"encoder.bert.encoder.layer.{layer}.output.LayerNorm." for layer in (0, 1))
+    allowed = ("adapter.", "heads.", "encoder.backbone.pooler.")
+    allowed += tuple(f"encoder.backbone.encoder.layer.{layer}.output.LayerNorm." for layer in (0, 1))
     expected = {name for name, _ in model.named_parameters() if name.startswith(allowed)}
     assert changed_by_a_step(model, ["adapters", "heads", "pooler", "output_norms"]) == expected
 
@@ -56,7 +56,7 @@ def test_the_first_layer_frozen_within_the_encoder():
     model = small_model()
     trained = model.train_only(["encoder", "heads"], frozen=["layer_1"])
     frozen = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
-    assert frozen == {n for n, _ in model.named_parameters() if n.startswith("encoder.bert.encoder.layer.0.")}
+    assert frozen == {n for n, _ in model.named_parameters() if n.startswith("encoder.backbone.encoder.layer.0.")}
     assert len(trained) == sum(parameter.requires_grad for parameter in model.parameters())
 
 
@@ -67,7 +67,7 @@ def test_a_layer_that_the_model_lacks_is_refused():
 
 def test_biases_alone_are_trained_with_those_of_layer_norms_and_pooler():
     assert changed_by_a_step(small_model(PALS), ["biases"]) == {
-        f"encoder.bert.{name}" for name, _ in small_bert().named_parameters() if name.endswith(".bias")
+        f"encoder.backbone.{name}" for name, _ in small_bert().named_parameters() if name.endswith(".bias")
     }
 
 

@@ -15,23 +15,31 @@ if TYPE_CHECKING:
 
 TOKENIZER, NAMES = "tokenizer.json", "tokenizer_config.json"
 GROUP = 2**14  # sentences at once: what the library returns takes far more memory than the ids
-SPECIAL = {
-    "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]", "unk_token": "[UNK]",
-}  # fmt: skip
+# What tokenizers call their special tokens: BERT's, ModernBERT's and DeBERTa's, and RoBERTa's.
+NAMED: tuple[dict[str, str], ...] = (
+    {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]", "unk_token": "[UNK]"},
+    {"cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>", "mask_token": "<mask>", "unk_token": "<unk>"},
+)
 
 
 @dataclass(frozen=True)
 class SpecialTokens:
-    """What BERT's tokenizer puts around sentences: `start first end`, or `start first end second end`.
+    """What a tokenizer puts around sentences: `start first end`, or `start first end [again] second end`.
 
     Attributes:
         start, end, padding, mask: ids of these tokens.
+        again: what else stands before the second sentence: RoBERTa's `</s>`, of BERT's kind nothing.
     """
 
     start: int
     end: int
     padding: int
     mask: int | None = None
+    again: tuple[int, ...] = ()
+
+    def count(self, pair: bool) -> int:
+        """Return how many there are in a sequence of one sentence, or of two."""
+        return 3 + len(self.again) if pair else 2
 
     def single(self, tokens: Sequence[int], limit: int) -> tuple[list[int], int]:
         """Return start, tokens, end, at most `limit` long, and its length, since it has no second part."""
@@ -40,8 +48,8 @@ class SpecialTokens:
 
     def crossed(self, first: Sequence[int], second: Sequence[int], limit: int) -> tuple[list[int], int]:
         """Return both sentences in one sequence, at most `limit` long, and where its second part starts."""
-        one, two = truncated(len(first), len(second), limit - 3)
-        return [self.start, *first[:one], self.end, *second[:two], self.end], one + 2
+        one, two = truncated(len(first), len(second), limit - self.count(pair=True))
+        return [self.start, *first[:one], self.end, *self.again, *second[:two], self.end], one + 2
 
 
 def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
@@ -76,19 +84,33 @@ def vocabulary(encoder: Path) -> list[str]:
     return sorted(ids, key=ids.__getitem__)
 
 
+def named(tokenizer: "Tokenizer") -> dict[str, str]:
+    """Return what a tokenizer calls its special tokens; EncoderError where it does so as none that is known."""
+    there = tokenizer.get_vocab()
+    found = next((names for names in NAMED if there.keys() >= {*names.values()}), None)
+    if found is None:
+        kinds = ", or ".join(" ".join(names.values()) for names in NAMED)
+        raise EncoderError(f"the encoder's tokenizer lacks special tokens; allowed: {kinds}")
+    return found
+
+
 def special_tokens(encoder: Path) -> SpecialTokens:
-    """Return what an encoder's tokenizer puts around sentences; EncoderError where it does not do so as BERT's."""
+    """Return what an encoder's tokenizer puts around sentences; EncoderError where it is of no kind that is known."""
     tokenizer = read(encoder)
+    names = named(tokenizer)
     ids = tokenizer.get_vocab()
-    start, end, padding, mask = (ids.get(name, -1) for name in ("[CLS]", "[SEP]", "[PAD]", "[MASK]"))
+    start, end, padding, mask = (ids[names[f"{name}_token"]] for name in ("cls", "sep", "pad", "mask"))
     inner, pair = tokenizer.encode("a", add_special_tokens=False).ids, tokenizer.encode("a", "a")
-    types = [0] * (len(inner) + 2) + [1] * (len(inner) + 1)
-    if -1 in (padding, mask) or pair.ids != [start, *inner, end, *inner, end] or pair.type_ids != types:
-        raise EncoderError(
-            f"the encoder's tokenizer makes {pair.tokens} of a pair, with types {pair.type_ids}; allowed: as BERT, "
-            "[CLS] a [SEP] b [SEP], with type 1 from b on, and the pieces [PAD] and [MASK]"
-        )
-    return SpecialTokens(start, end, padding, mask)
+    later = len(inner) + 1
+    for again in ((), (end,)):
+        types = [0] * (later + 1) + [1] * (later + len(again))
+        framed = pair.ids == [start, *inner, end, *again, *inner, end]
+        if framed and pair.type_ids in (types, [0] * len(types)):
+            return SpecialTokens(start, end, padding, mask, again)
+    raise EncoderError(
+        f"the encoder's tokenizer makes {pair.tokens} of a pair, with types {pair.type_ids}; allowed: as BERT, [CLS] a "
+        "[SEP] b [SEP], with type 1 from b on or none, or as RoBERTa, <s> a </s></s> b </s>"
+    )
 
 
 def truncated(first: int, second: int, room: int) -> tuple[int, int]:

@@ -115,13 +115,14 @@ def _sentence_transformers(model: Model, out: Path) -> None:
 
 def rebuilt(model: Model) -> modeling.MtbertModel:
     """Build the model as transformers does from an export."""
-    chosen, bert = model.settings.model, model.network.encoder
+    chosen, encoder = model.settings.model, model.network.encoder
     choices = {kind: (registry, getattr(chosen, kind)) for kind, registry in PARTS.items()}
     choices |= {task: (HEADS, chosen.heads[task]) for task in model.tasks}
     about: dict[str, Any] = dict(
-        bert=asdict(bert.bert.config),
-        hidden_size=bert.width,
-        typed=bert.typed,
+        backbone=asdict(encoder.backbone.config),
+        pooler="dense" in encoder.backbone.pooler,
+        hidden_size=encoder.width,
+        typed=encoder.typed,
         tasks={task: asdict(model.task(task)) for task in model.tasks},
         parts={part: registry.settings(choice).model_dump() for part, (registry, choice) in choices.items()},
         pooling={task: chosen.pooling[task] for task in model.tasks},
@@ -129,7 +130,8 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
         max_tokens=chosen.max_tokens,
         vocabulary=tokens.vocabulary(model.encoder) if [*model.network.features.parameters()] else [],
     )
-    classes = {part: registry[choice["name"]].build for part, (registry, choice) in choices.items()}
+    classes = {"backbone": type(encoder.backbone)}
+    classes |= {part: registry[choice["name"]].build for part, (registry, choice) in choices.items()}
     exported = type("MtbertModel", (modeling.MtbertModel,), {"classes": classes})(modeling.MtbertConfig(**about))
     exported.model.load_state_dict(model.network.state_dict())
     return exported.eval()

@@ -10,11 +10,11 @@ from safetensors.torch import load_file
 
 from mtbert import files
 from mtbert.data import tokens
-from mtbert.errors import UnknownNameError
+from mtbert.errors import EncoderError, UnknownNameError
 from mtbert.inference.predicting import Model, ModelError
 from mtbert.models import building
-from mtbert.models.encoder import bert, hardware
-from mtbert.models.encoder.config import CONFIG, read_config
+from mtbert.models.encoder import architectures, hardware
+from mtbert.models.encoder.config import CONFIG
 from mtbert.models.multitask import MultitaskModel
 from mtbert.schemas import RunMetrics
 from mtbert.settings import NAME, VariantSettings
@@ -22,7 +22,7 @@ from mtbert.settings import NAME, VariantSettings
 WEIGHTS, METRICS, SETTINGS = "model.safetensors", "metrics.json", "settings.yaml"
 OF_ENCODER = (tokens.TOKENIZER, tokens.NAMES, CONFIG)
 LONGEST_SHOWN = 300  # characters of torch's message
-WITHIN = "encoder.bert."  # prefix of the encoder's weights in those of a run
+WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a run
 
 
 def load(place: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto") -> Model:
@@ -103,16 +103,14 @@ def _encoder(folder: Path, settings: VariantSettings) -> Path:
 
 def _network(settings: VariantSettings, encoder: Path, weights: Path) -> MultitaskModel:
     """Build the model with its trained weights, all of which the run holds."""
-    shape = read_config(encoder)
     try:
         state = load_file(weights)
         inside = {name.removeprefix(WITHIN): value for name, value in state.items() if name.startswith(WITHIN)}
-        with bert.Undrawn(), torch.random.fork_rng():  # all weights are replaced at once
-            start = bert.Bert(shape, pooler="pooler.dense.weight" in inside)
-            start.load_state_dict(inside, assign=True)
+        with architectures.Undrawn(), torch.random.fork_rng():  # all weights are replaced at once
+            start = architectures.backbone(encoder, inside)
             model = building.build_model(settings, start, 0, tokens.vocabulary(encoder), tokens.special_tokens(encoder))
         model.load_state_dict(state)
-    except (RuntimeError, KeyError, SafetensorError) as error:
+    except (RuntimeError, KeyError, SafetensorError, EncoderError) as error:
         raise ModelError(
             f"{weights} does not fit {weights.with_name(SETTINGS)} and the encoder in {encoder}: it is not "
             f"the run's, or another version of mtbert trained the run ({' '.join(str(error).split())[:LONGEST_SHOWN]})"

@@ -1,4 +1,4 @@
-"""A multi-task BERT of mtbert as a model of transformers.
+"""A multi-task encoder of mtbert as a model of transformers.
 
     model = AutoModel.from_pretrained(folder, trust_remote_code=True)
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import PretrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from mtbert.models.encoder.bert import Bert, Config, Encoder
+from mtbert.models.encoder.encoder import Encoder
 from mtbert.models.multitask import assemble
 from mtbert.tasks import Task
 
@@ -26,7 +26,8 @@ class MtbertConfig(PretrainedConfig):
     """The configuration of the model.
 
     Attributes:
-        bert: the encoder's sizes.
+        backbone: the encoder's sizes.
+        pooler: whether it has one.
         hidden_size: its width.
         typed: whether the encoder distinguishes the sentences of a pair by token types.
         tasks: each task's row of mtbert's table, by name.
@@ -44,7 +45,7 @@ class MtbertModel(PreTrainedModel):
     """Encoder, features, adapter, connector, and a head for each task.
 
     Attributes:
-        classes: those of the parts, by their names in `config.parts`.
+        classes: that of the encoder, `backbone`, and those of the parts, by their names in `config.parts`.
     """
 
     config_class = MtbertConfig
@@ -52,7 +53,9 @@ class MtbertModel(PreTrainedModel):
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
-        encoder = Encoder(Bert(Config(**config.bert)), typed=config.typed)
+        backbone = self.classes["backbone"]
+        sizes = backbone.config_type(**config.backbone)
+        encoder = Encoder(backbone(sizes, pooler=config.pooler), typed=config.typed)
         tasks = [Task(**row) for row in config.tasks.values()]
         self.model = assemble(
             encoder, self.part, self.part, tasks, config.pooling, config.pair_encoding, config.vocabulary

@@ -112,7 +112,7 @@ class Model:
         encoding = self.settings.model.pair_encoding
         lengths = np.array([[len(ids) for ids in column] for column in pieces])  # [texts, rows]
         crossed = task.is_pair and encoding == "cross"
-        marked = lengths.sum(axis=0) + 3 if crossed else lengths.max(axis=0) + 2
+        marked = (lengths.sum(axis=0) if crossed else lengths.max(axis=0)) + self.special_tokens.count(crossed)
         return Examples(table, task, encoding, self.special_tokens, self.longest), marked > self.longest
 
     @contextlib.contextmanager

@@ -9,7 +9,8 @@ from mtbert import seeding
 from mtbert.data.tokens import SpecialTokens
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
-from mtbert.models.encoder.bert import Bert, Encoder
+from mtbert.models.encoder.base import Backbone
+from mtbert.models.encoder.encoder import Encoder
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.models.heads.base import Head
@@ -22,7 +23,7 @@ PARTS: dict[str, Registry[..., Any]] = {"features": FEATURES, "adapter": ADAPTER
 
 def build_model(
     settings: VariantSettings,
-    weights: Bert,
+    weights: Backbone,
     seed: int,
     vocabulary: Sequence[str] = (),
     special: SpecialTokens | None = None,

@@ -11,7 +11,7 @@ from mtbert.data.batches import Batch
 from mtbert.errors import SettingsError
 from mtbert.models.adapters.base import Adapter, Shape
 from mtbert.models.connectors.base import Connector
-from mtbert.models.encoder.bert import Encoder
+from mtbert.models.encoder.encoder import Encoder
 from mtbert.models.features.base import Features
 from mtbert.models.heads.base import Head
 from mtbert.settings import PhaseSettings, Pooling
@@ -147,9 +147,10 @@ def assemble(
         part: builds `features` (from width, vocabulary), `adapter` (shape, tasks) or `connector` (width, tasks).
         head: builds the head of a task by name, from the task, the width, and the number of embeddings of an example.
     """
-    config, names = encoder.bert.config, [task.name for task in tasks]
+    config, names = encoder.backbone.config, [task.name for task in tasks]
     features = part("features", encoder.width, vocabulary)
-    shape = Shape(encoder.width, config.num_hidden_layers, config.intermediate_size, config.initializer_range)
+    sizes = (encoder.width, config.num_hidden_layers, config.intermediate_size, config.initializer_range)
+    shape = Shape(*sizes, gated=encoder.backbone.gated)
     adapter = part("adapter", shape, names)
     adapter.init_from_encoder([layer.linears() for layer in encoder.layer_modules()])
     connector = part("connector", encoder.width, names)

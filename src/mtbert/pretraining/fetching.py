@@ -3,7 +3,7 @@
 import importlib.util
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mtbert import files, tasks
 from mtbert.data import readers, tokens
@@ -14,7 +14,7 @@ from mtbert.pretraining.settings import SOURCES, TINY, EncoderSettings
 
 if TYPE_CHECKING:  # both take seconds to import
     from tokenizers import Tokenizer
-    from transformers import BertModel
+    from transformers import PreTrainedModel
 
 
 def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
@@ -24,7 +24,7 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
     cut. Same input, same bytes.
 
     Raises:
-        EncoderError: the weights cannot be fetched, are not the known ones, or lack parts of a BERT.
+        EncoderError: the weights cannot be fetched, are not the known ones, or lack parts of their architecture.
         DataError: a corpus file that tiny's vocabulary is made from cannot be read.
     """
     from mtbert.pretraining import tiny
@@ -40,7 +40,7 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
             tokenizer, model = tokens.read(folder), loading.load(folder)
             _check_vocabulary(folder, tokenizer, model)
             if settings.layers:  # without the head, which reads the last layer
-                _cut(model, settings.layers, settings.name)
+                _cut(model, folder, settings.layers, settings.name)
             else:
                 loading.keep_mlm_head(folder, partial)
         loading.save_tokenizer(tokenizer, model.config.max_position_embeddings, partial)
@@ -48,18 +48,24 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
         loading.write_card(partial, settings.shown, origin, settings.note, settings.weights)
 
 
-def _check_vocabulary(folder: Path, tokenizer: "Tokenizer", model: "BertModel") -> None:
+def _check_vocabulary(folder: Path, tokenizer: "Tokenizer", model: "PreTrainedModel") -> None:
     if (highest := max(tokenizer.get_vocab().values())) >= model.config.vocab_size:
         raise EncoderError(
             f"{folder}: the tokenizer has a piece {highest}, but the weights are of {model.config.vocab_size}"
         )
 
 
-def _cut(model: "BertModel", layers: int, name: str) -> None:
+def _cut(model: "PreTrainedModel", folder: Path, layers: int, name: str) -> None:
+    from mtbert.models.encoder.architectures import read_config
+
     if layers > (own := model.config.num_hidden_layers):
         raise EncoderError(f"encoder.name is {name}, but that encoder has only {own} layers")
-    model.encoder.layer = model.encoder.layer[:layers]
+    architecture, _ = read_config(folder)
+    whole: Any = model.get_submodule(architecture.layers_at)
+    model.set_submodule(architecture.layers_at, whole[:layers])
     model.config.num_hidden_layers = layers
+    if hasattr(model.config, "layer_types"):  # ModernBERT's, one for each layer
+        model.config.layer_types = model.config.layer_types[:layers]
 
 
 def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:

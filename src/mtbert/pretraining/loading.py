@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from mtbert import files
 from mtbert.data import tokens
 from mtbert.errors import EncoderError, first_of
-from mtbert.models.encoder.config import CONFIG, MLM_HEAD, MLM_PARTS, read_config
+from mtbert.models.encoder.config import CONFIG, MLM_HEAD, MLM_PARTS, content_of
 from mtbert.pretraining import folders
 from mtbert.pretraining.folders import WEIGHTS
 from mtbert.schemas import EncoderCard
@@ -23,13 +23,13 @@ from mtbert.schemas import EncoderCard
 if TYPE_CHECKING:  # at run time transformers is imported only where needed: trainings start sooner without it
     from tokenizers import Tokenizer
     from torch import Tensor
-    from transformers import BertModel
+    from transformers import PreTrainedModel
 
 CARD = "encoder.json"
 POOLER = {"pooler.dense.bias", "pooler.dense.weight"}
 
 
-def load(directory: Path) -> "BertModel":
+def load(directory: Path) -> "PreTrainedModel":
     """Load Hugging Face's model of any folder, in fp32 on the CPU, in evaluation mode.
 
     It has no pooler where the files hold none. Nothing is read from a pickle or the network.
@@ -38,14 +38,18 @@ def load(directory: Path) -> "BertModel":
         EncoderError: the files hold another architecture, or lack some of its weights.
     """
     import torch
-    from transformers import BertConfig, BertModel
+    from transformers import CONFIG_MAPPING, MODEL_MAPPING
+
+    from mtbert.models.encoder.architectures import read_config
 
     silence()
-    read_config(directory)
+    architecture, _ = read_config(directory)
+    config: Any = CONFIG_MAPPING[content_of(directory).get("model_type", "bert")].from_json_file(directory / CONFIG)
     try:
-        loaded: Any = BertModel.from_pretrained(  # without the folder, of which it would read more than is checked
+        of_kind: Any = MODEL_MAPPING[type(config)]
+        loaded: Any = of_kind.from_pretrained(  # without the folder, of which it would read more
             None,
-            config=BertConfig.from_json_file(directory / CONFIG),
+            config=config,
             state_dict=_weights(directory),
             dtype=torch.float32,
             output_loading_info=True,
@@ -57,7 +61,9 @@ def load(directory: Path) -> "BertModel":
     if missing == POOLER:  # transformers has drawn one at random
         model.pooler, missing = None, set()
     if missing:
-        raise EncoderError(f"{directory} lacks weights of BERT: {', '.join(sorted(missing))}")
+        raise EncoderError(
+            f"{directory} lacks weights of {architecture.title}: {first_of(sorted(missing), folders.SHOWN)}"
+        )
     return model
 
 
@@ -69,9 +75,9 @@ def _weights(directory: Path) -> "dict[str, Tensor]":
     if not shards:
         return load_file(directory / WEIGHTS)
     weights: dict[str, Tensor] = {}
-    for shard, stated in shards.items():
+    for shard, named in shards.items():
         part = load_file(directory / shard)
-        if other := sorted(part.keys() ^ stated):
+        if other := sorted(part.keys() ^ named):
             raise EncoderError(
                 f"{directory / shard} and {folders.INDEX} name different weights: {first_of(other, folders.SHOWN)}; "
                 "fetch the folder again"
@@ -110,9 +116,11 @@ def write_card(directory: Path, name: str, origin: str, note: str, weights: Lite
     """Write encoder.json for what is already in the directory; round its weights first where they have to be fp16."""
     if weights == "fp16":
         _to_fp16(directory / WEIGHTS)
-    config = read_config(directory)
+    from mtbert.models.encoder.architectures import POOLER, read_config
+
+    architecture, config = read_config(directory)
     with safe_open(directory / WEIGHTS, "pt") as file:
-        pooler = "pooler.dense.weight" in file.keys()  # noqa: SIM118, it is not a mapping
+        pooler = architecture.has_pooler and POOLER in file.keys()  # noqa: SIM118, it is not a mapping
     written = EncoderCard(
         name=name,
         source=origin,
@@ -120,7 +128,7 @@ def write_card(directory: Path, name: str, origin: str, note: str, weights: Lite
         note=note,
         layers=config.num_hidden_layers,
         width=config.hidden_size,
-        positions=config.max_position_embeddings,
+        positions=config.positions,
         pooler=pooler,
     )
     files.write_json(directory / CARD, written.model_dump())
@@ -146,20 +154,27 @@ def keep_mlm_head(folder: Path, out: Path) -> None:
     """Write the head of a checkpoint's masked language model to another folder; nothing where it brings none."""
     from safetensors.torch import save_file
 
+    from mtbert.models.encoder.architectures import read_config
+
+    architecture, _ = read_config(folder)
     # bert-base-uncased has the older names
     weights = {
         name.replace("gamma", "weight").replace("beta", "bias"): value for name, value in _weights(folder).items()
     }
-    head = {name: weights[name].float() for name in MLM_PARTS if name in weights}
-    if len(head) == len(MLM_PARTS):
-        save_file(head, out / MLM_HEAD)
+    for names in architecture.mlm_heads:
+        if weights.keys() >= {*filter(None, names)}:
+            dense = weights[str(names[0])]
+            found = (dense.new_zeros(len(dense)) if name is None else weights[name] for name in names)
+            head = {part: value.float().contiguous() for part, value in zip(MLM_PARTS, found, strict=True)}
+            save_file(head, out / MLM_HEAD)
+            return
 
 
 def save_tokenizer(tokenizer: "Tokenizer", positions: int, out: Path) -> None:
-    """Write a tokenizer with the names of its special tokens; EncoderError where they are not BERT's."""
+    """Write a tokenizer with the names of its special tokens; EncoderError where they are of no kind that is known."""
     from transformers import PreTrainedTokenizerFast
 
-    named = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=positions, **tokens.SPECIAL)
+    named = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=positions, **tokens.named(tokenizer))
     named.save_pretrained(out)
     tokenizer.save(str(out / tokens.TOKENIZER))  # not that of `named`, which may add to it
     tokens.special_tokens(out)

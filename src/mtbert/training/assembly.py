@@ -13,7 +13,7 @@ from mtbert import files, seeding
 from mtbert.data import batches, tokens
 from mtbert.data.batches import Examples, Stream
 from mtbert.models.building import build_model
-from mtbert.models.encoder import bert, hardware
+from mtbert.models.encoder import architectures, hardware
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import PhaseSettings, VariantSettings
 from mtbert.tasks import SPLITS, Split
@@ -31,7 +31,9 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     """Build the parts of one run from its settings and what earlier stages wrote below `build`."""
     encoder = build / "encoders" / settings.model.encoder
     examples = read_examples(settings, build / "data", encoder)
-    model = build_model(settings, bert.read(encoder), seed, tokens.vocabulary(encoder), tokens.special_tokens(encoder))
+    model = build_model(
+        settings, architectures.read(encoder), seed, tokens.vocabulary(encoder), tokens.special_tokens(encoder)
+    )
     for task in (task for task in settings.tasks if settings.described[task].balanced):
         model.head(task).balance = balance(examples["train"][task])
     model.train_only([])  # nothing is trained unless a phase says so

@@ -53,7 +53,7 @@ def test_it_starts_with_the_head_of_the_encoders_checkpoint():
     head = {
         name: torch.full(shape, n) for name, shape, n in zip(MLM_PARTS, shapes, (1.0, 2.0, 3.0, 4.0, 5.0), strict=True)
     }
-    model.encoder.bert.mlm_head = head
+    model.encoder.backbone.mlm_head = head
     built = MaskedLanguageModel(Settings(), model, torch.Generator().manual_seed(0))
     assert [parameter.unique().tolist() for parameter in built.own] == [[1], [2], [3], [4], [5]]
     assert all(parameter.requires_grad for parameter in built.own)
@@ -86,7 +86,7 @@ def test_only_the_first_sentence_is_read():
 
 def test_the_words_belong_to_the_encoder_alone():
     built = objective()
-    words = built.model.encoder.bert.embeddings.word_embeddings.weight
+    words = built.model.encoder.backbone.embeddings.word_embeddings.weight
     assert not any(parameter is words for parameter in built.own)
     built.term(small_batch("sst", rows=40), torch.zeros(1)).backward()
     assert words.grad is not None

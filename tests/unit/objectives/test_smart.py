@@ -20,7 +20,7 @@ def test_a_sum_over_the_batch_is_of_classes_alone():
 
 def test_noise_is_behind_dropout():
     model, batch = small_model().train(), small_batch("sst")
-    model.encoder.bert.embeddings.dropout.p = 1.0  # nothing of the words is left
+    model.encoder.backbone.embeddings.dropout.p = 1.0  # nothing of the words is left
     noise, read = torch.rand(4, 6, 24), []
     model.encoder.layer_modules()[0].register_forward_pre_hook(lambda layer, inputs: read.append(inputs[0]))
     smart(model).noised(batch, noise)

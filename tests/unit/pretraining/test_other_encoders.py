@@ -16,7 +16,7 @@ from mtbert import files
 from mtbert.data import tokens
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import EncoderError
-from mtbert.models.encoder import bert
+from mtbert.models.encoder import architectures
 from mtbert.pretraining import fetching, folders, loading
 from mtbert.pretraining.settings import EncoderSettings
 
@@ -101,7 +101,7 @@ def test_weights_below_any_head_and_that_of_a_masked_language_model(tmp_path: Pa
     folder = encoders.folder(tmp_path / "theirs", name)
     theirs.save_pretrained(folder)
     out = fetched(named(folder), tmp_path / "out")
-    ours = bert.read(out)
+    ours = architectures.read(out)
     assert loading.card(out)["pooler"] is ("dense" in ours.pooler) is pooler
     whole, all_of_it = AutoModel.from_pretrained(folder).state_dict(), theirs.state_dict()
     assert all(torch.equal(tensor, whole[key]) for key, tensor in ours.state_dict().items())
@@ -196,7 +196,8 @@ def test_no_file_is_read_that_the_digest_does_not_cover(folder: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"model_type": "roberta"}, "model_type is 'roberta'; allowed: 'bert'"),
+        ({"model_type": "nomic_bert"}, "model_type is 'nomic_bert'; allowed: 'bert', 'roberta', 'xlm-roberta', "),
+        ({"auto_map": {"AutoModel": "its.Model"}}, "auto_map names code that comes with the weights, which is never"),
         ({"hidden_act": "gelu_new"}, "hidden_act is 'gelu_new'; allowed: 'gelu'"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key'; allowed: 'absolute'"),
         ({"num_hidden_layers": 100_000}, "num_hidden_layers"),

@@ -18,16 +18,21 @@ class Shape:
         layers: number of layers.
         inner: the width between the two feed-forward maps.
         initializer_range: standard deviation of fresh weights.
+        gated: whether the map `intermediate` makes as many gates, too.
     """
 
     width: int
     layers: int
     inner: int
     initializer_range: float = 0.02
+    gated: bool = False
 
     def linear(self, name: Linear) -> tuple[int, int]:
         """Return the numbers of inputs and outputs of one of a layer's linear maps."""
-        return (self.width if name != "output" else self.inner, self.inner if name == "intermediate" else self.width)
+        inputs = self.inner if name == "output" else self.width
+        if name == "intermediate":
+            return inputs, 2 * self.inner if self.gated else self.inner
+        return inputs, self.width
 
 
 class Adapter(nn.Module):

@@ -46,7 +46,8 @@ class DecomposedLayer(Factored):
         if name not in self.factors:
             return dense(inputs)
         directed = F.linear(inputs, dense.weight) + self.factors[name](inputs)
-        return directed * self.stretch(name, dense).to(directed.dtype) + dense.bias.to(directed.dtype)
+        stretched = directed * self.stretch(name, dense).to(directed.dtype)
+        return stretched if dense.bias is None else stretched + dense.bias.to(directed.dtype)
 
     def stretch(self, name: Linear, dense: nn.Linear) -> Tensor:
         """m / |V|, [out]."""

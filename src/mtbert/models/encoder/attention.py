@@ -1,4 +1,4 @@
-"""Attention: softmax(Q K^T / sqrt(d)) V, with dropout on the softmax."""
+"""Attention: softmax(Q K^T / sqrt(d) + bias) V, with dropout on the softmax."""
 
 import torch
 import torch.nn.functional as F
@@ -7,17 +7,28 @@ from torch import Tensor
 from mtbert.models.encoder.dropout import dropout
 
 
-def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, training: bool, dropout_p: float) -> Tensor:
-    """dropout(softmax(Q K^T / sqrt(d))) V; query, key, value and result [rows, heads, tokens, d].
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor,
+    training: bool,
+    dropout_p: float,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """dropout(softmax(Q K^T / sqrt(d) + bias)) V; query, key, value and result [rows, heads, tokens, d].
 
-    `mask` is true where a token is, and broadcasts to [rows, heads, tokens, tokens].
+    `mask` is true where a token is, and broadcasts to [rows, heads, tokens, tokens], the shape of `bias`.
 
     Training on a CPU computes it step by step: PyTorch's fused kernel has a slow backward pass there, the slower the
     narrower the heads. The softmax of bf16 takes five times as long there as that of fp32, forward and backward.
     """
     if query.device.type != "cpu" or not training:
-        return fused(query, key, value, mask, dropout_p if training else 0.0)
+        seen = mask if bias is None else bias.to(query.dtype).masked_fill(~mask, -torch.inf)
+        return fused(query, key, value, seen, dropout_p if training else 0.0)
     scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5  # [rows, heads, tokens, tokens]
+    if bias is not None:
+        scores = scores + bias
     weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1, dtype=torch.float32).to(value.dtype)
     return (dropout(weights, dropout_p) if dropout_p else weights) @ value
 

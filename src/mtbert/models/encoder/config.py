@@ -1,9 +1,9 @@
-"""What config.json states of an encoder, and which architectures are supported; imports no torch or transformers."""
+"""What config.json states of an encoder, whichever its architecture; imports no torch or transformers."""
 
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -12,23 +12,29 @@ from mtbert.errors import EncoderError, in_words
 
 CONFIG = "config.json"
 MLM_HEAD = "mlm_head.safetensors"  # in an encoder's directory, where its checkpoint brings one
-# What it holds, by Hugging Face's names: of LN(GELU(W h + b)), and the bias of the words' scores.
+# What it holds, by BERT's names: of LN(GELU(W h + b)), and the bias of the words' scores.
 MLM_PARTS = tuple(
     f"cls.predictions.{part}"
     for part in ("transform.dense.weight", "transform.dense.bias", "transform.LayerNorm.weight",
                  "transform.LayerNorm.bias", "bias")
 )  # fmt: skip
-# The only values that are supported of settings that change the outputs.
-EXPECTED = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
 # Bounds that no known encoder comes near: a foreign config.json must not fill the memory.
 Size = Annotated[int, Field(ge=1, le=2_000_000)]
 Count = Annotated[int, Field(ge=1, le=256)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Config:
-    """What config.json states of a BERT, by its names."""
+    """What config.json states of every architecture, by its names; architectures have more.
+
+    Attributes:
+        expected: settings that change the outputs, and the only value of each that is supported.
+        absent: what such a setting is where it is not stated, if that is another value.
+    """
+
+    expected = {}
+    absent = {}
 
     vocab_size: Size
     hidden_size: Size
@@ -36,23 +42,41 @@ class Config:
     num_attention_heads: Count
     intermediate_size: Size
     max_position_embeddings: Size
-    type_vocab_size: Count = 2
-    layer_norm_eps: float = 1e-12
-    hidden_dropout_prob: Share = 0.1
-    attention_probs_dropout_prob: Share = 0.1
     initializer_range: float = 0.02
 
+    @property
+    def positions(self) -> int:
+        """Tokens of the longest sequence."""
+        return self.max_position_embeddings
 
-def read_config(directory: Path) -> Config:
-    """Read config.json of an encoder's directory; EncoderError for an architecture that is not supported."""
-    file = directory / CONFIG
-    settings = files.read_as(dict[str, Any], file, "dvc repro encoder")
-    for name, value in EXPECTED.items():
-        if settings.get(name, value) != value:
-            raise EncoderError(f"{file}: {name} is {settings[name]!r}; allowed: {value!r}")
-    stated = {field.name: settings[field.name] for field in fields(Config) if settings.get(field.name) is not None}
+    @property
+    def token_types(self) -> int:
+        """How many token types there are; below two nothing tells a pair's sentences apart."""
+        return 0
+
+    @property
+    def epsilon(self) -> float:
+        """What keeps LayerNorm's divisions finite."""
+        raise NotImplementedError
+
+    @classmethod
+    def normalised(cls, stated: dict[str, Any]) -> dict[str, Any]:
+        """Return what config.json states by the names of today, where older ones are known; here, all of it."""
+        return stated
+
+
+Kind = TypeVar("Kind", bound=Config)
+
+
+def parsed(kind: type[Kind], stated: dict[str, Any], file: Path) -> Kind:
+    """Return what config.json states as a `kind`; EncoderError for what is not supported of the architecture."""
+    now = kind.absent | kind.normalised(stated)
+    for name, value in kind.expected.items():
+        if now.get(name, value) != value:
+            raise EncoderError(f"{file}: {name} is {now[name]!r}; allowed: {value!r}")
+    known = {field.name: now[field.name] for field in fields(kind) if now.get(field.name) is not None}
     try:
-        config = TypeAdapter(Config).validate_json(json.dumps(stated), strict=True)
+        config = TypeAdapter(kind).validate_json(json.dumps(known), strict=True)
     except ValidationError as error:
         raise EncoderError(f"{file}: {in_words(error)}") from None
     if config.hidden_size % config.num_attention_heads:
@@ -61,3 +85,15 @@ def read_config(directory: Path) -> Config:
             f"{config.hidden_size}"
         )
     return config
+
+
+def content_of(directory: Path) -> dict[str, Any]:
+    """Read config.json of an encoder's directory; EncoderError where it asks for code of its own."""
+    file = directory / CONFIG
+    content = files.read_as(dict[str, Any], file, "dvc repro encoder")
+    if content.get("auto_map"):
+        raise EncoderError(
+            f"{file}: auto_map names code that comes with the weights, which is never run; allowed: none, for an "
+            "architecture that this project knows"
+        )
+    return content

@@ -17,6 +17,12 @@ class Slot:
     A layer computes q, k, v = linear(query | key | value, h), a = linear(attention_output, attention(q, k, v)),
     h_att = LN(sublayer(attention, a, h)), f = linear(output, GELU(linear(intermediate, h_att))) and
     LN(sublayer(feed_forward, f, h_att) + parallel(h)). Dropout follows the linear maps attention_output and output.
+
+    Where LayerNorm comes first (ModernBERT), a layer computes q, k, v = linear(query | key | value, x) with x = LN(h),
+    h_att = sublayer(attention, a, h), (u, g) = linear(intermediate, LN(h_att)), f = linear(output, GELU(u) * g) and
+    sublayer(feed_forward, f, h_att) + parallel(x), which no LayerNorm changes before the next layer adds to it. So
+    `linear` and `parallel` see normalised values in both, and what `sublayer` and `parallel` return is added to the
+    residual. A residual is normalised in BERT alone. Dropout lies before the linear map output there.
     """
 
     def linear(self, name: Linear, dense: nn.Linear, inputs: Tensor) -> Tensor:
@@ -24,14 +30,17 @@ class Slot:
         return dense(inputs)
 
     def sublayer(self, name: Sublayer, output: Tensor, residual: Tensor, norm: nn.LayerNorm) -> Tensor:
-        """Return what `norm` normalises at the end of a sub-layer: its output plus its residual.
+        """Return what `norm` normalises next: a sub-layer's output plus its residual.
+
+        That is the sub-layer's own LayerNorm, or where LayerNorm comes first, the one before what follows: the
+        feed-forward, the next layer's attention, or the model's end.
 
         Shapes: output, residual and result [rows, tokens, width].
         """
         return output + residual
 
     def parallel(self, hidden: Tensor, mask: Tensor) -> Tensor | None:
-        """Return what to add before the layer's second LayerNorm, given the layer's input; None for nothing.
+        """Return what to add beside the feed-forward's output, given what the attention reads; None for nothing.
 
         Shapes: hidden [rows, tokens, width], mask [rows, 1, 1, tokens] (true where a token is), result like hidden.
         """

@@ -43,22 +43,22 @@ class MaskedLanguageModel(Objective):
 
     def __init__(self, settings: Settings, model: MultitaskModel, generator: torch.Generator) -> None:
         super().__init__(settings, model, generator)
-        config, words = model.encoder.bert.config, model.encoder.bert.embeddings.word_embeddings.weight
+        config, words = model.encoder.backbone.config, model.encoder.backbone.word_embeddings.weight
         if model.encoder.mask_token is None:
             raise SettingsError("masked_language_model needs a [MASK] token, which the encoder's tokenizer lacks")
         self.dense = nn.Linear(config.hidden_size, config.hidden_size, device=words.device)
         nn.init.normal_(self.dense.weight, std=config.initializer_range, generator=generator)
         nn.init.zeros_(self.dense.bias)
-        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps).to(words.device)
+        self.norm = nn.LayerNorm(config.hidden_size, config.epsilon).to(words.device)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size, device=words.device))
         self.own.extend([*self.dense.parameters(), *self.norm.parameters(), self.bias])  # not the word embeddings
-        if head := model.encoder.bert.mlm_head:
+        if head := model.encoder.backbone.mlm_head:
             for name, parameter in zip(MLM_PARTS, self.own, strict=True):
                 parameter.data.copy_(head[name])
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Predict words from hidden states [tokens, width] as BERT does: [tokens, vocabulary]."""
-        words = self.model.encoder.bert.embeddings.word_embeddings.weight
+        words = self.model.encoder.backbone.word_embeddings.weight
         return F.linear(self.norm(F.gelu(self.dense(hidden))), words, self.bias)
 
     def term(self, batch: Batch, outputs: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ class MaskedLanguageModel(Objective):
     def hide(self, ids: Tensor, chosen: Tensor) -> Tensor:
         """Return the ids with the chosen tokens masked, replaced or left."""
         how = self._uniform(ids)
-        random = (self._uniform(ids) * self.model.encoder.bert.config.vocab_size).long()
+        random = (self._uniform(ids) * self.model.encoder.backbone.config.vocab_size).long()
         hidden = ids.masked_fill(chosen & (how < MASKED), self.model.encoder.mask_token or 0)
         return torch.where(chosen & (how >= MASKED) & (how < MASKED + RANDOM), random, hidden)
 

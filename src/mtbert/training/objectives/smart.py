@@ -119,7 +119,7 @@ class Smart(Objective):
         def added(module: nn.Module, inputs: Any, x: Tensor) -> Tensor:
             return x + noise
 
-        with self.model.encoder.bert.embeddings.register_forward_hook(added):  # for this one pass
+        with self.model.encoder.backbone.embeddings.register_forward_hook(added):  # for this one pass
             return self.model(batch)
 
     def difference(self, task: str, first: Tensor, second: Tensor, detached: bool = False) -> Tensor:

@@ -1,0 +1,69 @@
+"""Every architecture that an encoder may have: each is one line here and one file beside this one."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from mtbert.errors import EncoderError
+from mtbert.models.encoder.base import Backbone
+from mtbert.models.encoder.bert import Bert
+from mtbert.models.encoder.config import CONFIG, MLM_HEAD, Config, content_of, parsed
+from mtbert.models.encoder.deberta import Deberta
+from mtbert.models.encoder.modernbert import ModernBert
+from mtbert.models.encoder.roberta import Roberta
+
+POOLER = "pooler.dense.weight"
+ARCHITECTURES: dict[str, type[Backbone]] = {  # by `model_type` of config.json
+    "bert": Bert,
+    "roberta": Roberta,
+    "xlm-roberta": Roberta,
+    "camembert": Roberta,
+    "modernbert": ModernBert,
+    "deberta-v2": Deberta,
+}
+
+
+class Undrawn(TorchFunctionMode):
+    """Leave the weights of new modules undrawn: no time, and no memory until they are written.
+
+    PyTorch's device `meta` does the same for a second and a half, since drawing there imports its compiler.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Skip the functions of torch.nn.init."""
+        return None if getattr(func, "__module__", None) == "torch.nn.init" else func(*args, **(kwargs or {}))
+
+
+def read_config(directory: Path) -> tuple[type[Backbone], Config]:
+    """Return the architecture and config.json of an encoder's directory; EncoderError where it is none of these."""
+    content = content_of(directory)
+    kind = content.get("model_type", "bert")
+    if kind not in ARCHITECTURES:
+        known = ", ".join(map(repr, ARCHITECTURES))
+        raise EncoderError(f"{directory / CONFIG}: model_type is {kind!r}; allowed: {known}")
+    architecture = ARCHITECTURES[kind]
+    return architecture, parsed(architecture.config_type, content, directory / CONFIG)
+
+
+def backbone(directory: Path, weights: Mapping[str, Tensor]) -> Backbone:
+    """Build the encoder of a directory's config.json with these weights, by the names that it has here."""
+    architecture, config = read_config(directory)
+    with Undrawn():  # all are replaced at once
+        made = architecture(config, pooler=architecture.has_pooler and POOLER in weights)
+    if missing := sorted(made.state_dict().keys() - weights.keys()):
+        raise EncoderError(f"{directory} lacks weights of {made.title}: {', '.join(missing)}")
+    made.load_state_dict({name: weights[name] for name in made.state_dict()}, assign=True)
+    return made
+
+
+def read(directory: Path) -> Backbone:
+    """Read the encoder of a directory, in fp32; EncoderError where the files hold another architecture."""
+    architecture, _ = read_config(directory)
+    weights = {name: value.float() for name, value in load_file(directory / "model.safetensors").items()}
+    made = backbone(directory, architecture.from_hugging_face(weights))
+    made.mlm_head = load_file(directory / MLM_HEAD) if (directory / MLM_HEAD).is_file() else {}
+    return made.requires_grad_()

@@ -1,0 +1,97 @@
+"""What every architecture of an encoder is: weights that turn word embeddings into hidden states, with slots.
+
+Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mtbert.models.encoder.config import Config
+from mtbert.models.encoder.slot import Linear, Slot
+
+Slots = Callable[[int], Slot]  # from a layer's number
+
+
+class Layer(nn.Module):
+    """A layer of an encoder."""
+
+    def linears(self) -> dict[Linear, nn.Linear]:
+        """Return the linear maps by the names that a slot uses."""
+        raise NotImplementedError
+
+    def parts(self) -> dict[str, list[nn.Module]]:
+        """Return its `attention`, `feed_forward` and `output_norms`, as `training.trainable` names them."""
+        raise NotImplementedError
+
+
+class Backbone(nn.Module):
+    """An encoder's weights by Hugging Face's names. Subclasses take (config, pooler), and define what follows.
+
+    Attributes:
+        title: its name, for people.
+        config_type: what its config.json states.
+        has_pooler: whether checkpoints may bring a pooler: a dense layer that is read behind tanh.
+        layers_at: where Hugging Face's model has its layers.
+        mlm_heads: names of a checkpoint's MLM_PARTS, one tuple for each form that is known; None for a bias that the
+            form does without, which starts as 0.
+        gated: whether the map `intermediate` makes the feed-forward's inner values and a gate of them.
+        config: what config.json states.
+        embeddings: makes the first layer's input [rows, tokens, width] of word embeddings of the same shape and token
+            types [rows, tokens].
+        pooler: empty where there is none.
+        mlm_head: MLM_PARTS of the masked language model that the weights were trained as; no part of the model, and
+            empty where there is none.
+    """
+
+    title = ""
+    config_type = Config
+    has_pooler = False
+    layers_at = "encoder.layer"
+    mlm_heads: tuple[tuple[str | None, ...], ...] = ()
+    gated = False
+
+    def __init__(self, config: Any, pooler: bool = False) -> None:
+        super().__init__()
+        self.config = config
+        self.mlm_head: dict[str, Tensor] = {}
+        self.embeddings: nn.Module
+        self.pooler = nn.ModuleDict()
+        if pooler:
+            self.pooler["dense"] = nn.Linear(config.hidden_size, config.hidden_size)
+
+    @property
+    def word_embeddings(self) -> nn.Embedding:
+        """The words' embeddings."""
+        raise NotImplementedError
+
+    def layer_modules(self) -> list[Any]:
+        """Return the layers, the lowest first."""
+        raise NotImplementedError
+
+    def forward(self, words: Tensor, token_types: Tensor, mask: Tensor, slots: Slots) -> Tensor:
+        """Return the last layer's hidden states; `slots` maps a layer's number (0, 1, ...) to an adapter's slot.
+
+        Shapes: words [rows, tokens, width], token_types [rows, tokens], mask [rows, 1, 1, tokens], result like words.
+        """
+        raise NotImplementedError
+
+    def norms(self) -> list[nn.Module]:
+        """Return the LayerNorms behind the last layer; here, none."""
+        return []
+
+    @classmethod
+    def from_hugging_face(cls, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return weights by their names here, from those of Hugging Face's model; here, they are the same."""
+        return dict(weights)
+
+
+def in_autocast(hidden: Tensor) -> Tensor:
+    """Return the first layer's input in autocast's precision: else the residuals stay fp32, and each layer casts them.
+
+    That serves where LayerNorm follows the sum with the residual, so that no sum passes more than one sub-layer.
+    """
+    kind = hidden.device.type
+    return hidden.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else hidden

@@ -1,0 +1,204 @@
+"""DeBERTa-v3 (He et al. 2021, 2023): BERT's layers, whose attention tells content from place.
+
+Formula: softmax((Q_i K_j + Q_i P_K(i - j) + K_j P_Q(i - j)) / sqrt(3 d)) V with Q = W_q h, K = W_k h,
+P_K(n) = W_k e(n) and P_Q(n) = W_q e(n); e(n) = LN(E[b(n)]), and b the bucket of a distance: each of the nearest has its
+own, farther ones share theirs by their logarithm.
+
+Source: He et al. (2021), "DeBERTa", equation 4; buckets and W_q, W_k for places, too, from the authors' DeBERTa-v2;
+He et al. (2023), "DeBERTaV3", whose models have this form. The variant with a convolution (DeBERTa-v2's larger models),
+or with other positions, is refused by name. The enhanced mask decoder is no part of the encoder, and not here.
+
+Weights are Hugging Face's. An adapter that changes `query` or `key` changes W_q and W_k of places, too: they are the
+same maps. Nothing is gathered by index: a product by distance is moved into place, which is as exact backward.
+
+Legend: h a layer's input; E `rel_embeddings` [2 buckets, width]; i, j places in a row, n = i - j; d the width of a
+head; tokens the longest of a batch's rows. Weights of an adapter are those of a BERT of the same shape: PALs of width
+204 have 1,811,520 at the shape of DeBERTa-v3-base, biases apart.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from mtbert.models.encoder.attention import attention
+from mtbert.models.encoder.base import Slots, in_autocast
+from mtbert.models.encoder.bert import Bert
+from mtbert.models.encoder.config import MLM_PARTS, Share, Size
+from mtbert.models.encoder.config import Config as AnyConfig
+from mtbert.models.encoder.dropout import Dropout
+from mtbert.models.encoder.slot import Linear, Slot
+
+SUMMANDS = 3  # of a score, by which d is multiplied
+# Of a masked language model: the head's weights as DeBERTa-v3's checkpoints name them, in the order of MLM_PARTS.
+HEAD = tuple(
+    f"lm_predictions.lm_head.{part}"
+    for part in ("dense.weight", "dense.bias", "LayerNorm.weight", "LayerNorm.bias", "bias")
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(AnyConfig):
+    """What config.json states of a DeBERTa-v3, by its names."""
+
+    expected = {
+        "hidden_act": "gelu",
+        "relative_attention": True,
+        "share_att_key": True,
+        "pos_att_type": ["c2p", "p2c"],
+        "norm_rel_ebd": "layer_norm",
+        "position_biased_input": False,
+        "conv_kernel_size": 0,
+    }
+    absent = {
+        "relative_attention": False,
+        "share_att_key": False,
+        "pos_att_type": None,
+        "norm_rel_ebd": "none",
+        "position_biased_input": True,
+    }
+
+    position_buckets: Size
+    max_relative_positions: int = -1
+    type_vocab_size: Annotated[int, Field(ge=0, le=256)] = 0
+    embedding_size: Size | None = None
+    layer_norm_eps: float = 1e-7
+    hidden_dropout_prob: Share = 0.1
+    attention_probs_dropout_prob: Share = 0.1
+
+    @property
+    def token_types(self) -> int:
+        """How many token types there are."""
+        return self.type_vocab_size
+
+    @property
+    def epsilon(self) -> float:
+        """What keeps LayerNorm's divisions finite."""
+        return self.layer_norm_eps
+
+    @property
+    def farthest(self) -> int:
+        """The distance from which on all share the last bucket."""
+        return self.max_relative_positions if self.max_relative_positions > 0 else self.max_position_embeddings
+
+    @classmethod
+    def normalised(cls, stated: dict[str, Any]) -> dict[str, Any]:
+        """Return `pos_att_type` as a sorted list also where it is a text, as on the hub."""
+        kinds = stated.get("pos_att_type")
+        parts = kinds.split("|") if isinstance(kinds, str) else kinds
+        return {**stated, "pos_att_type": sorted(parts) if isinstance(parts, list) else kinds}
+
+    def __post_init__(self) -> None:
+        if self.embedding_size not in (None, self.hidden_size):
+            raise ValueError(f"embedding_size is {self.embedding_size}; allowed: hidden_size, {self.hidden_size}")
+
+
+class Embeddings(nn.Module):
+    """The sum of word and type embeddings, normalised; positions enter the attention alone."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        width = config.hidden_size
+        self.word_embeddings = nn.Embedding(config.vocab_size, width)
+        if config.type_vocab_size:
+            self.token_type_embeddings = nn.Embedding(config.type_vocab_size, width)
+        self.LayerNorm = nn.LayerNorm(width, config.layer_norm_eps)
+        self.dropout = Dropout(config.hidden_dropout_prob)
+        self.has_types = config.type_vocab_size > 0
+
+    def forward(self, words: Tensor, token_types: Tensor) -> Tensor:
+        """Map word embeddings [rows, tokens, width] to the first layer's input of the same shape."""
+        types = self.token_type_embeddings(token_types) if self.has_types else 0
+        return self.dropout(self.LayerNorm(words + types))
+
+
+class SelfAttention(nn.Module):
+    """Disentangled self-attention without its output map."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        width = config.hidden_size
+        self.heads = config.num_attention_heads
+        self.query_proj = nn.Linear(width, width)
+        self.key_proj = nn.Linear(width, width)
+        self.value_proj = nn.Linear(width, width)
+        self.pos_dropout = Dropout(config.hidden_dropout_prob)
+        self.dropout = Dropout(config.attention_probs_dropout_prob)
+
+    def linears(self) -> dict[Linear, nn.Linear]:
+        """Return the three maps by the names that a slot uses."""
+        return {"query": self.query_proj, "key": self.key_proj, "value": self.value_proj}
+
+    def forward(self, hidden: Tensor, mask: Tensor, slot: Slot, places: Tensor, by_bucket: Tensor) -> Tensor:
+        """Hidden and result [rows, tokens, width], mask [rows, 1, 1, tokens]; the others as `Deberta` has them."""
+
+        def headed(name: Linear, inputs: Tensor) -> Tensor:
+            """[rows, tokens, width] -> [rows, heads, tokens, d]."""
+            mapped = slot.linear(name, self.linears()[name], inputs)
+            return mapped.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+        query, key, value = (headed(name, hidden) for name in self.linears())
+        far = (by_bucket @ self.pos_dropout(places)).unsqueeze(0)  # e(n) for n from tokens down to -tokens
+        to_place = by_distance(query, headed("key", far[:, 1:]))  # Q_i P_K(i - j)
+        of_place = by_distance(key, headed("query", far.flip(1)[:, 1:])).transpose(-1, -2)  # K_j P_Q(i - j)
+        bias = (to_place + of_place) / (SUMMANDS * query.shape[-1]) ** 0.5
+        attended = attention(query / SUMMANDS**0.5, key, value, mask, self.training, self.dropout.p, bias)
+        return attended.transpose(1, 2).flatten(2)
+
+
+def by_distance(vectors: Tensor, far: Tensor) -> Tensor:
+    """Return x_a y(a - b) for places a and b: [rows, heads, tokens, tokens].
+
+    Shapes: vectors x [rows, heads, tokens, d]; far y [1, heads, 2 tokens, d], its first for the distance tokens - 1,
+    and each next for one less. So row a of all products has that of b = 0 at tokens - 1 - a: rows that are one number
+    shorter, and begin tokens - 1 numbers later, have it first.
+    """
+    tokens = vectors.shape[2]
+    products = (vectors @ far.transpose(-1, -2)).flatten(-2)
+    moved = products[..., tokens - 1 : tokens - 1 + tokens * (2 * tokens - 1)]
+    return moved.unflatten(-1, (tokens, 2 * tokens - 1))[..., :tokens]
+
+
+class Deberta(Bert):
+    """A DeBERTa-v3, which has no pooler."""
+
+    title = "DeBERTa"
+    config_type = Config
+    has_pooler = False
+    mlm_heads = (HEAD, MLM_PARTS)
+
+    def __init__(self, config: Config, pooler: bool = False) -> None:
+        super().__init__(config, pooler)  # type: ignore[arg-type]
+        self.encoder["rel_embeddings"] = nn.Embedding(2 * config.position_buckets, config.hidden_size)
+        self.encoder["LayerNorm"] = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        # in fp32 as Hugging Face's, so that a distance at a bucket's edge has the same
+        self.decades = torch.tensor((config.farthest - 1) / (config.position_buckets // 2), device="cpu").log().item()
+
+    def embeddings_of(self, config: Config) -> Embeddings:
+        """Make the embeddings."""
+        return Embeddings(config)
+
+    def attention_of(self, config: Config) -> SelfAttention:
+        """Make the self-attention of a layer."""
+        return SelfAttention(config)
+
+    def forward(self, words: Tensor, token_types: Tensor, mask: Tensor, slots: Slots) -> Tensor:
+        """Return the last layer's hidden states; see `Backbone`."""
+        hidden = in_autocast(self.embeddings(words, token_types))
+        places = self.encoder["LayerNorm"](self.encoder["rel_embeddings"].weight)  # [2 buckets, width]
+        by_bucket = self.by_bucket(words.shape[1], words.device).to(places.dtype)
+        for number, layer in enumerate(self.layer_modules()):
+            hidden = layer(hidden, mask, slots(number), places, by_bucket)
+        return hidden
+
+    def by_bucket(self, tokens: int, device: torch.device) -> Tensor:
+        """Return the bucket of each distance from `tokens` down to -`tokens`: bool [2 tokens + 1, 2 buckets]."""
+        count = self.config.position_buckets
+        middle = count // 2
+        distance = tokens - torch.arange(2 * tokens + 1, device=device)
+        size = distance.abs().clamp_min(middle)
+        logarithmic = torch.ceil(torch.log(size / middle) / self.decades * (middle - 1)) + middle
+        bucket = torch.where(distance.abs() <= middle, distance, logarithmic * distance.sign()).long()
+        return (bucket + count).clamp(0, 2 * count - 1)[:, None] == torch.arange(2 * count, device=device)

@@ -1,0 +1,286 @@
+"""ModernBERT (Warner et al. 2024): LayerNorm first, rotary positions, local attention, gated feed-forward, no biases.
+
+Formula: h_att = h + W_a attention(R Q x, R K x, V x) with x = LN(h), in the first layer x = h; and
+h_next = h_att + W_o (GELU(u) * g) with (u, g) = W_i LN(h_att). Behind the last layer is a LayerNorm. slot.py says what
+an adapter can change of it.
+
+Source: Warner et al. (2024), "Smarter, Better, Faster, Longer", section 2.1 and appendix A; R from Su et al. (2021),
+"RoFormer", equation 34. Of every three layers the first attends to all tokens, with theta 160,000. The others attend to
+`local_attention` / 2 tokens on either side and the token itself, with theta 10,000.
+
+Weights are Hugging Face's, with Wqkv as three maps, so that an adapter can change one of them. Residuals stay fp32 in
+bf16's autocast: they are sums over all layers that nothing normalises.
+
+Legend: h a layer's input; R the rotation by a token's place; width the hidden size; d the width of a head; tokens the
+longest of a batch's rows; * a product dimension by dimension. Of PALs of width 204 a task has 3,060,000 weights at the
+shape of ModernBERT-base (22 layers), biases apart.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from mtbert.models.encoder.attention import attention
+from mtbert.models.encoder.base import Backbone, Slots
+from mtbert.models.encoder.base import Layer as AnyLayer
+from mtbert.models.encoder.config import Config as AnyConfig
+from mtbert.models.encoder.config import Share, Size
+from mtbert.models.encoder.dropout import Dropout
+from mtbert.models.encoder.slot import Linear, Slot
+
+FULL, LOCAL = "full_attention", "sliding_attention"
+THETA = {FULL: 160_000.0, LOCAL: 10_000.0}
+QKV, PARTS = ".attn.Wqkv.weight", ("query", "key", "value")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(AnyConfig):
+    """What config.json states of a ModernBERT, by its names.
+
+    Attributes:
+        layer_types: whether each layer attends to all tokens, or to those near.
+        thetas: the base of the rotations of each of both kinds.
+    """
+
+    expected = {"hidden_activation": "gelu", "norm_bias": False, "attention_bias": False, "mlp_bias": False}
+
+    layer_types: list[Literal["full_attention", "sliding_attention"]]
+    thetas: dict[Literal["full_attention", "sliding_attention"], float]
+    local_attention: Size = 128
+    norm_eps: float = 1e-5
+    embedding_dropout: Share = 0.0
+    attention_dropout: Share = 0.0
+    mlp_dropout: Share = 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """What keeps LayerNorm's divisions finite."""
+        return self.norm_eps
+
+    @classmethod
+    def normalised(cls, stated: dict[str, Any]) -> dict[str, Any]:
+        """Return the kinds of layers and their thetas also where they are stated as on the hub, by `every_n_layers`."""
+        every = stated.get("global_attn_every_n_layers") or 3
+        layers = range(int(stated.get("num_hidden_layers") or 0))
+        rotations = stated.get("rope_parameters") or {}
+        older = {FULL: stated.get("global_rope_theta"), LOCAL: stated.get("local_rope_theta")}
+        thetas = {kind: (rotations.get(kind) or {}).get("rope_theta") or older[kind] or THETA[kind] for kind in THETA}
+        types = stated.get("layer_types") or [LOCAL if number % every else FULL for number in layers]
+        return {**stated, "layer_types": types, "thetas": thetas}
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a layer's tokens see, and where they stand.
+
+    Shapes: mask [rows, 1, 1 or tokens, tokens], true where a token is seen; cosines and sines [tokens, d].
+    """
+
+    mask: Tensor
+    cosines: Tensor
+    sines: Tensor
+
+    def rotated(self, heads: Tensor) -> Tensor:
+        """R x of each head [rows, heads, tokens, d]: in fp32, where large angles keep their digits."""
+        first, second = heads.float().chunk(2, dim=-1)
+        turned = heads.float() * self.cosines + torch.cat([-second, first], dim=-1) * self.sines
+        return turned.to(heads.dtype)
+
+
+def angles(theta: float, tokens: int, d: int, device: torch.device) -> Tensor:
+    """Return the angle of each token and dimension: place / theta^(2 i / d) for dimensions i and i + d / 2."""
+    speeds = 1.0 / theta ** (torch.arange(0, d, 2, device=device).float() / d)
+    return (torch.arange(tokens, device=device).float()[:, None] * speeds).repeat(1, 2)
+
+
+class Embeddings(nn.Module):
+    """The words' embeddings, normalised."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.tok_embeddings = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, config.norm_eps, bias=False)
+        self.drop = Dropout(config.embedding_dropout)
+
+    def forward(self, words: Tensor, token_types: Tensor) -> Tensor:
+        """Map word embeddings [rows, tokens, width] to the first layer's input of the same shape."""
+        return self.drop(self.norm(words))
+
+
+class Attention(nn.Module):
+    """Self-attention with its output map."""
+
+    def __init__(self, config: Config, reach: int | None) -> None:
+        super().__init__()
+        width = config.hidden_size
+        self.heads, self.reach = config.num_attention_heads, reach
+        self.query, self.key, self.value, self.Wo = (nn.Linear(width, width, bias=False) for _ in range(4))
+        self.dropout, self.out_drop = Dropout(config.attention_dropout), Dropout(config.attention_dropout)
+
+    def forward(self, hidden: Tensor, sight: Sight, slot: Slot) -> Tensor:
+        """Hidden and result [rows, tokens, width]."""
+        maps: tuple[tuple[Linear, nn.Linear], ...] = (("query", self.query), ("key", self.key), ("value", self.value))
+        query, key, value = (
+            slot.linear(name, dense, hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for name, dense in maps  # [rows, heads, tokens, d]
+        )
+        given = sight.rotated(query), sight.rotated(key), value
+        if self.reach is not None and in_blocks(hidden.shape[1], self.reach):
+            attended = local_attention(*given, sight.mask, self.reach, self.training, self.dropout.p)
+        else:
+            attended = attention(*given, sight.mask, self.training, self.dropout.p)
+        return self.out_drop(slot.linear("attention_output", self.Wo, attended.transpose(1, 2).flatten(2)))
+
+
+def in_blocks(tokens: int, reach: int) -> bool:
+    """Return whether local attention is computed block by block: where a block with its neighbours is not nearly all.
+
+    A graph that is exported holds one way for all lengths.
+    """
+    return not torch.compiler.is_exporting() and tokens > 4 * reach
+
+
+def near(tokens: int, reach: int, device: torch.device) -> Tensor:
+    """Return which tokens are at most `reach` from each other: bool [tokens, tokens]."""
+    places = torch.arange(tokens, device=device)
+    return (places[:, None] - places).abs() <= reach
+
+
+def local_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, reach: int, training: bool, dropout_p: float
+) -> Tensor:
+    """Return `attention` where a token sees those at most `reach` away, in memory that grows with tokens x reach.
+
+    Blocks of `reach` tokens are rows of their own, which see themselves and both neighbours.
+
+    Shapes: query, key, value and result [rows, heads, tokens, d]; mask [rows, 1, 1, tokens].
+    """
+    rows, heads, tokens, d = query.shape
+    count = -(-tokens // reach)
+    lacking = count * reach - tokens
+
+    def blocks(of: Tensor) -> Tensor:
+        """[rows, heads, tokens, d] -> [rows count, heads, 3 reach, d], each block between its neighbours."""
+        wide = F.pad(of, (0, 0, reach, reach + lacking)).unfold(2, 3 * reach, reach)  # [rows, heads, count, d, 3 reach]
+        return wide.permute(0, 2, 1, 4, 3).flatten(0, 1)
+
+    places = torch.arange(3 * reach, device=query.device)
+    around = (places - places[:reach, None] - reach).abs() <= reach  # [reach, 3 reach]
+    real = F.pad(mask[:, 0, 0], (reach, reach + lacking)).unfold(1, 3 * reach, reach)  # [rows, count, 3 reach]
+    # Padding sees padding, since a softmax over nothing is not a number; nobody sees what comes of it.
+    seen = around & (real[:, :, None, :] | ~real[:, :, reach : 2 * reach, None])
+    own = F.pad(query, (0, 0, 0, lacking)).unflatten(2, (count, reach)).transpose(1, 2).flatten(0, 1)
+    found = attention(own, blocks(key), blocks(value), seen.flatten(0, 1).unsqueeze(1), training, dropout_p)
+    return found.unflatten(0, (rows, count)).transpose(1, 2).reshape(rows, heads, count * reach, d)[:, :, :tokens]
+
+
+class FeedForward(nn.Module):
+    """The gated feed-forward."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.Wi = nn.Linear(config.hidden_size, 2 * config.intermediate_size, bias=False)
+        self.Wo = nn.Linear(config.intermediate_size, config.hidden_size, bias=False)
+        self.drop = Dropout(config.mlp_dropout)
+
+    def forward(self, hidden: Tensor, slot: Slot) -> Tensor:
+        """Hidden and result [rows, tokens, width]."""
+        inner, gate = slot.linear("intermediate", self.Wi, hidden).chunk(2, dim=-1)
+        return slot.linear("output", self.Wo, self.drop(F.gelu(inner) * gate))
+
+
+class Layer(AnyLayer):
+    """Self-attention and feed-forward, each behind its LayerNorm."""
+
+    def __init__(self, config: Config, number: int) -> None:
+        super().__init__()
+        self.kind = config.layer_types[number]
+        self.attn_norm = nn.LayerNorm(config.hidden_size, config.norm_eps, bias=False) if number else nn.Identity()
+        self.attn = Attention(config, config.local_attention // 2 if self.kind == LOCAL else None)
+        self.mlp_norm = nn.LayerNorm(config.hidden_size, config.norm_eps, bias=False)
+        self.mlp = FeedForward(config)
+
+    def forward(self, hidden: Tensor, sight: Sight, mask: Tensor, following: nn.LayerNorm, slot: Slot) -> Tensor:
+        """One layer; hidden and result [rows, tokens, width], mask [rows, 1, 1, tokens]; following: the next norm."""
+        read = self.attn_norm(hidden)
+        parallel = slot.parallel(read, mask)
+        attended = slot.sublayer("attention", self.attn(read, sight, slot), hidden, self.mlp_norm)
+        output = slot.sublayer("feed_forward", self.mlp(self.mlp_norm(attended), slot), attended, following)
+        return output if parallel is None else output + parallel
+
+    def linears(self) -> dict[Linear, nn.Linear]:
+        """Return the linear maps by the names that a slot uses."""
+        return {
+            "query": self.attn.query,
+            "key": self.attn.key,
+            "value": self.attn.value,
+            "attention_output": self.attn.Wo,
+            "intermediate": self.mlp.Wi,
+            "output": self.mlp.Wo,
+        }
+
+    def parts(self) -> dict[str, list[nn.Module]]:
+        """Return its parts as `training.trainable` names them."""
+        return {"attention": [self.attn_norm, self.attn], "feed_forward": [self.mlp], "output_norms": [self.mlp_norm]}
+
+
+class ModernBert(Backbone):
+    """A ModernBERT."""
+
+    title = "ModernBERT"
+    config_type = Config
+    layers_at = "layers"
+    mlm_heads = (("head.dense.weight", None, "head.norm.weight", None, "decoder.bias"),)
+    gated = True
+
+    def __init__(self, config: Config, pooler: bool = False) -> None:
+        super().__init__(config, pooler)
+        self.embeddings = Embeddings(config)
+        self.layers = nn.ModuleList(Layer(config, number) for number in range(config.num_hidden_layers))
+        self.final_norm = nn.LayerNorm(config.hidden_size, config.norm_eps, bias=False)
+
+    @property
+    def word_embeddings(self) -> nn.Embedding:
+        """The words' embeddings."""
+        return self.embeddings.tok_embeddings  # type: ignore[return-value]
+
+    def layer_modules(self) -> list[Layer]:
+        """Return the layers, the lowest first."""
+        return list(self.layers)  # type: ignore[arg-type]
+
+    def norms(self) -> list[nn.Module]:
+        """Return the LayerNorm behind the last layer."""
+        return [self.final_norm]
+
+    def forward(self, words: Tensor, token_types: Tensor, mask: Tensor, slots: Slots) -> Tensor:
+        """Return the last layer's hidden states; see `Backbone`."""
+        hidden = self.embeddings(words, token_types)
+        layers, tokens = self.layer_modules(), words.shape[1]
+        sights = {kind: self.sight(kind, mask, tokens) for kind in (FULL, LOCAL)}
+        norms = [*(layer.attn_norm for layer in layers[1:]), self.final_norm]
+        for number, (layer, following) in enumerate(zip(layers, norms, strict=True)):
+            hidden = layer(hidden, sights[layer.kind], mask, following, slots(number))
+        return self.final_norm(hidden)
+
+    def sight(self, kind: str, mask: Tensor, tokens: int) -> Sight:
+        """Return what the tokens of a kind of layer see; mask [rows, 1, 1, tokens]."""
+        config, reach = self.config, self.config.local_attention // 2
+        turned = angles(config.thetas[kind], tokens, config.hidden_size // config.num_attention_heads, mask.device)
+        if kind == LOCAL and not in_blocks(tokens, reach):
+            mask = near(tokens, reach, mask.device) & (mask | ~mask.transpose(2, 3))
+        return Sight(mask, turned.cos(), turned.sin())
+
+    @classmethod
+    def from_hugging_face(cls, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return weights by their names here: Wqkv as three maps."""
+        fused = {name: value for name, value in weights.items() if name.endswith(QKV)}
+        apart = {
+            f"{name.removesuffix(QKV)}.attn.{part}.weight": value
+            for name, whole in fused.items()
+            for part, value in zip(PARTS, whole.chunk(3), strict=True)
+        }
+        return {name: value for name, value in weights.items() if name not in fused} | apart

@@ -1,0 +1,57 @@
+"""RoBERTa (Liu et al. 2019), and with it XLM-R (Conneau et al. 2020) and CamemBERT (Martin et al. 2020).
+
+Formula: BERT's layers; the first token's position is padding + 1.
+
+Source: Liu et al. (2019), "RoBERTa: A Robustly Optimized BERT Pretraining Approach", section 3: BERT, trained anew.
+Positions and token types are those of the authors' code (fairseq): padding has position `pad_token_id`, so that a
+sequence's begin behind it, and 514 positions hold 512 tokens; the second sentence of a pair has no type of its own.
+
+Legend: as in bert.py. Weights of an adapter are those of a BERT of the same shape: PALs of width 204 have 1,811,520 at
+the shape of RoBERTa-base, biases apart.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from mtbert.models.encoder.bert import Bert
+from mtbert.models.encoder.bert import Config as BertConfig
+from mtbert.models.encoder.bert import Embeddings as BertEmbeddings
+
+# Of a masked language model: the head's weights, in the order of MLM_PARTS.
+HEAD = tuple(
+    f"lm_head.{part}" for part in ("dense.weight", "dense.bias", "layer_norm.weight", "layer_norm.bias", "bias")
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(BertConfig):
+    """What config.json states of a RoBERTa, by its names."""
+
+    pad_token_id: Annotated[int, Field(ge=0)] = 1
+
+    @property
+    def positions(self) -> int:
+        """Tokens of the longest sequence."""
+        return self.max_position_embeddings - self.pad_token_id - 1
+
+
+class Embeddings(BertEmbeddings):
+    """BERT's, with positions that begin behind that of padding."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.first = config.pad_token_id + 1
+
+
+class Roberta(Bert):
+    """A RoBERTa; the pooler is empty where its checkpoint has none."""
+
+    title = "RoBERTa"
+    config_type = Config
+    mlm_heads = (HEAD,)
+
+    def embeddings_of(self, config: Config) -> Embeddings:
+        """Make the embeddings."""
+        return Embeddings(config)
