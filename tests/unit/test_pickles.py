@@ -11,6 +11,7 @@ import torch
 from mtbert import errors, files, inputs, tracking
 from mtbert.data import batches, tokens
 from mtbert.data.tokens import SpecialTokens
+from mtbert.errors import EncoderError
 from mtbert.pretraining import fetching, loading, sbert
 from mtbert.pretraining.settings import EncoderSettings, SbertSettings
 from mtbert.results import collect, tables
@@ -124,7 +125,8 @@ def test_code_that_an_encoders_directory_brings_is_not_run(build: Path, song: Pa
     own = {"AutoConfig": "own.Config", "AutoModel": "own.Model", "AutoTokenizer": ["own.Tokenizer", "own.Tokenizer"]}
     for name in ("config.json", "tokenizer_config.json"):
         files.write_json(encoder / name, files.read_json(encoder / name) | {"auto_map": own})
-    loading.load(encoder)
+    with pytest.raises(EncoderError, match="auto_map names code that comes with the weights, which is never run"):
+        loading.load(encoder)
     sbert.sentence_model(encoder, "cpu")
     assert not song.exists()
 

@@ -83,7 +83,7 @@ def test_the_scale_is_that_which_scores_best_and_the_model_has_its_weights_and_e
         states.append({name: value + 1.0 for name, value in own.items()})
         states[-1] |= {f"heads.{task}.linear.weight": start[f"heads.{task}.linear.weight"] - 7,
                        f"heads.{task}.linear.bias": start[f"heads.{task}.linear.bias"] - 7}  # fmt: skip
-    norm = "encoder.bert.embeddings.LayerNorm.bias"
+    norm = "encoder.backbone.embeddings.LayerNorm.bias"
     went = []  # to start + scale * 2, as each member went 1
 
     def score() -> float:
@@ -133,7 +133,7 @@ def test_a_merged_model_is_written_once_and_predicts(build: Path):
     assert run.merge_all(build, build / "merged") == []
     sst, sts, both = (load_file(build / place / "1/model.safetensors")
                       for place in ("runs/of-sst", "runs/of-sts", "merged/both"))  # fmt: skip
-    norm, head = "encoder.bert.embeddings.LayerNorm.bias", "heads.sts.linear.weight"
+    norm, head = "encoder.backbone.embeddings.LayerNorm.bias", "heads.sts.linear.weight"
     assert not torch.equal(sst[norm], sts[norm])
     torch.testing.assert_close(both[norm], (sst[norm] + sts[norm]) / 2)
     assert torch.equal(both[head], sts[head])
