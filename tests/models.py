@@ -1,10 +1,13 @@
 """Small models and batches that several tests share."""
 
 import dataclasses
+import tempfile
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import architectures
 import torch
 from torch import Tensor
 from transformers import BertConfig, BertModel
@@ -13,6 +16,7 @@ from mtbert.data.batches import Batch
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.adapters.base import Adapter, Shape
 from mtbert.models.connectors import CONNECTORS
+from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
 from mtbert.models.encoder.encoder import Encoder
 from mtbert.models.encoder.slot import PLAIN
@@ -20,6 +24,14 @@ from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import MultitaskModel
 from mtbert.tasks import COURSE
+
+
+def small_backbone(kind: str = "bert") -> Backbone:
+    """An untrained encoder of any architecture, as `small_bert`."""
+    if kind == "bert":
+        return small_bert()
+    with tempfile.TemporaryDirectory() as folder:
+        return architectures.ours(kind, Path(folder))
 
 
 def small_bert(width: int = 24, layers: int = 2, heads: int = 2, seed: int = 0) -> Bert:
@@ -70,10 +82,10 @@ def small_batch(task: str, rows: int = 4, tokens: int = 6, sequences: int = 1, s
 def small_model(
     adapter: dict | None = None, connector: dict | None = None, head: dict | None = None, **more: Any
 ) -> MultitaskModel:
-    """A whole model on `small_bert`, without dropout in its heads; more: tasks, embeddings of an example, pooling."""
+    """A whole model on `small_backbone`, heads without dropout; more: tasks, embeddings of an example, pooling, kind."""
     tasks, embeddings = more.get("tasks", ("sst", "qqp", "sts")), more.get("embeddings", 1)
     head = head or {"name": "linear", "dropout": 0.0}
-    encoder = Encoder(small_bert())
+    encoder = Encoder(small_backbone(more.get("kind", "bert")))
     built = build_adapter(adapter or {"name": "none"}, encoder, tasks)
     heads = {task: HEADS.build(head, COURSE[task], encoder.width, embeddings) for task in tasks}
     between = CONNECTORS.build(connector or {"name": "direct"}, encoder.width, list(tasks))

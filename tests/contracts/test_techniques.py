@@ -7,13 +7,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pydantic
 import pytest
 import torch
-from models import build_adapter, hidden_of, small_batch, small_bert, small_model
+from architectures import ONE_EACH
+from models import build_adapter, hidden_of, small_backbone, small_batch, small_model
 from torch import nn
 
 import mtbert
@@ -22,6 +23,7 @@ from mtbert.models.adapters import ADAPTERS
 from mtbert.models.adapters.base import Adapter, Shape
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.encoder.encoder import Encoder
+from mtbert.models.encoder.slot import Linear
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.models.heads.base import Head
@@ -121,19 +123,23 @@ for name in ("training.samplers", "training.schedules", "results.collect", "resu
 # --- adapters ---------------------------------------------------------------------------------------------------------
 
 
-def with_adapter(name: str, **options: object) -> tuple[Encoder, Adapter]:
+on_every_architecture = pytest.mark.parametrize("kind", ONE_EACH)
+
+
+def with_adapter(name: str, kind: str = "bert", **options: object) -> tuple[Encoder, Adapter]:
     """A small encoder and that adapter in it, every weight of which is drawn anew: some start as nothing."""
     torch.manual_seed(0)
-    encoder = Encoder(small_bert(), 0.0).eval()
+    encoder = Encoder(small_backbone(kind), 0.0).eval()
     adapter = build_adapter({"name": name, **options}, encoder, ("sst", "sts"))
     for parameter in adapter.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
     return encoder, adapter
 
 
+@on_every_architecture
 @pytest.mark.parametrize("name", [name for name in ADAPTERS if name != "none"])
-def test_an_adapter_changes_finitely_what_the_encoder_computes(name: str):
-    encoder, adapter = with_adapter(name)
+def test_an_adapter_changes_finitely_what_the_encoder_computes(name: str, kind: str):
+    encoder, adapter = with_adapter(name, kind)
     batch = small_batch("sst")
     plain = hidden_of(encoder, batch)
     for task in ("sst", "sts"):
@@ -143,9 +149,10 @@ def test_an_adapter_changes_finitely_what_the_encoder_computes(name: str):
         assert not torch.equal(changed, plain)
 
 
+@on_every_architecture
 @pytest.mark.parametrize("name", list(ADAPTERS))
-def test_an_adapter_does_not_see_padding(name: str):
-    encoder, adapter = with_adapter(name)
+def test_an_adapter_does_not_see_padding(name: str, kind: str):
+    encoder, adapter = with_adapter(name, kind)
     batch = small_batch("sst")
     kept = batch.mask.bool()
     whole = hidden_of(encoder, batch, adapter)
@@ -153,9 +160,10 @@ def test_an_adapter_does_not_see_padding(name: str):
     torch.testing.assert_close(hidden_of(encoder, batch, adapter)[kept], whole[kept])
 
 
+@on_every_architecture
 @pytest.mark.parametrize("name", list(ADAPTERS))
-def test_all_weights_of_an_adapter_are_used_by_some_task(name: str):
-    encoder, adapter = with_adapter(name)
+def test_all_weights_of_an_adapter_are_used_by_some_task(name: str, kind: str):
+    encoder, adapter = with_adapter(name, kind)
     for task in ("sst", "sts"):
         hidden_of(encoder, small_batch("sst"), adapter, task).square().sum().backward()
     assert [weight for weight, parameter in adapter.named_parameters() if parameter.grad is None] == []
@@ -171,10 +179,11 @@ def test_weights_of_a_checkpoint_take_the_place_of_what_an_adapter_starts_from(n
     assert torch.equal(fresh(small_batch("sst")), trained(small_batch("sst")))
 
 
+@on_every_architecture
 @pytest.mark.parametrize("name", [name for name in ADAPTERS if "per_task" in ADAPTERS[name].settings.model_fields])
 @pytest.mark.parametrize("per_task", [False, True])
-def test_tasks_share_one_set_or_have_one_each(name: str, per_task: bool):
-    encoder, adapter = with_adapter(name, per_task=per_task)
+def test_tasks_share_one_set_or_have_one_each(name: str, per_task: bool, kind: str):
+    encoder, adapter = with_adapter(name, kind, per_task=per_task)
     first, second = (hidden_of(encoder, small_batch("sst"), adapter, task) for task in ("sst", "sts"))
     assert torch.equal(first, second) != per_task
 
@@ -198,9 +207,38 @@ def test_weights_of_two_tasks_at_the_shape_of_bert_base(choice: dict[str, Any], 
     assert sum(parameter.numel() for parameter in adapter.parameters()) == weights
 
 
+@pytest.mark.parametrize(
+    ("name", "targets"),
+    [(name, target) for name in ("lora", "dora", "mtl_lora") for target in get_args(Linear)],
+)
+@on_every_architecture
+def test_each_linear_map_of_a_layer_can_be_changed_alone(name: str, targets: str, kind: str):
+    encoder, adapter = with_adapter(name, kind, targets=[targets])
+    batch = small_batch("sst")
+    found = [hidden_of(encoder, batch, adapter)]
+    for layer in encoder.layer_modules():
+        torch.nn.init.zeros_(layer.linears()[targets].weight)
+    found.append(hidden_of(encoder, batch, adapter))
+    assert not torch.equal(found[0], hidden_of(encoder, batch))
+    assert not torch.equal(*found)
+
+
+@pytest.mark.parametrize(
+    ("shape", "weights"),
+    [
+        (Shape(768, 12, 3072), 1_811_520),  # BERT-base, RoBERTa-base, DeBERTa-v3-base
+        (Shape(768, 22, 1152, gated=True), 3_060_000),  # ModernBERT-base
+    ],
+)
+def test_a_tasks_pals_at_each_shape_have_as_many_weights_as_the_architectures_file_states(shape: Shape, weights: int):
+    adapter = ADAPTERS.build({"name": "pals", "dim": 204}, shape, ["sst"])
+    assert sum(p.numel() for name, p in adapter.named_parameters() if name.endswith("weight")) == weights
+
+
+@on_every_architecture
 @pytest.mark.parametrize("name", list(ADAPTERS))
-def test_an_adapter_serves_a_task_only_with_what_is_that_tasks_or_everyones(name: str):
-    encoder, adapter = with_adapter(name)
+def test_an_adapter_serves_a_task_only_with_what_is_that_tasks_or_everyones(name: str, kind: str):
+    encoder, adapter = with_adapter(name, kind)
     before = hidden_of(encoder, small_batch("sst"), adapter)
     for weight, parameter in adapter.named_parameters():
         if "sts" in weight.split("."):
@@ -308,16 +346,17 @@ def test_a_phase_of_one_epoch_and_one_task(name: str):
 # --- objectives and gradient rules ------------------------------------------------------------------------------------
 
 
-def build_objective(name: str) -> tuple[Objective, MultitaskModel]:
-    model = small_model().eval()
+def build_objective(name: str, kind: str = "bert") -> tuple[Objective, MultitaskModel]:
+    model = small_model(kind=kind, pooling="mean").eval() if kind != "bert" else small_model().eval()
     model.encoder.mask_token = 4
     return OBJECTIVES.build({"name": name}, model, torch.Generator().manual_seed(0)), model
 
 
+@on_every_architecture
 @pytest.mark.parametrize("name", list(OBJECTIVES))
 @pytest.mark.parametrize("task", ["sst", "sts"])
-def test_a_term_is_a_finite_scalar_that_trains_the_model(name: str, task: str):
-    objective, model = build_objective(name)
+def test_a_term_is_a_finite_scalar_that_trains_the_model(name: str, task: str, kind: str):
+    objective, model = build_objective(name, kind)
     term = objective.term(small_batch(task), model(small_batch(task)))
     assert term.shape == ()
     term.backward()

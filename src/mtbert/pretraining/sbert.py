@@ -30,6 +30,7 @@ from transformers.trainer_callback import PrinterCallback
 from mtbert import files, seeding, starting
 from mtbert.errors import DataError
 from mtbert.models.encoder import hardware
+from mtbert.models.encoder.architectures import read_config
 from mtbert.pretraining import loading
 from mtbert.pretraining.settings import SbertSettings
 from mtbert.tasks import COURSE
@@ -142,7 +143,8 @@ def sentence_model(directory: Path, device: str) -> SentenceTransformer:
     loading.silence()
     card = loading.card(directory)
     # Without a pooler of its own, one would be drawn at random and saved with it.
-    kept = {} if card["pooler"] else {"add_pooling_layer": False}
+    drawn = read_config(directory)[0].has_pooler and not card["pooler"]
+    kept = {"add_pooling_layer": False} if drawn else {}
     read = {"use_safetensors": True, "dtype": torch.float32}
     words = Transformer(str(directory), max_seq_length=min(MOST_TOKENS, card["positions"]), model_kwargs=read | kept)
     pooling = Pooling(words.get_embedding_dimension(), pooling_mode="mean")

@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from mtbert.errors import EncoderError
+from mtbert.errors import EncoderError, first_of
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert
 from mtbert.models.encoder.config import CONFIG, MLM_HEAD, Config, content_of, parsed
@@ -17,6 +17,7 @@ from mtbert.models.encoder.modernbert import ModernBert
 from mtbert.models.encoder.roberta import Roberta
 
 POOLER = "pooler.dense.weight"
+SHOWN = 5  # most names in a message
 ARCHITECTURES: dict[str, type[Backbone]] = {  # by `model_type` of config.json
     "bert": Bert,
     "roberta": Roberta,
@@ -55,7 +56,7 @@ def backbone(directory: Path, weights: Mapping[str, Tensor]) -> Backbone:
     with Undrawn():  # all are replaced at once
         made = architecture(config, pooler=architecture.has_pooler and POOLER in weights)
     if missing := sorted(made.state_dict().keys() - weights.keys()):
-        raise EncoderError(f"{directory} lacks weights of {made.title}: {', '.join(missing)}")
+        raise EncoderError(f"{directory} lacks weights of {made.title}: {first_of(missing, SHOWN)}")
     made.load_state_dict({name: weights[name] for name in made.state_dict()}, assign=True)
     return made
 

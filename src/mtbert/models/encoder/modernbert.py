@@ -56,6 +56,11 @@ class Config(AnyConfig):
     attention_dropout: Share = 0.0
     mlp_dropout: Share = 0.0
 
+    def __post_init__(self) -> None:
+        if len(self.layer_types) != self.num_hidden_layers:
+            allowed = f"num_hidden_layers, {self.num_hidden_layers}"
+            raise ValueError(f"layer_types has {len(self.layer_types)} layers; allowed: {allowed}")
+
     @property
     def epsilon(self) -> float:
         """What keeps LayerNorm's divisions finite."""
