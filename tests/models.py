@@ -82,7 +82,7 @@ def small_batch(task: str, rows: int = 4, tokens: int = 6, sequences: int = 1, s
 def small_model(
     adapter: dict | None = None, connector: dict | None = None, head: dict | None = None, **more: Any
 ) -> MultitaskModel:
-    """A whole model on `small_backbone`, heads without dropout; more: tasks, embeddings of an example, pooling, kind."""
+    """A model on `small_backbone`, heads without dropout; more: tasks, embeddings of an example, pooling, kind."""
     tasks, embeddings = more.get("tasks", ("sst", "qqp", "sts")), more.get("embeddings", 1)
     head = head or {"name": "linear", "dropout": 0.0}
     encoder = Encoder(small_backbone(more.get("kind", "bert")))
