@@ -6,7 +6,7 @@ from pathlib import Path
 from mtbert import files
 from mtbert.claims import ClaimResult
 from mtbert.errors import DataError, first_of
-from mtbert.report import beside, claims, differences, front, markdown, numbers, page, terminal
+from mtbert.report import answer, beside, claims, differences, front, markdown, numbers, page, terminal
 from mtbert.report.beside import Table
 from mtbert.report.page import Section
 from mtbert.report.pictures import embeddings, labels, losses, misses
@@ -57,7 +57,8 @@ def write(
     with files.new_directory(directory) as partial:
         _write_numbers(study, judged, partial)
         answers.write(questions, partial)
-        every = [*_sections(study, tables, judged, questions), *_drawn(study, partial, sentences or {})]
+        first = _results(study, questions, partial)
+        every = [*_sections(study, tables, judged, first), *_drawn(study, partial, sentences or {})]
         sections = [section for section in every if section.body]
         files.write_text(partial / "index.html", page.render(sections, partial))
         text = "\n\n".join([*(section.markdown for section in sections), FILES])
@@ -86,11 +87,11 @@ def _sections(
     study: Study,
     tables: Sequence[Table],
     judged: Sequence[ClaimResult],
-    questions: Sequence[ClaimResult],
+    first: str,
 ) -> Iterator[Section]:
     """Yield the sections of text in order; a new one is a line here. Those without text are left out."""
     where = "" if study.is_comparable else f", {study.results.data.name}"
-    yield Section("results", f"Results: profile {study.profile}{where}", _results(study, questions))
+    yield Section("results", f"Results: profile {study.profile}{where}", first)
     yield Section("tables", "Tables", _tables(study, tables))
     yield Section("claims", "Claims", claims.render(study, judged))
     yield Section("costs", "Scores and weights", beside.costs(study), folded=study.is_comparable)
@@ -123,15 +124,17 @@ def _csv(file: Path, table: Frame, digits: str | None = None) -> None:
     files.write_text(file, table.to_csv(index=False, float_format=digits, lineterminator="\n"))
 
 
-def _results(study: Study, questions: Sequence[ClaimResult]) -> str:
-    """Return the first section: the questions, and what to know before reading the scores."""
+def _results(study: Study, questions: Sequence[ClaimResult], report: Path) -> str:
+    """Return the first section: which way to keep, the questions, and what to know before reading the scores."""
     counts = sorted(map(len, study.seeds.values()))
     seeds = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])])) + f" seed{'s' * (counts[-1] > 1)}"
     encoder, folder = markdown.literal(study.results.start.name), markdown.literal(study.results.data.name)
     variants = sum(not about.members for about in study.about.values())
     ran = f"{variants} variants, {seeds} each, trained on {folder} from the encoder {encoder}."
     notes = "\n".join(f"- {note}" for note in _notes(study))
-    return "\n\n".join(filter(None, [front.render(study, questions, "pictures"), ran, notes]))
+    found = answer.of_study(study)
+    kept = answer.render(found, report) if found else ""
+    return "\n\n".join(filter(None, [kept, front.render(study, questions, "pictures"), ran, notes]))
 
 
 def _notes(study: Study) -> Iterator[str]:

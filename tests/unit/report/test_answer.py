@@ -1,0 +1,124 @@
+"""The report's first screen: which way to keep, in words that come of verdicts alone."""
+
+from pathlib import Path
+
+import made
+import numpy as np
+import pytest
+
+from mtbert.report import answer, markdown
+from mtbert.report.answer import Answer
+from mtbert.report.study import Study
+
+ROWS = 300
+LABELS = {"sst": (np.arange(ROWS) % 5).astype(float), "qqp": (np.arange(ROWS) % 2).astype(float),
+          "sts": np.linspace(0, 5, ROWS)}  # fmt: skip
+SHARED, EACH = ["sst", "qqp", "sts"], {"of-sst": ["sst"], "of-qqp": ["qqp"], "of-sts": ["sts"]}
+
+
+def said(task: str, share: float, random: np.random.Generator) -> list[float]:
+    """Predictions of which so many are right, and of a score so near."""
+    labels = LABELS[task].copy()
+    if task == "sts":
+        return (labels + random.normal(0, 5 * (1 - share), ROWS)).tolist()
+    wrong = random.permutation(ROWS)[: round((1 - share) * ROWS)]
+    labels[wrong] = (labels[wrong] + 1) % (5 if task == "sst" else 2)
+    return labels.tolist()
+
+
+def found(monkeypatch: pytest.MonkeyPatch, seeds: int, data: dict | None = None, **ways: float) -> Answer:
+    """The answer on ways of a study of one's own whose scores are near these; `single` is one model a task."""
+    random = np.random.default_rng(3)
+    monkeypatch.setattr(made, "LABELS", {task: of.tolist() for task, of in LABELS.items()})
+    predicted, settings = {}, {}
+    for seed in range(1, seeds + 1):
+        for way, share in ways.items():
+            models = EACH if way == "single" else {way: SHARED}
+            for name, tasks in models.items():
+                predicted[name, seed] = {task: said(task, share, random) for task in tasks}
+                settings[name] = {"paper": "own", "row": "One model a task" if way == "single" else way.title()}
+    results = made.results(predicted, settings, {"whose": "own"} | (data or {}))
+    weights = {name: 900 if name in EACH else 50 if name == "lora" else 1000 for name in settings}
+    results.runs["stored"] = results.runs["variant"].map(weights)
+    made_of = answer.of_study(Study(results))
+    assert made_of is not None
+    return made_of
+
+
+def mean(one: Answer, label: str) -> float | None:
+    """The difference of a way from one model a task."""
+    found = one.against[label].difference
+    return found and found.mean
+
+
+def test_the_cheapest_way_that_is_proved_to_be_no_worse_is_to_be_kept(monkeypatch):
+    one = found(monkeypatch, 6, single=0.91, shared=0.9, lora=0.6)
+    one.margin = 0.05
+    assert [*answer.sentences(one)][:2] == [
+        "**Keep *Shared***: no worse than *One model a task*, the best, by 0.05; 37 % of the weights of "
+        "*One model a task*.",
+        f"Proved to be worse than one model a task: *Lora* ({markdown.number(mean(one, 'Lora'), '+')}).",
+    ]
+
+
+def test_the_cheapest_way_that_is_good_enough_may_be_far_smaller(monkeypatch):
+    one = found(monkeypatch, 6, single=0.91, shared=0.9, lora=0.9)
+    one.margin = 0.05
+    assert next(answer.sentences(one)).endswith("; 2 % of the weights of *One model a task*.")
+    assert one.shown.label == "Lora"
+
+
+def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(monkeypatch):
+    one = found(monkeypatch, 3, single=0.9, shared=0.89, lora=0.6)
+    (first, *rest) = answer.sentences(one)
+    assert first.startswith("**Nothing is decided**: *One model a task* has the highest mean; *Shared*, 37 % of the")
+    assert " A verdict needs 6 seeds of each way; there are 3. If the two are equal, " in first
+    assert rest == []
+    one = found(monkeypatch, 1, single=0.9, shared=0.89)
+    assert next(answer.sentences(one)).endswith("A verdict needs 6 seeds of each way; there is 1.")
+
+
+def test_a_task_that_sharing_costs_is_named(monkeypatch):
+    costly = found(monkeypatch, 6, single=0.95, shared=0.95)
+    costly.margin = 0.5
+    costly.evidence.tasks["sst"].predictions["shared"] = 0.0  # all of one class
+    assert costly.baseline is not None
+    assert costly.baseline.group.names == ("of-sst", "of-qqp", "of-sts")
+    assert costly.by_task["sst"].difference is not None
+    assert any(line.startswith("It costs SST-5 0.7") for line in answer.sentences(costly))
+
+
+def test_a_way_that_does_not_beat_the_majority_class_is_named(monkeypatch):
+    one = found(monkeypatch, 6, single=0.9, heads=0.15)
+    assert one.majority == {"sst": 0.2, "qqp": 0.5}
+    assert "Not above the majority class: *Heads* (SST-5, QQP)." in [*answer.sentences(one)]
+
+
+def test_the_majority_class_is_that_of_the_training_rows(monkeypatch):
+    rows = {"sst": {"train": {"rows": 10, "labels": [1, 1, 1, 1, 6]}}}
+    one = found(monkeypatch, 1, {"rows": rows}, single=0.9, shared=0.9)
+    assert one.majority["sst"] == pytest.approx(0.2)
+
+
+def test_every_way_is_a_row_the_best_first_with_weights_times_and_baselines(monkeypatch, tmp_path: Path):
+    one = found(monkeypatch, 6, single=0.9, shared=0.7)
+    one.study.runs["seconds"], one.study.runs["milliseconds"] = 60.0, 2.5
+    again = answer.of_study(one.study)
+    assert again is not None
+    told = answer.render(again, tmp_path)
+    lines = [line.split("|")[1:-1] for line in told.splitlines() if line.startswith("|")]
+    assert [line[0].strip() for line in lines] == [
+        "way", ":" + "-" * (len(lines[1][0]) - 1), "One model a task", "Shared", "Majority class",
+    ]  # fmt: skip
+    assert [cell.strip() for cell in lines[2][5:]] == [markdown.DASH, markdown.DASH, "0.00", "3 min", "2.5 ms"]
+    assert [cell.strip() for cell in lines[3][6:]] == ["worse", "0.00", "60 s", "2.5 ms"]
+    assert (tmp_path / "pictures/answer.png").is_file()
+
+
+def test_one_way_alone_has_no_answer(monkeypatch):
+    monkeypatch.setattr(made, "LABELS", {task: of.tolist() for task, of in LABELS.items()})
+    random = np.random.default_rng(1)
+    results = made.results(
+        {("shared", 1): {task: said(task, 0.9, random) for task in SHARED}}, {"shared": {"paper": "own"}}
+    )
+    assert answer.of_study(Study(results)) is None
