@@ -23,9 +23,9 @@ reproduce: export MTBERT_TABLES := later
 
 .PHONY: reproduce experiments official glue report browser test test-fast check bench mlflow docs setup lock licences clean
 
-# On a cluster JOBS counts where it was given, and else there is room for as many as there are cores and GPUs.
+# JOBS counts where it was given; else two train at a time, or as many as GPUs or a cluster have room for.
 reproduce: setup $(if $(ADDRESS),$(BIN)/.cluster)  ## run the pipeline, JOBS trainings side by side, and print tables; VARIANTS=all; ADDRESS= of a Ray cluster, with GPUS=0.25 each, STORAGE= for checkpoints
-	@$(BIN)/mtbert grid $(if $(and $(ADDRESS),$(filter file,$(origin JOBS))),,--jobs $(JOBS)) \
+	@$(BIN)/mtbert grid $(if $(filter file,$(origin JOBS)),,--jobs $(JOBS)) \
 	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ADDRESS),--address "$(ADDRESS)") $(if $(GPUS),--gpus $(GPUS)) \
 	  $(if $(STORAGE),--storage "$(STORAGE)")
 	@$(BIN)/mtbert tables

@@ -131,7 +131,9 @@ def compare(
 
 @app.command()
 def grid(
-    jobs: Annotated[int | None, Option(min=1, help="Trainings at a time: 1, or what a cluster has room for.")] = None,
+    jobs: Annotated[
+        int | None, Option(min=1, help="Trainings at a time: 2, or what GPUs or a cluster have room for.")
+    ] = None,
     variants: Variants = None,
     address: Annotated[str | None, Option(help="Of a running Ray cluster, such as 10.0.0.1:6379.")] = None,
     gpus: Annotated[float | None, Option(min=0, max=1, help="Of a cluster: part of a GPU for each, as 0.25.")] = None,

@@ -37,7 +37,7 @@ def run(
                 with cluster.joined(address, waiting, gpus, storage) as start:
                     trainings.run(waiting, start, [{}] * (jobs or len(waiting)), OUTPUT, finished.append)
             else:
-                trainings.run_here(waiting, jobs or 1, OUTPUT, finished.append)
+                trainings.run_here(waiting, jobs, OUTPUT, finished.append)
         finally:
             dvc.commit(*finished)
         dvc.run("repro")

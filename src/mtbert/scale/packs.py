@@ -93,7 +93,7 @@ def _plain(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo:
     return tarfile.data_filter(member, path)
 
 
-def train(out: Path, jobs: int, weights: bool, only: str | None = None) -> None:
+def train(out: Path, jobs: int | None, weights: bool, only: str | None = None) -> None:
     """On the other machine, in an extracted pack, train what is not finished, and write the archive of what is.
 
     Args: see `run.py --help`.

@@ -20,13 +20,13 @@ NEEDED = {  # as pip calls it: as it is imported. What trainings import; with to
 def main(folder: Path) -> None:
     """Read the arguments, train, write the archive of runs; exit status 1 where a training failed, 130 if stopped."""
     parser = argparse.ArgumentParser(description="Train what this pack holds; the same command goes on after a stop")
-    parser.add_argument("--jobs", type=int, default=1, help="trainings at a time; several share a GPU")
+    parser.add_argument("--jobs", type=int, help="trainings at a time: 2, or as many as GPUs hold")
     parser.add_argument("--weights", action="store_true", help="bring the trained weights back, too")
     parser.add_argument("--only", help="the name of a training, such as pals-1, and no other")
     parser.add_argument("--out", type=Path, default=Path("runs.tar"), help="the archive of runs (runs.tar)")
     arguments = parser.parse_args()
     arguments.out = arguments.out.resolve()
-    if arguments.jobs < 1:
+    if arguments.jobs is not None and arguments.jobs < 1:
         parser.error(f"--jobs is {arguments.jobs}; allowed: 1 and more")
     if missing := [name for name, module in NEEDED.items() if importlib.util.find_spec(module) is None]:
         sys.exit(f"error: trainings need packages that are not installed: pip install {' '.join(missing)}")

@@ -19,10 +19,12 @@ from pydantic import Field
 
 from mtbert import files
 from mtbert.errors import TrainingError
+from mtbert.scale import room
 from mtbert.settings import Name, Section
 
 BUILD, SCRIPT = Path("build"), Path("stages/train.py")
 OUTPUT = BUILD / "grid"  # a log for each training
+JOBS = 2  # trainings at a time on a CPU where nobody says
 POLL = 0.2  # seconds
 TELL = 30.0  # seconds between two lines of a training that runs
 PATIENCE = 60.0  # seconds in which a training that is stopped has to write its checkpoint
@@ -176,8 +178,11 @@ def _signals_noted() -> Iterator[list[int]]:
             signal.signal(number, before[number])
 
 
-def run_here(wanted: Sequence[Training], jobs: int, output: Path, done: Done = lambda _: None) -> None:
-    """Train all as processes that end with this one, at most `jobs` at a time; a stopped one resumes."""
+def run_here(wanted: Sequence[Training], jobs: int | None, output: Path, done: Done = lambda _: None) -> None:
+    """Train all as processes that end with this one, a stopped one from where it was.
+
+    At most `jobs` run at a time; where it is None, as many as the GPUs hold, or on a CPU JOBS.
+    """
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
 
     def start(training: Training, log: Path, share: Share) -> subprocess.Popen[bytes]:
@@ -192,9 +197,36 @@ def run_here(wanted: Sequence[Training], jobs: int, output: Path, done: Done = l
                 preexec_fn=end_with_parent,
             )
 
-    if wanted:
-        most = max(map(threads, wanted))
-        run(wanted, start, shares(min(jobs, len(wanted)), most), output, done)
+    if not wanted:
+        return
+    most = max(map(threads, wanted))
+    found = gpus()
+    if jobs is None:
+        jobs = side_by_side(wanted, len(found), most) if found else JOBS
+    together = min(jobs, len(wanted))
+    with room.gpu_for_many() if found and together > len(found) else contextlib.nullcontext("") as fault:
+        if fault:
+            say(f"trainings take turns on a GPU, since they cannot share it: {fault}")
+        run(wanted, start, shares(together, most, found), output, done)
+
+
+def side_by_side(wanted: Sequence[Training], gpus: int, threads: int) -> int:
+    """Return how many of these train at a time on so many GPUs, by their memory and the machine's cores."""
+    import torch
+
+    needs = {variant: _needed(variant) for variant in {training.variant for training in wanted}}
+    memory = min(torch.cuda.get_device_properties(number).total_memory for number in range(gpus))
+    of_each = max(1, cores() // threads // gpus)
+    together = gpus * room.fitting([needs[training.variant] for training in wanted], memory, of_each)
+    say(f"{together} at a time, by the memory of {gpus} GPU{'s' * (gpus > 1)} and {cores()} cores; --jobs sets another")
+    return together
+
+
+def _needed(variant: str) -> float:
+    """Return the bytes of a GPU that a variant needs at most."""
+    plan = files.read_plan(BUILD / "plan" / f"{variant}.yaml", "model", "phases")
+    encoder = BUILD / "encoders" / plan["model"]["encoder"]
+    return room.needed(plan, room.weights(encoder), files.read_json(encoder / "config.json"))
 
 
 def end_with_parent() -> None:
@@ -204,18 +236,22 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def shares(jobs: int, threads: int) -> list[Share]:
+def shares(jobs: int, threads: int, gpus: Sequence[str]) -> list[Share]:
     """Return what each training at a time has: its GPU, shared where there are too few.
 
     Without a GPU fewer than `jobs` train at a time where the cores have no room: scores depend on their `threads`.
     """
-    if found := gpus():
-        return [{"CUDA_VISIBLE_DEVICES": found[job % len(found)]} for job in range(jobs)]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    room = max(1, min(jobs, cores // threads))
-    if room < jobs:
-        say(f"{room} at a time: {jobs} trainings of {threads} threads (run.threads) do not fit {cores} cores")
-    return [{}] * room
+    if gpus:
+        return [{"CUDA_VISIBLE_DEVICES": gpus[job % len(gpus)]} for job in range(jobs)]
+    fit = max(1, min(jobs, cores() // threads))
+    if fit < jobs:
+        say(f"{fit} at a time: {jobs} trainings of {threads} threads (run.threads) do not fit {cores()} cores")
+    return [{}] * fit
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def gpus() -> list[str]:

@@ -15,16 +15,15 @@ TRAININGS = [Training(variant="a", seed=seed) for seed in (1, 2, 3)]
 
 def test_gpus_are_given_in_turn(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4, 6")
-    assert [share["CUDA_VISIBLE_DEVICES"] for share in trainings.shares(3, 8)] == ["4", "6", "4"]
+    assert [share["CUDA_VISIBLE_DEVICES"] for share in trainings.shares(3, 8, trainings.gpus())] == ["4", "6", "4"]
 
 
 @pytest.mark.parametrize(("jobs", "threads", "cores", "room"), [(2, 2, 4, 2), (4, 2, 4, 2), (3, 4, 2, 1), (1, 2, 8, 1)])
 def test_without_a_gpu_only_as_many_train_as_the_cores_have_room_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], jobs: int, threads: int, cores: int, room: int
 ):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
-    assert trainings.shares(jobs, threads) == [{}] * room
+    assert trainings.shares(jobs, threads, []) == [{}] * room
     assert (f"{room} at a time" in capsys.readouterr().out) == (room < jobs)
 
 

@@ -1,0 +1,108 @@
+"""How many trainings a GPU holds, known before any of them runs, so that nobody has to find a number.
+
+The rule is simple, and tells more than is needed: benchmarks/results.json has what each variant of the papers needs.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import safe_open
+
+from mtbert.training.samplers import SAMPLERS
+
+GIB = 2**30
+CONTEXT = 0.6 * GIB  # of CUDA, for each process
+BY_WEIGHT = (
+    16 * 1.15
+)  # bytes: the weight, its gradient and two moments, in fp32; beside them what is added to an encoder
+BY_STATE = (
+    130  # bytes that each number of a hidden state keeps in a layer for the backward pass, its attention included
+)
+PASSES = 2  # more forward passes for each objective
+
+
+MPS = "nvidia-cuda-mps-control"
+PIPE, LOG = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
+
+
+def weights(encoder: Path) -> int:
+    """Return the number of an encoder's weights, of which nothing is read but the shapes."""
+    with safe_open(encoder / "model.safetensors", "pt") as content:
+        shapes = [content.get_slice(name).get_shape() for name in content.offset_keys()]
+    return sum(_product(shape) for shape in shapes)
+
+
+def _product(shape: Iterable[int]) -> int:
+    total = 1
+    for size in shape:
+        total *= size
+    return total
+
+
+def needed(plan: Mapping[str, Any], count: int, config: Mapping[str, Any]) -> float:
+    """Return the bytes that a training needs at most, by a rule that counts each sequence as if it had `max_tokens`.
+
+    Args:
+        plan: a variant's settings.
+        count: the encoder's weights.
+        config: its config.json.
+    """
+    model = plan["model"]
+    sequences = 2 if model["pair_encoding"] == "bi" else 1
+    states = model["max_tokens"] * config["num_hidden_layers"] * config["hidden_size"]  # of a sequence
+    rows = [_rows(phase) * sequences for phase in plan["phases"]]
+    return CONTEXT + count * BY_WEIGHT + max(rows, default=0) * states * BY_STATE
+
+
+def _rows(phase: Mapping[str, Any]) -> int:
+    """Return the examples of a step that a backward pass goes through the encoder for, times its passes."""
+    if set(phase["trainable"]) == {"heads"}:
+        return 0
+    of_tasks = [phase["batch_sizes"].get(task, phase["batch_size"]) for task in phase["tasks"]]
+    sampler: Any = SAMPLERS[phase["sampler"]["name"]].build  # a class
+    examples = sum(of_tasks) if sampler.several_tasks else max(of_tasks)
+    return examples * (1 + PASSES * len(phase["objectives"]))
+
+
+def fitting(needs: Iterable[float], memory: float, cores: int) -> int:
+    """Return how many trainings fit into a GPU of these bytes and on so many cores, the largest first; at least 1."""
+    left, fit = memory, 0
+    for need in sorted(needs, reverse=True):
+        left -= need
+        if left < 0:
+            break
+        fit += 1
+    return max(1, min(fit, cores))
+
+
+@contextlib.contextmanager
+def gpu_for_many() -> Iterator[str]:
+    """Let several processes compute on a GPU at once, where NVIDIA's Multi-Process Service can be started.
+
+    Yield what keeps it from being started, or nothing; processes take turns then. One that runs already is used.
+    """
+    control = shutil.which(MPS)
+    if control is None or PIPE in os.environ:
+        yield "" if control else f"{MPS} is not installed"
+        return
+    with tempfile.TemporaryDirectory(prefix="mps-") as folder:
+        places = {PIPE: folder, LOG: folder}
+        started = subprocess.run(
+            [control, "-d"], env=os.environ | places, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        if started.returncode:
+            yield f"{MPS}: {(started.stderr or started.stdout).strip() or started.returncode}"
+            return
+        os.environ.update(places)
+        try:
+            yield ""
+        finally:
+            subprocess.run([control], input="quit\n", env=os.environ, capture_output=True, text=True)
+            for name in places:
+                del os.environ[name]

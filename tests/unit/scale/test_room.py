@@ -1,0 +1,73 @@
+"""How many trainings a GPU holds, and how they come to share it."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from mtbert.config import resolve
+from mtbert.config.params import Params
+from mtbert.scale import room
+
+ROOT = Path(__file__).parents[3]
+BERT_BASE, SHAPE = 109_482_240, {"num_hidden_layers": 12, "hidden_size": 768}
+CATALOG = json.loads((ROOT / "benchmarks/results.json").read_text())["catalog"]["rows"]
+
+
+@pytest.fixture(scope="module")
+def paper() -> Params:
+    return Params(ROOT / "params.yaml").put(("profile",), "paper").put(("pos", "tagger"), "shipped")
+
+
+@pytest.mark.parametrize("row", CATALOG, ids=lambda row: row["variant"])
+def test_the_rule_tells_at_least_what_a_variant_was_seen_to_need(paper: Params, row: dict):
+    plan, _ = resolve.variant(paper, row["variant"])
+    assert room.needed(plan, BERT_BASE, SHAPE) / room.GIB >= row["GiB"]
+
+
+def test_the_largest_are_counted_first_and_one_always_trains():
+    assert room.fitting([1, 5, 3], 8.5, 16) == 2
+    assert room.fitting([1, 5, 3], 9, 16) == 3
+    assert room.fitting([1, 5, 3], 9, 2) == 2
+    assert room.fitting([20], 9, 16) == 1
+
+
+def test_weights_are_counted(tmp_path: Path):
+    save_file({"a": torch.zeros(2, 3), "b": torch.zeros(4)}, tmp_path / "model.safetensors")
+    assert room.weights(tmp_path) == 10
+
+
+def fake(folder: Path, status: int) -> None:
+    """A service's program that notes how it is called."""
+    program = folder / room.MPS
+    program.write_text(f'#!/bin/sh\necho "$@" "${room.PIPE}" $(cat) >> {folder}/calls\necho no >&2; exit {status}\n')
+    program.chmod(0o755)
+
+
+def test_the_service_runs_as_long_as_the_trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    fake(tmp_path, 0)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.delenv(room.PIPE, raising=False)
+    with room.gpu_for_many() as fault:
+        place = os.environ[room.PIPE]
+        assert fault == ""
+    assert (tmp_path / "calls").read_text().split() == ["-d", place, place, "quit"]
+    assert room.PIPE not in os.environ
+    assert not Path(place).exists()
+
+
+def test_where_the_service_does_not_start_it_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    fake(tmp_path, 1)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with room.gpu_for_many() as fault:
+        assert fault == f"{room.MPS}: no"
+    assert room.PIPE not in os.environ
+
+
+def test_where_there_is_no_service_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with room.gpu_for_many() as fault:
+        assert fault == f"{room.MPS} is not installed"
