@@ -38,7 +38,7 @@ def one_of(kind: str, known: Iterable[str] | None = None) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _known_task(name: str, info: ValidationInfo) -> str:
+def known_task(name: str, info: ValidationInfo) -> str:
     """Check the name of a task: of those in the context, as where params.yaml is read, else that it leads nowhere."""
     known = (info.context or {}).get("task")
     if known is not None and name not in known:
@@ -65,7 +65,7 @@ def _each_once(values: list[Any]) -> list[Any]:
 
 
 ONCE = AfterValidator(_each_once)
-TaskName = Annotated[str, AfterValidator(_known_task)]  # also one that serves another, where a phase trains it
+TaskName = Annotated[str, AfterValidator(known_task)]  # also one that serves another, where a phase trains it
 # Names become folders and stage names, so they may hold nothing that leads elsewhere.
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Name = Annotated[str, Field(pattern=NAME, max_length=60)]

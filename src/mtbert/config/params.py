@@ -16,6 +16,7 @@ from mtbert.settings import LENGTHS
 
 COMMON = ("run", "model", "training")  # sections that every variant uses
 SHARED = ("encoder", "pretrain")  # sections that all variants share
+OTHERS = "others"  # the key of heads and pooling of tasks that have no key of their own
 Place = tuple[str | int, ...]  # the keys that lead to a value
 IN_PAPERS = {"presets": "presets", "catalog": "variants", "ensembles": "ensembles"}  # by what params.yaml calls them
 

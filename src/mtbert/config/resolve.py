@@ -11,7 +11,7 @@ import pydantic
 
 from mtbert import tasks
 from mtbert.config import code, rates
-from mtbert.config.params import IN_PAPERS, Fault, Params, Place, merged, origin, over
+from mtbert.config.params import IN_PAPERS, OTHERS, Fault, Params, Place, merged, origin, over
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES
 from mtbert.errors import SettingsError, faults
 from mtbert.models.adapters import ADAPTERS
@@ -119,8 +119,8 @@ class _Resolver:
             "token_types": "zeros",
             **model,
             **self._choices("model", model),
-            "heads": {t: self._choice(HEADS, heads.get(t)) for t in self.tasks},
-            "pooling": {task: pooling.get(task, "pooler") for task in self.tasks},
+            "heads": {t: self._choice(HEADS, heads.get(t) or heads.get(OTHERS)) for t in self.tasks},
+            "pooling": {task: pooling.get(task) or pooling.get(OTHERS) or "pooler" for task in self.tasks},
         }
         if not self.faults:
             self._check_connector_and_heads(resolved)

@@ -11,7 +11,7 @@ import pydantic
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from mtbert import files
-from mtbert.config.params import COMMON, Fault, Params, Place, at, merged, origin
+from mtbert.config.params import COMMON, OTHERS, Fault, Params, Place, at, merged, origin
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
 from mtbert.errors import faults
 from mtbert.merging import MERGES
@@ -28,6 +28,7 @@ from mtbert.settings import (
     RunSettings,
     Section,
     TaskName,
+    known_task,
     one_of,
 )
 from mtbert.tasks import COURSE
@@ -101,8 +102,12 @@ def _techniques(section: str) -> dict[str, tuple[Any, Any]]:
     }
 
 
+def _task_or_others(name: str, info: ValidationInfo) -> str:
+    return name if name == OTHERS else known_task(name, info)
+
+
 def _by_task(kind: Any, default: str | None) -> tuple[Any, Any]:
-    return dict[TaskName, kind | None], dict.fromkeys(COURSE, default)
+    return dict[Annotated[str, AfterValidator(_task_or_others)], kind | None], dict.fromkeys((*COURSE, OTHERS), default)
 
 
 Objectives = Annotated[list[Annotated[str, one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE]

@@ -29,7 +29,6 @@ MOST_REFUSED = 0.01  # of a file's rows: more are no slips, but another kind of 
 FEW = 3
 MOST_CUT = 0.02  # of train's rows: more are told
 SHOWN = 12  # most labels in a message
-PRETRAINING = ("snli", "mnli")  # sentence encoders learn from these before they see the tasks
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -95,7 +94,7 @@ def preprocess(
             mask = held_out.hold_out(directory / task, train, held)
             rows[task, "train"], rows[task, "dev"] = train[~mask], train[mask].reset_index(drop=True)
         for task, split in present:
-            if split == "dev" and task not in PRETRAINING:
+            if split == "dev":
                 _write_about(directory / task, rows[task, split], rows.get((task, "train"), nothing))
         digests = {named[name]: sha256(data_dir / named[name]) for name in present}
         for name, limit in (longest or {}).items():

@@ -188,11 +188,13 @@ def written(separator: str, **form: str) -> bytes:
         ("a.csv", written("\t")),
         ("a.tsv", written("\t", lineterminator="\n")),
         ("a.csv", b"\xef\xbb\xbf" + written(",")),
-        ("a.csv.gz", gzip.compress(written(","))),
+        ("a.csv.gz", gzip.compress(written(","), mtime=0)),
         ("a.jsonl", b"\n".join(json.dumps(dict(zip(TABLE[0], row, strict=True))).encode() for row in TABLE[1:])),
         (
             "a.jsonl.gz",
-            gzip.compress(b"\n".join(json.dumps(dict(zip(TABLE[0], row, strict=True))).encode() for row in TABLE[1:])),
+            gzip.compress(
+                b"\n".join(json.dumps(dict(zip(TABLE[0], row, strict=True))).encode() for row in TABLE[1:]), mtime=0
+            ),
         ),
     ],
 )
@@ -219,7 +221,7 @@ def test_another_encoding_is_named_in_the_error_and_read_where_it_is_set(tmp_pat
 
 
 def test_a_damaged_gzip_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(written(","))[:20])
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(written(","), mtime=0)[:20])
     with pytest.raises(DataError, match=r"a\.csv\.gz: not a whole gzip file"):
         read(tmp_path, replace(COURSE["sst"], files={"train": "a.csv.gz"}), "train")
 

@@ -1,0 +1,91 @@
+"""The PALs paper on GLUE: generated files of the hub's shape, read by its descriptions, resolved and trained."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import trained
+from unit.config.conftest import PARAMS
+
+from mtbert import files, tasks
+from mtbert.config import planning
+from mtbert.config.params import Params
+from mtbert.data.preprocess import preprocess
+from mtbert.data.tokens import wordpieces
+from mtbert.pretraining import fetching
+from mtbert.settings import VariantSettings
+from mtbert.tasks import Task
+
+GLUE = Path(__file__).parents[3] / "data/glue"
+NAMES = ["cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte"]
+SMALL = {"steps_per_epoch": 8, "epochs": 1, "batch_size": 4}
+
+
+def rows(task: Task, count: int) -> pd.DataFrame:
+    """Rows with the columns and the types that the hub's files have."""
+    random = np.random.default_rng(count)
+    words = ["the", "film", "a", "dull", "moving", "long", "plot", "not", "was", "is", "good", "bad", "actor", "never"]
+    texts = {name: [" ".join(random.choice(words, 6)) + f" {row}" for row in range(count)] for name in task.sentences}
+    classes = random.integers(0, task.classes, count)
+    labels = random.uniform(0, 5, count).astype(np.float32) if task.kind == "score" else classes
+    return pd.DataFrame(texts | {"label": labels, "idx": np.arange(count, dtype=np.int32)})
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("glue")
+    (folder / "tasks.yaml").write_text((GLUE / "tasks.yaml").read_text())
+    for task in tasks.of_folder(folder).values():
+        for split, file in task.files.items():
+            (folder / file).parent.mkdir(exist_ok=True)
+            rows(task, 60 if split == "train" else 30).to_parquet(folder / file)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def params(tmp_path_factory, data: Path) -> Params:
+    """params.yaml of that folder, with all of the paper's variants."""
+    folder = tmp_path_factory.mktemp("settings")
+    (folder / "papers").symlink_to(PARAMS.file.parent / "papers")
+    own = PARAMS.own | {"data_dir": str(data), "profile": "paper"}
+    files.write_yaml(folder / "params.yaml", own)
+    found = Params(folder / "params.yaml")
+    return found.put(("variants",), [name for name in found.get("catalog") if name.startswith("pals-")])
+
+
+def test_its_tasks_have_the_metrics_that_its_authors_score_by(data: Path):
+    assert [(name, task.metric, task.classes) for name, task in tasks.of_folder(data).items()] == [
+        ("cola", "mcc", 2), ("sst2", "accuracy", 2), ("mrpc", "accuracy", 2), ("qqp", "accuracy", 2),
+        ("stsb", "pearson", 1), ("mnli", "accuracy", 3), ("qnli", "accuracy", 2), ("rte", "accuracy", 2),
+    ]  # fmt: skip
+
+
+def test_every_row_of_the_paper_resolves_on_all_eight_tasks_with_the_settings_of_its_code(params: Params):
+    plan = planning.plan(params)
+    shared = ["shared", "pals", "low-rank", "houlsby", "proportional", "square-root", "round-robin"]
+    assert [name for name in plan if name.startswith("pals-")] == [
+        *(f"pals-single-{name}" for name in NAMES), *(f"pals-{name}" for name in shared),
+    ]  # fmt: skip
+    settings = VariantSettings(**plan["pals-pals"])
+    (phase,) = settings.phases
+    assert (phase.epochs, phase.steps_per_epoch, phase.batch_size) == (25, 8 * 300, 32)
+    assert (phase.learning_rate, phase.weight_decay, phase.clip) == (2e-5, 0.01, 1.0)
+    assert settings.model.adapter == {"name": "pals", "dim": 204, "heads": 12, "activation": "gelu", "dropout": 0.1,
+                                      "layers": "all"}  # fmt: skip
+    assert settings.model.heads["cola"] == {"name": "linear", "dropout": 0.1, "output_bias": "plain"}
+    assert [*settings.model.heads] == NAMES
+
+
+@pytest.mark.parametrize("name", ["pals-pals", "pals-low-rank", "pals-single-stsb"])
+def test_it_trains_on_generated_glue(params: Params, data: Path, tmp_path: Path, name: str):
+    fetching.fetch(trained.ENCODER, data, tmp_path / "encoders/base")
+    files.seal(tmp_path / "encoders/base")
+    preprocess(data, tmp_path / "data", wordpieces(tmp_path / "encoders/base"), set())
+    small = params.put(("profile",), "sample").put(("training", "epochs"), 1).put(("training", "steps_per_epoch"), 8)
+    small = small.put(("pals", "dim"), 24).put(("encoder", "width"), None)
+    plan = planning.plan(small)[name]
+    trained.train(tmp_path, VariantSettings(**plan))
+    metrics = files.read_json(tmp_path / f"runs/{name}/1/metrics.json")
+    wanted = ["stsb"] if name.endswith("stsb") else [*NAMES, "overall_normalised", "overall_raw"]
+    assert sorted(metrics["dev"]) == sorted(wanted)
