@@ -1,6 +1,6 @@
 """Many trainings on one GPU in a limited time: `python benchmarks/campaign.py OUT BUILD [BUILD ...]`.
 
-A build folder holds what trainings read: `plan`, `init`, `data`, `encoders`, `machine.json`, as in a pack. Its trainings
+A build folder holds what trainings read: `plan`, `init`, `data`, `encoders`, `machine.json`, as in a pack. Its runs
 are those that its plan selects, the first seed of all of them first. Some processes live on and train one after
 the other, so that packages and CUDA start once in each. After `--limit` seconds nothing more is started.
 
@@ -81,7 +81,7 @@ def kept_of(run: Path, logs: Path) -> dict[str, bytes]:
     from mtbert import files
 
     kept = {name: (run / name).read_bytes() for name in SMALL}
-    kept |= {"run.json": log.read_bytes() for log in logs.rglob("run.json")}
+    kept["run.json"] = next(logs.rglob("run.json")).read_bytes()
     arrays, digests = dict[str, Any](), ""
     for file in sorted((run / "predictions").glob("*-dev.parquet")):
         predicted = pd.read_parquet(file)["prediction"].to_numpy()
@@ -106,17 +106,29 @@ def work(waiting: Any, done: Any) -> None:
         gc.collect()
 
 
-class Parts:
-    """Writes what has come back, in parts."""
+class Results:
+    """What has come back: written in parts.
+
+    Attributes:
+        finished: how many trainings have.
+        failed: names of those that did not.
+    """
 
     def __init__(self, out: Path) -> None:
         self.out = out
+        self.finished = 0
+        self.failed: list[str] = []
         self.fresh: dict[str, dict[str, bytes]] = {}
-        self.count = 0
+        self.parts = 0
 
-    def add(self, name: str, kept: dict[str, bytes]) -> None:
-        """Keep a run, and write a part where there are enough."""
-        self.fresh[name] = kept
+    def add(self, job: Job, kept: dict[str, bytes], fault: str) -> None:
+        """Keep a run, and write a part where there are enough; tell a fault."""
+        if fault:
+            self.failed.append(job.name)
+            print(f"{job.name} failed\n{fault}", flush=True)
+            return
+        self.finished += 1
+        self.fresh[job.name] = kept
         if len(self.fresh) >= PART:
             self.write()
 
@@ -124,58 +136,54 @@ class Parts:
         """Write what is not written."""
         if not self.fresh:
             return
-        with tarfile.open(self.out / f"part-{self.count}.tar.xz", "w:xz", preset=1) as archive:
+        with tarfile.open(self.out / f"part-{self.parts}.tar.xz", "w:xz", preset=1) as archive:
             for name, kept in self.fresh.items():
                 for file, content in kept.items():
                     member = tarfile.TarInfo(f"{name}/{file}")
                     member.size = len(content)
                     archive.addfile(member, io.BytesIO(content))
-        self.count += 1
+        self.parts += 1
         self.fresh = {}
 
 
 def campaign(jobs: list[Job], processes: int, limit: float, out: Path) -> list[str]:
     """Train all, so many at a time, until the limit; return the names of those that failed.
 
-    Results are fetched while the processes live: one that ends with results that nobody has fetched would wait for ever.
+    Results are fetched while the processes live: one whose results nobody fetches never ends.
     """
     context = multiprocessing.get_context("fork")  # what was imported is imported in all
     waiting, done = context.Queue(), context.Queue()
     workers = [context.Process(target=work, args=(waiting, done), daemon=True) for _ in range(processes)]
     for worker in workers:
         worker.start()
-    started, left, running, failed, parts = time.monotonic(), [*jobs], 0, list[str](), Parts(out)
-    finished = 0
-    while (left or running) and any(worker.is_alive() for worker in workers):
+    results, started = Results(out), time.monotonic()
+    fetch(jobs, processes, limit, waiting, done, results)
+    passed = time.monotonic() - started
+    for worker in workers:
+        worker.terminate()
+    results.write()
+    hourly = 3600 * results.finished / passed
+    print(
+        f"{results.finished} of {len(jobs)} in {passed:.0f} s, {processes} at a time: {hourly:.0f} an hour", flush=True
+    )
+    return results.failed
+
+
+def fetch(jobs: list[Job], processes: int, limit: float, waiting: Any, done: Any, results: Results) -> None:
+    """Hand out jobs, one for each that comes back, until the limit; wait for the last ones, but not for ever."""
+    started, left, running = time.monotonic(), [*jobs], 0
+    while left or running:
         passed = time.monotonic() - started
         if passed > limit:
             left = []
         if passed > limit + PATIENCE:
-            break
+            return
         while left and running < processes:
             waiting.put(left.pop(0))
             running += 1
-        try:
-            job, kept, fault = done.get(timeout=1)
-        except queue.Empty:
-            continue
-        running -= 1
-        if fault:
-            failed.append(job.name)
-            print(f"{job.name} failed\n{fault}", flush=True)
-        else:
-            finished += 1
-            parts.add(job.name, kept)
-    passed = time.monotonic() - started
-    for worker in workers:
-        worker.terminate()
-    parts.write()
-    print(
-        f"{finished} of {len(jobs)} in {passed:.0f} s, {processes} at a time: {3600 * finished / passed:.0f} an hour, "
-        f"{len(failed)} failed",
-        flush=True,
-    )
-    return failed
+        with contextlib.suppress(queue.Empty):
+            results.add(*done.get(timeout=1))
+            running -= 1
 
 
 def main() -> int:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,33 @@ def test_each_contestant_keeps_its_own_precision():
             assert first.mixed_precision == "bf16"
     finally:
         AcceleratorState._reset_state(reset_partial_state=True)
+
+
+def test_a_campaign_brings_back_what_is_trained_in_parts_and_tells_what_failed(tmp_path, monkeypatch, capsys):
+    import campaign
+
+    def train(job):
+        if job.variant == "broken":
+            raise ValueError("no such data")
+        return {"predictions.npz": bytes(1 << 20)}  # more than a pipe holds
+
+    monkeypatch.setattr(campaign, "train", train)
+    monkeypatch.setattr(campaign, "PART", 2)
+    jobs = [campaign.Job(Path("small"), name, 1) for name in ("a", "broken", "b", "c")]
+    assert campaign.campaign(jobs, 2, 60.0, tmp_path) == ["small/broken/1"]
+    names = []
+    for part in tmp_path.glob("*.tar.xz"):
+        with tarfile.open(part) as archive:
+            names += archive.getnames()
+    assert sorted(names) == [f"small/{name}/1/{file}" for name in "abc" for file in ("output", "predictions.npz")]
+    told = capsys.readouterr().out
+    assert "ValueError: no such data" in told
+    assert "3 of 4 in" in told
+
+
+def test_a_campaign_starts_nothing_after_its_limit(tmp_path, monkeypatch):
+    import campaign
+
+    monkeypatch.setattr(campaign, "train", lambda job: {})
+    assert campaign.campaign([campaign.Job(Path("small"), "a", 1)], 1, -1.0, tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
