@@ -21,8 +21,9 @@ from mtbert.data.preprocess import FEW, MOST_REFUSED
 from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError, first_of
 from mtbert.models.building import build_model
-from mtbert.models.encoder.bert import Bert
-from mtbert.models.encoder.config import Config, read_config
+from mtbert.models.encoder.architectures import read_config
+from mtbert.models.encoder.base import Backbone
+from mtbert.models.encoder.bert import Bert, Config
 from mtbert.pretraining import tiny
 from mtbert.pretraining.settings import SOURCES, TINY, EncoderSettings
 from mtbert.settings import VariantSettings
@@ -39,6 +40,7 @@ LAYERS = {"minilm": 6, "bert-base-uncased": 12}  # of encoders whose files may n
 TRIED, LEAST = 3.0, 4  # seconds in which steps are counted, and how many at least
 WORDS = re.compile(r"\w+|[^\w\s]")
 SEEN = 1000  # rows of a task whose words are counted
+VOCABULARY = 30_522  # pieces, of which made-up rows are
 BYTES = 4  # of a weight
 ABOUT = """# What `mtbert study` understood of these files. More keys, such as `matters` and `show_text`: docs/own.md
 """
@@ -247,11 +249,11 @@ def _steps(settings: VariantSettings) -> int:
 def _measured(encoder: EncoderSettings, settings: VariantSettings, tokens: int) -> tuple[float, int]:
     """Return the seconds of a step of such a model on made-up rows of so many tokens, and its weights."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    config = _config(encoder)
-    model = build_model(settings, Bert(config), 1).to(device).train()
+    weights = _weights(encoder)
+    model = build_model(settings, weights, 1).to(device).train()
     optimiser = torch.optim.AdamW(model.parameters())
     size = settings.phases[0].batch_size
-    ids = torch.from_numpy(seeding.stream(1, "study").integers(5, config.vocab_size, (size, tokens)))
+    ids = torch.from_numpy(seeding.stream(1, "study").integers(5, VOCABULARY, (size, tokens)))
     rows = ("",) * size
     batch = Batch(settings.tasks[0], rows, ids, torch.ones_like(ids), torch.zeros_like(ids), torch.zeros(size), 1)
     batch = batch.to(device)
@@ -266,12 +268,22 @@ def _measured(encoder: EncoderSettings, settings: VariantSettings, tokens: int) 
     return took, sum(parameter.numel() for parameter in model.parameters())
 
 
-def _config(encoder: EncoderSettings) -> Config:
-    """Return the sizes of an encoder, whose files may not be here yet."""
+def _weights(encoder: EncoderSettings) -> Backbone:
+    """Return an encoder of such sizes with weights that are drawn: its files may not be here yet."""
     if encoder.folder:
-        return read_config(encoder.folder)
+        architecture, config = read_config(encoder.folder)
+        return architecture(config)
     is_tiny = encoder.source is SOURCES[TINY]
     width = encoder.known_width or encoder.width
     layers = encoder.layers or (tiny.LAYERS if is_tiny else LAYERS[encoder.name])
     heads, middle = (encoder.heads, encoder.feed_forward) if is_tiny else (12, 4 * width)
-    return Config(encoder.vocabulary if is_tiny else 30522, width, layers, heads, middle, encoder.positions)
+    return Bert(
+        Config(
+            vocab_size=VOCABULARY,
+            hidden_size=width,
+            num_hidden_layers=layers,
+            num_attention_heads=heads,
+            intermediate_size=middle,
+            max_position_embeddings=encoder.positions,
+        )
+    )
