@@ -40,7 +40,7 @@ LAYERS = {"minilm": 6, "bert-base-uncased": 12}  # of encoders whose files may n
 TRIED, LEAST = 3.0, 4  # seconds in which steps are counted, and how many at least
 WORDS = re.compile(r"\w+|[^\w\s]")
 SEEN = 1000  # rows of a task whose words are counted
-VOCABULARY = 30_522  # pieces, of which made-up rows are
+PIECES, LEAST_PIECES = 30_522, 1000  # of an encoder, and of every one
 BYTES = 4  # of a weight
 ABOUT = """# What `mtbert study` understood of these files. More keys, such as `matters` and `show_text`: docs/own.md
 """
@@ -253,7 +253,7 @@ def _measured(encoder: EncoderSettings, settings: VariantSettings, tokens: int) 
     model = build_model(settings, weights, 1).to(device).train()
     optimiser = torch.optim.AdamW(model.parameters())
     size = settings.phases[0].batch_size
-    ids = torch.from_numpy(seeding.stream(1, "study").integers(5, VOCABULARY, (size, tokens)))
+    ids = torch.from_numpy(seeding.stream(1, "study").integers(5, LEAST_PIECES, (size, tokens)))
     rows = ("",) * size
     batch = Batch(settings.tasks[0], rows, ids, torch.ones_like(ids), torch.zeros_like(ids), torch.zeros(size), 1)
     batch = batch.to(device)
@@ -279,7 +279,7 @@ def _weights(encoder: EncoderSettings) -> Backbone:
     heads, middle = (encoder.heads, encoder.feed_forward) if is_tiny else (12, 4 * width)
     return Bert(
         Config(
-            vocab_size=VOCABULARY,
+            vocab_size=encoder.vocabulary if is_tiny else PIECES,
             hidden_size=width,
             num_hidden_layers=layers,
             num_attention_heads=heads,
