@@ -130,6 +130,23 @@ def compare(
 
 
 @app.command()
+def study(
+    folder: Annotated[Path, Argument(help="The folder of your files, such as topic-train.csv and topic-dev.csv.")],
+    quick: Annotated[bool, Option("--quick", help="Train one seed of five ways, to see that it works.")] = False,
+    seeds: Annotated[int, Option(min=1, max=100, help="Of each way; six decide.")] = 3,
+    encoding: Annotated[str, Option(help="Of text files, where it is not UTF-8, such as cp1252.")] = "utf-8",
+    params: Annotated[Path, Option(help="The file of settings.")] = Path("params.yaml"),
+) -> None:
+    """Compare ways to train on a folder of your own: say what its tasks are, and set params.yaml.
+
+    It writes FOLDER/tasks.yaml where there is none. `make reproduce` trains then, and the report answers: docs/own.md.
+    """
+    with starting.imports():
+        from mtbert import study
+    study.run(folder, quick, seeds, encoding, params)
+
+
+@app.command()
 def grid(
     jobs: Annotated[
         int | None, Option(min=1, help="Trainings at a time: 2, or what GPUs or a cluster have room for.")

@@ -80,6 +80,7 @@ def _checked(
 ) -> Example | Refusal:
     """Return the row, or why it is refused; `earlier` holds those that are kept, by id."""
     identifier: Any = fields.get(task.id) if task.id else number
+    identifier = str(identifier) if isinstance(identifier, int) else identifier
     label: Any = fields.get(task.label)
     if labelled and label_text(label) in task.left_out:
         return Refusal(line, f"its {task.label} is {label!r}, which is left out", is_faulty=False)
@@ -145,6 +146,16 @@ def ending(path: PurePath) -> str:
     return path.with_suffix("").suffix if path.suffix == records.GZIP else path.suffix
 
 
+def separator(path: Path, encoding: str = "utf-8") -> str:
+    """Return what separates the columns of a file that is neither Parquet nor JSON lines."""
+    return "\t" if ending(path) == ".tsv" else records.separator_of(_text(path, encoding, "TASK"))
+
+
+def _text(path: Path, encoding: str, task: str) -> str:
+    remedy = f"; set `encoding` of {task} in tasks.yaml to what it is, such as cp1252"
+    return records.decoded(records.unpacked(path.read_bytes(), str(path)), str(path), encoding, remedy)
+
+
 def rows_of(path: Path, encoding: str = "utf-8", task: str = "TASK") -> Iterator[records.Record]:
     """Read a file's rows by its ending, each with the line on which it starts.
 
@@ -153,12 +164,10 @@ def rows_of(path: Path, encoding: str = "utf-8", task: str = "TASK") -> Iterator
     """
     if ending(path) == ".parquet":
         return _parquet(path)
-    name = str(path)
-    remedy = f"; set `encoding` of {task} in tasks.yaml to what it is, such as cp1252"
-    text = records.decoded(records.unpacked(path.read_bytes(), name), name, encoding, remedy)
+    text = _text(path, encoding, task)
     if ending(path) == ".jsonl":
-        return records.json_lines(text, name)
-    return records.separated(text, name, "\t" if ending(path) == ".tsv" else records.separator_of(text))
+        return records.json_lines(text, str(path))
+    return records.separated(text, str(path), "\t" if ending(path) == ".tsv" else records.separator_of(text))
 
 
 def _parquet(path: Path) -> Iterator[records.Record]:

@@ -17,10 +17,10 @@ BETWEEN = " / "  # the two sentences of a pair
 def of_build(build: Path) -> Sentences:
     """Return the sentences of a build directory's dev rows; none where they may not be shown."""
     wished = files.read_plan(build / "plan" / "catalog.yaml", "show_sentences")["show_sentences"]
-    if not wished and files.whose_data(build) != "sample":
-        return {}
+    every = wished or files.whose_data(build) == "sample"
     tasks = tasks_of_build(build)
-    places = {task: build / "data" / task / "dev.parquet" for task in main(tasks)}
+    shown = [task for task in main(tasks) if every or tasks[task].show_text]
+    places = {task: build / "data" / task / "dev.parquet" for task in shown}
     return {task: _texts(place, tasks[task]) for task, place in places.items() if place.is_file()}
 
 

@@ -11,6 +11,7 @@ from mtbert.report.beside import Table
 from mtbert.report.page import Section
 from mtbert.report.pictures import embeddings, labels, losses, misses
 from mtbert.report.pictures import questions as answers
+from mtbert.report.pictures import tasks as of_each
 from mtbert.report.sentences import Sentences
 from mtbert.report.study import Study
 from mtbert.results.tables import Frame, Results
@@ -57,8 +58,14 @@ def write(
     with files.new_directory(directory) as partial:
         _write_numbers(study, judged, partial)
         answers.write(questions, partial)
-        first = _results(study, questions, partial)
-        every = [*_sections(study, tables, judged, first), *_drawn(study, partial, sentences or {})]
+        found = answer.of_study(study)
+        first = "" if found is None else answer.render(found, partial)
+        of_tasks = "" if found is None else of_each.render(found, partial, sentences or {})
+        every = [
+            *_sections(study, tables, judged, _results(study, questions, first)),
+            Section("tasks", "Each task", of_tasks, folded=study.is_comparable),
+            *_drawn(study, partial, sentences or {}),
+        ]
         sections = [section for section in every if section.body]
         files.write_text(partial / "index.html", page.render(sections, partial))
         text = "\n\n".join([*(section.markdown for section in sections), FILES])
@@ -124,7 +131,7 @@ def _csv(file: Path, table: Frame, digits: str | None = None) -> None:
     files.write_text(file, table.to_csv(index=False, float_format=digits, lineterminator="\n"))
 
 
-def _results(study: Study, questions: Sequence[ClaimResult], report: Path) -> str:
+def _results(study: Study, questions: Sequence[ClaimResult], kept: str) -> str:
     """Return the first section: which way to keep, the questions, and what to know before reading the scores."""
     counts = sorted(map(len, study.seeds.values()))
     seeds = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])])) + f" seed{'s' * (counts[-1] > 1)}"
@@ -132,8 +139,6 @@ def _results(study: Study, questions: Sequence[ClaimResult], report: Path) -> st
     variants = sum(not about.members for about in study.about.values())
     ran = f"{variants} variants, {seeds} each, trained on {folder} from the encoder {encoder}."
     notes = "\n".join(f"- {note}" for note in _notes(study))
-    found = answer.of_study(study)
-    kept = answer.render(found, report) if found else ""
     return "\n\n".join(filter(None, [kept, front.render(study, questions, "pictures"), ran, notes]))
 
 

@@ -199,7 +199,9 @@ def _predicted(build: Path, place: Path, tasks: Tasks) -> Tables:
             table: Frame = files.read_parquet(file)
             rows = build / "data" / task / f"{split}-rows.parquet"  # of dev alone
             known = _known(rows, table["id"]) if rows.is_file() else {"cluster": -1, "in_train": False, "shares": False}
-            found[split][task] = table.assign(row=np.arange(len(table)), **known)
+            probabilities = table[predictions.probability_columns(tasks[task])]
+            sure = {tables.SURE: probabilities.max(axis=1)} if len(probabilities.columns) else {}
+            found[split][task] = table.assign(row=np.arange(len(table)), **known, **sure)
     return found
 
 

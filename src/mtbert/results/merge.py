@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from mtbert.errors import DataError, first_of
 from mtbert.results import tables
-from mtbert.results.tables import NAMES, Results
+from mtbert.results.tables import NAMES, SURE, Results
 
 
 def merge(sources: Sequence[Path]) -> Results:
@@ -24,10 +26,10 @@ def merge(sources: Sequence[Path]) -> Results:
 
 
 def packed(results: Results) -> Results:
-    """Return the results without what no report shows: rows whose labels are withheld."""
+    """Return the results without what evidence need not hold: rows without labels, and how sure the models were."""
     known = results.predictions[results.predictions["label"].notna()]
     known = known.astype({"variant": str, "id": str})  # which lists names of the others no more
-    return Results(results.runs, known, results.history)
+    return Results(results.runs, known.assign(**{SURE: np.float32("nan")}), results.history)
 
 
 def write(results: Results, folder: Path) -> None:

@@ -31,6 +31,7 @@ UNIQUE = {  # which no two rows of a table share
     "history": [*KEY, "phase", "step", "name"],
 }
 PICTURED = "sst"  # the task whose dev sentences have places in a picture
+SURE = "sure"  # the column of the predicted class's probability, which evidence does without
 OWN = "catalog"  # the paper of a variant that names none, as those in params.yaml do
 UNTRAINED = "untrained-encoder"  # the row of runs that holds the scores of the starting weights
 ROUNDING = 1e-9  # by which two sums of the same numbers may differ
@@ -88,7 +89,7 @@ SCHEMAS = {
         + _columns(("scored",), pa.bool_())
         + _columns(("cluster",), pa.int32())
         + _columns(("in_train", "shares"), pa.bool_())
-        + _columns(("x", "y", "x2", "y2"), pa.float32(), optional=True)
+        + _columns(("x", "y", "x2", "y2", SURE), pa.float32(), optional=True)
     ),
     "history": pa.schema(
         _columns(("variant",), _WORD)

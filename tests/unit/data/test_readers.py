@@ -136,9 +136,9 @@ def test_reads_json_lines(tmp_path: Path) -> None:
         ),
         (
             "snli",
-            '{"sentence1": 3, "sentence2": "B\\ud800", "pairID": 7}\n',
+            '{"sentence1": 3, "sentence2": "B\\ud800", "pairID": [7]}\n',
             "sentence1 is 3; allowed: text; sentence2 holds '\\ud800', which is no character; "
-            "its id is 7; allowed: text; "
+            "its id is [7]; allowed: text; "
             "gold_label is missing; allowed: contradiction, neutral, entailment",
         ),
     ],

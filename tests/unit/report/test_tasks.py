@@ -1,0 +1,55 @@
+"""Each task of the way to keep: confusion, the surest errors, and curves."""
+
+from pathlib import Path
+
+import made
+import pandas as pd
+import pytest
+
+from mtbert.report import answer
+from mtbert.report.pictures import tasks as of_each
+from mtbert.report.study import Study
+from mtbert.results.tables import SURE
+from mtbert.tasks import COURSE
+
+
+def rows(*cells: tuple[int, int, float, float, float]) -> pd.DataFrame:
+    """Rows of number, seed, label, prediction and how sure it is."""
+    table = pd.DataFrame(cells, columns=["row", "seed", "label", "prediction", SURE])
+    return table.assign(id=[f"id-{row}" for row in table["row"]])
+
+
+def test_the_confusion_of_a_class_is_the_share_of_its_rows_that_is_taken_for_each():
+    seen = rows((0, 1, 0, 0, 0.9), (1, 1, 0, 1, 0.9), (2, 1, 1, 1, 0.9), (3, 1, 1, 1, 0.9))
+    assert of_each.confusion(seen, 3).tolist() == [[0.5, 0.5, 0], [0, 1, 0], [0, 0, 0]]
+
+
+def test_the_surest_errors_are_those_that_the_seeds_agree_on():
+    right = [(2, 1, 1, 1, 1.0), (2, 2, 1, 1, 1.0)]
+    seen = rows((0, 1, 0, 1, 0.9), (0, 2, 0, 1, 0.7), (1, 1, 0, 1, 0.95), (1, 2, 0, 0, 0.95), *right)
+    errors = of_each.surest(seen, COURSE["qqp"])
+    assert errors["id"].tolist() == ["id-0", "id-1"]
+    assert errors["off"].tolist() == pytest.approx([0.8, 0.475])
+
+
+def test_the_surest_errors_of_a_score_are_those_farthest_off():
+    unsure = float("nan")
+    seen = rows((0, 1, 5.0, 1.0, unsure), (0, 2, 5.0, 2.0, unsure), (1, 1, 0.0, 0.5, unsure))
+    assert of_each.surest(seen, COURSE["sts"])["off"].tolist() == [3.5, 0.5]
+
+
+def test_a_task_shows_its_classes_errors_and_curves_and_texts_only_where_they_may_be_shown(tmp_path: Path):
+    said = {"sst": [0.0, 1.0, 2.0, 4.0], "qqp": [0.0, 1.0, 1.0, 1.0], "sts": [0.0, 1.0, 2.0, 4.0]}
+    results = made.results({("a", 1): said, ("b", 1): said}, {name: {"paper": "own", "row": name} for name in "ab"})
+    results.predictions[SURE] = 0.75
+    dev = [{"variant": "a", "seed": 1, "phase": 1, "step": 10, "name": "dev/qqp", "value": 0.5}]
+    results.history = pd.concat([results.history, pd.DataFrame(dev)], ignore_index=True)
+    found = answer.of_study(Study(results))
+    assert found is not None
+    told = of_each.render(found, tmp_path, {"qqp": ["w", "x", "y", "a text"]})
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines() if line.startswith("|")]
+    assert ["other question", "50", "50"] in lines
+    assert ["a text", "other question", "duplicate", "0.75"] in lines
+    assert ["sst-3", "positive", "very positive", "0.75"] in lines
+    assert ["sts-3", "5.00", "4.00", "1.00"] in lines
+    assert (tmp_path / "pictures/curves.png").is_file()

@@ -1,0 +1,102 @@
+"""A folder of one's own: what is said of it, what is written, and what is refused with nothing written."""
+
+import shutil
+from pathlib import Path
+
+import desk
+import pytest
+
+from mtbert import files, study, tasks
+from mtbert.errors import MtbertError
+
+ROOT = Path(__file__).parents[2]
+SMALL = dict.fromkeys(desk.SIZES, (60, 40))
+
+
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository's params.yaml and papers; steps are measured for an instant."""
+    monkeypatch.setattr(study, "TRIED", 0.0)
+    shutil.copytree(ROOT / "papers", tmp_path / "papers")
+    return Path(shutil.copy(ROOT / "params.yaml", tmp_path))
+
+
+@pytest.mark.parametrize("form", desk.FORMS)
+def test_the_four_tasks_of_a_support_desk_in_every_form(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str], form: str
+):
+    desk.write(tmp_path / "desk", form, SMALL)
+    study.run(tmp_path / "desk", True, 3, "utf-8", params)
+    lines = [line.split("    ") for line in capsys.readouterr().out.splitlines()[:4]]
+    assert [[cell.strip() for cell in line if cell] for line in lines] == [
+        ["dup", "60 train, 40 dev", "sentence1, sentence2", "2 classes: 0, 1", "accuracy", "majority 0.50"],
+        ["rel", "60 train, 40 dev", "sentence1, sentence2", "score 0 to 5", "Pearson", "\N{EN DASH}"],
+        ["topic", "60 train, 40 dev", "text", "4 classes: billing, bug, praise, question", "macro-F1", lines[2][-1]],
+        ["urgent", "60 train, 40 dev", "body", "2 classes: no, yes", "accuracy", "majority 0.50"],
+    ]
+    assert [*tasks.of_folder(tmp_path / "desk")] == ["dup", "rel", "topic", "urgent"]
+    now, before = (files.read_yaml(file, "") for file in (params, ROOT / "params.yaml"))
+    ways = ["single-dup", "single-rel", "single-topic", "single-urgent", "shared", "pals", "low-rank", "lora"]
+    assert now == before | {"data_dir": "desk", "seeds": [1], "variants": [f"own-{way}" for way in ways]}
+
+
+def test_without_quick_every_way_has_its_seeds_and_a_written_file_is_read(tmp_path: Path, params: Path):
+    desk.write(tmp_path / "desk", "csv", SMALL)
+    study.run(tmp_path / "desk", True, 3, "utf-8", params)
+    own = tmp_path / "desk/tasks.yaml"
+    own.write_text(own.read_text() + "  matters: 0.02\n")
+    study.run(tmp_path / "desk", False, 6, "utf-8", params)
+    assert (files.read_yaml(params, "")["seeds"], len(files.read_yaml(params, "")["variants"]) > 10) == (
+        [1, 2, 3, 4, 5, 6], True,
+    )  # fmt: skip
+    assert tasks.of_folder(tmp_path / "desk")["urgent"].matters == 0.02
+
+
+def test_a_comment_beside_a_value_stays():
+    text = "a: 1\ndata_dir: x y     # which\nseeds:\n- 1\n- 2\nvariants: [p, q]\nend:   # none\n"
+    text = study.with_value(study.with_value(text, "data_dir", "z"), "seeds", [3])
+    assert study.with_value(text, "variants", ["r"]) == (
+        "a: 1\ndata_dir: z     # which\nseeds:\n- 3\nvariants:\n- r\nend:   # none\n"
+    )
+
+
+HEAD = "text,label\n"
+TRAIN = HEAD + "".join(f"text number {n},{'yes' if n % 2 else 'no'}\n" for n in range(40))
+FAULTS = {
+    "another header": ({"a-dev.csv": "body,label\nx,yes\ny,no\n"}, "a-dev.csv needs the columns text, label; missing:"),
+    "an unknown class": ({"a-dev.csv": HEAD + "x,yes\ny,maybe\n"}, "line 3: label is 'maybe'; allowed: no, yes; corr"),
+    "a dev of one class": ({"a-dev.csv": HEAD + "x,yes\ny,yes\n"}, "a-dev.csv: all rows of dev have one label"),
+    "empty text": (
+        {"a-dev.csv": HEAD + "x,yes\ny,no\n" + 4 * " ,no\n"},
+        "4 of 6 rows cannot be used; line 4: text is ",
+    ),
+    "a score out of range": (
+        {
+            "a-train.csv": HEAD + "".join(f"text number {n},{n % 5}.5\n" for n in range(40)),
+            "a-dev.csv": HEAD + "x,1.5\ny,2\n" + 4 * "z,7.5\n",
+        },
+        "line 4: label is '7.5'; allowed: a number from 0 to 5",
+    ),
+    "two files for a split": ({"a-val.csv": TRAIN, "a-dev.csv": TRAIN}, "two files are dev of a: a-dev.csv and a-val"),
+    "no task": ({"a-train.csv": None, "notes.txt": "x"}, "holds no task; allowed: files such as topic-train.csv"),
+    "a technique's name": ({"a-train.csv": None, "pals-train.csv": TRAIN}, "a task would be called pals"),
+    "a word with another meaning": ({"a-train.csv": None, "all-train.csv": TRAIN}, "a task would be called all"),
+    "another encoding": ({"a-dev.csv": HEAD.encode() + "café,yes\n".encode("cp1252")}, "line 2: not UTF-8 text; set"),
+    "a folder that no command can name": ({}, "cannot be part of a command"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_cannot_be_understood_is_refused_and_nothing_is_written(tmp_path: Path, params: Path, fault: str):
+    written, told = FAULTS[fault]
+    folder = tmp_path / ("a;b" if "folder" in fault else "mine")
+    folder.mkdir()
+    for name, content in ({"a-train.csv": TRAIN} | written).items():
+        if content is not None:
+            (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    there = {file.name for file in folder.iterdir()}
+    with pytest.raises(MtbertError) as error:
+        study.run(folder, False, 3, "utf-8", params)
+    assert told in str(error.value)
+    assert {file.name for file in folder.iterdir()} == there
+    assert params.read_bytes() == (ROOT / "params.yaml").read_bytes()
