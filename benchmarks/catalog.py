@@ -33,15 +33,15 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from mtbert import seeding
-from mtbert.command import report_errors
+from mtbert.command.program import report_errors
 from mtbert.config import resolve
 from mtbert.config.params import Params
 from mtbert.data import tokens
 from mtbert.data.batches import Batch, Examples
 from mtbert.data.tokens import SpecialTokens
+from mtbert.encoders import loading, tiny
 from mtbert.models.building import build_model
 from mtbert.models.encoder import architectures, hardware
-from mtbert.pretraining import loading, tiny
 from mtbert.settings import VariantSettings
 from mtbert.training import assembly
 from mtbert.training.checkpoints import Checkpoint

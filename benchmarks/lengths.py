@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from mtbert.command import report_errors
+from mtbert.command.program import report_errors
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
 from mtbert.files import write_text

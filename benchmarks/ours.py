@@ -15,8 +15,8 @@ from corpus import Corpus, Plan, vocabulary
 from transformers import BertConfig, BertModel
 
 from mtbert.data.batches import Batch, Examples
+from mtbert.encoders import loading, tiny
 from mtbert.models.encoder import hardware
-from mtbert.pretraining import loading, tiny
 from mtbert.settings import VariantSettings
 from mtbert.training import assembly
 from mtbert.training.checkpoints import Checkpoint

@@ -15,7 +15,7 @@ import pandas as pd
 
 from mtbert.claims.evidence import tasks_of
 from mtbert.claims.reading import Claim, Claims, Part, load
-from mtbert.claims.rule import SEEDS, Ps, Verdict, decide, part_p
+from mtbert.claims.rule import SEEDS, PValues, Verdict, decide, part_p
 from mtbert.stats.differences import p_below, welch
 from mtbert.tasks import COURSE, main
 
@@ -94,7 +94,7 @@ def judged(claims: Sequence[Claim], found: Noisy) -> np.ndarray:
     return decide(each, [len(claim.deciding) for claim in claims]).verdicts
 
 
-def _p(part: Part, mean: np.ndarray, error: np.ndarray, freedom: np.ndarray) -> Ps:
+def _p(part: Part, mean: np.ndarray, error: np.ndarray, freedom: np.ndarray) -> PValues:
     return part_p(
         part.expects, part.margin, part.published,
         lambda bound: p_below(bound - mean, error, freedom), lambda bound: p_below(mean - bound, error, freedom),

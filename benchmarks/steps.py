@@ -25,7 +25,7 @@ from corpus import Corpus, Plan, Rule, at_random, by_length, corpora, grouped, p
 from lengths import TASKS
 from transformers import BertConfig
 
-from mtbert.command import report_errors
+from mtbert.command.program import report_errors
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,18 @@
 
 from pathlib import Path
 
-from mtbert import command, files, inputs
+from mtbert import files
+from mtbert.command import program
+from mtbert.inputs import manifests
 from mtbert.results import collect, tables
 
 
 def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the tables."""
-    inputs.check_stages(build, "plan", "data", "init")
+    manifests.check_stages(build, "plan", "data", "init")
     files.remove_empty(build / "runs")  # DVC takes away runs that params.yaml no longer lists, and leaves their folders
     tables.write(collect.collect(build), out)
 
 
 if __name__ == "__main__":
-    command.run(main)
+    program.run(main)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mtbert import command
+from mtbert.command import program
 from mtbert.data import official
 
 
@@ -12,4 +12,4 @@ def main(out: Path, listed: Path = official.LISTED) -> None:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    program.run(main)

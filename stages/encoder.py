@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from mtbert import command, files
-from mtbert.pretraining import fetching, untrained
-from mtbert.pretraining.settings import EncoderSettings
+from mtbert import files
+from mtbert.command import program
+from mtbert.encoders import fetching, untrained
+from mtbert.encoders.settings import EncoderSettings
 
 
 def main(plan: Path, data_dir: Path, out: Path) -> None:
@@ -19,4 +20,4 @@ def main(plan: Path, data_dir: Path, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    program.run(main)

@@ -2,16 +2,17 @@
 
 from pathlib import Path
 
-from mtbert import command, inputs, why
+from mtbert.command import program
+from mtbert.inputs import manifests, why
 
 
 def main(build: Path, out: Path) -> None:
     """Write a file for each variant, and print why those train again that have been trained before."""
-    inputs.check_stages(build, "plan", "data")
-    inputs.write(build / "plan", build, out)
+    manifests.check_stages(build, "plan", "data")
+    manifests.write(build / "plan", build, out)
     for variant, causes in why.changed(build).items():
         print(why.line(variant, causes))
 
 
 if __name__ == "__main__":
-    command.run(main)
+    program.run(main)

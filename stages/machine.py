@@ -8,7 +8,8 @@ it is a copy of, so that it trains nothing that is trained there.
 import os
 from pathlib import Path
 
-from mtbert import command, files
+from mtbert import files
+from mtbert.command import program
 
 
 def main(out: Path) -> None:
@@ -25,4 +26,4 @@ def main(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    program.run(main)

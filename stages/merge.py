@@ -2,17 +2,18 @@
 
 from pathlib import Path
 
-from mtbert import command, inputs, starting
+from mtbert.command import program, starting
+from mtbert.inputs import manifests
 
 
 def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the merged models."""
-    with starting.imports():
+    with starting.quick_imports():
         from mtbert.merging import run
-    inputs.check_stages(build, "plan", "data")
+    manifests.check_stages(build, "plan", "data")
     for line in run.merge_all(build, out):
         print(line)
 
 
 if __name__ == "__main__":
-    command.run(main)
+    program.run(main)

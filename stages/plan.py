@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from mtbert import command, starting
+from mtbert.command import program, starting
 from mtbert.errors import SettingsError
 
 STAYS = """
@@ -13,7 +13,7 @@ STAYS = """
 
 def main(params: Path, out: Path) -> None:
     """Write the plan files."""
-    with starting.imports():
+    with starting.quick_imports():
         from mtbert.claims import names
         from mtbert.config import code, planning
         from mtbert.config.params import Params
@@ -35,4 +35,4 @@ def _edited_by_dvc() -> bool:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    program.run(main)

@@ -6,7 +6,7 @@ may be faulty, and how long a sequence may be. Prints what is wrong with the fil
 
 from pathlib import Path
 
-from mtbert import command
+from mtbert.command import program
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.files import read_plan
@@ -25,4 +25,4 @@ def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    program.run(main)

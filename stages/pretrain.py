@@ -4,8 +4,9 @@ import importlib
 import os
 from pathlib import Path
 
-from mtbert import command, errors, files, starting
-from mtbert.pretraining.settings import PRETRAININGS
+from mtbert import errors, files
+from mtbert.command import program, starting
+from mtbert.encoders.settings import PRETRAININGS
 
 
 def main(kind: str, plan: Path, build: Path) -> None:
@@ -21,12 +22,12 @@ def main(kind: str, plan: Path, build: Path) -> None:
     settings = files.read_as(PRETRAININGS[kind], plan, "dvc repro plan", lambda *_: content)
     # All files are local: keep the libraries from asking the model hub. They read this when they are imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
-    with starting.imports():
-        pretraining = importlib.import_module(f"mtbert.pretraining.{kind}")
+    with starting.quick_imports():
+        pretraining = importlib.import_module(f"mtbert.encoders.{kind}")
     files.check_sealed(build / "encoders" / "base", "dvc repro encoder")
     pretraining.pretrain(settings, build)
     files.seal(build / "encoders" / kind)
 
 
 if __name__ == "__main__":
-    command.run(main)
+    program.run(main)

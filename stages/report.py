@@ -6,12 +6,12 @@ Where MTBERT_TABLES is `later`, whoever started this prints the tables.
 import os
 from pathlib import Path
 
-from mtbert import command, starting
+from mtbert.command import program, starting
 
 
 def main(build: Path, report: Path, submissions: Path) -> None:
     """Write the report and the submissions; show the tables."""
-    with starting.imports():
+    with starting.quick_imports():
         from mtbert.report import sentences, write
         from mtbert.report import submissions as submitted
         from mtbert.results import tables
@@ -22,4 +22,4 @@ def main(build: Path, report: Path, submissions: Path) -> None:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    program.run(main)

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from mtbert import command, files, starting
+from mtbert import files
+from mtbert.command import program, starting
 
 
 def main(build: Path, out: Path) -> None:
     """Measure, and write what it took."""
-    with starting.imports():
+    with starting.quick_imports():
         from mtbert.inference import speed
     found = speed.measure(build)
     with files.new_directory(out) as partial:
@@ -15,4 +16,4 @@ def main(build: Path, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    program.run(main)

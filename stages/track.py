@@ -4,13 +4,14 @@ import os
 import sys
 from pathlib import Path
 
-from mtbert import command, tracking
+from mtbert import tracking
+from mtbert.command import program
 
 
 def main(build: Path) -> None:
     """Log the runs, and print their number."""
     try:
-        done = tracking.bring_in(build)
+        done = tracking.sync_runs(build)
     except tracking.TrackingError as error:
         # Exit status 1 keeps DVC from counting the stage as done, so that the next `dvc repro` tries again. The
         # stage is the last and nothing needs it, so all results are recorded by then. Within `dvc exp run` a
@@ -24,4 +25,4 @@ def main(build: Path) -> None:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    program.run(main)

@@ -6,7 +6,8 @@ It fails where there is a file `<name>.fail` in a folder `told`.
 import os
 from pathlib import Path
 
-from mtbert import files, inputs
+from mtbert import files
+from mtbert.inputs import manifests
 
 REPOSITORY = Path(__file__).parents[1]
 MACHINE = {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"}
@@ -15,7 +16,9 @@ import os, sys
 import numpy as np, pandas as pd
 from pathlib import Path
 from safetensors.numpy import save_file
-from mtbert import files, inputs, predictions
+from mtbert import files
+from mtbert.inputs import manifests
+from mtbert.results import predictions
 variant, seed = sys.argv[1:3]
 build, place, told = Path("build"), Path(variant, seed), Path("told")
 name, torch = f"{variant}-{seed}", os.environ.get("TORCH", "2.13.0")
@@ -34,7 +37,7 @@ with files.new_directory(build / "runs" / place) as run:
     predictions.write(predictions.path(run, "qqp", "dev"), table)
     files.seal(run)
 log = files.log_directory(build, build / "runs" / place)
-identity = inputs.identity(build, variant, int(seed), torch)
+identity = manifests.identity(build, variant, int(seed), torch)
 machine = {"processor": "Some CPU", "cores": 2, "memory_gb": 4, "accelerator": ""}
 about = {"identity": identity, "seconds": 1.0, "machine": machine, "versions": {"torch": torch}}
 files.write_json(log / "run.json", about)
@@ -46,7 +49,7 @@ with (told / "trained").open("a") as trained:
 def repository(root: Path) -> Path:
     """What a training reads, as the stages before it leave it; the package itself is this one's."""
     build = root / "build"
-    for name in (*inputs.ENCODER_FILES, "encoder.json"):
+    for name in (*manifests.ENCODER_FILES, "encoder.json"):
         files.write_text(build / "encoders/base" / name, name)
     for name in ("sst/train", "sst/dev"):
         files.write_text(build / f"data/{name}.parquet", name)
@@ -71,7 +74,7 @@ def start_from(build: Path) -> None:
     """Stage `init`, without looking into an encoder that holds names only."""
     for name in ("a", "b"):
         settings = files.read_yaml(build / f"plan/{name}.yaml")
-        files.write_json(build / f"init/{name}.json", inputs.manifest(settings, build))
+        files.write_json(build / f"init/{name}.json", manifests.manifest(settings, build))
 
 
 def told(folder: Path, *names: str) -> None:

@@ -5,13 +5,13 @@ from typing import Any
 
 import pandas as pd
 
-from mtbert import inputs
+from mtbert.inputs import manifests
 from mtbert.results import tables
 from mtbert.results.tables import Results
 from mtbert.tasks import COURSE
 
 MANIFEST = {
-    "files": {f"encoders/made/{name}": "1a" for name in inputs.ENCODER_FILES} | {"data/sst": "2b"}, "code": "",
+    "files": {f"encoders/made/{name}": "1a" for name in manifests.ENCODER_FILES} | {"data/sst": "2b"}, "code": "",
     "machine": {"processor": "i386", "accelerator": "", "torch": "2.13.0"},
 }  # fmt: skip
 LABELS = {"sst": [0.0, 1.0, 2.0, 3.0], "qqp": [0.0, 1.0, 1.0, 0.0], "sts": [0.0, 1.0, 2.0, 5.0]}

@@ -9,8 +9,8 @@ import runs
 from mtbert import files
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
-from mtbert.pretraining import fetching
-from mtbert.pretraining.settings import EncoderSettings
+from mtbert.encoders import fetching
+from mtbert.encoders.settings import EncoderSettings
 from mtbert.settings import VariantSettings
 from mtbert.training import assembly, run
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 from typer import Argument, BadParameter, Option
 
-from mtbert import command, starting
+from mtbert.command import program, starting
 
 ABOUT = """\
 Train one BERT for several sentence tasks, compare the ways to do it, and use what was trained.
@@ -41,7 +41,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line."""
-    with command.report_errors():
+    with program.report_errors():
         app(prog_name="mtbert")
 
 
@@ -84,7 +84,7 @@ def predict(
     """
     if bool(sentences) == (file is not None):
         raise BadParameter("pass either sentences or --file")
-    with starting.imports():
+    with starting.quick_imports():
         from mtbert.inference import predict
     predict.run(model, file or sentences or [], task, out, seed, build, device)
 
@@ -101,7 +101,7 @@ def export(
 
     The folder holds a model card, and is ready for `hf upload`.
     """
-    with starting.imports():
+    with starting.quick_imports():
         from mtbert.inference import exporting, loading
     trained = loading.load(model, seed, build, "cpu")
     exporting.export(trained, form, out)
@@ -141,7 +141,7 @@ def study(
 
     It writes FOLDER/tasks.yaml where there is none. `make reproduce` trains then, and the report answers: docs/own.md.
     """
-    with starting.imports():
+    with starting.quick_imports():
         from mtbert import study
     study.run(folder, quick, seeds, encoding, params)
 
@@ -210,7 +210,7 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 
     They are its settings, data, starting weights and code, and the machine.
     """
-    from mtbert import why
+    from mtbert.inputs import why
 
     print(why.explain(build, variant))
 
@@ -218,12 +218,12 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 @app.command()
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
-    from mtbert.report import beside, study, terminal
+    from mtbert.report import paper_tables, study, terminal
     from mtbert.results import tables
 
     results = tables.read(build / "results")
     whole = study.Study(results)
-    print(terminal.in_short(whole, beside.tables(whole), build / "report"))
+    print(terminal.in_short(whole, paper_tables.tables(whole), build / "report"))
 
 
 @app.command()
@@ -235,8 +235,9 @@ def report(
     readme: Annotated[Path | None, Option(help="A file that gets the report's first rows between markers.")] = None,
 ) -> None:
     """Write the report from the finished runs; train nothing."""
-    with starting.imports():
-        from mtbert import inputs, locking
+    with starting.quick_imports():
+        from mtbert.command import locking
+        from mtbert.inputs import manifests
         from mtbert.report import sentences, submissions, write
         from mtbert.results import collect, tables
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
@@ -244,9 +245,9 @@ def report(
     folder = out or (evidence.resolve().parent if evidence else build / "report")
     if evidence is not None and third is None and (beside := evidence.resolve().with_name(write.THIRD)).is_dir():
         third = beside
-    with locking.alone(build / "locks" / "report.lock", "report"):
+    with locking.exclusive(build / "locks" / "report.lock", "report"):
         if evidence is None:
-            inputs.check_stages(build, "plan", "data", "init")
+            manifests.check_stages(build, "plan", "data", "init")
             tables.write(collect.collect(build), build / "results")
         results = tables.read(evidence or build / "results")
         if evidence is None:
@@ -264,7 +265,7 @@ def evidence(
 
     They are small enough to commit, and hold no sentence.
     """
-    with starting.imports():
+    with starting.quick_imports():
         from mtbert.results import merge
     merge.write(merge.merge(sources or [BUILD]), out)
 
@@ -274,7 +275,7 @@ def track(build: BuildArgument = BUILD) -> None:
     """Log finished runs that MLflow lacks."""
     from mtbert import tracking
 
-    print(tracking.bring_in(build))
+    print(tracking.sync_runs(build))
 
 
 @app.command()

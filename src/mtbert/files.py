@@ -234,7 +234,7 @@ def read_plan(path: Path, *keys: str) -> dict[str, Any]:
     return content
 
 
-def whose_data(build: Path) -> str:
+def data_kind(build: Path) -> str:
     """Return whose corpora a build directory was made from, as preprocessing found: `sample`, `course` or `own`."""
     file = build / "data" / "report.json"
     whose = read_as(dict[str, Any], file, "dvc repro preprocess").get("whose") if file.is_file() else None
@@ -248,7 +248,7 @@ def study(build: Path) -> str:
     corpora. All others also name the data, such as `sample-reviews` for data in a folder `reviews`.
     """
     plan = read_plan(build / "plan" / "catalog.yaml", "profile", "data_dir")
-    profile, whose = plan["profile"], whose_data(build)
+    profile, whose = plan["profile"], data_kind(build)
     if whose == ("sample" if profile == "sample" else "course"):
         return profile
     held = f"-held-out-{plan['held_out']}" if plan.get("held_out") else ""

@@ -19,13 +19,13 @@ from mtbert.data import drawing, guessing, readers
 from mtbert.data.batches import Batch
 from mtbert.data.preprocess import FEW, MOST_REFUSED
 from mtbert.data.readers import Example, Refusal
+from mtbert.encoders import tiny
+from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
 from mtbert.errors import DataError, first_of
 from mtbert.models.building import build_model
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
-from mtbert.pretraining import tiny
-from mtbert.pretraining.settings import SOURCES, TINY, EncoderSettings
 from mtbert.settings import VariantSettings
 from mtbert.tasks import SPLITS, Split, Task
 from mtbert.tasks.reading import TAKEN
@@ -168,7 +168,7 @@ def _cells(one: Understood) -> list[str]:
 
 def majority_score(task: Task, rows: Rows) -> float | None:
     """Return the dev score of always predicting train's most frequent class; None for a score."""
-    from mtbert import metrics
+    from mtbert.results import metrics
 
     if task.kind == "score":
         return None

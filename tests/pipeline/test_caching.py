@@ -35,7 +35,7 @@ def test_a_setting_trains_the_users_that_do_not_set_it_themselves_and_what_was_b
     project.git("checkout", "-q", "--force", "HEAD")
     project.append("src/mtbert/training/objectives/smart.py", "\n# edited\n")
     project.append("src/mtbert/training/loop.py", "\n# edited\n")
-    project.append("src/mtbert/report/beside.py", "\nEDITED = 1\n")
+    project.append("src/mtbert/report/paper_tables.py", "\nEDITED = 1\n")
     project.append("src/mtbert/tracking/live.py", "\nEDITED = 1\n")
     assert project.trained() == []
     assert "dim: 12" in (project.root / "build/runs/pals/1/settings.yaml").read_text()

@@ -13,7 +13,7 @@ import yaml
 from pipeline import tracked
 from pipeline.small import Project, small
 
-from mtbert import locking
+from mtbert.command import locking
 
 CATALOG = {
     "bert-sst": {"paper": "pals-for-pals", "row": "Fine-tuned BERT", "tasks": ["sst"]},
@@ -92,7 +92,7 @@ def test_what_another_process_has_just_finished_is_taken_over_and_else_is_traine
     weights = run / "model.safetensors"
 
     def started_beside(end: Callable[[], None]) -> str:
-        with locking.alone(lock, "test"):
+        with locking.exclusive(lock, "test"):
             training = project.start("stages/train.py", "bert-sst", "1", PYTHONPATH="src", MTBERT_LIVE="off")
             assert training.stdout is not None
             first = training.stdout.readline()

@@ -29,17 +29,17 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = trained.build(root / "build")
     trained.train(build, trained.settings("crossed", **trained.MODEL["crossed"]), 2)
     tracked.write_catalog(root, ["crossed", "apart"], seeds=(1, 2))
-    assert bring_in(root) == "runs in MLflow: 3 new, 0 already there, 1 not trained yet"
+    assert sync_runs(root) == "runs in MLflow: 3 new, 0 already there, 1 not trained yet"
     return root
 
 
-def bring_in(root: Path, uri: str = "") -> str:
+def sync_runs(root: Path, uri: str = "") -> str:
     """What stage `track` does in that repository."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DVC_ROOT", str(root))
         patch.setenv("MLFLOW_TRACKING_URI", uri)
         patch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "100")  # a machine may have much else to do
-        return tracking.bring_in(root / "build")
+        return tracking.sync_runs(root / "build")
 
 
 def choosing(root: Path, seed: int) -> float:
@@ -77,14 +77,14 @@ def test_weights_are_not_stored_twice_and_nothing_is_a_pickle(root: Path):
 def test_tracking_again_changes_nothing(root: Path):
     tables = ("logged_models", "model_versions", "logged_model_metrics", "metrics", "runs", "inputs")
     before = [count(root, table) for table in tables]
-    assert bring_in(root) == "runs in MLflow: 0 new, 3 already there, 1 not trained yet"
+    assert sync_runs(root) == "runs in MLflow: 0 new, 3 already there, 1 not trained yet"
     assert [count(root, table) for table in tables] == before
 
 
 def test_a_model_that_was_broken_off_is_made_anew(root: Path):
     with closing(sqlite3.connect(root / "mlflow.db")) as connection, connection:
         connection.execute("update logged_models set status = 1 where name = 'apart'")  # 1 is PENDING
-    bring_in(root)
+    sync_runs(root)
     query = "select status, lifecycle_stage from logged_models where name = 'apart' order by creation_timestamp_ms"
     assert tracked.rows(root / "mlflow.db", query) == [(1, "deleted"), (2, "active")]
 

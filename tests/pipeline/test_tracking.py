@@ -40,8 +40,8 @@ def root(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch) 
     return root
 
 
-def bring_in(root: Path) -> str:
-    return tracking.bring_in(root / "build")
+def sync_runs(root: Path) -> str:
+    return tracking.sync_runs(root / "build")
 
 
 def test_a_training_is_logged_live_and_whole(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -54,19 +54,19 @@ def test_a_training_is_logged_live_and_whole(root: Path, capfd: pytest.CaptureFi
     assert run.info.end_time == 1767225610000
     found = tracked.client(uri).search_runs([run.info.experiment_id], "params.\"pals.dim\" = '204'")
     assert [one.info.run_id for one in found] == [run.info.run_id]
-    assert bring_in(root) == "runs in MLflow: 0 new, 1 already there"
+    assert sync_runs(root) == "runs in MLflow: 0 new, 1 already there"
     assert capfd.readouterr().err == ""
     assert [path.name for path in root.parent.iterdir()] == [root.name]  # nothing is written beside the repository
 
 
 def test_restored_runs_appear_once_beside_those_of_other_settings(root: Path) -> None:
-    assert bring_in(root) == "runs in MLflow: 1 new, 0 already there"
+    assert sync_runs(root) == "runs in MLflow: 1 new, 0 already there"
     write_run(root, dim=276)
     write_catalog(root, ["pals", "not-yet"], {"pals.dim": 276})
-    assert bring_in(root) == "runs in MLflow: 1 new, 0 already there, 1 not trained yet"
+    assert sync_runs(root) == "runs in MLflow: 1 new, 0 already there, 1 not trained yet"
     write_run(root, dim=204)  # back to the earlier settings, as DVC's cache restores them
     write_catalog(root, ["pals", "not-yet"])
-    assert bring_in(root) == "runs in MLflow: 0 new, 1 already there, 1 not trained yet"
+    assert sync_runs(root) == "runs in MLflow: 0 new, 1 already there, 1 not trained yet"
     assert outcomes(tracking.tracking_uri()) == [FINISHED, ("pals.dim=276 pals seed 1", "FINISHED", POINTS)]
 
 
@@ -79,7 +79,7 @@ def break_off(root: Path) -> None:
     there.client.set_terminated(run_id, "KILLED")
 
 
-@pytest.mark.parametrize("go_on", [lambda root: train(root, first=8), bring_in], ids=["a training", "track"])
+@pytest.mark.parametrize("go_on", [lambda root: train(root, first=8), sync_runs], ids=["a training", "track"])
 def test_a_killed_training_and_what_goes_on_with_it_are_one_run(root: Path, go_on: Callable[[Path], object]) -> None:
     break_off(root)
     go_on(root)
@@ -114,7 +114,7 @@ def test_a_server_without_models_gets_the_runs(root: Path, monkeypatch: pytest.M
         raise models.MlflowException("no such path", ENDPOINT_NOT_FOUND)
 
     monkeypatch.setattr(models, "_bring", refuse)
-    assert bring_in(root).startswith("runs in MLflow: 1 new, 0 already there\nwarning: no models are logged")
+    assert sync_runs(root).startswith("runs in MLflow: 1 new, 0 already there\nwarning: no models are logged")
 
 
 def test_trainings_at_once_on_a_database_that_does_not_exist(root: Path) -> None:
@@ -127,7 +127,7 @@ def test_trainings_at_once_on_a_database_that_does_not_exist(root: Path) -> None
     environment = tracked.environment({"DVC_ROOT": str(root)})
     started = [subprocess.Popen([*command, variant], cwd=root, env=environment) for variant in variants]
     assert [process.wait() for process in started] == [0, 0]
-    bring_in(root)
+    sync_runs(root)
     assert outcomes(tracking.tracking_uri()) == [(f"{variant} seed 1", "FINISHED", POINTS) for variant in variants]
 
 
@@ -144,7 +144,7 @@ def with_weights(root: Path) -> Path:
 
 def test_a_model_holds_files_that_outlive_dvcs_cache(root: Path) -> None:
     weights = with_weights(root)
-    assert bring_in(root) == "runs in MLflow: 1 new, 0 already there"
+    assert sync_runs(root) == "runs in MLflow: 1 new, 0 already there"
     (kept,) = (root / "mlartifacts").rglob("model.safetensors")
     assert (kept.parent.name, kept.is_symlink(), kept.samefile(weights)) == ("run", False, True)
     (root / "cache/ab12").unlink()
@@ -205,10 +205,10 @@ def test_a_server_that_dies_half_way_and_comes_back(
     assert told.endswith("; the training goes on, and `mtbert track` brings the run in later\n")
     away = "are not in MLflow at MLFLOW_TRACKING_URI yet .ConnectionRefusedError.*: once MLflow answers, `mtbert track`"
     with pytest.raises(tracking.TrackingError, match=away) as caught:
-        bring_in(root)
+        sync_runs(root)
     assert "s3cret" not in told + str(caught.value)
     monkeypatch.setenv(store.URI, f"sqlite:///{tmp_path}/server.db")  # the database of the server, back again
-    assert bring_in(root) == "runs in MLflow: 1 new, 0 already there"
+    assert sync_runs(root) == "runs in MLflow: 1 new, 0 already there"
     assert outcomes(tracking.tracking_uri()) == [FINISHED]
 
 

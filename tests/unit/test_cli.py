@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from mtbert import locking
 from mtbert.cli import app
+from mtbert.command import locking
 from mtbert.inference import exporting, loading
 from mtbert.inference.predicting import Model
 from mtbert.report import write

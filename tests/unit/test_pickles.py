@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from mtbert import errors, files, inputs, tracking
+from mtbert import errors, files, tracking
 from mtbert.data import batches, tokens
 from mtbert.data.tokens import SpecialTokens
+from mtbert.encoders import fetching, loading, sbert
+from mtbert.encoders.settings import EncoderSettings, SbertSettings
 from mtbert.errors import EncoderError
-from mtbert.pretraining import fetching, loading, sbert
-from mtbert.pretraining.settings import EncoderSettings, SbertSettings
+from mtbert.inputs import manifests
 from mtbert.results import collect, tables
 from mtbert.settings import VariantSettings
 from mtbert.tasks import COURSE
@@ -73,8 +74,8 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/encoder.json": lambda file, _: loading.card(file.parent),
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
     "plan/pals.yaml": lambda file, _: files.read_planned(VariantSettings, file),
-    "init/pals.json": lambda file, build: inputs.check(file, build),
-    "data/report.json": lambda _, build: files.whose_data(build),
+    "init/pals.json": lambda file, build: manifests.check(file, build),
+    "data/report.json": lambda _, build: files.data_kind(build),
     "data/sst/train.parquet": lambda file, _: batches.load(file, COURSE["sst"], "cross", SpecialTokens(1, 2, 0), 16),
     "data/sst/dev-rows.parquet": lambda file, _: collect._known(file, None),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),

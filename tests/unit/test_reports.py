@@ -46,19 +46,19 @@ def trained(name: str) -> dict[str, Any]:
         "width of PALs": adapter.get("dim"), "heads of PALs": adapter.get("heads"),
         "layers of PALs": adapter.get("layers"), "activation of PALs": adapter.get("activation"),
         "connector": model["connector"]["name"], "pairs": model["pair_encoding"],
-        "longest sequence": model["max_tokens"], "pooling": alone({*model["pooling"].values()}),
+        "longest sequence": model["max_tokens"], "pooling": the_only({*model["pooling"].values()}),
         **{f"pooling of {task.upper()}": how for task, how in model["pooling"].items()},
-        "heads": alone(heads), "head of SST": model["heads"].get("sst", {}).get("name"),
+        "heads": the_only(heads), "head of SST": model["heads"].get("sst", {}).get("name"),
         "head of QQP": model["heads"].get("qqp", {}).get("name"),
         "head of STS": model["heads"].get("sts", {}).get("name"),
-        "dropout of heads": alone({head["dropout"] for head in model["heads"].values() if "dropout" in head}),
-        "width of two-layer heads": alone({head["width"] for head in model["heads"].values() if "width" in head}),
+        "dropout of heads": the_only({head["dropout"] for head in model["heads"].values() if "dropout" in head}),
+        "width of two-layer heads": the_only({head["width"] for head in model["heads"].values() if "width" in head}),
         "noise of SMART": smart.get("noise"), "step of SMART": smart.get("step_size"),
         "radius of SMART": smart.get("radius"), "steps of SMART": smart.get("steps"),
     }  # fmt: skip
 
 
-def alone(values: set[Any]) -> Any:
+def the_only(values: set[Any]) -> Any:
     """The value that all have; all of them where they differ."""
     return next(iter(values)) if len(values) == 1 else values
 

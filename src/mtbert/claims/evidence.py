@@ -11,7 +11,7 @@ import pandas as pd
 from mtbert.claims import sides
 from mtbert.claims.reading import OVERFITTING
 from mtbert.errors import DataError
-from mtbert.metrics import OVERALLS, SIGNED
+from mtbert.results.metrics import OVERALLS, SIGNED
 from mtbert.results.tables import KEY, UNTRAINED, Frame, Results, counted
 from mtbert.stats import Difference, difference, influence
 from mtbert.stats.influence import Scored

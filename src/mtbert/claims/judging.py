@@ -9,7 +9,7 @@ import pandas as pd
 from mtbert.claims import sides
 from mtbert.claims.evidence import UNEQUAL, Evidence, a_seed, tasks_of, unlike
 from mtbert.claims.reading import Claim, Part
-from mtbert.claims.rule import NOTHING, SEEDS, Ps, Verdict, decide, part_p
+from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, decide, part_p
 from mtbert.results.tables import UNTRAINED, Frame
 from mtbert.stats import LEAST_CLUSTERS, Difference
 
@@ -63,7 +63,7 @@ class PartResult:
     unlike: tuple[str, ...] = ()
     undeclared: tuple[str, ...] = ()
     confounders: tuple[str, ...] = ()
-    p: Ps = NOTHING
+    p: PValues = NOTHING
 
     @property
     def decides(self) -> bool:
@@ -91,7 +91,7 @@ class ClaimResult:
     claim: Claim
     verdict: Verdict | None
     reason: Reason | None
-    p: Ps
+    p: PValues
     parts: tuple[PartResult, ...]
 
 
@@ -119,7 +119,7 @@ def _family(family: Sequence[Claim], seen: Sequence[tuple[PartResult, ...]]) -> 
     for claim, parts, own, said, *of in claims:
         verdict, reasons = Verdict(said), {part.reason for part in own}
         reason = next((one for one in Reason if one in reasons), None) if verdict is Verdict.TOO_CLOSE else None
-        yield ClaimResult(claim, None if reason else verdict, reason, Ps(*of), parts)
+        yield ClaimResult(claim, None if reason else verdict, reason, PValues(*of), parts)
 
 
 def _deciding(parts: Sequence[PartResult]) -> list[PartResult]:

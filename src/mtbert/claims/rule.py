@@ -31,7 +31,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Ps:
+class PValues:
     """One-sided p of parts or of claims, of any shape; small where one is proved to
 
     Attributes:
@@ -52,10 +52,10 @@ class Ps:
         return np.where(self.holds <= LEVEL, holds, open_or_not)
 
 
-NOTHING = Ps(np.ones(()), np.ones(()), np.ones(()))
+NOTHING = PValues(np.ones(()), np.ones(()), np.ones(()))
 
 
-def part_p(expects: Expected, margin: float, published: float | None, at_most: P, at_least: P) -> Ps:
+def part_p(expects: Expected, margin: float, published: float | None, at_most: P, at_least: P) -> PValues:
     """Return the p of a part.
 
     Args:
@@ -70,9 +70,9 @@ def part_p(expects: Expected, margin: float, published: float | None, at_most: P
     match expects:
         case "close":
             holds = np.maximum(at_most(-margin), at_least(margin))
-            return Ps(holds, np.minimum(1, 2 * np.minimum(at_most(margin), at_least(-margin))), one)
+            return PValues(holds, np.minimum(1, 2 * np.minimum(at_most(margin), at_least(-margin))), one)
         case "not higher":
-            return Ps(at_least(margin), at_most(margin), one)
+            return PValues(at_least(margin), at_most(margin), one)
         case "lower" | "not lower":
             mirrored = None if published is None else -published
             upside_down = "higher" if expects == "lower" else "not higher"
@@ -80,10 +80,10 @@ def part_p(expects: Expected, margin: float, published: float | None, at_most: P
         case "higher":
             announced = published is not None and published < margin
             fails = at_least(0 if announced else margin)
-            return Ps(at_most(0), fails, one if announced else fails)
+            return PValues(at_most(0), fails, one if announced else fails)
 
 
-def decide(parts: Sequence[Ps], counts: Sequence[int]) -> Ps:
+def decide(parts: Sequence[PValues], counts: Sequence[int]) -> PValues:
     """Return the p of a report's claims, [..., claims], corrected over the report.
 
     Args:
@@ -94,4 +94,4 @@ def decide(parts: Sequence[Ps], counts: Sequence[int]) -> Ps:
     starts = np.cumsum(counts, dtype=int) - np.asarray(counts)
     refuting = np.where(holds <= LEANS, 1, fails)
     refuted, smaller = (np.minimum(1, counts * np.minimum.reduceat(p, starts, axis=-1)) for p in (refuting, small))
-    return Ps(holm(np.maximum.reduceat(holds, starts, axis=-1)), holm(refuted), holm(smaller))
+    return PValues(holm(np.maximum.reduceat(holds, starts, axis=-1)), holm(refuted), holm(smaller))

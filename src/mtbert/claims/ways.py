@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mtbert.claims.evidence import Evidence, unlike
 from mtbert.claims.judging import Reason
 from mtbert.claims.reading import Expected
-from mtbert.claims.rule import NOTHING, SEEDS, Ps, Verdict, decide, part_p
+from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, decide, part_p
 from mtbert.stats import LEAST_CLUSTERS, Difference
 from mtbert.stats.power import Needed, needed
 
@@ -82,7 +82,7 @@ def _reason(evidence: Evidence, case: Case, found: Difference | None) -> Reason 
     return Reason.FEW_CLUSTERS if found.clusters < LEAST_CLUSTERS else None
 
 
-def _p(case: Case, found: Difference | None, reason: Reason | None) -> Ps:
+def _p(case: Case, found: Difference | None, reason: Reason | None) -> PValues:
     if reason or found is None or found.error is None:
         return NOTHING
     return part_p(case.expects, case.margin, None, found.p_at_most, found.p_at_least)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from mtbert import metrics, tasks
+from mtbert import tasks
 from mtbert.claims import SEEDS
 from mtbert.compare import reading
 from mtbert.compare.reading import Pairs
 from mtbert.errors import DataError, UnknownNameError
+from mtbert.results import metrics
 from mtbert.stats import Difference, difference, influence, of_models
 from mtbert.stats.influence import Scored
 

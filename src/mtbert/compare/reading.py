@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mtbert import files, predictions, records
+from mtbert import files
+from mtbert.data import records
 from mtbert.errors import DataError, first_of
+from mtbert.results import predictions
 
 SUFFIXES = (".csv", ".parquet")
 NEEDED = ("id", "label", "prediction")

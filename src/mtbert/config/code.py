@@ -13,7 +13,7 @@ from pathlib import Path
 import mtbert
 from mtbert import files, tasks
 from mtbert.config.techniques import REGISTRIES
-from mtbert.pretraining.settings import PRETRAININGS
+from mtbert.encoders.settings import PRETRAININGS
 
 PACKAGE = Path(mtbert.__file__).parent
 SCRIPTS = Path("stages")  # one for each stage; they run at the repository's root
@@ -27,9 +27,7 @@ KINDS |= {Path(tasks.__file__).with_name(tasks.FILE)}
 def of_stages(scripts: Path = SCRIPTS) -> dict[str, dict[str, str]]:
     """Return the plan file, such as `code-encoder`, of each script below `scripts`: digests of the files it reaches."""
     plain = {script.stem: [script] for script in sorted(scripts.glob("*.py"))}
-    pretrainings = {
-        f"pretrain-{name}": [*plain["pretrain"], PACKAGE / f"pretraining/{name}.py"] for name in PRETRAININGS
-    }
+    pretrainings = {f"pretrain-{name}": [*plain["pretrain"], PACKAGE / f"encoders/{name}.py"] for name in PRETRAININGS}
     own = {f"code-{stem}": digests(starts) for stem, starts in {**plain, **pretrainings}.items()}
     return own | {"code-train": digests(TRAINING, KINDS)}
 

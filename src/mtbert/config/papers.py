@@ -8,9 +8,10 @@ import pydantic
 from pydantic import Field
 
 import mtbert
-from mtbert import files, metrics
+from mtbert import files
 from mtbert.errors import SettingsError, in_words
-from mtbert.metrics import OVERALLS
+from mtbert.results import metrics
+from mtbert.results.metrics import OVERALLS
 from mtbert.settings import Name, Section, one_of
 from mtbert.tasks import COURSE
 

@@ -13,8 +13,8 @@ from mtbert.config import overrides, resolve, sections
 from mtbert.config.params import Fault, Params, dotted
 from mtbert.config.techniques import SECTIONS
 from mtbert.data.preprocess import MOST_REFUSED
+from mtbert.encoders.settings import PRETRAININGS, EncoderSettings
 from mtbert.errors import SettingsError
-from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.settings import VariantSettings
 
 Documents = dict[str, dict[str, Any]]  # contents of files, by name

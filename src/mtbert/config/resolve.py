@@ -13,12 +13,12 @@ from mtbert import tasks
 from mtbert.config import code, rates
 from mtbert.config.params import IN_PAPERS, OTHERS, Fault, Params, Place, merged, origin, over
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES
+from mtbert.encoders.settings import PRETRAININGS, EncoderSettings
 from mtbert.errors import SettingsError, faults
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import check_apart
-from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.registry import Registry
 from mtbert.settings import VariantSettings
 from mtbert.training.gradients import GRADIENTS

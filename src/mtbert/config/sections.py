@@ -13,10 +13,10 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from mtbert import files
 from mtbert.config.params import COMMON, OTHERS, Fault, Params, Place, at, merged, origin
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
+from mtbert.encoders.settings import PRETRAININGS, EncoderSettings
 from mtbert.errors import faults
 from mtbert.merging import MERGES
 from mtbert.models.heads import HEADS
-from mtbert.pretraining.settings import PRETRAININGS, EncoderSettings
 from mtbert.settings import (
     ONCE,
     Answers,

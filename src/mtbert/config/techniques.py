@@ -3,11 +3,11 @@
 from typing import Any
 
 from mtbert.config.params import COMMON, SHARED
+from mtbert.encoders.settings import PRETRAININGS
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
-from mtbert.pretraining.settings import PRETRAININGS
 from mtbert.registry import Registry
 from mtbert.training.gradients import GRADIENTS
 from mtbert.training.objectives import OBJECTIVES

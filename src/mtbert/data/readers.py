@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from mtbert import records
+from mtbert.data import records
 from mtbert.errors import DataError
 from mtbert.tasks import Split, Task, label_text
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from huggingface_hub import ModelCard, ModelCardData
 
 from mtbert import files
+from mtbert.encoders import loading
 from mtbert.inference.loading import build_around
 from mtbert.inference.predicting import Model
-from mtbert.pretraining import loading
 
 TEMPLATE = Path(__file__).with_name("card.md")
 
@@ -15,7 +15,7 @@ TEMPLATE = Path(__file__).with_name("card.md")
 def card(model: Model, form: str) -> str:
     """Return the text of README.md, with metadata for the Hub, of an export in that form."""
     is_sentences = form == "sentence-transformers"
-    sample = files.whose_data(build_around(model.run)) == "sample"
+    sample = files.data_kind(build_around(model.run)) == "sample"
     about = ModelCardData(
         language="en",
         license="apache-2.0" if sample else "other",

@@ -20,12 +20,12 @@ from safetensors import SafetensorError
 
 from mtbert import files
 from mtbert.data import tokens
+from mtbert.encoders import loading
 from mtbert.errors import MtbertError
 from mtbert.inference import bundling, cards, modeling
 from mtbert.inference.predicting import Model
 from mtbert.models.building import PARTS
 from mtbert.models.heads import HEADS
-from mtbert.pretraining import loading
 from mtbert.training import evaluation
 
 MODELING = "mtbert.inference.modeling"

@@ -16,7 +16,7 @@ from mtbert.models import building
 from mtbert.models.encoder import architectures, hardware
 from mtbert.models.encoder.config import CONFIG
 from mtbert.models.multitask import MultitaskModel
-from mtbert.schemas import RunMetrics
+from mtbert.results.schemas import RunMetrics
 from mtbert.settings import NAME, VariantSettings
 
 WEIGHTS, METRICS, SETTINGS = "model.safetensors", "metrics.json", "settings.yaml"

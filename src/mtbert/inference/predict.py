@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 
 from mtbert import files
+from mtbert.data.records import Record, decoded, lines, separated, separator_of
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
 from mtbert.inference.predicting import ANY_TASK, Model, fault_of_row
-from mtbert.records import Record, decoded, lines, separated, separator_of
 from mtbert.tasks import Task
 
 Values = dict[str, Any]  # a row's, by column
@@ -33,7 +33,7 @@ def run(
     about = predictor.task(task)
     rows = _checked(about, found, source) if isinstance(source, Path) else _given(about, source)
     _say(f"{predictor.name}, seed {predictor.seed}, {about.name}")
-    if files.whose_data(loading.build_around(predictor.run)) == "sample":
+    if files.data_kind(loading.build_around(predictor.run)) == "sample":
         _say("note: it was trained on the sample's generated sentences alone, and knows no others")
     predicted = _predicted(predictor, about, rows)
     text = predicted.to_csv(None, sep=separator or "\t", index=False)

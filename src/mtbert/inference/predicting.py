@@ -16,7 +16,7 @@ from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.models.multitask import MultitaskModel
-from mtbert.schemas import RunMetrics
+from mtbert.results.schemas import RunMetrics
 from mtbert.settings import VariantSettings
 from mtbert.tasks import Task
 from mtbert.training import evaluation

@@ -4,11 +4,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from mtbert import files, inputs
+from mtbert import files
 from mtbert.errors import DataError
 from mtbert.inference import loading
 from mtbert.inference.predicting import Model
-from mtbert.schemas import Speed
+from mtbert.inputs import manifests
+from mtbert.results.schemas import Speed
 
 SENTENCES = ["sentence1", "sentence2"]
 ROWS = 20  # of dev, one at a time; the median counts
@@ -27,13 +28,13 @@ def measure(build: Path) -> Speed:
             seconds[name] = {run.name: took for run in there if (took := _seconds(run)) is not None}
         if there and loading.WEIGHTS not in files.left_elsewhere(there[0]):
             milliseconds[name] = round(_of_model(loading.of_run(there[0]), build), 3)
-    return Speed(machine=inputs.machine(build)["processor"], milliseconds=milliseconds, seconds=seconds)
+    return Speed(machine=manifests.machine(build)["processor"], milliseconds=milliseconds, seconds=seconds)
 
 
 def _seconds(run: Path) -> float | None:
     """Return how long a run took, of which its log tells."""
     try:
-        return inputs.log(run).seconds
+        return manifests.log(run).seconds
     except DataError:
         return None
 

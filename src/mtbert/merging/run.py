@@ -11,12 +11,13 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from mtbert import files, predictions
+from mtbert import files
 from mtbert.data.batches import Examples
 from mtbert.errors import DataError
 from mtbert.merging import MERGES, settings_of
 from mtbert.models.multitask import MultitaskModel
-from mtbert.schemas import RunLog
+from mtbert.results import predictions
+from mtbert.results.schemas import RunLog
 from mtbert.settings import VariantSettings
 from mtbert.tasks import Tasks, of_build, of_run
 from mtbert.training import assembly, evaluation, run

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from mtbert import claims, metrics
+from mtbert import claims
 from mtbert.claims import SEEDS, Reason, Verdict, ways
 from mtbert.claims.ways import Case, Choice, Comparison
 from mtbert.report import markdown
 from mtbert.report.claims import WORDS
 from mtbert.report.pictures import drawing
 from mtbert.report.study import RIVALS, Group, Study
+from mtbert.results import metrics
 from mtbert.results.tables import OWN
 from mtbert.tasks import COURSE, main
 

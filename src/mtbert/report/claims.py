@@ -30,7 +30,7 @@ ABOUT = (
 
 
 def judge(study: Study, third: Study | None = None) -> tuple[list[ClaimResult], list[ClaimResult]]:
-    """Judge the papers' claims of which a model is in the results, and all questions of the report's front.
+    """Judge the papers' claims of which a model is in the results, and all questions that the report begins with.
 
     Both are empty on other data than the papers'. Errors as for `at_a_third`.
     """

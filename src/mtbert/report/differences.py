@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from mtbert import claims
 from mtbert.claims import Evidence
-from mtbert.metrics import OVERALLS
 from mtbert.report import markdown
 from mtbert.report.study import Study
+from mtbert.results.metrics import OVERALLS
 from mtbert.results.tables import OWN
 from mtbert.results.tables import metrics as metrics_of
 from mtbert.stats import Difference

@@ -4,8 +4,8 @@ from statistics import fmean
 
 import pandas as pd
 
-from mtbert.metrics import OVERALLS
 from mtbert.report.study import Study
+from mtbert.results.metrics import OVERALLS
 from mtbert.results.tables import WEIGHTS, Frame, counted, scores
 
 COUNTED = ("steps", "epoch", "threads", *WEIGHTS)

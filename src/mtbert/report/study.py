@@ -9,8 +9,8 @@ import pandas as pd
 
 from mtbert import stats
 from mtbert.config import papers
-from mtbert.metrics import overall
 from mtbert.report import markdown
+from mtbert.results.metrics import overall
 from mtbert.results.tables import KEY, WEIGHTS, Frame, Results, metrics
 from mtbert.tasks import main
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mtbert.report import beside, differences, markdown
+from mtbert.report import differences, markdown, paper_tables
 from mtbert.report.study import Study
 
 NEXT = """Look at it:        {page}
@@ -11,7 +11,7 @@ Compare the runs:  make mlflow
 Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
 
 
-def in_short(study: Study, tables: Sequence[beside.Table], report: Path) -> str:
+def in_short(study: Study, tables: Sequence[paper_tables.Table], report: Path) -> str:
     """Return the tables, the papers' numbers, an arrow, and ours; one's own differences; what to do next."""
     shown = []
     for table in tables:
@@ -27,7 +27,7 @@ def in_short(study: Study, tables: Sequence[beside.Table], report: Path) -> str:
     return "\n\n".join([*shown, NEXT.format(page=report / "index.html")])
 
 
-def _both(row: beside.Row, metric: str) -> str:
+def _both(row: paper_tables.Row, metric: str) -> str:
     paper = row.published.get(metric)
     said = str(row.group.means.get(metric, markdown.DASH))
     return f"{markdown.number(paper)} \N{RIGHTWARDS ARROW} {said}" if paper is not None else said

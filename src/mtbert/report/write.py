@@ -6,11 +6,11 @@ from pathlib import Path
 from mtbert import files
 from mtbert.claims import ClaimResult
 from mtbert.errors import DataError, first_of
-from mtbert.report import answer, beside, claims, differences, front, markdown, numbers, page, terminal
-from mtbert.report.beside import Table
+from mtbert.report import answer, claims, differences, markdown, numbers, page, paper_tables, questions, terminal
 from mtbert.report.page import Section
+from mtbert.report.paper_tables import Table
 from mtbert.report.pictures import embeddings, labels, losses, misses
-from mtbert.report.pictures import questions as answers
+from mtbert.report.pictures import questions as question_picture
 from mtbert.report.pictures import tasks as of_each
 from mtbert.report.sentences import Sentences
 from mtbert.report.study import Study
@@ -41,7 +41,7 @@ def write(
         results: of all of the budget.
         directory: the report's folder.
         third: of the same variants at a third of the budget, for the steadiness of claims.
-        readme: a file that gets the report's first rows, too, between the markers of `mtbert.report.front`.
+        readme: a file that gets the report's first rows, too, between the markers of `mtbert.report.questions`.
         sentences: those of dev, where they may be shown.
 
     Returns:
@@ -53,16 +53,16 @@ def write(
     """
     _refuse_others(directory)
     study = Study(results)
-    judged, questions = claims.judge(study, None if third is None else Study(third))
-    tables = beside.tables(study)
+    judged, answered = claims.judge(study, None if third is None else Study(third))
+    tables = paper_tables.tables(study)
     with files.new_directory(directory) as partial:
         _write_numbers(study, judged, partial)
-        answers.write(questions, partial)
+        question_picture.write(answered, partial)
         found = answer.of_study(study)
         first = "" if found is None else answer.render(found, partial)
         of_tasks = "" if found is None else of_each.render(found, partial, sentences or {})
         every = [
-            *_sections(study, tables, judged, _results(study, questions, first)),
+            *_sections(study, tables, judged, _results(study, answered, first)),
             Section("tasks", "Each task", of_tasks, folded=study.is_comparable),
             *_drawn(study, partial, sentences or {}),
         ]
@@ -74,7 +74,7 @@ def write(
             if (directory / kept).is_dir():
                 (directory / kept).rename(partial / kept)
     if readme is not None:
-        front.put(readme, study, questions, directory)
+        questions.put(readme, study, answered, directory)
     return terminal.in_short(study, tables, directory)
 
 
@@ -101,7 +101,7 @@ def _sections(
     yield Section("results", f"Results: profile {study.profile}{where}", first)
     yield Section("tables", "Tables", _tables(study, tables))
     yield Section("claims", "Claims", claims.render(study, judged))
-    yield Section("costs", "Scores and weights", beside.costs(study), folded=study.is_comparable)
+    yield Section("costs", "Scores and weights", paper_tables.costs(study), folded=study.is_comparable)
 
 
 def _drawn(study: Study, folder: Path, sentences: Sentences) -> Iterator[Section]:
@@ -114,8 +114,8 @@ def _drawn(study: Study, folder: Path, sentences: Sentences) -> Iterator[Section
 
 def _tables(study: Study, tables: Sequence[Table]) -> str:
     """Return the papers' tables with ours, and the differences of one's own variants."""
-    rendered = [beside.render(table, study) for table in tables]
-    return "\n\n".join(filter(None, [beside.ABOUT, *rendered, differences.render(study)]))
+    rendered = [paper_tables.render(table, study) for table in tables]
+    return "\n\n".join(filter(None, [paper_tables.ABOUT, *rendered, differences.render(study)]))
 
 
 def _write_numbers(study: Study, judged: Sequence[ClaimResult], directory: Path) -> None:
@@ -131,7 +131,7 @@ def _csv(file: Path, table: Frame, digits: str | None = None) -> None:
     files.write_text(file, table.to_csv(index=False, float_format=digits, lineterminator="\n"))
 
 
-def _results(study: Study, questions: Sequence[ClaimResult], kept: str) -> str:
+def _results(study: Study, answered: Sequence[ClaimResult], kept: str) -> str:
     """Return the first section: which way to keep, the questions, and what to know before reading the scores."""
     counts = sorted(map(len, study.seeds.values()))
     seeds = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])])) + f" seed{'s' * (counts[-1] > 1)}"
@@ -139,7 +139,7 @@ def _results(study: Study, questions: Sequence[ClaimResult], kept: str) -> str:
     variants = sum(not about.members for about in study.about.values())
     ran = f"{variants} variants, {seeds} each, trained on {folder} from the encoder {encoder}."
     notes = "\n".join(f"- {note}" for note in _notes(study))
-    return "\n\n".join(filter(None, [kept, front.render(study, questions, "pictures"), ran, notes]))
+    return "\n\n".join(filter(None, [kept, questions.render(study, answered, "pictures"), ran, notes]))
 
 
 def _notes(study: Study) -> Iterator[str]:

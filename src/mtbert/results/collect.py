@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mtbert import files, predictions
+from mtbert import files
 from mtbert.errors import DataError
-from mtbert.results import places, tables, vote
+from mtbert.results import places, predictions, tables, vote
+from mtbert.results.schemas import Elsewhere, Manifest, Origin, RunMetrics, Speed, Untrained
 from mtbert.results.tables import Frame, Results
-from mtbert.schemas import Elsewhere, Manifest, Origin, RunMetrics, Speed, Untrained
 from mtbert.tasks import COURSE, SPLITS, Task, Tasks, of_build, stated
 
 METRICS, SETTINGS, HISTORY, EMBEDDINGS = "metrics.json", "settings.yaml", "history.csv", "embeddings.safetensors"
@@ -64,7 +64,7 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
     folder = Path(catalog["data_dir"])  # its name alone where the path is of this machine
     shown = folder.name if folder.is_absolute() or ".." in folder.parts else catalog["data_dir"]
     shown += f", dev: {held} held-out training rows" if (held := catalog.get("held_out")) else ""
-    data = {"name": shown, "whose": files.whose_data(build), "faults": _faults_of_data(build)}
+    data = {"name": shown, "whose": files.data_kind(build), "faults": _faults_of_data(build)}
     data["rows"] = _rows(build, tasks) if pictures else {}
     if tasks != COURSE:
         data["tasks"] = {name: stated(replace(task, files={})) for name, task in tasks.items()}

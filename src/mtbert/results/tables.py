@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BeforeValidator, Field, Json, TypeAdapter, ValidationError
 
-from mtbert import files, predictions
+from mtbert import files
 from mtbert.errors import DataError, first_of, in_words
-from mtbert.metrics import OVERALLS
-from mtbert.schemas import Lenient
+from mtbert.results import predictions
+from mtbert.results.metrics import OVERALLS
+from mtbert.results.schemas import Lenient
 from mtbert.settings import Name, TaskName
 from mtbert.tasks import COURSE, SPLITS, Split, Task, Tasks, restored
 

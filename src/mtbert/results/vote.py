@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mtbert import predictions
 from mtbert.errors import DataError
+from mtbert.results import predictions
 from mtbert.results.tables import Frame
 from mtbert.tasks import Task
 
@@ -19,7 +19,7 @@ def vote(tables: Mapping[str, Frame], task: Task) -> Frame:
     """Return the first member's prediction table with the voted predictions, and the members' mean probabilities.
 
     Args:
-        tables: by member, at least one; columns as in `mtbert.predictions`.
+        tables: by member, at least one; columns as in `mtbert.results.predictions`.
         task: the task that they predict.
 
     Raises:

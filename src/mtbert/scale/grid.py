@@ -1,6 +1,6 @@
 """What `make reproduce` does: `dvc repro`, its trainings side by side."""
 
-from mtbert import locking
+from mtbert.command import locking
 from mtbert.errors import SettingsError
 from mtbert.scale import dvc, trainings
 from mtbert.scale.trainings import OUTPUT, Training, say
@@ -26,7 +26,7 @@ def run(
     if not address and (gpus or storage):
         raise SettingsError("--gpus and --storage are of a cluster, --address; here --jobs trainings share the GPUs")
     finished = list[Training]()
-    with locking.alone(dvc.LOCK, "grid"):
+    with locking.exclusive(dvc.LOCK, "grid"):
         waiting = dvc.prepare(variants)
         if waiting:
             say(f"{len(waiting)} to train; their output is in {OUTPUT}/")

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import safetensors
 
-from mtbert import files, inputs, locking
+from mtbert import files
+from mtbert.command import locking
 from mtbert.errors import DataError, first_of
+from mtbert.inputs import manifests
 from mtbert.results import collect
+from mtbert.results.schemas import Elsewhere, Origin
 from mtbert.scale import dvc, trainings
 from mtbert.scale.trainings import BUILD, OUTPUT, SCRIPT, Training, say
-from mtbert.schemas import Elsewhere, Origin
 from mtbert.settings import Section
 
 PACK, RUNS = "mtbert-pack", "mtbert-runs"  # the folders that archives become
@@ -37,7 +39,7 @@ def pack(out: Path, variants: str | None) -> None:
 
     Args: see `mtbert pack --help`. Raises: see `dvc.prepare`.
     """
-    with locking.alone(dvc.LOCK, "pack"):
+    with locking.exclusive(dvc.LOCK, "pack"):
         waiting = dvc.prepare(variants)
     if not waiting:
         say("nothing to pack: every training that params.yaml lists is up to date")
@@ -49,10 +51,10 @@ def pack(out: Path, variants: str | None) -> None:
 
 def write(out: Path, packed: Sequence[Training]) -> None:
     """Write a pack: what the trainings read, and the package."""
-    read = [SCRIPT, BUILD / inputs.MACHINE, BUILD / "plan" / inputs.CODE]
+    read = [SCRIPT, BUILD / manifests.MACHINE, BUILD / "plan" / manifests.CODE]
     for variant in dict.fromkeys(training.variant for training in packed):
         init = BUILD / "init" / f"{variant}.json"
-        named = [BUILD / path for path in inputs.read(init).files]
+        named = [BUILD / path for path in manifests.read(init).files]
         card = next(path for path in named if path.name == "config.json").with_name("encoder.json")
         read += [BUILD / "plan" / f"{variant}.yaml", init, card, *named]
     read += [file for file in sorted(PACKAGE.rglob("*")) if file.is_file() and file.suffix != ".pyc"]
@@ -106,7 +108,7 @@ def train(out: Path, jobs: int | None, weights: bool, only: str | None = None) -
         if not file.is_file() or files.sha256(file) != digest:
             raise DataError(f"{file} is not as it was packed; extract the pack again")
     wanted = [training for training in packed.trainings if only in (None, training.name)]
-    waiting = [training for training in wanted if not inputs.is_finished(BUILD / "runs" / training.place, BUILD)]
+    waiting = [training for training in wanted if not manifests.is_finished(BUILD / "runs" / training.place, BUILD)]
     say(f"{len(wanted)} trainings, {len(wanted) - len(waiting)} of them finished before")
     try:
         trainings.run_here(waiting, jobs, Path("output").resolve())
@@ -117,7 +119,7 @@ def train(out: Path, jobs: int | None, weights: bool, only: str | None = None) -
 def _bring(out: Path, packed: Pack, weights: bool) -> None:
     """Write the archive of the trainings that are finished, with the output of all."""
     runs = [BUILD / "runs" / training.place for training in packed.trainings]
-    done = [run for run in runs if inputs.is_finished(run, BUILD)]
+    done = [run for run in runs if manifests.is_finished(run, BUILD)]
     members = dict[str, Path | bytes]()
     for run in done:
         for file in sorted([*run.rglob("*"), *files.log_directory(BUILD, run).rglob("*")]):
@@ -138,7 +140,7 @@ def unpack(archive: Path) -> None:
             from something else than lies here, and the others are recorded.
         SystemExit: a stage before the trainings failed, or DVC could not record; which it has told.
     """
-    with locking.alone(dvc.LOCK, "unpack"):
+    with locking.exclusive(dvc.LOCK, "unpack"):
         dvc.prepare()
         taken, faults = take(archive)
         dvc.commit(*taken)
@@ -175,7 +177,7 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
                 continue
             taken.append(training)
             here = BUILD / "runs" / training.place
-            if not inputs.is_finished(here, BUILD) or files.left_elsewhere(here):
+            if not manifests.is_finished(here, BUILD) or files.left_elsewhere(here):
                 _place(run, folder)
     return taken, faults
 
@@ -184,7 +186,7 @@ def _check(run: Path, training: Training) -> None:
     """Check that a foreign run is whole, was made from what lies here, and is such that `collect` takes it."""
     try:
         _mark(run)
-        inputs.check_run(run, BUILD)
+        manifests.check_run(run, BUILD)
         collect.of_runs(BUILD, {(training.variant, training.seed): run}, [], pictures=False)
         for file in run.glob("*.safetensors"):
             safetensors.safe_open(file, framework="numpy")
@@ -196,13 +198,13 @@ def _check(run: Path, training: Training) -> None:
 
 def _mark(run: Path) -> None:
     """Write elsewhere.json into a run of another machine, or one without its weights; it has its own digest."""
-    log = inputs.log(run)
+    log = manifests.log(run)
     if log.machine is None:
         raise DataError("its log does not say on which machine it ran")
     digests = files.read_as(dict[str, str], run / files.DIGESTS, "run.py")
     left = {name: digests.pop(name) for name in [WEIGHTS] if name in digests and not (run / name).exists()}
     ran_on = Origin(**log.machine.model_dump(), torch=log.versions.get("torch", ""))
-    here = files.read_as(Origin, BUILD / inputs.MACHINE, "dvc repro machine")
+    here = files.read_as(Origin, BUILD / manifests.MACHINE, "dvc repro machine")
     if not left and ran_on == here.model_copy(update={"precision": None}):
         return
     place = files.log_directory(run.parents[2], run)

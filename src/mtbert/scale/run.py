@@ -32,10 +32,10 @@ def main(folder: Path) -> None:
         sys.exit(f"error: trainings need packages that are not installed: pip install {' '.join(missing)}")
     sys.path.insert(0, str(folder / "src"))
     os.environ["MTBERT_LIVE"] = "off"  # `track` logs the runs afterwards
-    from mtbert import command
+    from mtbert.command import program
     from mtbert.scale import packs
 
-    with command.report_errors(), contextlib.chdir(folder):
+    with program.report_errors(), contextlib.chdir(folder):
         packs.train(**vars(arguments))
 
 

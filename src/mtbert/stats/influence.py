@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import stats
 
-from mtbert import metrics
+from mtbert.results import metrics
 
 Scored = tuple[np.ndarray, np.ndarray]  # scores of a side, [seeds], and how clusters move them, [clusters, seeds]
 

@@ -19,7 +19,7 @@ from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
 
 import mtbert
 from mtbert import files
-from mtbert.metrics import OVERALLS
+from mtbert.results.metrics import OVERALLS
 from mtbert.tracking.record import FINAL_STEP, Record
 from mtbert.tracking.store import RUN_KEY, Store
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files
-from mtbert.schemas import RunLog
+from mtbert.results.schemas import RunLog
 from mtbert.tracking.view import CHANGED
 
 READ = ("settings.yaml", "metrics.json", "history.csv")  # of a run's directory; the rest is not opened here

@@ -10,8 +10,8 @@ from typing import Any
 
 from mtbert.errors import MtbertError
 from mtbert.tracking import record, store, view
-from mtbert.tracking.bring_in import bring_in
 from mtbert.tracking.store import Store, TrackingError
+from mtbert.tracking.sync_runs import sync_runs
 
 HOST = "127.0.0.1"
 
@@ -51,7 +51,7 @@ def _listen(port: int) -> socket.socket:
 def _bring(there: Store, build: Path) -> str | None:
     """Log what MLflow lacks, and return the experiment of `build`; what is wrong there keeps no one from looking."""
     try:
-        print(bring_in(build))
+        print(sync_runs(build))
         found = there.client.get_experiment_by_name(record.experiment(record.plan(build)))
     except MtbertError as error:
         print(f"warning: {error}")

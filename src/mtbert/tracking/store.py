@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from mtbert import credentials, files
+from mtbert import files
+from mtbert.command import credentials
 from mtbert.errors import MtbertError
 from mtbert.tracking import view
 from mtbert.tracking.record import ABOUT, Record

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from mtbert import predictions
 from mtbert.data.batches import Examples
 from mtbert.errors import DataError
 from mtbert.models.multitask import MultitaskModel
+from mtbert.results import predictions
 
 if TYPE_CHECKING:  # its import takes a fifth of a second, and whoever predicts one sentence does without
     import pandas as pd
@@ -25,7 +25,7 @@ def batch_size(device: torch.device) -> int:
 
 
 def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> "pd.DataFrame":
-    """Return the prediction table of the examples, as in `mtbert.predictions`."""
+    """Return the prediction table of the examples, as in `mtbert.results.predictions`."""
     import pandas as pd
 
     about = {"id": examples.ids, "label": examples.labels}

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from mtbert import starting
+from mtbert.command import starting
 from mtbert.models.encoder import hardware
 
 PACKAGES = ("torch", "transformers", "accelerate", "sentence-transformers", "numpy", "pandas", "dvc", "mlflow")

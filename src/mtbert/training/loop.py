@@ -29,11 +29,13 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from mtbert import predictions, seeding, starting
+from mtbert import seeding
+from mtbert.command import starting
 from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
 from mtbert.models.encoder.hardware import Hardware, own_stream
 from mtbert.models.multitask import MultitaskModel
+from mtbert.results import predictions
 from mtbert.settings import RunSettings
 from mtbert.tasks import Tasks
 from mtbert.training import evaluation

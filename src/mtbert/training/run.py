@@ -14,11 +14,12 @@ import torch
 from safetensors import numpy
 from safetensors.torch import save_file
 
-from mtbert import files, predictions
+from mtbert import files
 from mtbert.data.batches import Examples
 from mtbert.models.encoder import hardware
 from mtbert.models.encoder.hardware import Hardware, Precision
 from mtbert.models.multitask import MultitaskModel
+from mtbert.results import predictions
 from mtbert.settings import VariantSettings
 from mtbert.tasks import Split
 from mtbert.training import evaluation, logs

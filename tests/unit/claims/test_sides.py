@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from mtbert import claims, metrics
+from mtbert import claims
 from mtbert.claims import Claim, Part, names, sides
 from mtbert.claims.reading import OVERFITTING, RATE
 from mtbert.config import papers, resolve
 from mtbert.config.params import Params
 from mtbert.errors import SettingsError
+from mtbert.results import metrics
 from mtbert.tasks import COURSE
 
 ROOT = Path(__file__).parents[3]

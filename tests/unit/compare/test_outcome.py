@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
-from mtbert import metrics
 from mtbert.compare import Answer, Outcome, as_text, compare_files
 from mtbert.errors import DataError
+from mtbert.results import metrics
 
 Compare = Callable[..., Outcome]
 

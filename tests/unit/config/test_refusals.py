@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.config.conftest import PARAMS, edited
 
-from mtbert import files, metrics
+from mtbert import files
 from mtbert.config import papers, planning
 from mtbert.config.params import Params
 from mtbert.errors import MtbertError, SettingsError
+from mtbert.results import metrics
 from mtbert.tasks import COURSE, main
 
 Refused = Callable[..., list[str]]

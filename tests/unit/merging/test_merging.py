@@ -11,11 +11,11 @@ from models import small_bert
 from safetensors.torch import load_file
 
 from mtbert import files
+from mtbert.encoders import fetching
 from mtbert.errors import SettingsError
 from mtbert.inference import loading, speed
 from mtbert.merging import run, settings_of
 from mtbert.models import building
-from mtbert.pretraining import fetching
 from mtbert.settings import VariantSettings
 from mtbert.training import assembly
 

@@ -10,7 +10,7 @@ import mtbert.claims as rule
 from mtbert.claims import Claim, ClaimResult, Part, PartResult, Reason, Verdict
 from mtbert.claims.rule import NOTHING
 from mtbert.errors import DataError
-from mtbert.report import claims, front, markdown
+from mtbert.report import claims, markdown, questions
 from mtbert.report.study import Study
 from mtbert.results import tables
 from mtbert.stats import Difference
@@ -23,7 +23,7 @@ def result(seeds: int = 6, verdict: Verdict | None = None, reason: Reason | None
     """An answer to a question about SST-5, of so many seeds; none were trained where that is 0."""
     values = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.01} | part
     found = Difference(-0.0234, None, 0.0, (seeds, 6), 100, 100) if seeds else None
-    claim = Claim(name="c", paper=front.ROWS, statement="Better?", parts=(Part(**values),))
+    claim = Claim(name="c", paper=questions.ROWS, statement="Better?", parts=(Part(**values),))
     return ClaimResult(claim, verdict, reason, NOTHING, (PartResult(claim.parts[0], reason, found),))
 
 
@@ -40,23 +40,23 @@ def result(seeds: int = 6, verdict: Verdict | None = None, reason: Reason | None
     ],
 )
 def test_a_row(answer: ClaimResult, cells: dict[str, str]):
-    (row,) = front.rows([answer])
+    (row,) = questions.rows([answer])
     assert cells.items() <= row.items()
 
 
 def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
     study, readme = Study(made.results({("old", 1): {"sst": [0, 1, 2, 0]}})), tmp_path / "README.md"
-    readme.write_text(f"before\n{front.START}old\n{front.END}after\n")
-    front.put(readme, study, [result(0, reason=Reason.NOT_RUN)], tmp_path / "reports/mine")
+    readme.write_text(f"before\n{questions.START}old\n{questions.END}after\n")
+    questions.put(readme, study, [result(0, reason=Reason.NOT_RUN)], tmp_path / "reports/mine")
     lines = readme.read_text().splitlines()
-    assert (lines[:2], lines[-2:]) == (["before", front.START.strip()], [front.END.strip(), "after"])
+    assert (lines[:2], lines[-2:]) == (["before", questions.START.strip()], [questions.END.strip(), "after"])
     assert "(reports/mine/pictures/questions.png)" in lines[2]
     assert "old" not in lines
     with pytest.raises(DataError, match=r"README\.md"):
-        front.put(readme, study, [], tmp_path)
+        questions.put(readme, study, [], tmp_path)
     readme.write_text("before\n")
     with pytest.raises(DataError, match="questions"):
-        front.put(readme, study, [result(0, reason=Reason.NOT_RUN)], tmp_path)
+        questions.put(readme, study, [result(0, reason=Reason.NOT_RUN)], tmp_path)
 
 
 def test_readme_says_what_the_evidence_does(tmp_path: Path):
@@ -65,5 +65,5 @@ def test_readme_says_what_the_evidence_does(tmp_path: Path):
     readme = tmp_path / "README.md"
     readme.write_text((ROOT / "README.md").read_text())
     questions = rule.judge(rule.load().questions.values(), whole, rule.at_a_third(whole, third))
-    front.put(readme, Study(results), questions, tmp_path / "reports/laptop")
+    questions.put(readme, Study(results), questions, tmp_path / "reports/laptop")
     assert readme.read_text() == (ROOT / "README.md").read_text()

@@ -10,7 +10,7 @@ import pytest
 
 from mtbert.claims import of_results
 from mtbert.errors import DataError
-from mtbert.report import beside, claims, markdown, numbers, submissions, write
+from mtbert.report import claims, markdown, numbers, paper_tables, submissions, write
 from mtbert.report.study import Study
 from mtbert.results import tables
 from mtbert.results.tables import OVERALLS, Results
@@ -68,7 +68,7 @@ def test_every_run_is_a_line_of_results(report: Path):
 
 
 def test_single_task_models_make_one_row_beside_the_published_one(study: Study):
-    tables = beside.tables(study)
+    tables = paper_tables.tables(study)
     table, *_, own = tables
     assert [one.heading for one in tables if "test" in one.heading] == []  # labels of test are withheld
     bert, pals, *_ = table.rows
@@ -84,14 +84,14 @@ def test_single_task_models_make_one_row_beside_the_published_one(study: Study):
 def test_the_untrained_encoder_is_the_first_row(results: Results):
     study = Study(results)
     study.untrained = {"qqp": 0.8, "sts": 0.9}
-    rows = beside.render(beside.tables(study)[0], study).splitlines()
-    assert [cell.strip() for cell in rows[4].split("|")][1:6:2] == [beside.UNTRAINED, markdown.DASH, "0.800"]
+    rows = paper_tables.render(paper_tables.tables(study)[0], study).splitlines()
+    assert [cell.strip() for cell in rows[4].split("|")][1:6:2] == [paper_tables.UNTRAINED, markdown.DASH, "0.800"]
 
 
 def test_on_other_data_nothing_published_is_shown_and_nothing_claimed():
     predicted = {("pals", 1): {"sst": SST, "qqp": QQP, "sts": STS}}
     study = Study(made.results(predicted, SETTINGS, {"whose": "sample"}))
-    first = beside.tables(study)[0]
+    first = paper_tables.tables(study)[0]
     assert first.heading == "Pals for PALs, table 1 (dev of generated sentences, data/sample)"
     assert [(row.label, row.published) for row in first.rows] == [("Original PALs", {})]
     assert claims.judge(study) == ([], [])

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from safetensors.numpy import save_file
 
-from mtbert import files, predictions
+from mtbert import files
 from mtbert.errors import DataError
-from mtbert.results import collect
+from mtbert.results import collect, predictions
 
 SIZES = {"encoder": 1000, "added": 10, "trained": 1010, "stored": 1010}
 

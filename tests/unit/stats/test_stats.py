@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from mtbert import metrics
+from mtbert.results import metrics
 from mtbert.stats import difference, holm, influence, summary
 from mtbert.stats.differences import of_models, welch
 from mtbert.stats.influence import Scored

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from mtbert import files
 from mtbert.errors import DataError, TrainingError
-from mtbert.schemas import RunMetrics
+from mtbert.results.schemas import RunMetrics
 from mtbert.training import assembly, loop, run
 
 HALF = np.array([True, False, True, False, True, False, True])

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 import torch
 
-from mtbert import files, locking
+from mtbert import files
+from mtbert.command import locking
 from mtbert.errors import SettingsError
 
 Precision = Literal["bf16", "fp32"]
@@ -112,7 +113,7 @@ def measured(build: Path) -> Precision:
     build/machine.json says holds on the machine where the folder was begun; another one measures for itself.
     """
     here = processor()
-    with locking.alone(build / "locks" / "precision.lock", "measuring bf16 and fp32"):
+    with locking.exclusive(build / "locks" / "precision.lock", "measuring bf16 and fp32"):
         for file in (build / MACHINE, build / OWN):
             known: dict[str, Any] = files.read_json(file) if file.is_file() else {}
             usable = ("bf16", "fp32") if _has_bf16() else ("fp32",)  # a virtual machine's name stands for several kinds

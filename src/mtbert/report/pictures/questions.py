@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mtbert.claims import ClaimResult, PartResult
-from mtbert.report import front, markdown
+from mtbert.report import markdown, questions
 from mtbert.report.pictures import drawing
 
 OURS, GHOST, PUBLISHED = "#2b6a99", "#8fb6d3", "#b2402a"
@@ -18,11 +18,11 @@ EDGE = 0.06  # largest difference that the picture of differences shows; beyond,
 WRAP = 44  # letters of a line beside a picture
 
 
-def write(questions: Sequence[ClaimResult], folder: Path) -> None:
-    """Draw the questions' picture into a report's folder; the report's front shows it."""
-    if questions:
-        figure = _drawn({front.asked(one): one.parts[0] for one in questions})
-        drawing.put(figure, folder, front.PICTURE, "", "", dots=2 * 72)
+def write(answered: Sequence[ClaimResult], folder: Path) -> None:
+    """Draw the questions' picture into a report's folder; the report's first section shows it."""
+    if answered:
+        figure = _drawn({questions.asked(one): one.parts[0] for one in answered})
+        drawing.put(figure, folder, questions.PICTURE, "", "", dots=2 * 72)
 
 
 def _drawn(parts: dict[str, PartResult]) -> Figure:

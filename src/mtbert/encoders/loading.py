@@ -1,0 +1,194 @@
+"""The directory of an encoder: its weights, tokenizer and card.
+
+It holds model.safetensors, config.json, tokenizer.json, tokenizer_config.json and encoder.json, the card: name, source,
+sha256 (of model.safetensors), note, layers, width, positions (the longest sequence), pooler (whether there is one).
+mlm_head.safetensors is the head of a masked language model, where the checkpoint brings one, by Hugging Face's names.
+"""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from safetensors import SafetensorError, safe_open
+
+from mtbert import files
+from mtbert.data import tokens
+from mtbert.encoders import folders
+from mtbert.encoders.folders import WEIGHTS
+from mtbert.errors import EncoderError, first_of
+from mtbert.models.encoder.config import CONFIG, MLM_HEAD, MLM_PARTS, content_of
+from mtbert.results.schemas import EncoderCard
+
+if TYPE_CHECKING:  # at run time transformers is imported only where needed: trainings start sooner without it
+    from tokenizers import Tokenizer
+    from torch import Tensor
+    from transformers import PreTrainedModel
+
+CARD = "encoder.json"
+POOLER = {"pooler.dense.bias", "pooler.dense.weight"}
+
+
+def load(directory: Path) -> "PreTrainedModel":
+    """Load Hugging Face's model of any folder, in fp32 on the CPU, in evaluation mode.
+
+    It has no pooler where the files hold none. Nothing is read from a pickle or the network.
+
+    Raises:
+        EncoderError: the files hold another architecture, or lack some of its weights.
+    """
+    import torch
+    from transformers import CONFIG_MAPPING, MODEL_MAPPING
+
+    from mtbert.models.encoder.architectures import read_config
+
+    silence()
+    architecture, _ = read_config(directory)
+    config: Any = CONFIG_MAPPING[content_of(directory).get("model_type", "bert")].from_json_file(directory / CONFIG)
+    try:
+        of_kind: Any = MODEL_MAPPING[type(config)]
+        loaded: Any = of_kind.from_pretrained(  # without the folder, of which it would read more
+            None,
+            config=config,
+            state_dict=_weights(directory),
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+    except (RuntimeError, OSError, SafetensorError) as error:  # other shapes, or another format
+        raise EncoderError(f"{directory} holds weights that do not fit {CONFIG}: {error}") from error
+    model, report = loaded
+    missing = set(report["missing_keys"])
+    if missing == POOLER:  # transformers has drawn one at random
+        model.pooler, missing = None, set()
+    if missing:
+        raise EncoderError(
+            f"{directory} lacks weights of {architecture.title}: {first_of(sorted(missing), folders.SHOWN)}"
+        )
+    return model
+
+
+def _weights(directory: Path) -> "dict[str, Tensor]":
+    """Read the weights of any folder; EncoderError where a shard does not hold what the index says."""
+    from safetensors.torch import load_file
+
+    shards = folders.shards(directory)
+    if not shards:
+        return load_file(directory / WEIGHTS)
+    weights: dict[str, Tensor] = {}
+    for shard, named in shards.items():
+        part = load_file(directory / shard)
+        if other := sorted(part.keys() ^ named):
+            raise EncoderError(
+                f"{directory / shard} and {folders.INDEX} name different weights: {first_of(other, folders.SHOWN)}; "
+                "fetch the folder again"
+            )
+        weights |= part
+    return weights
+
+
+def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> None:
+    """Raise EncoderError where a variant needs a pooler that the encoder lacks, or more tokens than it takes."""
+    about = card(directory)
+    pooled = [task for task, how in pooling.items() if how == "pooler"]
+    if pooled and not about["pooler"]:
+        raise EncoderError(
+            f"model.pooling is pooler for {', '.join(pooled)}, but {about['name']} has none, and a fresh one would be "
+            "untrained; allowed: cls or mean"
+        )
+    if max_tokens > about["positions"]:
+        raise EncoderError(
+            f"model.max_tokens is {max_tokens}, but {about['name']} takes {about['positions']} tokens at most"
+        )
+
+
+def card(directory: Path) -> dict[str, Any]:
+    """Read the card of an encoder's directory; EncoderError where it holds no encoder."""
+    path = directory / CARD
+    stage = "encoder" if directory.name == "base" else f"pretrain@{directory.name}"
+    if not path.is_file() or files.read_json(path) == {"needed": False}:
+        raise EncoderError(
+            f"{directory} holds no encoder; `dvc repro {stage}` makes it where a selected variant needs it"
+        )
+    return files.read_as(EncoderCard, path, f"dvc repro {stage}").model_dump()
+
+
+def write_card(directory: Path, name: str, origin: str, note: str, weights: Literal["fp32", "fp16"] = "fp32") -> None:
+    """Write encoder.json for what is already in the directory; round its weights first where they have to be fp16."""
+    if weights == "fp16":
+        _to_fp16(directory / WEIGHTS)
+    from mtbert.models.encoder.architectures import POOLER, read_config
+
+    architecture, config = read_config(directory)
+    with safe_open(directory / WEIGHTS, "pt") as file:
+        pooler = architecture.has_pooler and POOLER in file.keys()  # noqa: SIM118, it is not a mapping
+    written = EncoderCard(
+        name=name,
+        source=origin,
+        sha256=files.sha256(directory / WEIGHTS),
+        note=note,
+        layers=config.num_hidden_layers,
+        width=config.hidden_size,
+        positions=config.positions,
+        pooler=pooler,
+    )
+    files.write_json(directory / CARD, written.model_dump())
+
+
+def _to_fp16(path: Path) -> None:
+    """Round weights to fp16; trainings go on from them in fp32. EncoderError where one is too large.
+
+    fp16 has 11 significant bits, so a weight changes by at most 1/2,048 of itself, and by 3e-8 where it is below 6e-5.
+    """
+    from safetensors.torch import load_file, save_file
+
+    weights = {name: value.half() for name, value in load_file(path).items()}
+    if large := [name for name, value in weights.items() if not value.isfinite().all()]:
+        raise EncoderError(
+            f"encoder.weights is fp16, which holds numbers up to 65,504, but some are larger: {', '.join(large)}; "
+            "allowed here: fp32"
+        )
+    save_file(weights, path, {"format": "pt"})
+
+
+def keep_mlm_head(folder: Path, out: Path) -> None:
+    """Write the head of a checkpoint's masked language model to another folder; nothing where it brings none."""
+    from safetensors.torch import save_file
+
+    from mtbert.models.encoder.architectures import read_config
+
+    architecture, _ = read_config(folder)
+    # bert-base-uncased has the older names
+    weights = {
+        name.replace("gamma", "weight").replace("beta", "bias"): value for name, value in _weights(folder).items()
+    }
+    for names in architecture.mlm_heads:
+        if weights.keys() >= {*filter(None, names)}:
+            dense = weights[str(names[0])]
+            found = (dense.new_zeros(len(dense)) if name is None else weights[name] for name in names)
+            head = {part: value.float().contiguous() for part, value in zip(MLM_PARTS, found, strict=True)}
+            save_file(head, out / MLM_HEAD)
+            return
+
+
+def save_tokenizer(tokenizer: "Tokenizer", positions: int, out: Path) -> None:
+    """Write a tokenizer with the names of its special tokens; EncoderError where they are of no kind that is known."""
+    from transformers import PreTrainedTokenizerFast
+
+    named = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=positions, **tokens.named(tokenizer))
+    named.save_pretrained(out)
+    tokenizer.save(str(out / tokens.TOKENIZER))  # not that of `named`, which may add to it
+    tokens.special_tokens(out)
+
+
+def copy_tokenizer(start: Path, out: Path) -> None:
+    """Copy an encoder's tokenizer to weights that were trained from it."""
+    for name in (tokens.TOKENIZER, tokens.NAMES):
+        shutil.copyfile(start / name, out / name)
+
+
+def silence() -> None:
+    """Silence the progress bars and load reports of transformers: what matters of them is checked here."""
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()

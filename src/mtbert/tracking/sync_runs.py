@@ -1,0 +1,43 @@
+"""Log the runs of a build directory that MLflow lacks: not logged live, or restored from DVC's cache."""
+
+from pathlib import Path
+
+from mtbert.command import locking
+from mtbert.errors import MtbertError
+from mtbert.tracking import record, store
+from mtbert.tracking.store import Store, TrackingError
+
+LOCK = "mlflow.db.track.lock"  # in the repository: two `track` at once would both find a run missing
+NO_MODELS = "\nwarning: no models are logged, since the server has no place for them; that of MLflow 3 has"
+
+
+def sync_runs(build: Path) -> str:
+    """Log every selected run of `build` to MLflow, once and completely, and the models of the runs.
+
+    Returns: how many were logged now, were there already, and are not trained.
+
+    Raises:
+        TrackingError: MLflow cannot be reached, or refuses. Runs logged before the error stay.
+    """
+    plan = record.plan(build)
+    selected = [name for name, entry in plan["variants"].items() if entry["selected"]]
+    directories = [build / "runs" / name / str(seed) for seed in plan["seeds"] for name in selected]
+    records = [record.of_run(run, plan) for run in directories if (run / "metrics.json").is_file()]
+    uri = store.tracking_uri()
+    try:
+        with locking.exclusive(store.project_root() / LOCK, "track"):
+            from mtbert.tracking import models  # with MLflow
+
+            there = Store(uri)
+            new = sum(there.log(wanted) for wanted in records)
+            has_models = models.bring(there, records)
+    except MtbertError:  # of a file; MLflow does not matter for it
+        raise
+    except Exception as error:  # of MLflow, its database or the network: many types, with one message
+        raise TrackingError(
+            f"the runs are not in MLflow at {store.shown(uri)} yet ({store.reason(error, uri)}); "
+            f"their results are safe in {build}: once MLflow answers, `{store.AGAIN}` brings them in"
+        ) from None  # the cause's own text may hold credentials
+    left = len(directories) - len(records)
+    untrained = f", {left} not trained yet" if left else ""
+    return f"runs in MLflow: {new} new, {len(records) - new} already there{untrained}{'' if has_models else NO_MODELS}"

@@ -1,0 +1,57 @@
+"""Records of text files, each with its place."""
+
+import pytest
+
+from mtbert.data.records import decoded, json_lines, separated
+from mtbert.errors import DataError
+
+
+def test_rows_name_the_line_on_which_they_start():
+    assert list(separated('id,text\n1,"two\nlines"\n\n2,one\n', "a.csv", ",")) == [
+        (2, {"id": "1", "text": "two\nlines"}),
+        (5, {"id": "2", "text": "one"}),
+    ]
+
+
+def test_an_empty_line_is_an_empty_value_where_there_is_one_column():
+    assert list(separated("text\na\n\nb\n", "a.csv", ",")) == [
+        (2, {"text": "a"}),
+        (3, {"text": ""}),
+        (4, {"text": "b"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('"id\n', "a.csv, line 1: unexpected end of data"),
+        ("id,id\n", "a.csv, line 1: columns come twice: id"),
+        ("id,text\n1,a,b\n", "a.csv, line 2: it has 3 fields, the header 2; quote a text that holds ','"),
+        ('id,text\n1,"a"b\n', "a.csv, line 2: ',' expected after '\"'"),
+        ('id,text\n1,a\n2,"b\n3,c\n', "a.csv, line 3: unexpected end of data"),
+        ('id,text\n1,"a\n2,b"\n', "a.csv, line 2: a quoted text holds what looks like a further row; "),
+    ],
+)
+def test_a_malformed_row_is_told_by_its_line(text: str, told: str):
+    with pytest.raises(DataError) as error:
+        list(separated(text, "a.csv", ","))
+    assert str(error.value).startswith(told)
+
+
+def test_json_lines_keep_their_types_and_line_ends_within_text():
+    assert list(json_lines('{"id": 1}\r\n\n{"text": "a\u2028b"}', "a.jsonl")) == [
+        (1, {"id": 1}),
+        (3, {"text": "a\u2028b"}),
+    ]
+
+
+@pytest.mark.parametrize("line", ['{"id', "[1, 2]", "[" * 100_000])
+def test_a_line_that_is_no_json_object_is_told(line: str):
+    with pytest.raises(DataError, match=r"^a\.jsonl, line 2: not (JSON: |a JSON object)"):
+        list(json_lines("{}\n" + line, "a.jsonl"))
+
+
+def test_a_byte_order_mark_is_not_text():
+    assert decoded(b"\xef\xbb\xbfid", "a.csv") == "id"
+    with pytest.raises(DataError, match=r"^a\.csv, line 2: not UTF-8 text$"):
+        decoded(b"id\n\xff", "a.csv")
