@@ -68,7 +68,7 @@ def test_a_bug_keeps_its_traceback(error: Exception):
 
 
 def printed(code: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    script = f"import sys\nfrom mtbert import command\nwith program.report_errors():\n    {code}"
+    script = f"import sys\nfrom mtbert.command import program\nwith program.report_errors():\n    {code}"
     return subprocess.run(
         [sys.executable, "-c", script], capture_output=True, env=os.environ | environment, check=False
     )
@@ -92,7 +92,7 @@ def test_what_an_encoding_lacks_is_printed_as_its_code_and_all_else_as_it_is(
 
 @pytest.mark.parametrize("end", ["", "; raise SystemExit(0)"])
 def test_a_full_disk_behind_the_output_is_one_line(end: str):
-    script = f"from mtbert import command\nwith program.report_errors():\n    print('a'){end}"
+    script = f"from mtbert.command import program\nwith program.report_errors():\n    print('a'){end}"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([sys.executable, "-c", script], stdout=full, stderr=subprocess.PIPE, check=False)
     assert (done.returncode, done.stderr) == (1, b"error: No space left on device\n")
