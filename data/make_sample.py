@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mtbert.command import report_errors
+from mtbert.command.program import report_errors
 from mtbert.files import write_text
 from mtbert.tasks import COURSE, Split, Task
 
