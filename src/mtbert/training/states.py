@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import torch
-
 
 class Stateful:
     """A part of a training that goes on from a checkpoint.
@@ -59,6 +57,6 @@ def device_types(value: Any) -> set[str]:
         return device_types({name: getattr(value, name) for name in value.changes})
     if isinstance(value, dict):
         return set().union(*(device_types(item) for item in value.values()))
-    if isinstance(value, torch.nn.Module):
+    if hasattr(value, "parameters"):  # a module
         return {parameter.device.type for parameter in value.parameters()}
     return {value.device.type} if hasattr(value, "device") else {"cpu"}

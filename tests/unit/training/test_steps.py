@@ -1,6 +1,7 @@
 """Steps that a GPU repeats: the same bytes as steps that run as they come, and refused where Python decides."""
 
 import dataclasses
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from mtbert.data.batches import LENGTHS
 from mtbert.models.encoder.hardware import Hardware
 from mtbert.training import loop, run, steps
 from mtbert.training.steps import Steps
+from mtbert.training.stopping import Stopped
 
 
 def trained(folder: Path, monkeypatch: pytest.MonkeyPatch, made_steps, **phase) -> Path:
@@ -60,6 +62,26 @@ def test_repeated_steps_end_in_the_same_bytes(tmp_path, monkeypatch, phase):
     assert made[0].recorded
     for name in ("model.safetensors", "history.csv", "predictions/sts-dev.parquet"):
         assert files.sha256(repeated / name) == files.sha256(plain / name)
+
+
+def test_a_training_that_is_stopped_and_goes_on_ends_in_the_same_bytes(tmp_path, monkeypatch):
+    whole = trained(tmp_path / "whole", monkeypatch, lambda *_: Steps(replays.Replays()))
+    due, stops = loop.Trainer._checkpoint_where_due, [11, 5]
+
+    def stopping(trainer, phase):
+        if stops and trainer.outcome.steps == stops[-1]:
+            stops.pop()
+            trainer.stop.asked = signal.SIGTERM
+        due(trainer, phase)
+
+    monkeypatch.setattr(loop.Trainer, "_checkpoint_where_due", stopping)
+    for _ in range(2):
+        with pytest.raises(Stopped):
+            trained(tmp_path / "stopped", monkeypatch, lambda *_: Steps(replays.Replays()))
+    stopped = trained(tmp_path / "stopped", monkeypatch, lambda *_: Steps(replays.Replays()))
+    assert stops == []
+    for name in ("model.safetensors", "history.csv", "predictions/sts-dev.parquet"):
+        assert files.sha256(whole / name) == files.sha256(stopped / name)
 
 
 @pytest.mark.parametrize(
