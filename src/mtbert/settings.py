@@ -157,7 +157,7 @@ class ModelSettings(Section):
 
     encoder: Name = "base"
     pair_encoding: Literal["cross", "bi"] = "cross"
-    max_tokens: int = Field(default=128, ge=8, le=512)
+    max_tokens: int = Field(default=128, ge=8, le=8192)
     token_types: Literal["zeros", "by_sentence"] = "zeros"
     dropout: Annotated[float | None, OWN] = Field(default=None, ge=0, lt=1)
     features: Choice

@@ -51,6 +51,24 @@ SOURCES: dict[str, Source] = {
         repository="google-bert/bert-base-uncased",
         revision="86b5e0934494bd15c9632b12f734a8a67f723594",
     ),
+    "roberta-base": Source(
+        width=768,
+        sha256="5bde1d28afb363d0103324efeb5afc8b2b397fe5e04beabb9b1ef355255ade81",
+        repository="FacebookAI/roberta-base",
+        revision="e2da8e2f811d1448a5b465c236feacd80ffbac7b",
+    ),
+    "xlm-roberta-base": Source(
+        width=768,
+        sha256="6fd4797bc397c3b8b55d6bb5740366b57e6a3ce91c04c77f22aafc0c128e6feb",
+        repository="FacebookAI/xlm-roberta-base",
+        revision="e73636d4f797dec63c3081bb6ed5c7b0bb3f2089",
+    ),
+    "modernbert-base": Source(
+        width=768,
+        sha256="340ac08b74eef0d7bdec2d7981a6a3d4249bf0e6aab60634b72ad02c2b8023a9",
+        repository="answerdotai/ModernBERT-base",
+        revision="8949b909ec900327062f0ebf497f51aef5e6f0c8",
+    ),
 }
 
 

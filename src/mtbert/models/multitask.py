@@ -109,6 +109,8 @@ class MultitaskModel(nn.Module):
                 f"training.trainable or training.frozen names {unknown[0]}, which the model lacks; "
                 f"allowed: {', '.join(parts)}"
             )
+        if "biases" in names and not parts["biases"]:
+            raise SettingsError("training.trainable names biases, of which the encoder has none, as no ModernBERT has")
         kept = {id(parameter) for name in frozen for parameter in parts[name]}
         return {id(parameter) for name in names for parameter in parts[name]} - kept
 

@@ -36,6 +36,8 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     )
     for task in (task for task in settings.tasks if settings.described[task].balanced):
         model.head(task).balance = balance(examples["train"][task])
+    for phase in settings.phases:  # what the encoder lacks is told before the first one trains
+        model.train_only(phase.trainable, phase.frozen)
     model.train_only([])  # nothing is trained unless a phase says so
     return Parts(
         settings=settings,

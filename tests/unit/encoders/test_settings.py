@@ -14,7 +14,14 @@ SOURCE = Path(__file__).parents[3] / "src"
 
 
 def test_known_encoders_and_their_pins() -> None:
-    assert list(SOURCES) == ["tiny", "minilm", "bert-base-uncased"]
+    assert list(SOURCES) == [
+        "tiny",
+        "minilm",
+        "bert-base-uncased",
+        "roberta-base",
+        "xlm-roberta-base",
+        "modernbert-base",
+    ]
     assert all(source.sha256 and source.revision for source in SOURCES.values() if source.repository)
 
 
@@ -45,7 +52,7 @@ def test_a_cut_encoder_is_checked_as_the_whole_one_and_says_what_was_done_to_it(
         ({"name": "minilm-0"}, "unknown encoder 'minilm-0'; did you mean minilm"),
         (
             {"name": "bert"},
-            "unknown encoder 'bert'; known: tiny, minilm, bert-base-uncased, a folder that begins with /, ",
+            "unknown encoder 'bert'; known: tiny, minilm, bert-base-uncased, roberta-base, xlm-roberta-base, ",
         ),
         ({"name": "minilm", "revision": "a" * 40}, "minilm has its revision in the project: set revision to null"),
         ({"width": 10, "heads": 3}, "width is 10 and heads 3, which does not divide it"),
