@@ -81,7 +81,7 @@ class Params:
         if place[0] in IN_PAPERS and len(place) > 1 and at(self.own, place) is None:
             key = IN_PAPERS[str(place[0])]
             for name, paper in self.papers.items():
-                for entry in (place[1], self.written.get(str(place[1]))):
+                for entry in (str(place[1]), self.written.get(str(place[1]), "")):
                     if entry in getattr(paper, key):
                         file, keys = self.file.parent / "papers" / f"{name}.yaml", (key, entry, *place[2:])
         return file, files.yaml_line(file, keys), dotted(keys)

@@ -327,7 +327,7 @@ def _drawn(answer: Answer) -> drawing.Figure:
     axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
     axes.set_yticks(range(len(found)), [*found])
     axes.set_ylim(len(found) - 0.4, -0.6)
-    axes.xaxis.set_major_formatter(lambda x, _: markdown.number(x, "+", 2) if round(x, 3) else "0")
+    axes.xaxis.set_major_formatter(lambda x, _: markdown.number(x, "+") if round(x, 4) else "0")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("mean less that of one model a task; right of 0 is better, grey too little to matter")

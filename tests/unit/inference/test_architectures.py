@@ -11,10 +11,10 @@ from architectures import ONE_EACH
 from mtbert import files
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
+from mtbert.encoders import fetching, folders
+from mtbert.encoders.settings import EncoderSettings
 from mtbert.inference import exporting, loading
 from mtbert.inference.predicting import Model
-from mtbert.pretraining import fetching, folders
-from mtbert.pretraining.settings import EncoderSettings
 
 KINDS = [kind for kind in ONE_EACH if kind != "bert"]
 PALS = {"name": "pals", "dim": 8, "heads": 2}

@@ -6,10 +6,12 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.report import answer, markdown
+from mtbert.report import answer, claims, markdown
 from mtbert.report.answer import Answer
 from mtbert.report.study import Study
+from mtbert.results import tables
 
+ROOT = Path(__file__).parents[3]
 ROWS = 300
 LABELS = {"sst": (np.arange(ROWS) % 5).astype(float), "qqp": (np.arange(ROWS) % 2).astype(float),
           "sts": np.linspace(0, 5, ROWS)}  # fmt: skip
@@ -122,3 +124,20 @@ def test_one_way_alone_has_no_answer(monkeypatch):
         {("shared", 1): {task: said(task, 0.9, random) for task in SHARED}}, {"shared": {"paper": "own"}}
     )
     assert answer.of_study(Study(results)) is None
+
+
+def test_on_the_course_s_data_the_answer_and_the_readme_s_questions_say_the_same():
+    study = Study(tables.read(ROOT / "reports/laptop/evidence"))
+    one = answer.of_study(study)
+    assert one is not None
+    judged = {result.claim.name: result for result in claims.judge(study)[1]}
+    for question, label in (("pals-or-single", "PALs"), ("lora-or-single", "LoRA per task")):
+        theirs, ours = judged[question].parts[0].difference, one.against[label].difference
+        assert theirs is not None
+        assert ours == theirs
+    assert one.baseline is not None
+    assert one.baseline.label == "One model per task"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"> {next(answer.sentences(one))}\n" in readme
+    assert "**A shared model matches single-task models** with a third of the weights" in readme
+    assert one.shown.weights / one.baseline.weights == pytest.approx(1 / 3, abs=0.01)
