@@ -54,7 +54,8 @@ def jobs_of(build: Path) -> list[Job]:
 
 def train(job: Job) -> dict[str, bytes]:
     """Train one, and return what is kept of it; its folder is removed."""
-    from mtbert import files, inputs
+    from mtbert import files
+    from mtbert.inputs import manifests
     from mtbert.settings import VariantSettings
     from mtbert.training import assembly, run
     from mtbert.training.checkpoints import Checkpoint
@@ -63,8 +64,8 @@ def train(job: Job) -> dict[str, bytes]:
     parts = assembly.assemble(
         files.read_planned(VariantSettings, build / "plan" / f"{job.variant}.yaml"), job.seed, build
     )
-    parts.code = inputs.read(build / "init" / f"{job.variant}.json").code
-    own = Checkpoint(build / "checkpoints" / place, inputs.identity(build, job.variant, job.seed))
+    parts.code = manifests.read(build / "init" / f"{job.variant}.json").code
+    own = Checkpoint(build / "checkpoints" / place, manifests.identity(build, job.variant, job.seed))
     started = time.perf_counter()
     run.train(parts, build / "runs" / place, build / "logs" / place, own)
     kept = kept_of(build / "runs" / place, build / "logs" / place)

@@ -23,6 +23,7 @@ from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
 from mtbert.training.loop import Trainer
 from mtbert.training.run import hardware_of
+from mtbert.training.phases import Phase
 from mtbert.training.samplers.base import Group, Sampler
 from mtbert.training.stopping import Stop
 
@@ -61,8 +62,8 @@ class Stamped(Trainer):
 
     stamp: Callable[[], None]
 
-    def _step(self, *given: Any) -> None:
-        super()._step(*given)
+    def _step(self, phase: Phase, group: Sequence[str], bar: Any) -> None:
+        super()._step(phase, group, bar)
         self.stamp()
 
 

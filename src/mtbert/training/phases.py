@@ -76,7 +76,7 @@ class Phase(Stateful):
     @property
     def rate(self) -> float:
         """Learning rate of the next step, of the optimiser's first group."""
-        return self.lr_scheduler.base_lrs[0] * self.schedule.factor(self.lr_scheduler.last_epoch, self.steps)
+        return float(self.lr_scheduler.base_lrs[0]) * self.schedule.factor(self.lr_scheduler.last_epoch, self.steps)
 
     def _place_rates(self) -> None:
         """Put the learning rates where the weights are: a step that a GPU repeats reads them there."""

@@ -154,5 +154,5 @@ class Smart(Objective):
         """Set theta~ to (1 - beta) theta + beta theta~."""
         settings = self.settings
         momentum = settings.momentum if done <= settings.early else settings.momentum_later
-        parameters = [parameter for name, parameter in self.model.named_parameters() if name in self.average]
+        parameters: list[Tensor] = [p for name, p in self.model.named_parameters() if name in self.average]
         get_ema_multi_avg_fn(momentum)([*self.average.values()], parameters, None)
