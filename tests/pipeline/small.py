@@ -16,7 +16,7 @@ from pipeline import preloaded
 
 REPOSITORY = Path(__file__).parents[2]
 COPIED = ("dvc.yaml", "params.yaml", ".dvcignore", ".gitignore", ".dvc/config", ".dvc/.gitignore")
-FOLDERS = ("src", "stages", "data/sample")
+FOLDERS = ("src", "stages", "models", "data/sample")
 SMALL: dict[str, Any] = {
     "encoder": {"width": 24, "heads": 2, "feed_forward": 48},
     "pals": {"dim": 12, "heads": 2},

@@ -13,6 +13,7 @@ from mtbert.config import overrides, resolve, sections
 from mtbert.config.params import Fault, Params, dotted
 from mtbert.config.techniques import SECTIONS
 from mtbert.data.preprocess import MOST_REFUSED
+from mtbert.encoders import folders
 from mtbert.encoders.settings import PRETRAININGS, EncoderSettings
 from mtbert.errors import SettingsError
 from mtbert.settings import VariantSettings
@@ -32,7 +33,10 @@ def plan(params: Params) -> Documents:
     _refuse(params, [Fault(one.place, LOST.format(one.value)) for one in lost])
     _refuse(params, [*_of_merges(params, selected)])
     shared = resolve.shared(params, selected)
-    catalog = _catalog(params, selected, EncoderSettings(**shared["encoder"]))
+    encoder = EncoderSettings(**shared["encoder"])
+    if encoder.folder and not encoder.revision:  # so that its files are an input of what follows
+        shared["encoder"]["revision"] = folders.digest(encoder.folder)
+    catalog = _catalog(params, selected, encoder)
     for name, entry in catalog["variants"].items():
         entry["overrides"] = {dotted(one.place): one.value for one in found if name in one.changes}
     needs = {"splits": _splits(selected, shared), "held_out": params.get("held_out")}

@@ -1,5 +1,6 @@
 """The encoders known by name, and the settings of starting weights; imports no torch or transformers."""
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,7 +85,7 @@ class EncoderSettings(Section):
     Attributes:
         name: a key of SOURCES, such as minilm, or cut after a layer, such as minilm-4; or a folder that begins with /,
             ./, ../ or ~/.
-        revision: the digest of a folder's files.
+        revision: the digest of a folder's files; where it is null, that of the files as the plan finds them.
         weights: fp16 rounds them, and those of the pretrainings, so that they take half the space in a pack.
         width: width of a token's hidden state.
         heads: attention heads in each layer; they divide the width.
@@ -115,8 +116,14 @@ class EncoderSettings(Section):
 
     @property
     def folder(self) -> Path | None:
-        """The folder that `name` is; None for a key of SOURCES."""
-        return Path(self.name).expanduser() if self.name.startswith(FOLDER) else None
+        """The folder that `name` is; None for a key of SOURCES.
+
+        A copy of the repository (`dvc exp run --temp`) has no weights: it takes those of the repository.
+        """
+        if not self.name.startswith(FOLDER):
+            return None
+        here, there = Path(self.name).expanduser(), Path(os.environ.get("DVC_ROOT", ""), self.name)
+        return there if there.is_dir() and not here.is_dir() else here
 
     @property
     def source(self) -> Source:
