@@ -22,8 +22,8 @@ from mtbert.training import assembly
 from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
 from mtbert.training.loop import Trainer
-from mtbert.training.run import hardware_of
 from mtbert.training.phases import Phase
+from mtbert.training.run import hardware_of
 from mtbert.training.samplers.base import Group, Sampler
 from mtbert.training.stopping import Stop
 
