@@ -27,13 +27,11 @@ from mtbert.models.encoder.architectures import read_config
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
 from mtbert.settings import VariantSettings
-from mtbert.tasks import SPLITS, Split, Task
+from mtbert.tasks import METRIC_NAMES, SPLITS, Split, Task
 from mtbert.tasks.reading import TAKEN
 
 WAYS = "own"  # the paper of what is trained: papers/own.yaml
 QUICK = 5  # ways of it that are trained with --quick
-METRICS = {"accuracy": "accuracy", "f1": "F1", "macro_f1": "macro-F1", "mcc": "MCC", "pearson": "Pearson",
-           "spearman": "Spearman"}  # fmt: skip
 CLASSES_SHOWN = 6
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 LAYERS = {"minilm": 6, "bert-base-uncased": 12}  # of encoders whose files may not be here yet
@@ -163,7 +161,7 @@ def _cells(one: Understood) -> list[str]:
     kind = f"score {task.lowest:g} to {task.highest:g}" if task.kind == "score" else f"{task.classes} classes: {names}"
     majority = majority_score(task, one.rows)
     shown = "\N{EN DASH}" if majority is None else f"majority {majority:.2f}"
-    return [task.name, ", ".join(counts.values()), ", ".join(task.sentences), kind, METRICS[task.metric], shown]
+    return [task.name, ", ".join(counts.values()), ", ".join(task.sentences), kind, METRIC_NAMES[task.metric], shown]
 
 
 def majority_score(task: Task, rows: Rows) -> float | None:

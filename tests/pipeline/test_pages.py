@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import desk
 import encoders
 import pytest
 from filelock import FileLock
@@ -121,6 +122,12 @@ def reviews(walk: Walk) -> None:
     shutil.copytree(walk.root / "data/sample/cs224n", walk.root / "reviews/cs224n", ignore=left)
 
 
+def support_desk(walk: Walk) -> None:
+    """Four tasks of a support desk."""
+    walk.stands_for["/data/desk"] = str(walk.root.parent / "desk")
+    desk.write(walk.root.parent / "desk")
+
+
 def another_seed(walk: Walk) -> None:
     """Something to train."""
     replace(walk.root / "params.yaml", "seeds:\n- 1\n", "seeds:\n- 2\n")
@@ -186,6 +193,7 @@ PAGES = {
     "docs/evidence.md": Page(before=another_build),
     "docs/faults.md": Page(real_until=END, before=another_seed, after=went_on),
     "docs/machines.md": Page(("pals", "frozen-pals")),
+    "docs/own.md": Page(before=support_desk),
     "docs/pipeline.md": Page(("frozen-pals",), real_until=END, after=from_copies),
     "docs/reports.md": Page(),
     "docs/settings.md": Page(),

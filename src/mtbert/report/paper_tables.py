@@ -7,15 +7,16 @@ from mtbert.config import papers
 from mtbert.report import markdown
 from mtbert.report.study import RIVALS, Group, Mean, Study, title
 from mtbert.results.tables import metrics
-from mtbert.tasks import COURSE, Tasks, main
+from mtbert.tasks import COURSE, METRIC_NAMES, Tasks, main
 
 UNTRAINED = "Untrained encoder, cosine"
 TIMES_BERT = f"{markdown.TIMES} BERT"
-ABOUT = (
-    "Ours is the mean over seeds, in brackets its 95 % interval (Student's t). SST-5 (sentiment) and QQP (paraphrases) "
-    "are accuracies, r is Pearson's correlation on STS-B (similarity). Overall is (SST-5 + QQP + r) / 3, normalised "
-    "(SST-5 + QQP + (r + 1) / 2) / 3."
+ABOUT = "Ours is the mean over seeds, in brackets its 95 % interval (Student's t). "
+OF_COURSE = (
+    "SST-5 (sentiment) and QQP (paraphrases) are accuracies, r is Pearson's correlation on STS-B (similarity). Overall "
+    "is (SST-5 + QQP + r) / 3, normalised (SST-5 + QQP + (r + 1) / 2) / 3."
 )
+OF_OTHERS = "Overall is the mean of {}. Normalised, (x + 1) / 2 stands for an x of a correlation or of MCC."
 COSTS = (
     "Mean dev scores. Single-task models that make one row have a line together, too. Rows of different papers differ "
     "in more than one thing. Weights in millions: *added* to the encoder, *trained*, and *stored*, which a model has "
@@ -80,6 +81,14 @@ class Table:
     def metrics(self) -> list[str]:
         """The metrics that any of its rows has a number of."""
         return [m for m in metrics(self.tasks) if any(m in row.published or m in row.group.means for row in self.rows)]
+
+
+def about(tasks: Tasks) -> str:
+    """Return what a reader must know of all tables: what the scores are, and what their mean is."""
+    if main(tasks) == main(COURSE):
+        return ABOUT + OF_COURSE
+    scores = [f"{tasks[name].shown} ({METRIC_NAMES[tasks[name].metric]})" for name in main(tasks)]
+    return ABOUT + OF_OTHERS.format(", ".join(scores))
 
 
 def tables(study: Study) -> list[Table]:

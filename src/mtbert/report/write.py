@@ -115,7 +115,7 @@ def _drawn(study: Study, folder: Path, sentences: Sentences) -> Iterator[Section
 def _tables(study: Study, tables: Sequence[Table]) -> str:
     """Return the papers' tables with ours, and the differences of one's own variants."""
     rendered = [paper_tables.render(table, study) for table in tables]
-    return "\n\n".join(filter(None, [paper_tables.ABOUT, *rendered, differences.render(study)]))
+    return "\n\n".join(filter(None, [paper_tables.about(study.results.tasks), *rendered, differences.render(study)]))
 
 
 def _write_numbers(study: Study, judged: Sequence[ClaimResult], directory: Path) -> None:

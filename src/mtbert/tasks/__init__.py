@@ -1,9 +1,22 @@
 """The tasks of a data folder: its tasks.yaml describes them; the course's six, in this folder, are the default."""
 
 from mtbert.tasks.reading import COURSE, FILE, label_text, of_build, of_folder, read
-from mtbert.tasks.task import NAME, SPLITS, Metric, Split, Task, Tasks, main, of_a_model, of_run, restored, stated
+from mtbert.tasks.task import (
+    METRIC_NAMES,
+    NAME,
+    SPLITS,
+    Metric,
+    Split,
+    Task,
+    Tasks,
+    main,
+    of_a_model,
+    of_run,
+    restored,
+    stated,
+)
 
 __all__ = [
-    "COURSE", "FILE", "NAME", "SPLITS", "Metric", "Split", "Task", "Tasks", "label_text", "main", "of_a_model",
-    "of_build", "of_folder", "of_run", "read", "restored", "stated",
+    "COURSE", "FILE", "METRIC_NAMES", "NAME", "SPLITS", "Metric", "Split", "Task", "Tasks", "label_text", "main",
+    "of_a_model", "of_build", "of_folder", "of_run", "read", "restored", "stated",
 ]  # fmt: skip

@@ -11,6 +11,10 @@ TITLE = r"^[\w .,:()/+-]*$"  # which Markdown leaves as it is
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 Metric = Literal["accuracy", "f1", "macro_f1", "mcc", "pearson", "spearman"]
+METRIC_NAMES: dict[Metric, str] = {  # for people
+    "accuracy": "accuracy", "f1": "F1", "macro_f1": "macro-F1", "mcc": "MCC", "pearson": "Pearson",
+    "spearman": "Spearman",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
