@@ -125,6 +125,6 @@ def test_a_report_waits_for_another(monkeypatch: pytest.MonkeyPatch):
     held: list[tuple] = []
     monkeypatch.setattr(tables, "read", str)
     monkeypatch.setattr(write, "write", lambda *_: f"written with {held}")
-    monkeypatch.setattr(locking, "alone", lambda *lock: held.append(lock) or nullcontext())
+    monkeypatch.setattr(locking, "exclusive", lambda *lock: held.append(lock) or nullcontext())
     done = CliRunner().invoke(app, ["report", "b", "--evidence", "/r/evidence"])
     assert done.stdout == f"written with {[(Path('b/locks/report.lock'), 'report')]}\n"

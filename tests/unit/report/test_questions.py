@@ -64,6 +64,6 @@ def test_readme_says_what_the_evidence_does(tmp_path: Path):
     whole, third = map(rule.of_results, (results, before))
     readme = tmp_path / "README.md"
     readme.write_text((ROOT / "README.md").read_text())
-    questions = rule.judge(rule.load().questions.values(), whole, rule.at_a_third(whole, third))
-    questions.put(readme, Study(results), questions, tmp_path / "reports/laptop")
+    answered = rule.judge(rule.load().questions.values(), whole, rule.at_a_third(whole, third))
+    questions.put(readme, Study(results), answered, tmp_path / "reports/laptop")
     assert readme.read_text() == (ROOT / "README.md").read_text()
