@@ -1,6 +1,6 @@
 """Many trainings on one GPU in a limited time: `python benchmarks/campaign.py OUT BUILD [BUILD ...]`.
 
-A build folder holds what trainings read: `plan`, `init`, `data`, `encoders`, `machine.json`, as in a pack. Its runs
+A build folder holds what trainings read: `plan`, `manifest`, `data`, `encoders`, `machine.json`, as in a pack. Its runs
 are those that its plan selects, the first seed of all of them first. Some processes live on and train one after
 the other, so that packages and CUDA start once in each. After `--limit` seconds nothing more is started.
 
@@ -64,7 +64,7 @@ def train(job: Job) -> dict[str, bytes]:
     parts = assembly.assemble(
         files.read_planned(VariantSettings, build / "plan" / f"{job.variant}.yaml"), job.seed, build
     )
-    parts.code = manifests.read(build / "init" / f"{job.variant}.json").code
+    parts.code = manifests.read(build / "manifest" / f"{job.variant}.json").code
     own = Checkpoint(build / "checkpoints" / place, manifests.identity(build, job.variant, job.seed))
     started = time.perf_counter()
     run.train(parts, build / "runs" / place, build / "logs" / place, own)

@@ -10,7 +10,7 @@ from mtbert.results import collect, tables
 
 def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the tables."""
-    manifests.check_stages(build, "plan", "data", "init")
+    manifests.check_stages(build, "plan", "data", "manifest")
     files.remove_empty(build / "runs")  # DVC takes away runs that params.yaml no longer lists, and leaves their folders
     tables.write(collect.collect(build), out)
 

@@ -16,13 +16,13 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
         from mtbert.training.checkpoints import Checkpoint
     place = Path(variant, str(seed))
     with locking.exclusive(build / "locks" / variant / f"{seed}.lock", f"training {variant}, seed {seed}") as waited:
-        manifests.check(build / "init" / f"{variant}.json", build)
+        manifests.check(build / "manifest" / f"{variant}.json", build)
         if waited and manifests.is_finished(build / "runs" / place, build):
             metrics = files.read_json(build / "runs" / place / "metrics.json")
         else:
             settings = files.read_planned(VariantSettings, build / "plan" / f"{variant}.yaml")
             parts = assembly.assemble(settings, seed, build)
-            parts.code = manifests.read(build / "init" / f"{variant}.json").code
+            parts.code = manifests.read(build / "manifest" / f"{variant}.json").code
             parts.made_from = why.of_now(build, variant).model_dump()
             starting.warn_about_memory(weight.numel() for weight in parts.model.parameters())
             print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")

@@ -71,10 +71,10 @@ def repository(root: Path) -> Path:
 
 
 def start_from(build: Path) -> None:
-    """Stage `init`, without looking into an encoder that holds names only."""
+    """Stage `manifest`, without looking into an encoder that holds names only."""
     for name in ("a", "b"):
         settings = files.read_yaml(build / f"plan/{name}.yaml")
-        files.write_json(build / f"init/{name}.json", manifests.manifest(settings, build))
+        files.write_json(build / f"manifest/{name}.json", manifests.manifest(settings, build))
 
 
 def told(folder: Path, *names: str) -> None:

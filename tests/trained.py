@@ -41,7 +41,7 @@ def train(folder: Path, plan: VariantSettings, seed: int = 1) -> None:
     """Train one and write its plan file."""
     name = plan.variant
     files.write_yaml(folder / "plan" / f"{name}.yaml", plan.model_dump())
-    files.write_json(folder / "init" / f"{name}.json", made.MANIFEST)
+    files.write_json(folder / "manifest" / f"{name}.json", made.MANIFEST)
     parts = assembly.assemble(plan, seed, folder)
     run.train(parts, folder / "runs" / name / str(seed), folder / "logs" / name / str(seed), runs.checkpoint(folder))
 

@@ -247,7 +247,7 @@ def report(
         third = beside
     with locking.exclusive(build / "locks" / "report.lock", "report"):
         if evidence is None:
-            manifests.check_stages(build, "plan", "data", "init")
+            manifests.check_stages(build, "plan", "data", "manifest")
             tables.write(collect.collect(build), build / "results")
         results = tables.read(evidence or build / "results")
         if evidence is None:

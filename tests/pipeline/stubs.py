@@ -46,7 +46,7 @@ outs = {
     "encoder": [*encoder, "build/encoders/base/encoder.json"],
     "preprocess": ["build/data/sst/train.parquet", "build/data/report.json"],
     "pretrain": [f"build/encoders/{sys.argv[1]}/weights"],
-    "init": [f"build/init/{name}.json" for name in variants],
+    "manifest": [f"build/manifest/{name}.json" for name in variants],
     "train": [],
     "merge": ["build/merged/one"],
     "speed": ["build/speed/speed.json"],
@@ -70,7 +70,7 @@ for out in map(Path, outs):
         "files": {file.removeprefix("build/"): digest(file) for file in [*encoder, "build/data/sst/train.parquet"]},
         "code": digest("build/plan/code-train.yaml"),
         "machine": json.loads(Path("build/machine.json").read_text()),
-    } if stage == "init" else {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"}
+    } if stage == "manifest" else {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"}
     out.write_text({
         ".json": json.dumps(manifest),
         ".yaml": f"run: {{threads: {threads and threads[1]}}}",
@@ -82,7 +82,7 @@ if stage == "train":
         (run / "scores").write_text(f"of {sys.argv[:3]}")
         files.seal(run)
     parts = {
-        "plan": digest(build / f"plan/{variant}.yaml"), "init": digest(build / f"init/{variant}.json"),
+        "plan": digest(build / f"plan/{variant}.yaml"), "manifest": digest(build / f"manifest/{variant}.json"),
         "seed": int(seed), "torch": "2.13.0"}
     files.write_json(files.log_directory(build, build / "runs" / variant / seed) / "run.json", {
         "identity": hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest(), "seconds": 1.0,

@@ -117,7 +117,7 @@ def test_ctrl_c_stops_at_once_and_leaves_a_checkpoint_alone(project: Project):
     plan = yaml.safe_load((project.root / "build/plan/bert-sst.yaml").read_text())
     plan["variant"], plan["phases"][0]["steps_per_epoch"] = "long", 1_000_000
     (project.root / "build/plan/long.yaml").write_text(yaml.safe_dump(plan))
-    shutil.copy(project.root / "build/init/bert-sst.json", project.root / "build/init/long.json")
+    shutil.copy(project.root / "build/manifest/bert-sst.json", project.root / "build/manifest/long.json")
     before = sorted(project.root.glob("build/*/*"))
     with project.start("stages/train.py", "long", "1", PYTHONPATH="src", MTBERT_LIVE="off") as training:
         assert training.stdout is not None
@@ -133,7 +133,7 @@ def test_ctrl_c_stops_at_once_and_leaves_a_checkpoint_alone(project: Project):
     assert sorted(project.root.glob("build/*/*")) == sorted(
         [*before, project.root / "build/checkpoints/long", project.root / "build/locks/long"]
     )
-    for name in ("plan/long.yaml", "init/long.json"):
+    for name in ("plan/long.yaml", "manifest/long.json"):
         (project.root / "build" / name).unlink()
 
 

@@ -74,7 +74,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/encoder.json": lambda file, _: loading.card(file.parent),
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
     "plan/pals.yaml": lambda file, _: files.read_planned(VariantSettings, file),
-    "init/pals.json": lambda file, build: manifests.check(file, build),
+    "manifest/pals.json": lambda file, build: manifests.check(file, build),
     "data/report.json": lambda _, build: files.data_kind(build),
     "data/sst/train.parquet": lambda file, _: batches.load(file, COURSE["sst"], "cross", SpecialTokens(1, 2, 0), 16),
     "data/sst/dev-rows.parquet": lambda file, _: collect._known(file, None),

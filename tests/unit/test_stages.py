@@ -12,7 +12,7 @@ from mtbert import files
 STAGES = Path(__file__).parents[2] / "stages"
 PLAN = "build/plan"
 COMMANDS = [  # the file of the plan that each misses, and its script's arguments
-    ("catalog", "init", "build", "build/init"),
+    ("catalog", "manifest", "build", "build/manifest"),
     ("catalog", "track", "build"),
     ("catalog", "collect", "build", "build/results"),
     ("encoder", "encoder", f"{PLAN}/encoder.yaml", "data", "build/encoders/base"),
@@ -45,7 +45,7 @@ def test_a_missing_or_damaged_plan_is_told_with_what_makes_it(
 
 @pytest.mark.parametrize(
     ("file", "again"),
-    [("data/sst/dev-rows.parquet", "preprocess"), ("plan/pals.yaml", "plan"), ("init/pals.json", "init")],
+    [("data/sst/dev-rows.parquet", "preprocess"), ("plan/pals.yaml", "plan"), ("manifest/pals.json", "manifest")],
 )
 def test_an_altered_input_is_told_with_what_makes_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, again: str

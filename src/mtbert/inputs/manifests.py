@@ -77,7 +77,7 @@ def identity(build: Path, variant: str, seed: int, torch: str | None = None) -> 
     """
     parts = {
         "plan": files.sha256(build / "plan" / f"{variant}.yaml"),
-        "init": files.sha256(build / "init" / f"{variant}.json"),
+        "manifest": files.sha256(build / "manifest" / f"{variant}.json"),
         "seed": seed,
         "torch": torch or metadata.version("torch"),
     }
@@ -109,7 +109,7 @@ def is_finished(run: Path, build: Path) -> bool:
 
 def read(manifest: Path) -> Manifest:
     """Read a manifest that `write` wrote; DataError where it is missing or damaged."""
-    return files.read_as(Manifest, manifest, "dvc repro init")
+    return files.read_as(Manifest, manifest, "dvc repro manifest")
 
 
 def check(manifest: Path, build: Path) -> None:
@@ -122,13 +122,13 @@ def check(manifest: Path, build: Path) -> None:
         if not (build / path).is_file() or files.sha256(build / path) != expected:
             raise DataError(
                 f"{build / path} is missing, or not the file of {manifest}, whose SHA-256 is {expected}; "
-                f"`dvc repro {_stage(path)} init` makes both again"
+                f"`dvc repro {_stage(path)} manifest` makes both again"
             )
 
 
 def _stage(path: str) -> str:
     """Return the stage that makes a file below the build directory."""
-    stages = {"plan": "plan", "data": "preprocess", "init": "init", "encoders/base": "encoder"}
+    stages = {"plan": "plan", "data": "preprocess", "manifest": "manifest", "encoders/base": "encoder"}
     start = next((start for start in stages if path.startswith(f"{start}/")), None)
     return stages[start] if start else f"pretrain@{Path(path).parent.name}"
 

@@ -38,7 +38,7 @@ class Cause(NamedTuple):
 def of_now(build: Path, variant: str) -> Inputs:
     """Return what a training of a selected variant would be made from, as it lies in the build folder."""
     plan = files.read_plan(build / "plan" / f"{variant}.yaml", "sources")
-    manifest = manifests.read(build / "init" / f"{variant}.json")
+    manifest = manifests.read(build / "manifest" / f"{variant}.json")
     return Inputs(
         settings=parameters(plan),
         code=files.read_plan(build / "plan" / manifests.CODE) | plan["sources"],
@@ -84,7 +84,7 @@ def _differing(kind: Kind, before: Mapping[str, str], now: Mapping[str, str]) ->
 def changed(build: Path) -> dict[str, list[Cause]]:
     """Return the causes of each selected variant that had a run and has other inputs now."""
     found: dict[str, list[Cause]] = {}
-    for manifest in sorted((build / "init").glob("*.json")):
+    for manifest in sorted((build / "manifest").glob("*.json")):
         if manifest.name != files.DIGESTS:
             before = of_last_run(build, manifest.stem)
             if before and (differing := causes(before, of_now(build, manifest.stem))):
@@ -110,7 +110,7 @@ def in_words(cause: Cause) -> str:
 
 def explain(build: Path, variant: str) -> str:
     """Return all causes for which a variant trains again, a line each; SettingsError where it is not selected."""
-    selected = sorted(manifest.stem for manifest in (build / "init").glob("*.json"))
+    selected = sorted(manifest.stem for manifest in (build / "manifest").glob("*.json"))
     if variant not in selected:
         raise UnknownNameError("selected variant", variant, [name for name in selected if name != "digests"])
     before = of_last_run(build, variant)

@@ -182,12 +182,12 @@ def _run(build: Path, place: Path, entry: Mapping[str, Any], tasks: Tasks) -> di
 
 def _origin(build: Path, place: Path) -> Origin:
     """Return where a run was made; a merge, which has no manifest, in this build folder."""
-    elsewhere, manifest = place / files.ELSEWHERE, build / "init" / f"{place.parent.name}.json"
+    elsewhere, manifest = place / files.ELSEWHERE, build / "manifest" / f"{place.parent.name}.json"
     if elsewhere.is_file():
         return files.read_as(Elsewhere, elsewhere, "mtbert unpack").machine
     if place.parents[1].name == MERGED:
         return files.read_as(Origin, build / "machine.json", "dvc repro machine")
-    return files.read_as(Manifest, manifest, "dvc repro init").machine
+    return files.read_as(Manifest, manifest, "dvc repro manifest").machine
 
 
 def _predicted(build: Path, place: Path, tasks: Tasks) -> Tables:

@@ -126,7 +126,7 @@ class Speed(Section):
 
 
 class Manifest(Section):
-    """build/init/<variant>.json: the SHA-256 of each input.
+    """build/manifest/<variant>.json: the SHA-256 of each input.
 
     Attributes:
         files: of the starting weights' files and the examples, by path below the build folder.

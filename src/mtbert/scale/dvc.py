@@ -37,10 +37,10 @@ def prepare(variants: str | None = None) -> list[Training]:
         SystemExit: a stage failed, which DVC has told.
     """
     if variants is None:
-        run("repro", "init")
+        run("repro", "manifest")
     else:
         names = Params(PARAMS).get("catalog") if variants == "all" else variants.split()
-        run("exp", "run", "-S", f"variants=[{','.join(map(repr, names))}]", "init")  # in quotes: a name may be 12
+        run("exp", "run", "-S", f"variants=[{','.join(map(repr, names))}]", "manifest")  # in quotes: a name may be 12
     return _outdated(listed())
 
 

@@ -53,10 +53,10 @@ def write(out: Path, packed: Sequence[Training]) -> None:
     """Write a pack: what the trainings read, and the package."""
     read = [SCRIPT, BUILD / manifests.MACHINE, BUILD / "plan" / manifests.CODE]
     for variant in dict.fromkeys(training.variant for training in packed):
-        init = BUILD / "init" / f"{variant}.json"
-        named = [BUILD / path for path in manifests.read(init).files]
+        manifest = BUILD / "manifest" / f"{variant}.json"
+        named = [BUILD / path for path in manifests.read(manifest).files]
         card = next(path for path in named if path.name == "config.json").with_name("encoder.json")
-        read += [BUILD / "plan" / f"{variant}.yaml", init, card, *named]
+        read += [BUILD / "plan" / f"{variant}.yaml", manifest, card, *named]
     read += [file for file in sorted(PACKAGE.rglob("*")) if file.is_file() and file.suffix != ".pyc"]
     members = {file.as_posix(): file for file in read} | {"run.py": PACKAGE / "scale/run.py"}
     about = Pack(trainings=list(packed), files={name: files.sha256(file) for name, file in members.items()})

@@ -73,13 +73,13 @@ def begun(settings: Mapping[str, Any], seed: int, build: Path, plan_: Mapping[st
     """
     settings = {**settings, "seed": seed}
     variant = str(settings["variant"])
-    init = build / "init" / f"{variant}.json"
+    manifest = build / "manifest" / f"{variant}.json"
     changes = dict(sorted((plan_["variants"].get(variant, {}).get("overrides") or {}).items()))
     other_data = plan_["study"].removeprefix(str(settings["profile"])).removeprefix("-")
     data = other_data or plan_["data_dir"]
     tags = {name: str(settings[name]) for name in ("variant", "seed", "paper", "row", "profile") if name in settings}
     tags |= {"data": data, "settings_key": _digest(settings)}
-    tags |= {"inputs": files.sha256(init)} if init.is_file() else {}
+    tags |= {"inputs": files.sha256(manifest)} if manifest.is_file() else {}
     tags |= {name.lower(): value for name in ("DVC_STAGE", "DVC_EXP_NAME") if (value := os.environ.get(name))}
     if changes:
         tags[CHANGED] = "; ".join(f"{key}={_text(value)}" for key, value in changes.items())[:LONGEST_TAG]

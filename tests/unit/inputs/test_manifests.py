@@ -39,8 +39,8 @@ def build(tmp_path: Path) -> Path:
 
 
 def written(build: Path) -> dict[str, bytes]:
-    manifests.write(build / "plan", build, build / "init")
-    return {file.name: file.read_bytes() for file in (build / "init").iterdir() if file.name != "digests.json"}
+    manifests.write(build / "plan", build, build / "manifest")
+    return {file.name: file.read_bytes() for file in (build / "manifest").iterdir() if file.name != "digests.json"}
 
 
 def test_a_manifest_names_the_weights_and_the_examples_of_its_own_tasks(build: Path):
@@ -52,7 +52,7 @@ def test_a_manifest_names_the_weights_and_the_examples_of_its_own_tasks(build: P
 def test_a_head_for_masked_words_is_named_where_the_encoder_has_one(build: Path):
     files.write_text(build / "encoders/base/mlm_head.safetensors", "head")
     assert "b.json" in written(build)
-    named = {name: manifests.read(build / "init" / f"{name}.json").files for name in ("a", "b")}
+    named = {name: manifests.read(build / "manifest" / f"{name}.json").files for name in ("a", "b")}
     assert named["a"]["encoders/base/mlm_head.safetensors"] == hashlib.sha256(b"head").hexdigest()
     assert not any("mlm_head" in file for file in named["b"])  # which starts from sbert
 
@@ -116,17 +116,20 @@ def test_an_altered_or_missing_input_is_told_with_what_makes_it_again(
         (build / file).unlink()
     else:
         (build / file).write_bytes(after)
-    manifests.check(build / "init/a.json", build)  # starts from other files
-    with pytest.raises(DataError, match=rf"{file} is missing, or not .*init/b.json, .*`dvc repro {stage} init`"):
-        manifests.check(build / "init/b.json", build)
+    manifests.check(build / "manifest/a.json", build)  # starts from other files
+    missing = rf"{file} is missing, or not .*manifest/b.json, .*`dvc repro {stage} manifest`"
+    with pytest.raises(DataError, match=missing):
+        DataError, match=rf"{file} is missing, or not .*manifest/b.json, .*`dvc repro {stage} manifest`"
+    ):
+        manifests.check(build / "manifest/b.json", build)
 
 
 @pytest.mark.parametrize("change", [{"files": {"data/sst": "2b"}}, {"files": ["a"]}, {"code": 1}])
 def test_a_manifest_that_names_less_than_it_has_to_is_refused(build: Path, change: dict):
     written(build)
-    file = build / "init/a.json"
+    file = build / "manifest/a.json"
     files.write_json(file, files.read_json(file) | change)
-    with pytest.raises(DataError, match=r"a\.json is damaged: .+; `dvc repro init` makes it again"):
+    with pytest.raises(DataError, match=r"a\.json is damaged: .+; `dvc repro manifest` makes it again"):
         manifests.check(file, build)
 
 
@@ -135,7 +138,7 @@ def test_a_manifest_that_names_less_than_it_has_to_is_refused(build: Path, chang
     [
         ("data", "sts/dev.parquet", "preprocess"),
         ("plan", "a.yaml", "plan"),
-        ("init", "b.json", "init"),
+        ("manifest", "b.json", "manifest"),
         ("encoders/base", "model.safetensors", "encoder"),
         ("encoders/base", "encoder.json", "encoder"),
         ("encoders/sbert", "config.json", "pretrain@sbert"),
@@ -145,9 +148,9 @@ def test_a_flipped_bit_in_what_a_stage_wrote_is_refused(build: Path, folder: str
     written(build)
     for made in ("data", "plan", "encoders/base", "encoders/sbert"):
         files.seal(build / made)
-    manifests.check_stages(build, "data", "plan", "init")
+    manifests.check_stages(build, "data", "plan", "manifest")
     content = bytearray((build / folder / file).read_bytes())
     content[-1] ^= 1
     (build / folder / file).write_bytes(content)
     with pytest.raises(DataError, match=rf"{folder} .*altered: {file}.*dvc repro {stage}`"):
-        manifests.check_stages(build, "data", "plan", "init")
+        manifests.check_stages(build, "data", "plan", "manifest")

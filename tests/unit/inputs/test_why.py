@@ -59,8 +59,8 @@ def build(tmp_path: Path) -> Path:
     files.write_yaml(tmp_path / "plan/pals.yaml", {"pals": {"dim": 276}, "sources": {"models/adapters/pals.py": "b"}})
     files.write_yaml(tmp_path / "plan" / manifests.CODE, {"training/loop.py": "a"})
     manifest = {"files": {f"data/{name}": "c" for name in "abcde"}, "code": "f", "machine": MACHINE}
-    files.write_json(tmp_path / "init/pals.json", manifest)
-    files.write_json(tmp_path / "init/digests.json", {})
+    files.write_json(tmp_path / "manifest/pals.json", manifest)
+    files.write_json(tmp_path / "manifest/digests.json", {})
     return tmp_path
 
 

@@ -45,7 +45,7 @@ def build(tmp_path: Path) -> Path:
     plan = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "tiny"}}
     variants = {"one": entry, "two": entry | {"overrides": {}}, "three": {"selected": False}}
     for name in ("one", "two"):
-        files.write_json(tmp_path / f"init/{name}.json", made.MANIFEST)
+        files.write_json(tmp_path / f"manifest/{name}.json", made.MANIFEST)
     files.write_json(tmp_path / "data/report.json", {"files": {}, "whose": "own"})
     files.write_yaml(tmp_path / "plan/catalog.yaml", plan | {"variants": variants, "ensembles": {"vote": vote}})
     return tmp_path

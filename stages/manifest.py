@@ -1,4 +1,4 @@
-"""Stage `init`: check what the stages before it wrote; write the inputs of each selected variant, by digest."""
+"""Stage `manifest`: check what the stages before it wrote; write the inputs of each selected variant, by digest."""
 
 from pathlib import Path
 
