@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 import trained
 from architectures import ONE_EACH
-from mtbert.pretraining import fetching, folders
-from mtbert.pretraining.settings import EncoderSettings
 
 from mtbert import files
 from mtbert.data.preprocess import preprocess

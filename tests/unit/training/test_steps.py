@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import replays
 import torch
+from models import small_batch
 from runs import checkpoint, parts, settings
 
-from models import small_batch
 from mtbert import files
 from mtbert.data.batches import LENGTHS
 from mtbert.models.encoder.hardware import Hardware
