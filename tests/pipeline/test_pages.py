@@ -207,6 +207,8 @@ UNTYPED = {
     "needs a cluster": 2,
     "needs a GPU": 2,
     "needs a network and a GPU": 1,
+    "downloads GLUE, and needs a GPU": 1,
+    "files of your own": 1,
     "needs a notebook": 1,
     "an example": 2,
     "a drawing": 1,

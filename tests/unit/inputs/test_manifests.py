@@ -119,8 +119,6 @@ def test_an_altered_or_missing_input_is_told_with_what_makes_it_again(
     manifests.check(build / "manifest/a.json", build)  # starts from other files
     missing = rf"{file} is missing, or not .*manifest/b.json, .*`dvc repro {stage} manifest`"
     with pytest.raises(DataError, match=missing):
-        DataError, match=rf"{file} is missing, or not .*manifest/b.json, .*`dvc repro {stage} manifest`"
-    ):
         manifests.check(build / "manifest/b.json", build)
 
 
