@@ -15,7 +15,7 @@ from mtbert.data.batches import Batch
 from mtbert.data.tokens import SpecialTokens
 from mtbert.training import assembly, evaluation, loop, run
 from mtbert.training import checkpoints as saving
-from mtbert.training.loop import Loss, Trainer, Update
+from mtbert.training.loop import Numbers, Trainer
 from mtbert.training.phases import Phase
 
 FULL = {"name": "interleaved"}
@@ -98,15 +98,16 @@ def train(folder: Path, technique: str, *blows: tuple[int, str, int]) -> None:
 
 def write_down(folder: Path) -> None:
     """Note each update: its step, its losses and its examples."""
-    update = Trainer._update
+    compute = Trainer._compute
 
-    def written(trainer: Trainer, phase: Phase, batches: Mapping[str, Batch], losses: Mapping[str, Loss]) -> Update:
-        made = update(trainer, phase, batches, losses)
+    def written(trainer: Trainer, phase: Phase, batches: Mapping[str, Batch]) -> Numbers:
+        made = compute(trainer, phase, batches)
+        losses = [loss.item() for loss in made.losses().values()]
         with open(folder / "trained.txt", "a", encoding="utf-8") as file:
-            file.write(f"{made.step} {[loss.item() for loss in made.losses.values()]} {made.examples}\n")
+            file.write(f"{trainer.outcome.steps} {losses} {loop.in_words(batches)}\n")
         return made
 
-    Trainer._update = written
+    Trainer._compute = written
 
 
 def at_work() -> list[Trainer]:

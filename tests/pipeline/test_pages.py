@@ -112,7 +112,7 @@ def e5(walk: Walk) -> None:
     reduced(walk, walk.root / "data/reduced")
     replace(walk.root / "params.yaml", "data_dir: data/sample ", "data_dir: data/reduced ")
     encoders.folder(walk.root.parent / "hub/intfloat/e5-base-v2", vocab_size=1000)
-    (walk.root / "models").mkdir()
+    (walk.root / "models").mkdir(exist_ok=True)
 
 
 def reviews(walk: Walk) -> None:
