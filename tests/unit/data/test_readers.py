@@ -288,3 +288,11 @@ def test_any_bytes_are_read_or_are_a_data_error(tmp_path_factory: pytest.TempPat
     for task in ("qqp", "snli"):
         with contextlib.suppress(DataError):
             read_from(tmp_path_factory.getbasetemp(), content, task)
+
+
+def test_a_corpus_that_serves_a_task_has_its_labels_and_loses_what_has_none(tmp_path: Path) -> None:
+    labels = ("contradiction", "neutral", "entailment")
+    lines = [f'{{"gold_label": "{of}", "sentence1": "A", "sentence2": "B", "pairID": "{of[0]}"}}\n' for of in labels]
+    read_rows = read_from(tmp_path, "".join(lines).encode(), "snli_as_qqp")
+    kept = [row for row in read_rows if isinstance(row, Example)]
+    assert [(row.id, row.label) for row in kept] == [("c", 0.0), ("e", 1.0)]
