@@ -294,5 +294,7 @@ def test_a_corpus_that_serves_a_task_has_its_labels_and_loses_what_has_none(tmp_
     labels = ("contradiction", "neutral", "entailment")
     lines = [f'{{"gold_label": "{of}", "sentence1": "A", "sentence2": "B", "pairID": "{of[0]}"}}\n' for of in labels]
     read_rows = read_from(tmp_path, "".join(lines).encode(), "snli_as_qqp")
-    kept = [row for row in read_rows if isinstance(row, Example)]
-    assert [(row.id, row.label) for row in kept] == [("c", 0.0), ("e", 1.0)]
+    kept = [(row.id, row.label) for row in read_rows if isinstance(row, Example)]
+    left_out = [(row.line, row.is_faulty) for row in read_rows if isinstance(row, Refusal)]
+    assert kept == [("c", 0.0), ("e", 1.0)]
+    assert left_out == [(2, False)]
