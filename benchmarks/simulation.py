@@ -7,23 +7,23 @@ are as dependent as they are in a report. Only true differences are made up.
 
 import itertools
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from mtbert.claims.evidence import tasks_of
 from mtbert.claims.reading import Claim, Claims, Part, load
-from mtbert.claims.rule import SEEDS, PValues, Verdict, decide, part_p
-from mtbert.stats.differences import p_below, welch
+from mtbert.claims.rule import SEEDS, PValues, Verdict, claim_p, corrected, part_p
+from mtbert.stats import Difference
+from mtbert.stats.differences import welch
 from mtbert.tasks import COURSE, main
 
 # Standard deviations of one run. By seed as PALs showed with MiniLM on a laptop (four seeds); by rows assumed, of the
 # part that all seeds of a recipe share. cfimdb is assumed.
 BY_SEED = {"sst": 0.012, "qqp": 0.005, "sts": 0.008, "cfimdb": 0.010}
 BY_ROWS = {"sst": 0.004, "qqp": 0.001, "sts": 0.003, "cfimdb": 0.006}
-CLUSTERS = 235  # of a task
+ROWS, CLUSTERS = 1000, 235  # of a task
 MAIN = main(COURSE)  # the tasks that an overall is the mean of
 DIFFER = "differ"  # claims that hold where there is a difference
 WITHIN = ("close", "not higher", "not lower")  # claims that hold where a difference is below the margin
@@ -32,54 +32,42 @@ VERDICTS = {"holds": [Verdict.HOLDS, Verdict.SMALL], "fails": [Verdict.FAILS]}
 SCALES = (1.0, 0.7, 0.5)
 
 
-@dataclass(frozen=True)
-class Noisy:
-    """Differences of one paper's parts in many reports.
-
-    Attributes:
-        mean, error, freedom: [reports, parts], as of `stats.Difference`.
-    """
-
-    mean: np.ndarray
-    error: np.ndarray
-    freedom: np.ndarray
+Runs = dict[tuple[str, str], np.ndarray]  # by variant and task, scores less the true one, [reports, seeds]
 
 
-def noisy(
-    parts: Sequence[Part], truths: Sequence[float], reports: int, scale: float, draw: np.random.Generator
-) -> Noisy:
-    """Simulate reports of these parts.
+def noise(parts: Sequence[Part], reports: int, scale: float, draw: np.random.Generator) -> Runs:
+    """Draw the noise of every variant of these parts on every task.
 
     Args:
         parts: of one paper.
-        truths: the true difference of each, positive in the direction of which the part speaks.
-        reports: how many.
+        reports: how many are simulated.
         scale: by what the noise is multiplied.
         draw: the source of noise.
     """
     names = sorted({name for part in parts for name in (*part.ours, *part.other)})
-    runs = {(name, task): _runs(task, reports, scale, draw) for name in names for task in BY_SEED}
-    each = [_seen(part, truth, runs, scale) for part, truth in zip(parts, truths, strict=True)]
-    return Noisy(*(np.stack(values, axis=1) for values in zip(*each, strict=True)))
+    return {(name, task): _runs(task, reports, scale, draw) for name in names for task in BY_SEED}
 
 
 def _runs(task: str, reports: int, scale: float, draw: np.random.Generator) -> np.ndarray:
-    """A variant's scores of a task, less the true one, [reports, seeds]."""
     by_rows = draw.normal(scale=scale * BY_ROWS[task], size=(reports, 1))
     return by_rows + draw.normal(scale=scale * BY_SEED[task], size=(reports, SEEDS))
 
 
-def _seen(
-    part: Part, truth: float, runs: dict[tuple[str, str], np.ndarray], scale: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def differences(part: Part, truth: float, runs: Runs, scale: float) -> list[Difference]:
+    """Return the difference that each report shows of a part, whose true one is `truth` in its direction."""
     tasks = tasks_of(part.metric)
     ours, other = (
         np.mean([runs[_model(side, task), task] for task in tasks], axis=0) for side in (part.ours, part.other)
     )
+    shift = -truth if part.expects in DOWNWARDS else truth
     of_rows = 2 * sum((scale * BY_ROWS[task] / len(tasks)) ** 2 for task in tasks)
-    variances = [side.var(axis=1, ddof=1) for side in (ours, other)]
-    error, freedom = welch(variances, (SEEDS, SEEDS), of_rows, CLUSTERS)
-    return (-truth if part.expects in DOWNWARDS else truth) + (ours - other).mean(axis=1), error, freedom
+    return [_difference(shift, one, two, of_rows) for one, two in zip(ours, other, strict=True)]
+
+
+def _difference(shift: float, ours: np.ndarray, other: np.ndarray, of_rows: float) -> Difference:
+    seeds = SEEDS, SEEDS
+    error, freedom = welch((ours.var(ddof=1), other.var(ddof=1)), seeds, of_rows, CLUSTERS)
+    return Difference(shift + float((ours - other).mean()), error, freedom, seeds, ROWS, CLUSTERS)
 
 
 def _model(side: Sequence[str], task: str) -> str:
@@ -87,18 +75,23 @@ def _model(side: Sequence[str], task: str) -> str:
     return side[MAIN.index(task) % len(side)] if task in MAIN else side[0]
 
 
-def judged(claims: Sequence[Claim], found: Noisy) -> np.ndarray:
-    """The verdicts of the rule, [reports, claims]; the claims' deciding parts stand one after the other."""
-    parts = [part for claim in claims for part in claim.deciding]
-    each = [_p(part, found.mean[:, at], found.error[:, at], found.freedom[:, at]) for at, part in enumerate(parts)]
-    return decide(each, [len(claim.deciding) for claim in claims]).verdicts
+def judged(claims: Sequence[Claim], truths: Mapping[str, Sequence[float]], runs: Runs, scale: float) -> np.ndarray:
+    """Return the verdicts of the rule, [reports, claims]; `truths` are of the deciding parts of each claim."""
+    by_claim = [_of_claim(claim, truths[claim.name], runs, scale) for claim in claims]
+    reports = zip(*by_claim, strict=True)  # each the p of its claims
+    return np.array([[p.verdict for p in corrected(of_report)] for of_report in reports])
 
 
-def _p(part: Part, mean: np.ndarray, error: np.ndarray, freedom: np.ndarray) -> PValues:
-    return part_p(
-        part.expects, part.margin, part.published,
-        lambda bound: p_below(bound - mean, error, freedom), lambda bound: p_below(mean - bound, error, freedom),
-    )  # fmt: skip
+def _of_claim(claim: Claim, truths: Sequence[float], runs: Runs, scale: float) -> list[PValues]:
+    """Return a claim's p in each report."""
+    by_part = [_of_part(part, truth, runs, scale) for part, truth in zip(claim.deciding, truths, strict=True)]
+    return [claim_p(parts) for parts in zip(*by_part, strict=True)]
+
+
+def _of_part(part: Part, truth: float, runs: Runs, scale: float) -> list[PValues]:
+    """Return a part's p in each report."""
+    shown = differences(part, truth, runs, scale)
+    return [part_p(part.expects, part.margin, part.published, one) for one in shown]
 
 
 def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: int = 0) -> dict[str, float]:
@@ -116,8 +109,8 @@ def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: i
     for paper in dict.fromkeys(claim.paper for claim in every.claims.values()):
         claims = [claim for claim in every.claims.values() if claim.paper == paper]
         parts = [part for claim in claims for part in claim.deciding]
-        truths = [times * truth for claim in claims for truth in _margins(claim)]
-        verdicts = judged(claims, noisy(parts, truths, reports, scale, draw))
+        truths = {claim.name: [times * margin for margin in _margins(claim)] for claim in claims}
+        verdicts = judged(claims, truths, noise(parts, reports, scale, draw), scale)
         kinds = np.array([_kind(claim) for claim in claims])
         for kind, found in by_kind.items():
             found.append(verdicts[:, kinds == kind])

@@ -13,8 +13,7 @@ from mtbert.claims.reading import OVERFITTING
 from mtbert.errors import DataError
 from mtbert.results.metrics import OVERALLS, SIGNED
 from mtbert.results.tables import KEY, UNTRAINED, Frame, Results, counted
-from mtbert.stats import Difference, difference, influence
-from mtbert.stats.influence import Scored
+from mtbert.stats import Difference, Side, difference, influence, mean_of
 from mtbert.tasks import COURSE, Tasks, main
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
@@ -85,53 +84,54 @@ class Evidence:
             leak_free: whether rows that share a sentence with training are left out.
         """
         untrained = self.untrained.get(metric) if UNTRAINED in other and not leak_free else None
-        sides = (ours, other if untrained is None else ours)
-        seeds = [self.seeds(row, metric)[:most] for row in sides]
-        if not all(seeds):
-            return None
-        found = [self._scored(task, sides, seeds, metric, leak_free) for task in tasks_of(metric, self.described)]
-        scored = [one for one in found if one is not None]
-        if len(scored) < len(found):
-            return None
-        first = self._joined(metric, ours, seeds[0], [task[0] for task in scored])
-        second = self._joined(metric, sides[1], seeds[1], [task[1] for task in scored])
         if untrained is not None:
-            second = np.full_like(second[0], untrained), 0 * second[1]
-        return difference(first, second, sum(rows for *_, rows, _ in scored), min(clusters for *_, clusters in scored))
-
-    def _joined(self, metric: str, row: Sequence[str], seeds: Sequence[int], parts: Sequence[Scored]) -> Scored:
-        """Return a side's mean over tasks; x of `SIGNED` counts as (x + 1) / 2 in a normalised overall."""
-        if metric in ("overall_normalised", OVERFITTING):
-            signed = [self.described[task].metric in SIGNED for task in tasks_of(metric, self.described)]
-            parts = [
-                ((scores + 1) / 2, moves / 2) if is_signed else (scores, moves)
-                for is_signed, (scores, moves) in zip(signed, parts, strict=True)
-            ]
-        scores = np.mean([scores for scores, _ in parts], axis=0)
-        moves = np.vstack([moves for _, moves in parts]) / len(parts)  # tasks have other clusters
-        if metric == OVERFITTING:
-            return np.array([self._on_train[row[0], seed] for seed in seeds]) - scores, -moves
-        return scores, moves
-
-    def _scored(
-        self, task: str, sides: Sequence[Sequence[str]], seeds: Sequence[Sequence[int]], metric: str, leak_free: bool
-    ) -> tuple[Scored, Scored, int, int] | None:
-        """Score two rows on the rows of dev that all of their runs have; these rows' number, and their clusters'."""
-        of = self.tasks[task]
-        ours, other = (
-            of.predictions[self._models(row, metric)[task]][own].to_numpy()
-            for row, own in zip(sides, seeds, strict=True)
-        )
-        kept = ~np.isnan(np.column_stack([of.rows["label"], ours, other])).any(axis=1)
-        if leak_free:
-            kept &= ~of.rows["leaked"].to_numpy(bool)
-        if not kept.any():
+            other = ours
+        our_seeds = self.seeds(ours, metric)[:most]
+        other_seeds = self.seeds(other, metric)[:most]
+        if not our_seeds or not other_seeds:
             return None
-        labels, clusters = (of.rows[column].to_numpy()[kept] for column in ("label", "cluster"))
-        one, two = (
-            influence.scored(self.described[task].metric, labels, said[kept], clusters) for said in (ours, other)
-        )
-        return one, two, len(labels), len(np.unique(clusters))
+        our_tasks, other_tasks = list[Side](), list[Side]()
+        for task in tasks_of(metric, self.described):
+            our_predictions = self._predictions(task, ours, metric, our_seeds)
+            other_predictions = self._predictions(task, other, metric, other_seeds)
+            kept = self._kept(task, np.column_stack([our_predictions, other_predictions]), leak_free)
+            if not kept.any():
+                return None
+            our_tasks.append(self._scored(task, our_predictions, kept))
+            other_tasks.append(self._scored(task, other_predictions, kept))
+        our_side = self._over_tasks(metric, ours, our_seeds, our_tasks)
+        if untrained is not None:
+            return difference(our_side, our_side.constant(untrained))
+        return difference(our_side, self._over_tasks(metric, other, other_seeds, other_tasks))
+
+    def _predictions(self, task: str, row: Sequence[str], metric: str, seeds: Sequence[int]) -> np.ndarray:
+        """Return what the model of a row that has the task predicts, [rows, seeds]."""
+        return self.tasks[task].predictions[self._models(row, metric)[task]][seeds].to_numpy()
+
+    def _kept(self, task: str, predictions: np.ndarray, leak_free: bool) -> np.ndarray:
+        """Return which rows of dev count, [rows]: those with a label that all runs predict, leak-free where asked."""
+        rows = self.tasks[task].rows
+        kept = rows["label"].notna().to_numpy() & ~np.isnan(predictions).any(axis=1)
+        return kept & ~rows["leaked"].to_numpy(bool) if leak_free else kept
+
+    def _scored(self, task: str, predictions: np.ndarray, kept: np.ndarray) -> Side:
+        """Score predictions [rows, seeds] on the rows of dev that count."""
+        labels, clusters = (self.tasks[task].rows[column].to_numpy()[kept] for column in ("label", "cluster"))
+        return influence.scored(self.described[task].metric, labels, predictions[kept], clusters)
+
+    def _over_tasks(self, metric: str, row: Sequence[str], seeds: Sequence[int], of_tasks: Sequence[Side]) -> Side:
+        """Return the metric of a row from its tasks' scores; x of `SIGNED` counts as (x + 1) / 2 where normalised."""
+        if metric in ("overall_normalised", OVERFITTING):
+            names = tasks_of(metric, self.described)
+            of_tasks = [self._normalised(name, side) for name, side in zip(names, of_tasks, strict=True)]
+        side = mean_of(of_tasks)
+        if metric == OVERFITTING:
+            on_train = np.array([self._on_train[row[0], seed] for seed in seeds])
+            return replace(side, scores=on_train - side.scores, moves=-side.moves)
+        return side
+
+    def _normalised(self, task: str, side: Side) -> Side:
+        return side.scaled(0.5, 0.5) if self.described[task].metric in SIGNED else side
 
     def _models(self, row: Sequence[str], metric: str) -> dict[str, str]:
         """Return the first variant of a row that has each task of the metric."""
@@ -161,8 +161,8 @@ def _rows(table: Frame) -> TaskRows:
         cluster=rows["cluster"].where(rows["cluster"] >= 0, alone),
         leaked=rows["in_train"] | rows["shares"],
     )
-    said = table.assign(prediction=table["prediction"].where(table["scored"]))
-    return TaskRows(rows, said.pivot(index="row", columns=KEY, values="prediction"))
+    scored = table.assign(prediction=table["prediction"].where(table["scored"]))
+    return TaskRows(rows, scored.pivot(index="row", columns=KEY, values="prediction"))
 
 
 def _lines(results: Results) -> Frame:

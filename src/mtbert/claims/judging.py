@@ -9,7 +9,7 @@ import pandas as pd
 from mtbert.claims import sides
 from mtbert.claims.evidence import UNEQUAL, Evidence, a_seed, tasks_of, unlike
 from mtbert.claims.reading import Claim, Part
-from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, decide, part_p
+from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, claim_p, corrected, part_p
 from mtbert.results.tables import UNTRAINED, Frame
 from mtbert.stats import LEAST_CLUSTERS, Difference
 
@@ -73,7 +73,7 @@ class PartResult:
     @property
     def verdict(self) -> Verdict | None:
         """What is proved of the part by itself; None where it is not judged."""
-        return None if self.reason else Verdict(str(self.p.verdicts))
+        return None if self.reason else self.p.verdict
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,16 @@ def judge(claims: Iterable[Claim], evidence: Evidence, third: Evidence | None = 
 
 def _family(family: Sequence[Claim], seen: Sequence[tuple[PartResult, ...]]) -> Iterator[ClaimResult]:
     deciding = [_deciding(parts) for parts in seen]
-    made = decide([part.p for parts in deciding for part in parts], [*map(len, deciding)])
-    claims = zip(family, seen, deciding, made.verdicts, made.holds, made.fails, made.small, strict=True)
-    for claim, parts, own, said, *of in claims:
-        verdict, reasons = Verdict(said), {part.reason for part in own}
-        reason = next((one for one in Reason if one in reasons), None) if verdict is Verdict.TOO_CLOSE else None
-        yield ClaimResult(claim, None if reason else verdict, reason, PValues(*of), parts)
+    every = corrected([claim_p([part.p for part in parts]) for parts in deciding])
+    for claim, parts, own, p in zip(family, seen, deciding, every, strict=True):
+        reason = _first_reason(own) if p.verdict is Verdict.TOO_CLOSE else None
+        yield ClaimResult(claim, None if reason else p.verdict, reason, p, parts)
+
+
+def _first_reason(parts: Sequence[PartResult]) -> Reason | None:
+    """Return what keeps one of these parts from being judged; the first in the order of `Reason`."""
+    reasons = {part.reason for part in parts}
+    return next((reason for reason in Reason if reason in reasons), None)
 
 
 def _deciding(parts: Sequence[PartResult]) -> list[PartResult]:
@@ -158,7 +162,7 @@ def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartRe
     reason = next((reason for reason, does in applies.items() if does), None)
     p = NOTHING
     if reason is None and found.error is not None:
-        p = part_p(part.expects, part.margin, part.published, found.p_at_most, found.p_at_least)
+        p = part_p(part.expects, part.margin, part.published, found)
     return PartResult(part, reason, found, before, moved, leak_free, made, undeclared, confounders, p)
 
 

@@ -1,24 +1,20 @@
-"""The rule of docs/verdicts.md, on arrays: from the p of parts to what is proved of a report's claims.
+"""The rule of docs/verdicts.md: from the differences of parts to what is proved of a report's claims.
 
 A claim holds where all its parts do: its p is the largest of theirs (intersection-union; Berger 1982). It does not hold
 where any part does not: its p is the smallest, times the number of parts. Both are corrected by Holm over all claims of
 the report, run or not.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
-
-import numpy as np
 
 from mtbert.claims.reading import Expected
-from mtbert.stats import holm
+from mtbert.stats import Difference, holm
 
 SEEDS = 6  # of each side, at the only look
 LEVEL = 0.025  # one-sided
 LEANS = 0.4  # a part whose p of holding is below it does not refute its claim
-P = Callable[[float], Any]  # of a bound: a number, or an array of one shape
 
 
 class Verdict(StrEnum):
@@ -32,7 +28,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class PValues:
-    """One-sided p of parts or of claims, of any shape; small where one is proved to
+    """One-sided p of a part or of a claim; small where it is proved to
 
     Attributes:
         holds: hold.
@@ -40,22 +36,22 @@ class PValues:
         small: be smaller than the margin; 1 where that does not count against it.
     """
 
-    holds: np.ndarray
-    fails: np.ndarray
-    small: np.ndarray
+    holds: float
+    fails: float
+    small: float
 
     @property
-    def verdicts(self) -> np.ndarray:
-        """Return the `Verdict` of each, of p that are corrected."""
-        holds = np.where(self.small <= LEVEL, Verdict.SMALL, Verdict.HOLDS)
-        open_or_not = np.where(self.fails <= LEVEL, Verdict.FAILS, Verdict.TOO_CLOSE)
-        return np.where(self.holds <= LEVEL, holds, open_or_not)
+    def verdict(self) -> Verdict:
+        """What p that are corrected prove."""
+        if self.holds <= LEVEL:
+            return Verdict.SMALL if self.small <= LEVEL else Verdict.HOLDS
+        return Verdict.FAILS if self.fails <= LEVEL else Verdict.TOO_CLOSE
 
 
-NOTHING = PValues(np.ones(()), np.ones(()), np.ones(()))
+NOTHING = PValues(1.0, 1.0, 1.0)
 
 
-def part_p(expects: Expected, margin: float, published: float | None, at_most: P, at_least: P) -> PValues:
+def part_p(expects: Expected, margin: float, published: float | None, difference: Difference) -> PValues:
     """Return the p of a part.
 
     Args:
@@ -63,35 +59,38 @@ def part_p(expects: Expected, margin: float, published: float | None, at_most: P
         margin: the smallest difference that matters.
         published: the difference that the paper prints. Where it is itself below the margin, a small difference does
             not refute: only one of the other sign does.
-        at_most: p of the true difference being at most a bound.
-        at_least: p of its being at least a bound.
+        difference: ours - other, as measured.
     """
-    one = np.ones_like(at_most(0))
+    at_most, at_least = difference.p_at_most, difference.p_at_least
     match expects:
         case "close":
-            holds = np.maximum(at_most(-margin), at_least(margin))
-            return PValues(holds, np.minimum(1, 2 * np.minimum(at_most(margin), at_least(-margin))), one)
+            holds = max(at_most(-margin), at_least(margin))
+            fails = min(1.0, 2 * min(at_most(margin), at_least(-margin)))
+            return PValues(holds, fails, 1.0)
         case "not higher":
-            return PValues(at_least(margin), at_most(margin), one)
+            return PValues(at_least(margin), at_most(margin), 1.0)
         case "lower" | "not lower":
-            mirrored = None if published is None else -published
-            upside_down = "higher" if expects == "lower" else "not higher"
-            return part_p(upside_down, margin, mirrored, lambda b: at_least(-b), lambda b: at_most(-b))
+            of_other = None if published is None else -published
+            return part_p("higher" if expects == "lower" else "not higher", margin, of_other, difference.turned)
         case "higher":
-            announced = published is not None and published < margin
-            fails = at_least(0 if announced else margin)
-            return PValues(at_most(0), fails, one if announced else fails)
+            if published is not None and published < margin:
+                return PValues(at_most(0), at_least(0), 1.0)
+            return PValues(at_most(0), at_least(margin), at_least(margin))
 
 
-def decide(parts: Sequence[PValues], counts: Sequence[int]) -> PValues:
-    """Return the p of a report's claims, [..., claims], corrected over the report.
+def claim_p(parts: Sequence[PValues]) -> PValues:
+    """Return the p of a claim from those of its parts; 1 where a part may not be judged."""
+    fails = [part.fails for part in parts if part.holds > LEANS]
+    return PValues(
+        holds=max(part.holds for part in parts),
+        fails=min(1.0, len(parts) * min(fails, default=1.0)),
+        small=min(1.0, len(parts) * min(part.small for part in parts)),
+    )
 
-    Args:
-        parts: those of the first claim, then those of the second and so on; 1 where a part may not be judged.
-        counts: how many parts each claim has.
-    """
-    holds, fails, small = (np.stack([getattr(one, of) for one in parts], axis=-1) for of in ("holds", "fails", "small"))
-    starts = np.cumsum(counts, dtype=int) - np.asarray(counts)
-    refuting = np.where(holds <= LEANS, 1, fails)
-    refuted, smaller = (np.minimum(1, counts * np.minimum.reduceat(p, starts, axis=-1)) for p in (refuting, small))
-    return PValues(holm(np.maximum.reduceat(holds, starts, axis=-1)), holm(refuted), holm(smaller))
+
+def corrected(claims: Sequence[PValues]) -> list[PValues]:
+    """Return the p of a report's claims, corrected over the report."""
+    holds = holm([claim.holds for claim in claims])
+    fails = holm([claim.fails for claim in claims])
+    small = holm([claim.small for claim in claims])
+    return [PValues(*of_claim) for of_claim in zip(holds, fails, small, strict=True)]

@@ -6,12 +6,12 @@ proved to be no worse is so all the more.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mtbert.claims.evidence import Evidence, unlike
 from mtbert.claims.judging import Reason
 from mtbert.claims.reading import Expected
-from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, decide, part_p
+from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, corrected, part_p
 from mtbert.stats import LEAST_CLUSTERS, Difference
 from mtbert.stats.power import Needed, needed
 
@@ -35,8 +35,8 @@ class Comparison:
 
     case: Case
     difference: Difference | None
-    verdict: Verdict | None
     reason: Reason | None
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -61,31 +61,35 @@ class Choice:
 
 def judge(evidence: Evidence, cases: Sequence[Case]) -> list[Comparison]:
     """Judge cases that are corrected over together."""
-    found = [evidence.compare(case.ours, case.other, case.metric, SEEDS) for case in cases]
-    reasons = [_reason(evidence, case, one) for case, one in zip(cases, found, strict=True)]
-    parts = [_p(*one) for one in zip(cases, found, reasons, strict=True)]
-    verdicts = [Verdict(str(one)) for one in decide(parts, [1] * len(parts)).verdicts] if parts else []
+    comparisons = [_compared(evidence, case) for case in cases]
+    every = corrected([_p(comparison) for comparison in comparisons])
     return [
-        Comparison(case, one, None if reason else verdict, reason)
-        for case, one, reason, verdict in zip(cases, found, reasons, verdicts, strict=True)
+        replace(comparison, verdict=None if comparison.reason else p.verdict)
+        for comparison, p in zip(comparisons, every, strict=True)
     ]
 
 
-def _reason(evidence: Evidence, case: Case, found: Difference | None) -> Reason | None:
+def _compared(evidence: Evidence, case: Case) -> Comparison:
+    difference = evidence.compare(case.ours, case.other, case.metric, SEEDS)
+    return Comparison(case, difference, _reason(evidence, case, difference))
+
+
+def _reason(evidence: Evidence, case: Case, difference: Difference | None) -> Reason | None:
     """Return what keeps a case from being judged."""
-    if found is None:
+    if difference is None:
         return Reason.NOT_RUN
     if unlike(evidence.lines([*case.ours, *case.other])):
         return Reason.UNLIKE_RUNS
-    if min(found.seeds) < SEEDS:
+    if min(difference.seeds) < SEEDS:
         return Reason.FEW_SEEDS
-    return Reason.FEW_CLUSTERS if found.clusters < LEAST_CLUSTERS else None
+    return Reason.FEW_CLUSTERS if difference.clusters < LEAST_CLUSTERS else None
 
 
-def _p(case: Case, found: Difference | None, reason: Reason | None) -> PValues:
-    if reason or found is None or found.error is None:
+def _p(comparison: Comparison) -> PValues:
+    difference, case = comparison.difference, comparison.case
+    if comparison.reason or difference is None or difference.error is None:
         return NOTHING
-    return part_p(case.expects, case.margin, None, found.p_at_most, found.p_at_least)
+    return part_p(case.expects, case.margin, None, difference)
 
 
 def choose(

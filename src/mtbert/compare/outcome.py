@@ -13,8 +13,7 @@ from mtbert.compare import reading
 from mtbert.compare.reading import Pairs
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.results import metrics
-from mtbert.stats import Difference, difference, influence, of_models
-from mtbert.stats.influence import Scored
+from mtbert.stats import Difference, Side, difference, influence, of_models
 
 BOUNDS = {name: (-1.0 if name in metrics.SIGNED else 0.0, 1.0) for name in metrics.SCORES}  # of a score
 
@@ -62,73 +61,85 @@ def compare_files(
     if not 0 <= margin < math.inf:
         raise DataError(f"margin is {margin}; allowed: a number of 0 or more")
     pairs = reading.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric)
-    our_side, their_side = (_scored(pairs, said, metric) for said in (pairs.ours, pairs.theirs))
-    right = [said == pairs.labels[:, None] if metric == "accuracy" else said for said in (pairs.ours, pairs.theirs)]
-    differing = len(np.unique(pairs.clusters[right[0].mean(axis=1) != right[1].mean(axis=1)]))
+    our_side = _side(pairs, pairs.ours, metric)
+    their_side = _side(pairs, pairs.theirs, metric)
     lowest, highest = BOUNDS[metric]
-    found = _difference(our_side, their_side, len(pairs.labels), differing)
-    found = replace(found, bounds=(lowest - highest, highest - lowest))
-    sides = [(ours, _mean(our_side, found.rows, metric)), (theirs, _mean(their_side, found.rows, metric))]
-    return Outcome(sides, metric, margin, found, _answer(found, margin))
+    result = _difference(our_side, their_side, _differing(pairs, metric))
+    result = replace(result, bounds=(lowest - highest, highest - lowest))
+    sides = [(ours, _mean(our_side, metric)), (theirs, _mean(their_side, metric))]
+    return Outcome(sides, metric, margin, result, _answer(result, margin))
 
 
 def score(run: Path, task: str) -> Difference:
     """Score a run's predictions of dev, with the interval over rows; DataError where they are faulty."""
     side, metric = reading.of_run(run, task), tasks.of_build(run.parents[2])[task].metric
     pairs = reading.pair(side, side, metric)
-    return _mean(_scored(pairs, pairs.ours, metric), len(pairs.labels), metric)
+    return _mean(_side(pairs, pairs.ours, metric), metric)
 
 
-def _scored(pairs: Pairs, said: np.ndarray, metric: str) -> Scored:
-    return influence.scored(metric, pairs.labels, said, pairs.clusters)
+def _side(pairs: Pairs, predictions: np.ndarray, metric: str) -> Side:
+    return influence.scored(metric, pairs.labels, predictions, pairs.clusters)
 
 
-def _mean(side: Scored, rows: int, metric: str) -> Difference:
+def _differing(pairs: Pairs, metric: str) -> int:
+    """Return the number of clusters in which the sides' mean answers differ; for accuracy, in which they are right."""
+    ours, theirs = pairs.ours, pairs.theirs
+    if metric == "accuracy":
+        labels = pairs.labels[:, None]
+        ours, theirs = ours == labels, theirs == labels
+    differs = ours.mean(axis=1) != theirs.mean(axis=1)
+    return len(np.unique(pairs.clusters[differs]))
+
+
+def _mean(side: Side, metric: str) -> Difference:
     """Return a side's mean score: its difference from nothing."""
-    scores, moves = side
-    found = _difference(side, (0 * scores, 0 * moves), rows, len(moves))
-    return replace(found, bounds=BOUNDS[metric])
+    return replace(_difference(side, side.constant(0.0), side.clusters), bounds=BOUNDS[metric])
 
 
-def _difference(ours: Scored, theirs: Scored, rows: int, differing: int) -> Difference:
+def _difference(ours: Side, theirs: Side, differing: int) -> Difference:
     """Compare two models, or their seeds; `differing` is the number of clusters in which the two differ."""
-    compare = of_models if len(ours[0]) == len(theirs[0]) == 1 else difference
-    return compare(ours, theirs, rows, len(ours[1]), differing)
+    compare = of_models if ours.seeds == theirs.seeds == 1 else difference
+    return compare(ours, theirs, differing)
 
 
-def _answer(found: Difference, margin: float) -> Answer:
+def _answer(result: Difference, margin: float) -> Answer:
     """Answer from the interval: for one training each of these two models, for six seeds or more of the recipes."""
-    too_few = max(found.seeds) > 1 and min(found.seeds) < SEEDS
-    if found.interval is None or too_few:
+    too_few = max(result.seeds) > 1 and min(result.seeds) < SEEDS
+    if result.interval is None or too_few:
         return Answer.OPEN
-    low, high = found.interval
+    low, high = result.interval
     if -margin < low and high < margin:
         return Answer.CLOSE
-    return Answer.BETTER if low > 0 else Answer.WORSE if high < 0 else Answer.OPEN
+    if low > 0:
+        return Answer.BETTER
+    return Answer.WORSE if high < 0 else Answer.OPEN
 
 
 def as_text(outcome: Outcome) -> str:
     """Return a few lines for a terminal."""
-    found, ((ours, our_side), (theirs, their_side)) = outcome.difference, outcome.sides
+    result = outcome.difference
+    (ours, our_side), (theirs, their_side) = outcome.sides
     width = max(map(len, (ours, theirs, "difference")))
-    clusters = "" if found.clusters == found.rows else f" in {found.clusters} clusters"
+    clusters = "" if result.clusters == result.rows else f" in {result.clusters} clusters"
     holds = "This is of these two models: one training each says nothing of other trainings."
-    if max(found.seeds) > 1:
-        holds = "This is of {} and {} seeds: an answer needs {} of each.".format(*found.seeds, SEEDS)
+    if max(result.seeds) > 1:
+        holds = "This is of {} and {} seeds: an answer needs {} of each.".format(*result.seeds, SEEDS)
     return "\n".join([
-        f"{outcome.metric} on {found.rows} rows{clusters}",
+        f"{outcome.metric} on {result.rows} rows{clusters}",
         "",
         f"{'':<{width}}  {'score':>8}  95 % interval, by Student's t",
         f"{ours:<{width}}  {our_side.mean:>8.4f}  {_interval(our_side, '.4f')}",
         f"{theirs:<{width}}  {their_side.mean:>8.4f}  {_interval(their_side, '.4f')}",
-        f"{'difference':<{width}}  {found.mean:>+8.4f}  {_interval(found, '+.4f')}",
+        f"{'difference':<{width}}  {result.mean:>+8.4f}  {_interval(result, '+.4f')}",
         "",
-        f"p of no difference: {'cannot be told' if found.p is None else f'{found.p:.4g}'}",
+        f"p of no difference: {'cannot be told' if result.p is None else f'{result.p:.4g}'}",
         "",
         f"{ours} against {theirs}: {outcome.answer} (margin {outcome.margin:g}).",
         holds,
     ])  # fmt: skip
 
 
-def _interval(found: Difference, form: str) -> str:
-    return " to ".join(format(end, form) for end in found.interval) if found.interval else "cannot be told"
+def _interval(of: Difference, form: str) -> str:
+    if of.interval is None:
+        return "cannot be told"
+    return " to ".join(format(end, form) for end in of.interval)

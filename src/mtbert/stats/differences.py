@@ -19,10 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
-import numpy as np
 from scipy import special
 
-from mtbert.stats.influence import Scored
+from mtbert.stats.side import Side
 
 ROUNDING = 1e-12  # an error below it is of the last digits
 LEVEL = 0.05  # of every test of two sides; intervals hold 1 - LEVEL
@@ -70,77 +69,67 @@ class Difference:
 
     def p_at_most(self, bound: float) -> float:
         """Return the one-sided p of the true difference being `bound` or less; 1 where the error is not known."""
-        return 1.0 if self.error is None else float(p_below(bound - self.mean, self.error, self.freedom))
+        return self._p_below(bound - self.mean)
 
     def p_at_least(self, bound: float) -> float:
         """Return the one-sided p of the true difference being `bound` or more; 1 where the error is not known."""
-        return 1.0 if self.error is None else float(p_below(self.mean - bound, self.error, self.freedom))
+        return self._p_below(self.mean - bound)
+
+    def _p_below(self, distance: float) -> float:
+        """Return P(error T <= distance), T of Student's t."""
+        return 1.0 if self.error is None else float(special.stdtr(self.freedom, distance / self.error))
+
+    @property
+    def turned(self) -> "Difference":
+        """The other less ours."""
+        lowest, highest = self.bounds
+        return replace(self, mean=-self.mean, seeds=self.seeds[::-1], bounds=(-highest, -lowest))
 
 
-def p_below(distance: np.ndarray | float, error: np.ndarray | float, freedom: np.ndarray | float) -> np.ndarray:
-    """Return P(error T <= distance), T of Student's t; arrays of one shape."""
-    return special.stdtr(freedom, np.asarray(distance) / error)
+def difference(ours: Side, other: Side, differing: int | None = None) -> Difference:
+    """Compare two sides that are scored on the same rows; they may have other seeds.
 
-
-def difference(ours: Scored, other: Scored, rows: int, clusters: int, differing: int | None = None) -> Difference:
-    """Compare two sides by their scores, and how the same clusters of rows move these; they may have other seeds.
-
-    Args:
-        ours: of a side.
-        other: of the other.
-        rows: their number.
-        clusters: their number.
-        differing: the number of clusters in which the sides differ, where these may be few.
+    `differing` is the number of clusters in which the two differ, where these may be few.
     """
-    (scores, moves), (other_scores, other_moves) = ours, other
-    mean, seeds = float(scores.mean() - other_scores.mean()), (len(scores), len(other_scores))
-    if min(seeds) < LEAST_SEEDS or clusters < LEAST_CLUSTERS:
-        return Difference(mean, None, 0.0, seeds, rows, clusters)
-    of_rows = shared(moves) + shared(other_moves) - 2 * float(moves.mean(axis=1) @ other_moves.mean(axis=1))
-    of_rows = max(0.0, of_rows)
-    error, freedom = welch([_of_seeds(*ours), _of_seeds(*other)], seeds, of_rows, differing or clusters)
-    return replace(_known(mean, float(error), float(freedom), seeds, rows, clusters), of_rows=of_rows)
+    mean = ours.mean - other.mean
+    seeds = ours.seeds, other.seeds
+    if min(seeds) < LEAST_SEEDS or ours.clusters < LEAST_CLUSTERS:
+        return Difference(mean, None, 0.0, seeds, ours.rows, ours.clusters)
+    of_rows = max(0.0, ours.of_rows + other.of_rows - 2 * ours.covariance(other))
+    error, freedom = welch((ours.variance, other.variance), seeds, of_rows, differing or ours.clusters)
+    return replace(_known(mean, error, freedom, seeds, ours), of_rows=of_rows)
 
 
-def of_models(ours: Scored, other: Scored, rows: int, clusters: int, differing: int) -> Difference:
-    """Compare two trained models: only other rows would change their difference. Arguments as for `difference`."""
-    (mean,), moves = (one - another for one, another in zip(ours, other, strict=True))
-    error = float((moves**2).sum()) ** 0.5 if clusters >= LEAST_CLUSTERS else 0.0
-    return _known(float(mean), error, max(1, differing - 1), (1, 1), rows, clusters)
+def of_models(ours: Side, other: Side, differing: int) -> Difference:
+    """Compare two trained models, a seed of each: only other rows would change their difference.
+
+    `differing` is the number of clusters in which the two differ.
+    """
+    moves = ours.moves - other.moves
+    error = float((moves**2).sum()) ** 0.5 if ours.clusters >= LEAST_CLUSTERS else 0.0
+    return _known(ours.mean - other.mean, error, max(1, differing - 1), (1, 1), ours)
 
 
-def _known(mean: float, error: float, freedom: float, seeds: tuple[int, int], rows: int, clusters: int) -> Difference:
+def _known(mean: float, error: float, freedom: float, seeds: tuple[int, int], of: Side) -> Difference:
     """Return a difference whose error is not known where nothing varies."""
-    return Difference(mean, error if error > ROUNDING else None, freedom, seeds, rows, clusters)
+    return Difference(mean, error if error > ROUNDING else None, freedom, seeds, of.rows, of.clusters)
 
 
-def welch(
-    variances: Sequence[np.ndarray | float], seeds: Sequence[int], of_rows: np.ndarray | float, clusters: int
-) -> tuple[np.ndarray, np.ndarray]:
+def welch(variances: tuple[float, float], seeds: tuple[int, int], of_rows: float, clusters: int) -> tuple[float, float]:
     """Return standard error and degrees of freedom, as above.
 
     Args:
-        variances: s_i^2 of each side, arrays of one shape.
+        variances: s_i^2 of each side.
         seeds: n_i of each.
         of_rows: c.
         clusters: their number.
     """
-    parts = np.broadcast_arrays(*(np.asarray(v) / n for v, n in zip(variances, seeds, strict=True)), of_rows)
-    total = np.sum(parts, axis=0)
-    spread = np.sum([v**2 / max(1, n - 1) for v, n in zip(parts, (*seeds, clusters), strict=True)], axis=0)
-    return np.sqrt(total), total**2 / np.where(spread == 0, 1, spread)
-
-
-def shared(moves: np.ndarray) -> float:
-    """Return what other rows change alike for all seeds: the mean covariance of two seeds, of [clusters, seeds]."""
-    count = moves.shape[1]
-    of_sum, of_each = (moves.sum(axis=1) ** 2).sum(), (moves**2).sum()
-    return float(of_sum - of_each) / (count * (count - 1))
-
-
-def _of_seeds(scores: np.ndarray, moves: np.ndarray) -> float:
-    """Return s^2; no less than what rows change for single seeds, as few seeds may agree by luck."""
-    return max(float(scores.var(ddof=1)), float((moves**2).sum(axis=0).mean()) - shared(moves))
+    first, second = (variance / count for variance, count in zip(variances, seeds, strict=True))
+    total = first + second + of_rows
+    spread = 0.0
+    for part, count in ((first, seeds[0]), (second, seeds[1]), (of_rows, clusters)):
+        spread += part**2 / max(1, count - 1)
+    return math.sqrt(total), total**2 / spread if spread else 0.0
 
 
 def summary(scores: Sequence[float]) -> tuple[float, Interval | None]:

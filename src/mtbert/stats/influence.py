@@ -12,11 +12,10 @@ import numpy as np
 from scipy import stats
 
 from mtbert.results import metrics
+from mtbert.stats.side import Side
 
-Scored = tuple[np.ndarray, np.ndarray]  # scores of a side, [seeds], and how clusters move them, [clusters, seeds]
 
-
-def scored(metric: str, labels: np.ndarray, predictions: np.ndarray, clusters: np.ndarray) -> Scored:
+def scored(metric: str, labels: np.ndarray, predictions: np.ndarray, clusters: np.ndarray) -> Side:
     """Score predictions by one of `metrics.SCORES`.
 
     Args:
@@ -30,7 +29,7 @@ def scored(metric: str, labels: np.ndarray, predictions: np.ndarray, clusters: n
     distinct, place = np.unique(clusters, return_inverse=True)
     moves = np.zeros((len(distinct), predictions.shape[1]))
     np.add.at(moves, place, of_rows)
-    return scores, moves
+    return Side(scores, moves, rows=len(labels), clusters=len(distinct))
 
 
 def _accuracy(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:

@@ -1,20 +1,17 @@
 """Correct p for several comparisons at once."""
 
-import numpy as np
-from numpy.typing import ArrayLike
+from collections.abc import Sequence
 
 
-def holm(p_values: ArrayLike) -> np.ndarray:
+def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's (1979) step-down correction: the chance of one wrong rejection or more among all stays below the level.
 
-    statsmodels has it for one family; thousands of simulated families need it on arrays.
-
-    Args:
-        p_values: [..., comparisons]; each family is a last axis of its own.
+    statsmodels has it, too: a test compares the two.
     """
-    p = np.asarray(p_values, dtype=float)
-    order = np.argsort(p, axis=-1, kind="stable")
-    steps = np.take_along_axis(p, order, axis=-1) * np.arange(p.shape[-1], 0, -1)
-    corrected = np.empty_like(p)
-    np.put_along_axis(corrected, order, np.minimum(1, np.maximum.accumulate(steps, axis=-1)), axis=-1)
+    corrected = [1.0] * len(p_values)
+    least = 0.0
+    smallest_first = sorted(range(len(p_values)), key=p_values.__getitem__)
+    for step, number in enumerate(smallest_first):
+        least = max(least, (len(p_values) - step) * p_values[number])
+        corrected[number] = min(1.0, least)
     return corrected

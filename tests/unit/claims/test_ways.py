@@ -7,7 +7,7 @@ import pytest
 from mtbert import claims
 from mtbert.claims import Reason, Verdict, ways
 from mtbert.claims.ways import Case
-from mtbert.stats import difference
+from mtbert.stats import Side, difference
 from mtbert.stats.power import Needed, needed
 
 ROWS = 400
@@ -73,10 +73,15 @@ def test_ways_are_judged_as_one_family():
     assert judged[2].reason is Reason.NOT_RUN
 
 
+def unmoved(scores: np.ndarray) -> Side:
+    """A side of 100 rows in 50 clusters, none of which moves it."""
+    return Side(scores, np.zeros((50, len(scores))), rows=100, clusters=50)
+
+
 def test_enough_seeds_are_asked_for_to_prove_no_difference_four_times_of_five():
     random = np.random.default_rng(0)
-    sides = [(random.normal(0.8, 0.02, 6), np.zeros((50, 6))) for _ in range(2)]
-    found = difference(*sides, rows=100, clusters=50)
+    ours = unmoved(random.normal(0.8, 0.02, 6))
+    found = difference(ours, unmoved(random.normal(0.8, 0.02, 6)))
     wanted = needed(found, 0.02, 6)
     assert wanted is not None
     assert (wanted.rows, wanted.seeds > 6) == (100, True)
@@ -84,15 +89,14 @@ def test_enough_seeds_are_asked_for_to_prove_no_difference_four_times_of_five():
     proved = 0
     for _ in range(2000):
         one, two = (random.normal(0.8, found.error * np.sqrt(6 / 2), wanted.seeds) for _ in range(2))
-        unmoved = np.zeros((50, wanted.seeds))
-        proved += difference((one, unmoved), (two, unmoved), 100, 50).p_at_most(-0.02) <= 0.025
+        proved += difference(unmoved(one), unmoved(two)).p_at_most(-0.02) <= 0.025
     assert proved / 2000 == pytest.approx(0.8, abs=0.05)
 
 
 def test_more_rows_are_asked_for_where_seeds_cannot_help():
     moves = np.full((50, 6), 0.002) * np.where(np.arange(50) % 2, 1, -1)[:, None]  # the same for every seed
-    ours, other = (0.8 + np.arange(6) / 1e4, moves), (0.8 + np.arange(6) / 1e4, np.zeros((50, 6)))
-    found = difference(ours, other, rows=100, clusters=50)
+    scores = 0.8 + np.arange(6) / 1e4
+    found = difference(Side(scores, moves, rows=100, clusters=50), unmoved(scores))
     assert found.of_rows == pytest.approx(50 * 0.002**2)
     assert needed(found, 0.02, 6) == Needed(6, 500)
     assert needed(found, 0.0001, 6) is None
