@@ -89,12 +89,11 @@ def _transformers(model: Model, out: Path) -> None:
     code = bundling.file_name(MODELING)
     exported.config.auto_map = {"AutoConfig": f"{code}.MtbertConfig", "AutoModel": f"{code}.MtbertModel"}
     exported.save_pretrained(out)
-    used = {part: (each.__module__, each.__qualname__) for part, each in exported.classes.items()}
-    written = bundling.bundle([(MODELING, "MtbertModel"), (MODELING, "MtbertConfig"), *used.values()])
-    for part, (module, name) in used.items():
-        written[f"{code}.py"] += (
-            f"from .{bundling.file_name(module)} import {name} as _{part}\nMtbertModel.classes[{part!r}] = _{part}\n"
-        )
+    used = {*exported.classes.values(), *exported.head_classes.values()}
+    written = bundling.bundle(
+        [(MODELING, "MtbertModel"), (MODELING, "MtbertConfig"), *((one.__module__, one.__qualname__) for one in used)]
+    )
+    written[f"{code}.py"] += _assigned("classes", exported.classes) + _assigned("head_classes", exported.head_classes)
     for name, text in written.items():
         files.write_text(out / name, text)
 
@@ -113,26 +112,40 @@ def _sentence_transformers(model: Model, out: Path) -> None:
     files.write_json(out / "config_sentence_transformers.json", {"model_type": "SentenceTransformer"})
 
 
+def _assigned(attribute: str, classes: dict[str, type]) -> str:
+    """Return code that puts classes of the files beside it into an attribute of MtbertModel."""
+    lines = []
+    for name, one in classes.items():
+        lines += [
+            f"from .{bundling.file_name(one.__module__)} import {one.__qualname__}",
+            f"MtbertModel.{attribute}[{name!r}] = {one.__qualname__}",
+        ]
+    return "".join(f"{line}\n" for line in lines)
+
+
 def rebuilt(model: Model) -> modeling.MtbertModel:
     """Build the model as transformers does from an export."""
     chosen, encoder = model.settings.model, model.network.encoder
-    choices = {kind: (registry, getattr(chosen, kind)) for kind, registry in PARTS.items()}
-    choices |= {task: (HEADS, chosen.heads[task]) for task in model.tasks}
+    parts = {part: getattr(chosen, part) for part in PARTS}
+    heads = {task: chosen.heads[task] for task in model.tasks}
     about: dict[str, Any] = dict(
         backbone=asdict(encoder.backbone.config),
         pooler="dense" in encoder.backbone.pooler,
         hidden_size=encoder.width,
         typed=encoder.typed,
         tasks={task: asdict(model.task(task)) for task in model.tasks},
-        parts={part: registry.settings(choice).model_dump() for part, (registry, choice) in choices.items()},
+        parts={part: PARTS[part].settings(choice).model_dump() for part, choice in parts.items()},
+        heads={task: HEADS.settings(choice).model_dump() for task, choice in heads.items()},
         pooling={task: chosen.pooling[task] for task in model.tasks},
         pair_encoding=chosen.pair_encoding,
         max_tokens=chosen.max_tokens,
         vocabulary=tokens.vocabulary(model.encoder) if [*model.network.features.parameters()] else [],
     )
-    classes = {"backbone": type(encoder.backbone)}
-    classes |= {part: registry[choice["name"]].build for part, (registry, choice) in choices.items()}
-    exported = type("MtbertModel", (modeling.MtbertModel,), {"classes": classes})(modeling.MtbertConfig(**about))
+    classes: dict[str, Any] = {"backbone": type(encoder.backbone)}
+    classes |= {part: PARTS[part][choice["name"]].build for part, choice in parts.items()}
+    head_classes = {task: HEADS[choice["name"]].build for task, choice in heads.items()}
+    own = {"classes": classes, "head_classes": head_classes}
+    exported = type("MtbertModel", (modeling.MtbertModel,), own)(modeling.MtbertConfig(**about))
     exported.model.load_state_dict(model.network.state_dict())
     return exported.eval()
 

@@ -9,6 +9,7 @@ Where the sentences of a pair are encoded apart (`config.pair_encoding` is `bi`)
 then all second ones, and `sequences` is 2: `tokenizer([*first, *second], ...)`.
 """
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +19,7 @@ from transformers import PretrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from mtbert.models.encoder.encoder import Encoder
-from mtbert.models.multitask import assemble
+from mtbert.models.multitask import build
 from mtbert.tasks import Task
 
 
@@ -31,7 +32,8 @@ class MtbertConfig(PretrainedConfig):
         hidden_size: its width.
         typed: whether the encoder distinguishes the sentences of a pair by token types.
         tasks: each task's row of mtbert's table, by name.
-        parts: settings of features, adapter and connector, and of each task's head by the task's name.
+        parts: settings of `features`, `adapter` and `connector`.
+        heads: settings of each task's head.
         pooling: which embedding of a sequence each task's head reads.
         pair_encoding: `cross` puts both sentences of a pair into one sequence, `bi` each into its own.
         max_tokens: longest sequence.
@@ -46,25 +48,30 @@ class MtbertModel(PreTrainedModel):
 
     Attributes:
         classes: that of the encoder, `backbone`, and those of the parts, by their names in `config.parts`.
+        head_classes: that of each task's head.
     """
 
     config_class = MtbertConfig
     classes = {}  # not typed: transformers resolves a class's types in a module that lacks them
+    head_classes = {}
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         backbone = self.classes["backbone"]
         sizes = backbone.config_type(**config.backbone)
         encoder = Encoder(backbone(sizes, pooler=config.pooler), typed=config.typed)
-        tasks = [Task(**row) for row in config.tasks.values()]
-        self.model = assemble(
-            encoder, self.part, self.part, tasks, config.pooling, config.pair_encoding, config.vocabulary
+        self.model = build(
+            encoder,
+            **{part: partial(self.classes[part], SimpleNamespace(**config.parts[part])) for part in config.parts},
+            heads={
+                task: partial(self.head_classes[task], SimpleNamespace(**config.heads[task])) for task in config.heads
+            },
+            tasks=[Task(**row) for row in config.tasks.values()],
+            pooling=config.pooling,
+            pair_encoding=config.pair_encoding,
+            vocabulary=config.vocabulary,
         )
         self.post_init()
-
-    def part(self, name: str, *surroundings: Any) -> Any:
-        """Build a part from the configuration."""
-        return self.classes[name](SimpleNamespace(**self.config.parts[name]), *surroundings)
 
     def _init_weights(self, module: Any) -> None:
         """Do nothing: all weights are read."""

@@ -1,20 +1,21 @@
 """Build a model from its settings, for training, prediction and export alike."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 from mtbert import seeding
 from mtbert.data.tokens import SpecialTokens
+from mtbert.models import multitask
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.encoder import Encoder
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
-from mtbert.models.heads.base import Head
-from mtbert.models.multitask import MultitaskModel, assemble
+from mtbert.models.multitask import MultitaskModel
 from mtbert.registry import Registry
 from mtbert.settings import VariantSettings
 
@@ -32,13 +33,12 @@ def build_model(
     torch.manual_seed(seeding.derive(seed, "weights"))
     chosen = settings.model
     mask_token = special.mask if special else None
-    encoder = Encoder(weights, chosen.dropout, mask_token, chosen.token_types == "by_sentence")
-    tasks = [settings.described[name] for name in settings.tasks]
-
-    def part(kind: str, *surroundings: Any) -> Any:
-        return PARTS[kind].build(getattr(chosen, kind), *surroundings)
-
-    def head(task: str, *surroundings: Any) -> Head:
-        return HEADS.build(chosen.heads[task], *surroundings)
-
-    return assemble(encoder, part, head, tasks, chosen.pooling, chosen.pair_encoding, vocabulary)
+    return multitask.build(
+        Encoder(weights, chosen.dropout, mask_token, chosen.token_types == "by_sentence"),
+        **{kind: partial(registry.build, getattr(chosen, kind)) for kind, registry in PARTS.items()},
+        heads={name: partial(HEADS.build, chosen.heads[name]) for name in settings.tasks},
+        tasks=[settings.described[name] for name in settings.tasks],
+        pooling=chosen.pooling,
+        pair_encoding=chosen.pair_encoding,
+        vocabulary=vocabulary,
+    )

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -134,10 +133,12 @@ class MultitaskModel(nn.Module):
         }
 
 
-def assemble(
+def build(
     encoder: Encoder,
-    part: Callable[..., Any],
-    head: Callable[..., Head],
+    features: Callable[[int, Sequence[str]], Features],
+    adapter: Callable[[Shape, Sequence[str]], Adapter],
+    connector: Callable[[int, Sequence[str]], Connector],
+    heads: Mapping[str, Callable[[Task, int, int], Head]],
     tasks: Sequence[Task],
     pooling: Mapping[str, Pooling],
     pair_encoding: str,
@@ -146,16 +147,31 @@ def assemble(
     """Build the parts around an encoder, always in the same order, in which a seed draws their weights.
 
     Args:
-        part: builds `features` (from width, vocabulary), `adapter` (shape, tasks) or `connector` (width, tasks).
-        head: builds the head of a task by name, from the task, the width, and the number of embeddings of an example.
+        encoder: the encoder.
+        features: builds the features, from the width and the vocabulary.
+        adapter: builds the adapter, from the encoder's shape and the tasks' names.
+        connector: builds the connector, from the width and the tasks' names.
+        heads: by task, what builds its head, from the task, the width, and the number of embeddings of an example.
+        tasks: the model's tasks.
+        pooling: by task, which embedding of a sequence its head reads.
+        pair_encoding: `cross` or `bi`.
+        vocabulary: word pieces by id, where features need them.
     """
-    config, names = encoder.backbone.config, [task.name for task in tasks]
-    features = part("features", encoder.width, vocabulary)
-    sizes = (encoder.width, config.num_hidden_layers, config.intermediate_size, config.initializer_range)
-    shape = Shape(*sizes, gated=encoder.backbone.gated)
-    adapter = part("adapter", shape, names)
-    adapter.init_from_encoder([layer.linears() for layer in encoder.layer_modules()])
-    connector = part("connector", encoder.width, names)
-    apart = pair_encoding == "bi"
-    heads = {task.name: head(task.name, task, encoder.width, 2 if task.is_pair and apart else 1) for task in tasks}
-    return MultitaskModel(encoder, features, adapter, connector, heads, pooling)
+    config = encoder.backbone.config
+    names = [task.name for task in tasks]
+    shape = Shape(
+        encoder.width,
+        config.num_hidden_layers,
+        config.intermediate_size,
+        config.initializer_range,
+        gated=encoder.backbone.gated,
+    )
+    built_features = features(encoder.width, vocabulary)
+    built_adapter = adapter(shape, names)
+    built_adapter.init_from_encoder([layer.linears() for layer in encoder.layer_modules()])
+    built_connector = connector(encoder.width, names)
+    built_heads: dict[str, Head] = {}
+    for task in tasks:
+        embeddings = 2 if task.is_pair and pair_encoding == "bi" else 1
+        built_heads[task.name] = heads[task.name](task, encoder.width, embeddings)
+    return MultitaskModel(encoder, built_features, built_adapter, built_connector, built_heads, pooling)
