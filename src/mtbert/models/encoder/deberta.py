@@ -145,7 +145,7 @@ class SelfAttention(nn.Module):
         of_place = by_distance(key, headed("query", far.flip(1)[:, 1:])).transpose(-1, -2)  # K_j P_Q(i - j)
         bias = (to_place + of_place) / (SUMMANDS * query.shape[-1]) ** 0.5
         attended = attention(query / SUMMANDS**0.5, key, value, mask, self.training, self.dropout.p, bias)
-        return attended.transpose(1, 2).contiguous().flatten(2)
+        return attended.transpose(1, 2).flatten(2)
 
 
 def by_distance(vectors: Tensor, far: Tensor) -> Tensor:
