@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import pydantic
 
 LONGEST_SHOWN = 200  # most characters of a value in a message
-OF_PYDANTIC = ("function-", "literal[", "list[", "[key]")  # its own names among the keys: of unions and validators
+OF_PYDANTIC = ("function-", "literal[", "list[", "[")  # its own names among the keys: of unions and validators
 
 
 class MtbertError(Exception):

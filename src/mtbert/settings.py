@@ -13,7 +13,9 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
+    Tag,
     ValidationInfo,
     field_serializer,
     model_validator,
@@ -224,8 +226,12 @@ class PhaseSettings(Section):
 
 
 Kind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_constant", "heads_constant"]
-# In section `training`, in place of `learning_rate`. Where a constant schedule has none, that of the others holds.
-LearningRates = dict[Kind, Annotated[float, Field(gt=0)] | None]
+Rate = Annotated[float, Field(gt=0)]
+# As written in section `training`. Where a constant schedule has none, that of the others of its kind holds.
+LearningRate = Annotated[
+    Annotated[Rate, Tag("[number]")] | Annotated[dict[Kind | Literal["others"], Rate | None], Tag("[by kind]")],
+    Discriminator(lambda value: "[by kind]" if isinstance(value, dict) else "[number]"),
+]
 
 
 class Answers(Section):

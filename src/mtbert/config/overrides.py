@@ -15,7 +15,6 @@ from mtbert.config.sections import WRITTEN
 from mtbert.config.techniques import SECTIONS
 from mtbert.settings import LENGTHS
 
-REPLACING = (*LENGTHS, "learning_rate")  # keys that take effect through others that they replace
 Variants = dict[str, dict[str, Any]]  # resolved, by name
 
 
@@ -33,7 +32,7 @@ def find(params: Params, selected: Variants) -> Iterator[Override]:
     for section in (section for section in params.own if section in SECTIONS):
         for place, value in leaves((section,), params.own[section]):
             differs = any(_lower(params, pair, place) != value for pair in below)
-            if differs or place[-1] in REPLACING:
+            if differs or place[-1] in LENGTHS:  # which take effect through others that they replace
                 changes = _changes(params, selected, place)
                 if differs or changes:
                     yield Override(place, value, changes)

@@ -138,17 +138,17 @@ def merged(params: Params, section: str, variant: str | None = None) -> dict[str
 def over(base: Any, top: Any) -> Any:
     """Lay `top` over `base`: merge mappings, ignore nulls, and replace everything else.
 
-    A way to state an epoch's length in `top` replaces any other way. A `learning_rate` in `top` replaces
-    `learning_rates` in `base`, which hold one for each kind of training.
+    A way to state an epoch's length in `top` replaces any other way.
     """
     if not isinstance(top, dict):
         return copy.deepcopy(top)
+    stated = {key: value for key, value in top.items() if value is not None}
+    if not stated and base is not None:
+        return base
     below = base if isinstance(base, dict) else {}
-    if any(top.get(key) is not None for key in LENGTHS):
+    if any(key in stated for key in LENGTHS):
         below = {key: value for key, value in below.items() if key not in LENGTHS}
-    if top.get("learning_rate") is not None:
-        below = {key: value for key, value in below.items() if key != "learning_rates"}
-    return {**below, **{key: over(below.get(key), value) for key, value in top.items() if value is not None}}
+    return below | {key: over(below.get(key), value) for key, value in stated.items()}
 
 
 def origin(params: Params, place: Place, variant: str | None = None) -> Place:

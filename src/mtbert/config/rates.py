@@ -37,8 +37,11 @@ def trains_adapters(phase: dict[str, Any]) -> bool:
 
 
 def settled(phase: dict[str, Any]) -> dict[str, Any]:
-    """Return a phase whose schedule is resolved, with its kind's `learning_rate` in place of the rates of all kinds."""
-    rest = {key: value for key, value in phase.items() if key != "learning_rates"}
-    rates, kind = phase.get("learning_rates") or {}, of_phase(phase)
-    rate = rates.get(kind) or rates.get(kind.removesuffix("_constant"))
+    """Return a phase whose schedule is resolved, with the rate of its kind in place of those by kind."""
+    rates = phase.get("learning_rate")
+    if not isinstance(rates, dict):
+        return phase
+    kind = of_phase(phase)
+    rate = rates.get(kind) or rates.get(kind.removesuffix("_constant")) or rates.get("others")
+    rest = {key: value for key, value in phase.items() if key != "learning_rate"}
     return rest if rate is None else {**rest, "learning_rate": rate}

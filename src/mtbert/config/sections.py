@@ -20,7 +20,7 @@ from mtbert.models.heads import HEADS
 from mtbert.settings import (
     ONCE,
     Answers,
-    LearningRates,
+    LearningRate,
     ModelSettings,
     Name,
     PhaseSettings,
@@ -42,7 +42,7 @@ MOST = {"threads": 256, "epochs": 10_000, "seed": 2**31 - 1, "vocabulary": 10**6
 MOST |= dict.fromkeys(("batch_size", "batch_sizes", "feed_forward", "positions"), 65_536)
 MOST |= dict.fromkeys(("width", "dim", "size", "rank"), 4096)
 MOST |= dict.fromkeys(("layers", "heads", "ways", "steps"), 256)
-MOST |= dict.fromkeys(("learning_rate", "learning_rates", "adapter_rate", "eps", "weight_decay", "temperature"), 100)
+MOST |= dict.fromkeys(("learning_rate", "adapter_rate", "eps", "weight_decay", "temperature"), 100)
 MOST_OF_OTHERS = 10**9
 
 
@@ -121,7 +121,7 @@ TRAINING = _written(
     PhaseSettings,
     tasks=(PhaseTasks, "all"),
     objectives=(Objectives, []),
-    learning_rates=(LearningRates, {}),
+    learning_rate=(LearningRate, 2e-5),
     **_techniques("training"),
 )
 WRITTEN = {place: _written(kind) for place, kind in FULL.items()} | {

@@ -118,7 +118,7 @@ def changed_lines(file: Path, *settings: str) -> list[str]:
         ("run.threads=2", ["-   threads: 1", "+   threads: 2"]),
         ("pals.dim=276", ["-   dim: 204", "+   dim: 276"]),
         ("houlsby.size=8", ["- houlsby: {size: 64, per_task: false}", "+ houlsby: {size: 8, per_task: false}"]),
-        ("training.learning_rates.heads=0.01", ["-     heads:", "+     heads: 0.01"]),
+        ("training.learning_rate.heads=0.01", ["-     heads:", "+     heads: 0.01"]),
         ("lora.targets=[query,value,key]", ["+   - key"]),
         (
             "+catalog.pals.pals.dim=276",

@@ -62,17 +62,17 @@ def test_null_gives_way_in_every_layer(planned: Planned) -> None:
     assert planned(*edits)["pals"]["model"]["heads"]["sst"]["dropout"] == 0.3
 
 
-def test_a_rate_by_kind_counts_before_one_for_all_of_its_layer(planned: Planned) -> None:
+def test_a_rate_is_one_number_or_one_by_kind_and_the_strongest_layer_counts(planned: Planned) -> None:
     def rates(*edits: tuple[str, Any]) -> list[float]:
         found = planned(("profiles.sample.training", {"epochs": 1}), *edits)
         return [found[name]["phases"][0]["learning_rate"] for name in ("pals", "frozen-pals", "frozen-bert")]
 
-    by_kind = ("training.learning_rates", {"adapters": 4e-5, "heads": 5e-5})
     assert rates() == [2e-5, 2e-5, 1e-3]
     assert rates(("profiles.sample.training.learning_rate", 3e-5)) == [3e-5, 3e-5, 3e-5]
-    assert rates(by_kind, ("training.learning_rate", 3e-5)) == [3e-5, 4e-5, 5e-5]
+    assert rates(("training.learning_rate", {"adapters": 4e-5, "heads": 5e-5})) == [2e-5, 4e-5, 5e-5]
+    assert rates(("training.learning_rate", {"others": 3e-5})) == [3e-5, 3e-5, 1e-3]
     own = ("catalog.frozen-pals.training.learning_rate", 6e-5)
-    assert rates(("training.learning_rates.encoder", 4e-5), own) == [4e-5, 6e-5, 1e-3]
+    assert rates(("training.learning_rate.encoder", 4e-5), own) == [4e-5, 6e-5, 1e-3]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_variant_of_ones_own(planned: Planned) -> None:
 
 def test_phases_start_from_the_training_section_each_with_the_rate_of_its_kind(planned: Planned) -> None:
     phases = [{"trainable": ["heads"], "epochs": 1}, {"objectives": ["smart"]}, {"trainable": ["adapters", "heads"]}]
-    rates = ("training.learning_rates", {"encoder": 1e-5, "adapters": 2e-5, "heads": 3e-5})
+    rates = ("training.learning_rate", {"encoder": 1e-5, "adapters": 2e-5, "heads": 3e-5})
     found = planned(("catalog.pals.phases", phases), rates)["pals"]["phases"]
     assert [(phase["epochs"], phase["learning_rate"]) for phase in found] == [(1, 3e-5), (4, 1e-5), (4, 2e-5)]
     assert [[one["name"] for one in phase["objectives"]] for phase in found] == [[], ["smart"], []]

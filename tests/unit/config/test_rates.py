@@ -44,8 +44,13 @@ def test_a_part_that_is_frozen_again_does_not_count() -> None:
 
 def test_where_no_rate_is_stated_for_a_constant_schedule_that_of_the_others_holds() -> None:
     rest = {"trainable": ["heads"], "schedule": {"name": "constant"}}
-    phase = {**rest, "learning_rate": 1e-5}
-    assert settled({**phase, "learning_rates": {"encoder_constant": 1e-3}}) == {**rest, "learning_rate": 1e-5}
-    assert settled({**phase, "learning_rates": {"heads": 1e-3}}) == {**rest, "learning_rate": 1e-3}
+    others = {**rest, "learning_rate": {"others": 1e-5, "encoder_constant": 1e-3}}
+    assert settled(others) == {**rest, "learning_rate": 1e-5}
+    assert settled({**rest, "learning_rate": {"others": 1e-5, "heads": 1e-3}}) == {**rest, "learning_rate": 1e-3}
     both = {"heads": 1e-3, "heads_constant": 1e-4}
-    assert settled({**phase, "learning_rates": both}) == {**rest, "learning_rate": 1e-4}
+    assert settled({**rest, "learning_rate": both}) == {**rest, "learning_rate": 1e-4}
+
+
+def test_a_rate_that_is_one_number_holds_for_every_kind() -> None:
+    phase = {"trainable": ["heads"], "schedule": {"name": "constant"}, "learning_rate": 1e-5}
+    assert settled(phase) == phase

@@ -31,6 +31,16 @@ Refused = Callable[..., list[str]]
         ("run.log_every", 0, "run.log_every: Input should be greater than or equal to 1, got 0"),
         ("training.clip", "nil", "training.clip: allowed: a number, or none, got 'nil'"),
         ("training.learning_rate", float("nan"), "training.learning_rate: Input should be a finite number"),
+        (
+            "training.learning_rate",
+            {"encoder": "fast"},
+            "training.learning_rate.encoder: Input should be a valid number",
+        ),
+        (
+            "training.learning_rate",
+            {"head": 1e-3},
+            "training.learning_rate.head: Input should be 'encoder', 'adapters'",
+        ),
         ("catalog", [], "catalog: Input should be a valid dictionary"),
         ("catalog.pals.phases", [{"epochs": 1.5}], "catalog.pals.phases.0.epochs: Input should be a valid integer"),
         ("training.sampler", "fair", "training.sampler: unknown sampler 'fair'; known: sequential"),
