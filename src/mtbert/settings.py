@@ -130,7 +130,7 @@ class RunSettings(Section):
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
-    threads: int = Field(default=1, ge=1)
+    threads: int = Field(default=1, ge=1, le=256)
     keep: Literal["last", "best"] = "best"
     selection: Literal["cross", "half", "whole"] = "cross"
     evaluations: int = Field(default=1, ge=0)
@@ -195,20 +195,20 @@ class PhaseSettings(Section):
     ]  # fmt: skip
     frozen: Annotated[list[PartName], ONCE] = []
     supervised: bool = True
-    batch_size: int = Field(default=16, ge=1)
-    batch_sizes: dict[TaskName, Annotated[int, Field(ge=1)]] = {}
-    epochs: int = Field(default=10, ge=1)
+    batch_size: int = Field(default=16, ge=1, le=65536)
+    batch_sizes: dict[TaskName, Annotated[int, Field(ge=1, le=65536)]] = {}
+    epochs: int = Field(default=10, ge=1, le=10000)
     steps_per_epoch: Annotated[int | None, ALL] = Field(default=None, ge=1)
     examples_per_task: Annotated[int | None, ALL] = Field(default=None, ge=1)
     share_of_examples: Annotated[float | None, ALL] = Field(default=None, gt=0, lt=1)
     rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
     spared: float = Field(default=0.0, ge=0, le=0.5, exclude_if=lambda share: not share)
     batching: Batching = "by_length"
-    learning_rate: float = Field(default=2e-5, gt=0)
-    adapter_rate: float | None = Field(default=None, gt=0, exclude_if=lambda rate: rate is None)
+    learning_rate: float = Field(default=2e-5, gt=0, le=100)
+    adapter_rate: float | None = Field(default=None, gt=0, le=100, exclude_if=lambda rate: rate is None)
     betas: list[Annotated[float, Field(ge=0, lt=1)]] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
-    eps: float = Field(default=1e-6, gt=0)
-    weight_decay: float = Field(default=0.0, ge=0)
+    eps: float = Field(default=1e-6, gt=0, le=100)
+    weight_decay: float = Field(default=0.0, ge=0, le=100)
     clip: Annotated[float | None, NONE] = Field(default=None, gt=0)
 
     @model_validator(mode="after")
@@ -226,7 +226,7 @@ class PhaseSettings(Section):
 
 
 Kind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_constant", "heads_constant"]
-Rate = Annotated[float, Field(gt=0)]
+Rate = Annotated[float, Field(gt=0, le=100)]
 # As written in section `training`. Where a constant schedule has none, that of the others of its kind holds.
 LearningRate = Annotated[
     Annotated[Rate, Tag("[number]")] | Annotated[dict[Kind | Literal["others"], Rate | None], Tag("[by kind]")],

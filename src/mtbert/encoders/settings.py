@@ -99,12 +99,12 @@ class EncoderSettings(Section):
     name: Annotated[str, AfterValidator(_known)] = "bert-base-uncased"
     revision: str | None = None
     weights: Literal["fp32", "fp16"] = "fp32"
-    width: PositiveInt = 192
-    heads: PositiveInt = 4
-    feed_forward: PositiveInt = 384
-    vocabulary: int = Field(default=8000, ge=1000)
+    width: int = Field(default=192, ge=1, le=4096)
+    heads: int = Field(default=4, ge=1, le=256)
+    feed_forward: int = Field(default=384, ge=1, le=65_536)
+    vocabulary: int = Field(default=8000, ge=1000, le=10**6)
     corpora: list[TaskName] = Field(default=["sst", "qqp", "sts", "cfimdb", "snli", "mnli"], min_length=1)
-    positions: PositiveInt = 512
+    positions: int = Field(default=512, ge=1, le=65_536)
 
     @model_validator(mode="after")
     def _fits(self) -> "EncoderSettings":
@@ -175,17 +175,17 @@ class SbertSettings(Section):
 
     corpora: list[Literal["snli", "mnli"]] = Field(default=["snli", "mnli"], min_length=1)
     max_pairs: Annotated[PositiveInt | None, ALL] = None
-    batch_size: int = Field(default=32, ge=2)
-    epochs: PositiveInt = 1
-    learning_rate: PositiveFloat = 2e-5
+    batch_size: int = Field(default=32, ge=2, le=65_536)
+    epochs: int = Field(default=1, ge=1, le=10_000)
+    learning_rate: float = Field(default=2e-5, gt=0, le=100)
     warmup: float = Field(default=0.1, ge=0, lt=1)
-    eps: PositiveFloat = 1e-8
+    eps: float = Field(default=1e-8, gt=0, le=100)
     clip: Annotated[PositiveFloat | None, NONE] = 1.0
     weights: Literal["fp32", "fp16"] = "fp32"
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
-    threads: PositiveInt = 2
-    seed: int = Field(default=1, ge=0)
+    threads: int = Field(default=2, ge=1, le=256)
+    seed: int = Field(default=1, ge=0, lt=2**31)
 
 
 # What can be done to the base encoder before any variant trains; each is a module beside this one with `pretrain`.

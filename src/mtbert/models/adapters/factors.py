@@ -22,7 +22,7 @@ class FactorSettings(Section):
         targets: the linear maps of each layer that are changed.
     """
 
-    rank: int = Field(default=8, ge=1)
+    rank: int = Field(default=8, ge=1, le=4096)
     alpha: float = Field(default=8.0, gt=0)
     dropout: float = Field(default=0.0, ge=0, lt=1)
     targets: Annotated[list[Linear], Field(min_length=1), ONCE] = ["query", "value"]

@@ -36,7 +36,7 @@ class Settings(Section):
         per_task: whether each task has a set of its own.
     """
 
-    size: int = Field(default=64, ge=1)
+    size: int = Field(default=64, ge=1, le=4096)
     per_task: bool = False
 
 

@@ -35,7 +35,7 @@ class Settings(Section):
         per_task: whether each task has a set of its own, as in the source.
     """
 
-    dim: int = Field(default=100, ge=1)
+    dim: int = Field(default=100, ge=1, le=4096)
     activation: Literal["gelu", "none"] = "none"
     per_task: bool = True
 

@@ -40,8 +40,8 @@ class Settings(FactorSettings):
     """
 
     alpha: float = Field(default=16.0, gt=0)
-    ways: int = Field(default=3, ge=1)
-    temperature: float = Field(default=0.1, gt=0)
+    ways: int = Field(default=3, ge=1, le=256)
+    temperature: float = Field(default=0.1, gt=0, le=100)
 
 
 class Mixture(nn.Module):

@@ -39,8 +39,8 @@ class Settings(Section):
         dropout: on the attention's weights, as in the authors' code; the reports do not state theirs.
     """
 
-    dim: int = Field(default=204, ge=1)
-    heads: int = Field(default=12, ge=1)
+    dim: int = Field(default=204, ge=1, le=4096)
+    heads: int = Field(default=12, ge=1, le=256)
     layers: Literal["all", "top_half"] | list[int] = "all"
     activation: Literal["gelu", "none"] = "gelu"
     dropout: float = Field(default=0.1, ge=0, lt=1)

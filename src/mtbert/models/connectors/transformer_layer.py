@@ -26,7 +26,7 @@ class Settings(Section):
 
     tasks: Literal["all"] | Annotated[list[TaskName], Field(min_length=1)] = "all"
     apart: list[TaskName] = []
-    heads: int = Field(default=12, ge=1)
+    heads: int = Field(default=12, ge=1, le=256)
     dropout: float = Field(default=0.1, ge=0, lt=1)
 
 

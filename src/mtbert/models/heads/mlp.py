@@ -27,7 +27,7 @@ class Settings(Section):
         output_bias: where a score's bias starts: as in a `plain` linear layer, or in the `middle` of its range.
     """
 
-    width: int = Field(default=256, ge=1)
+    width: int = Field(default=256, ge=1, le=4096)
     dropout: float = Field(default=0.3, ge=0, lt=1)
     output_bias: OutputBias = "plain"
 

@@ -28,7 +28,7 @@ from mtbert.training.gradients.gramian import Array, GramianRule
 class Settings(Section):
     """Section `gradnorm`: how fast the logits of the weights move, and how strongly slow tasks are helped."""
 
-    learning_rate: float = Field(default=0.025, gt=0)
+    learning_rate: float = Field(default=0.025, gt=0, le=100)
     alpha: float = Field(default=1.5, ge=0)
 
 

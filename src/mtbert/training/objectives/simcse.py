@@ -39,7 +39,7 @@ class Settings(Section):
     """
 
     weight: float = Field(default=1.0, ge=0)
-    temperature: float = Field(default=0.05, gt=0)
+    temperature: float = Field(default=0.05, gt=0, le=100)
     negatives: Negatives = Field(default=None, ge=2)
     tasks: list[TaskName] = ["sts"]
 

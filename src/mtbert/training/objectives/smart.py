@@ -68,7 +68,7 @@ class Settings(Section):
     step_size: float = Field(default=1e-3, gt=0)
     radius: float = Field(default=1e-6, gt=0)
     length: float = Field(default=1.0, gt=0)
-    steps: int = Field(default=1, ge=1)
+    steps: int = Field(default=1, ge=1, le=256)
     reduction: Literal["mean", "sum"] = "mean"
 
 

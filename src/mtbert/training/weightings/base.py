@@ -59,7 +59,7 @@ class Weighting(Stateful, nn.Module):
 class LearntSettings(Section):
     """Section of a weighting that learns its numbers: their learning rate, at the schedule's peak."""
 
-    learning_rate: float = Field(default=0.01, gt=0)
+    learning_rate: float = Field(default=0.01, gt=0, le=100)
 
 
 class Learnt(Weighting):

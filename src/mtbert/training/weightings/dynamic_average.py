@@ -28,7 +28,7 @@ from mtbert.training.weightings.base import Weighting
 class Settings(Section):
     """Section `dynamic_average`: the temperature."""
 
-    temperature: float = Field(default=2.0, gt=0)
+    temperature: float = Field(default=2.0, gt=0, le=100)
 
 
 class DynamicAverage(Weighting):

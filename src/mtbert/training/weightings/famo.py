@@ -31,7 +31,7 @@ SMALL = 1e-8
 class Settings(Section):
     """Section `famo`: how fast the logits of the weights move, and how strongly they are drawn back to 0."""
 
-    learning_rate: float = Field(default=0.025, gt=0)
+    learning_rate: float = Field(default=0.025, gt=0, le=100)
     decay: float = Field(default=0.01, ge=0)
 
 
