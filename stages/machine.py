@@ -20,7 +20,7 @@ def main(out: Path) -> None:
     if first.is_file():
         files.write_text(out, first.read_text(encoding="utf-8"))
         return
-    from mtbert.training import logs  # its import takes seconds
+    from mtbert.training import logs
 
     files.write_json(out, logs.origin())
 

@@ -266,7 +266,7 @@ def _parsed(path: Path, parse: Callable[[str], Any], form: str, again: str) -> A
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> "pd.DataFrame":
     """Read a table, or these columns of it; DataError where the file is missing or holds something else."""
-    import pyarrow as pa  # import takes half a second, and most stages read no table
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:

@@ -12,7 +12,7 @@ from mtbert.encoders.folders import WEIGHTS
 from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
 from mtbert.errors import DataError, EncoderError
 
-if TYPE_CHECKING:  # both take seconds to import
+if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedModel
 

@@ -20,7 +20,7 @@ from mtbert.errors import EncoderError, first_of
 from mtbert.models.encoder.config import CONFIG, MLM_HEAD, MLM_PARTS, content_of
 from mtbert.results.schemas import EncoderCard
 
-if TYPE_CHECKING:  # at run time transformers is imported only where needed: trainings start sooner without it
+if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from torch import Tensor
     from transformers import PreTrainedModel

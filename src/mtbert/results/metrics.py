@@ -29,7 +29,7 @@ def pearson(labels: Values, predictions: Values) -> float:
 def spearman(labels: Values, predictions: Values) -> float:
     """Return Spearman's rho, -1 to 1: Pearson's r of the ranks, equal values at their mean rank; 0 as there."""
     gold, guess = _aligned(labels, predictions)
-    from scipy import stats  # takes half a second, and every training scores without it
+    from scipy import stats
 
     return pearson(stats.rankdata(gold), stats.rankdata(guess))
 

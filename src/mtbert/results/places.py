@@ -37,7 +37,7 @@ def of_runs(files: Sequence[Path], labels: Sequence[Mapping[str, np.ndarray]], t
 
     Other numbers of threads add up in other orders, of which t-SNE makes other pictures.
     """
-    import sklearn.manifold  # noqa: F401  takes a second; loaded before the threads of its libraries are limited
+    import sklearn.manifold  # noqa: F401  loaded before the threads of its libraries are limited
 
     limit = {"initializer": threadpool_limits, "initargs": (1,)}  # OpenMP counts for each thread, BLAS for all
     with threadpool_limits(1), ThreadPoolExecutor(**limit) as pool:

@@ -16,7 +16,7 @@ from mtbert.errors import DataError
 from mtbert.results import metrics
 from mtbert.tasks import Split, Task, Tasks
 
-if TYPE_CHECKING:  # its import takes a fifth of a second
+if TYPE_CHECKING:
     import pandas as pd
 
 

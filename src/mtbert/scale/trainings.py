@@ -258,6 +258,6 @@ def gpus() -> list[str]:
     """List the GPUs to choose from, as CUDA_VISIBLE_DEVICES names them."""
     if (chosen := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         return [gpu.strip() for gpu in chosen.split(",") if gpu.strip()]
-    import torch  # takes seconds
+    import torch
 
     return [str(index) for index in range(torch.cuda.device_count())]

@@ -11,7 +11,7 @@ from mtbert.errors import DataError
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results import predictions
 
-if TYPE_CHECKING:  # its import takes a fifth of a second, and whoever predicts one sentence does without
+if TYPE_CHECKING:
     import pandas as pd
 
 # Of 250 rows, sorted by length, a batch of 128 is half padding, and a larger one is 6 % faster a token on a CPU. A GPU

@@ -27,7 +27,7 @@ from mtbert.errors import SettingsError
 from mtbert.models.features.base import Features
 from mtbert.settings import Section
 
-if TYPE_CHECKING:  # NLTK takes most of a second to import, and few variants need it
+if TYPE_CHECKING:
     from nltk.tag.perceptron import PerceptronTagger
 
 TAGGED = Path(__file__).with_name("tagged.txt")

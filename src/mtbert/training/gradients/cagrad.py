@@ -44,7 +44,7 @@ class CaGrad(GramianRule):
         becomes |g_w + l / (c |g_0|) g_0|^2. The wanted l is the length of the g_w that this gives: g_w is longer than
         any smaller l, and shorter than any larger one.
         """
-        from scipy.optimize import brentq  # takes half a second, and few trainings use it
+        from scipy.optimize import brentq
 
         columns = in_few_dimensions(gramian)
         mean = columns.mean(axis=1)

@@ -94,7 +94,7 @@ def nearest_to_origin(points: Array) -> Array:
     Non-negative least squares finds them: where |sum_i x_i p_i|^2 + s^2 (1 - sum_i x_i)^2 is least, x is in proportion
     to the weights, whatever s is.
     """
-    from scipy.optimize import nnls  # takes half a second, and few trainings use it
+    from scipy.optimize import nnls
 
     size = np.linalg.norm(points, axis=0).max()
     weights, _ = nnls(np.vstack([points / size, np.ones(points.shape[1])]), np.append(np.zeros(len(points)), 1.0))

@@ -23,7 +23,7 @@ class UpGrad(GramianRule):
 
         The v of task i is e_i + x, where x makes |J (e_i + x)| least with all x_j >= 0.
         """
-        from scipy.optimize import nnls  # takes half a second, and few trainings use it
+        from scipy.optimize import nnls
 
         columns = in_few_dimensions(gramian)
         added = [nnls(columns, -column)[0] for column in columns.T]
