@@ -31,7 +31,7 @@ reproduce: setup $(if $(ADDRESS),$(BIN)/.cluster)  ## run the pipeline, JOBS tra
 	@$(BIN)/mtbert tables
 
 experiments: setup  ## what was changed in each experiment of `dvc exp run`, and what came of it
-	@$(BIN)/dvc exp show --only-changed --drop '^(build|data|papers|src|stages)(/|$$)|^params.yaml$$|^(Created|State|Executor)$$'
+	@$(BIN)/dvc exp show --only-changed --drop '.*/|^(build|data|models|papers|src|stages|variants|params.yaml|Created|State|Executor)$$'
 
 official: setup  ## download the corpora into data/official, for dvc exp run -S data_dir=data/official
 	$(BIN)/python stages/download.py data/official

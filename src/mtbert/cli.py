@@ -201,7 +201,7 @@ def variants(params: Annotated[Path, Argument(help="The file of settings.")] = P
     for name, entry in settings.get("catalog").items():
         paper, row = (entry.get(key, "") if isinstance(entry, dict) else "" for key in ("paper", "row"))
         title = known[paper].title if paper in known else paper
-        print(f"{'*' if name in selected else ' '} {name:26} {title:22} {row}")
+        print(f"{'*' if name in selected else ' '} {name:26} {title:24} {row}")
 
 
 @app.command()
@@ -218,12 +218,13 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 @app.command()
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
-    from mtbert.report import paper_tables, study, terminal
+    from mtbert.report import answer, paper_tables, study, terminal
     from mtbert.results import tables
 
     results = tables.read(build / "results")
     whole = study.Study(results)
-    print(terminal.in_short(whole, paper_tables.tables(whole), build / "report"))
+    found = answer.of_study(whole)
+    print(terminal.in_short(whole, paper_tables.tables(whole), found, build / "report"))
 
 
 @app.command()

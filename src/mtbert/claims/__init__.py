@@ -8,10 +8,10 @@ results = claims.judge(every.claims.values(), whole, third)    # one ClaimResult
 
 from mtbert.claims.evidence import Evidence, TaskRows, at_a_third, of_results
 from mtbert.claims.judging import ClaimResult, PartResult, Reason, Stability, judge
-from mtbert.claims.reading import Claim, Claims, Part, load
+from mtbert.claims.reading import Claim, Claims, Part, load, margins
 from mtbert.claims.rule import SEEDS, Verdict
 
 __all__ = [
     "SEEDS", "Claim", "ClaimResult", "Claims", "Evidence", "Part", "PartResult", "Reason", "Stability", "TaskRows",
-    "Verdict", "at_a_third", "judge", "load", "of_results",
+    "Verdict", "at_a_third", "judge", "load", "margins", "of_results",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from mtbert.config import papers
 from mtbert.errors import DataError, in_words
 from mtbert.results.metrics import OVERALLS
 from mtbert.settings import Section, one_of
-from mtbert.tasks import COURSE
+from mtbert.tasks import COURSE, Tasks, main
 
 COMMON = Path(__file__).with_name("common.yaml")  # margins and questions, for all papers
 OVERFITTING = "overfitting"  # overall_normalised on training rows less that on dev
@@ -106,13 +106,19 @@ class Claims(Section):
     questions: dict[str, Claim] = {}
 
 
+def margins(tasks: Tasks) -> dict[str, float]:
+    """Return by metric the smallest difference that matters: of a mean the largest of its tasks'."""
+    of_tasks = {name: task.matters for name, task in tasks.items()}
+    return of_tasks | dict.fromkeys(OVERALLS, max(of_tasks[name] for name in main(tasks)))
+
+
 def load(folder: Path = papers.FOLDER) -> Claims:
     """Read and check the papers' claims; DataError with every key that is missing, unknown or wrong."""
     claims = {name: claim for paper in papers.load(folder).values() for name, claim in paper.claims.items()}
     try:
         common = files.read_yaml(COMMON)
-        margins = {name: task.matters for name, task in COURSE.items()} | common["margins"]
-        return Claims(**_with_defaults({**common, "margins": margins, "claims": claims}))
+        every = margins(COURSE) | common["margins"]
+        return Claims(**_with_defaults({**common, "margins": every, "claims": claims}))
     except pydantic.ValidationError as error:
         raise DataError(f"papers/*.yaml: {in_words(error)}") from None
     except (AttributeError, KeyError, TypeError) as error:

@@ -45,16 +45,18 @@ class Choice:
 
     Attributes:
         best: the way with the highest mean.
-        kept: the cheapest way that is proved to be no worse; the best itself where it is proved of none that is
-            cheaper, and refuted of all of them; None where it cannot be told.
-        likely: where it cannot be told, the best of those ways that are cheaper and may be no worse.
-        needed: what would decide on that; None where that is not known.
+        kept: the cheapest way that is proved to be no worse; the best itself where that is refuted of all that are
+            cheaper; None where it cannot be told, and below SEEDS seeds.
+        likely: where it cannot be told, the best of those ways that are cheaper and may be no worse, if there are any.
+        against: that way less the best.
+        needed: what would decide on it; None where that is not known.
         seeds: the fewest seeds that a way has.
     """
 
     best: int
     kept: int | None
     likely: int | None = None
+    against: Comparison | None = None
     needed: Needed | None = None
     seeds: int = 0
 
@@ -114,13 +116,16 @@ def choose(
     others = [number for number in range(len(ways)) if number != best]
     judged = judge(evidence, [Case(ways[number], ways[best], metric, margin, "not lower") for number in others])
     by_number = dict(zip(others, judged, strict=True))
-    seeds = min((one.difference.seeds[0] for one in judged if one.difference), default=0)
+    seeds = min((min(one.difference.seeds) for one in judged if one.difference), default=0)
     good = [number for number, one in by_number.items() if one.verdict is Verdict.HOLDS]
     kept = min([best, *good], key=costs.__getitem__)
     cheaper = [number for number in others if costs[number] < costs[best]]
     open_ones = [number for number in cheaper if by_number[number].verdict is not Verdict.FAILS]
-    if kept != best or not open_ones:
+    if kept != best or (not open_ones and seeds >= SEEDS):
         return Choice(best, kept, seeds=seeds)
+    if not open_ones:
+        return Choice(best, None, seeds=seeds)
     likely = max(open_ones, key=means.__getitem__)
-    difference = by_number[likely].difference
-    return Choice(best, None, likely, needed(difference, margin, SEEDS) if difference else None, seeds)
+    against = by_number[likely]
+    decides = needed(against.difference, margin, SEEDS) if against.difference else None
+    return Choice(best, None, likely, against, decides, seeds)

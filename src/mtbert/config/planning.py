@@ -66,7 +66,6 @@ def _catalog(params: Params, selected: Documents, encoder: EncoderSettings) -> d
     return {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds")},
         "tasks": {name: tasks.stated(task) for name, task in params.tasks.items()},
-        "show_sentences": bool(params.get("show_sentences")),
         "encoder": {"name": encoder.shown, "note": encoder.note},
         "variants": {
             name: resolve.about(params, name) | {"selected": name in selected} for name in params.get("catalog")

@@ -159,7 +159,6 @@ class _Knobs(Section):
     data_dir: Annotated[str, AfterValidator(_plain)]
     held_out: Annotated[int, Field(ge=2)] | None = None
     most_refused: Annotated[float, Field(ge=0, le=1)] | None = None
-    show_sentences: bool = False
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1), ONCE]
     variants: Annotated[Members, Field(min_length=1), ONCE]
     ensembles: dict[Name, _Ensemble]

@@ -13,13 +13,13 @@ import numpy as np
 from mtbert import claims
 from mtbert.claims import SEEDS, Reason, Verdict, ways
 from mtbert.claims.ways import Case, Choice, Comparison
-from mtbert.report import markdown
+from mtbert.report import markdown, paper_tables
 from mtbert.report.claims import WORDS
 from mtbert.report.pictures import drawing
 from mtbert.report.study import RIVALS, Group, Study
 from mtbert.results import metrics
 from mtbert.results.tables import OWN
-from mtbert.tasks import COURSE, main
+from mtbert.tasks import are_the_courses, main
 
 STUDY = "own"  # the paper of the ways to train one's own tasks
 PICTURE = "answer"
@@ -32,7 +32,6 @@ ABOUT = (
     "seeds of each side (docs/verdicts.md)."
 )
 DIFFERENCE = "less one model a task"  # a column
-OF_MEAN = "The mean is over tasks; correlations and MCC, x, count as (x + 1) / 2."
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,8 @@ class Answer:
     def __init__(self, study: Study, found: Sequence[Way]) -> None:
         self.study = study
         self.tasks = [*main(study.results.tasks)]
-        self.metric = "overall_raw" if self.tasks == [*main(COURSE)] else "overall_normalised"
-        self.margin = max(study.results.tasks[task].matters for task in self.tasks)
+        self.metric = metrics.means(study.results.tasks)[0]
+        self.margin = claims.margins(study.results.tasks)[self.metric]
         self.ways = sorted(found, key=lambda way: -way.group.means[self.metric].mean)
         self.baseline = next((way for way in found if len(way.group.names) == len(self.tasks) > 1), None)
         self.evidence = claims.of_results(study.results)
@@ -168,11 +167,12 @@ def _majority(study: Study, task: str) -> float | None:
 
 def render(answer: Answer, folder: Path) -> str:
     """Draw the picture into a report's folder; return sentences, picture and rows as Markdown."""
-    names = {task: answer.study.results.tasks[task].shown for task in answer.tasks}
+    tasks = answer.study.results.tasks
+    names = {task: tasks[task].shown for task in answer.tasks}
     picture = (
         [drawing.put(_drawn(answer), folder, PICTURE, "", "Each way less one model a task")] if answer.against else []
     )
-    mean = [OF_MEAN] if answer.metric == "overall_normalised" else []
+    mean = [] if are_the_courses(tasks) else [paper_tables.of_others(tasks)]
     told = " ".join(sentences(answer))
     unequal = _unequally(answer)
     budgets = [f"See tasks more or less often than one model a task does: {', '.join(unequal)}."] if unequal else []
@@ -222,21 +222,31 @@ def _kept(answer: Answer) -> str:
 
 def _open(answer: Answer) -> str:
     """Return what is missing for a decision."""
-    choice = answer.choice
-    best, likely = answer.ways[choice.best], answer.ways[choice.likely or 0]
-    found = f"**Nothing is decided**: {_said(best.label)} has the highest mean; {_said(likely.label)}, " \
-            f"{_share(likely, best)}, may be as good."  # fmt: skip
-    few = f" A verdict needs {SEEDS} seeds of each way; there " + (
-        "is 1." if choice.seeds == 1 else f"are {choice.seeds}."
-    )
-    needed = choice.needed
-    power = (
-        f" If the two are equal, {needed.seeds} seeds on {needed.rows:,} rows of dev prove it four times of five."
-        if needed
-        else ""
-    )
-    more = " No number of seeds up to 30 would, nor ten times the rows of dev." if choice.seeds >= SEEDS else ""
-    return found + (few if choice.seeds < SEEDS else "") + (power or more)
+    choice, best = answer.choice, answer.ways[answer.choice.best]
+    first = f"**Nothing is decided**: {_said(best.label)} has the highest mean"
+    if choice.likely is None or choice.against is None:
+        found = f"{first}, and no way has fewer weights."
+    else:
+        likely = answer.ways[choice.likely]
+        share = f"{100 * likely.weights / best.weights:.0f} % of its weights"
+        found = f"{first}; the best with fewer weights, {_said(likely.label)} ({share}), has {_signed(choice.against)}."
+    return " ".join([found, *_missing(answer)])
+
+
+def _missing(answer: Answer) -> Iterator[str]:
+    """Yield what would decide."""
+    choice, reason = answer.choice, answer.choice.against and answer.choice.against.reason
+    if choice.seeds < SEEDS:
+        there = "is 1" if choice.seeds == 1 else f"are {choice.seeds}"
+        command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.study.by_paper else ""
+        yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
+    elif reason:
+        yield f"Why there is no verdict: {WORDS[reason]}."
+    if choice.needed:
+        seeds, rows = choice.needed.seeds, choice.needed.rows
+        yield f"If the two are equal, {seeds} seeds on {rows:,} rows of dev prove it four times of five."
+    elif choice.seeds >= SEEDS and not reason:
+        yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
 
 
 def _share(way: Way, of: Way) -> str:

@@ -6,9 +6,8 @@ from mtbert import claims
 from mtbert.claims import Evidence
 from mtbert.report import markdown
 from mtbert.report.study import Study
-from mtbert.results.metrics import OVERALLS
-from mtbert.results.tables import OWN
-from mtbert.results.tables import metrics as metrics_of
+from mtbert.results.metrics import means
+from mtbert.results.tables import OWN, shown
 from mtbert.stats import Difference
 from mtbert.stats.differences import LEAST_SEEDS
 from mtbert.tasks import main
@@ -42,7 +41,7 @@ def _of_pair(study: Study, evidence: Evidence, own: str, other: str) -> dict[str
     shared = [
         task for task in study.results.tasks if task in study.about[own].tasks and task in study.about[other].tasks
     ]
-    metrics = [*shared, *(OVERALLS if {*main(study.results.tasks)} <= {*shared} else ())]
+    metrics = [*shared, *(means(study.results.tasks) if {*main(study.results.tasks)} <= {*shared} else ())]
     compared = {metric: evidence.compare((own,), (other,), metric) for metric in metrics}
     return {metric: difference for metric, difference in compared.items() if difference is not None}
 
@@ -50,12 +49,11 @@ def _of_pair(study: Study, evidence: Evidence, own: str, other: str) -> dict[str
 def lines(study: Study) -> list[dict[str, str]]:
     """Return a line for each pair."""
     found = find(study)
-    metrics = [
-        metric for metric in metrics_of(study.results.tasks) if any(metric in of_pair for of_pair in found.values())
-    ]
+    tasks = study.results.tasks
+    metrics = [metric for metric in shown(tasks) if any(metric in of_pair for of_pair in found.values())]
     return [
         {"": f"{own} {markdown.MINUS} {other}"}
-        | {markdown.heading(metric, study.results.tasks): _cell(of_pair.get(metric)) for metric in metrics}
+        | {markdown.heading(metric, tasks): _cell(of_pair.get(metric)) for metric in metrics}
         for (own, other), of_pair in found.items()
     ]
 

@@ -1,21 +1,27 @@
 """Numbers and tables as Markdown; text of foreign files so that it stays text."""
 
+import html
 import re
 from collections.abc import Mapping, Sequence
 
 from tabulate import tabulate
 
+from mtbert.results.metrics import means
 from mtbert.tasks import COURSE, Tasks
 
 HEADINGS = {"overall_raw": "overall", "overall_normalised": "normalised"}
+MEAN = "mean"  # what tables call the only mean over tasks
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 MARKS = re.compile(r"[\\`*_\[\]|~&]")  # what Markdown takes for its own within a line
+ESCAPED = re.compile(r"\\(.)|\*")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def heading(metric: str, tasks: Tasks = COURSE) -> str:
     """Return what tables call a metric: a task's name, or a mean over tasks."""
-    return tasks[metric].shown if metric in tasks else HEADINGS.get(metric, metric)
+    if metric in tasks:
+        return tasks[metric].shown
+    return MEAN if means(tasks) == (metric,) else HEADINGS.get(metric, metric)
 
 
 def lined(lines: Sequence[Mapping[str, str]], texts: int = 1) -> str:
@@ -43,6 +49,11 @@ def estimate(mean: float, interval: tuple[float, float] | None, sign: str = "") 
 def plain(text: str) -> str:
     """Return any text as one line without control characters."""
     return " ".join(CONTROL.sub(" ", text).split())
+
+
+def bare(text: str) -> str:
+    """Return a paragraph of Markdown without emphasis, and without the signs that keep `literal` text as it is."""
+    return html.unescape(ESCAPED.sub(r"\1", text))
 
 
 def literal(text: str) -> str:

@@ -5,8 +5,9 @@ from statistics import fmean
 import pandas as pd
 
 from mtbert.report.study import Study
-from mtbert.results.metrics import OVERALLS
-from mtbert.results.tables import WEIGHTS, Frame, counted, scores
+from mtbert.results import metrics
+from mtbert.results.tables import WEIGHTS, Frame, counted, scores, shown
+from mtbert.tasks import Tasks
 
 COUNTED = ("steps", "epoch", "threads", *WEIGHTS)
 
@@ -25,12 +26,14 @@ def runs(study: Study) -> Frame:
 def means(study: Study) -> dict[str, dict[str, float]]:
     """Return mean dev scores over seeds by variant or ensemble, then metric, to six decimals."""
     found = {name: study.group([name]).means for name in study.about}
-    return {name: {metric: round(one.mean, 6) for metric, one in of.items()} for name, of in found.items()}
+    kept = shown(study.results.tasks)
+    return {name: {metric: round(of[metric].mean, 6) for metric in kept if metric in of} for name, of in found.items()}
 
 
-def summary(found: dict[str, dict[str, float]]) -> dict[str, float]:
-    """Return summary.json, which `dvc metrics` shows: a score a variant, the overall or else the mean of its tasks."""
-    return {name: of.get(OVERALLS[0], round(fmean(of.values()), 6)) for name, of in found.items() if of}
+def summary(found: dict[str, dict[str, float]], tasks: Tasks) -> dict[str, float]:
+    """Return summary.json, which `dvc metrics` shows: a variant's mean over tasks, over its own if these are fewer."""
+    every = metrics.means(tasks)[0]
+    return {name: of.get(every, round(fmean(of.values()), 6)) for name, of in found.items() if of}
 
 
 def bars(found: dict[str, dict[str, float]]) -> Frame:

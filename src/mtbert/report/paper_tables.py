@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from mtbert.config import papers
 from mtbert.report import markdown
 from mtbert.report.study import RIVALS, Group, Mean, Study, title
-from mtbert.results.tables import metrics
-from mtbert.tasks import COURSE, METRIC_NAMES, Tasks, main
+from mtbert.results.tables import shown
+from mtbert.tasks import COURSE, METRIC_NAMES, Tasks, are_the_courses, main
 
 UNTRAINED = "Untrained encoder, cosine"
 TIMES_BERT = f"{markdown.TIMES} BERT"
@@ -16,7 +16,7 @@ OF_COURSE = (
     "SST-5 (sentiment) and QQP (paraphrases) are accuracies, r is Pearson's correlation on STS-B (similarity). Overall "
     "is (SST-5 + QQP + r) / 3, normalised (SST-5 + QQP + (r + 1) / 2) / 3."
 )
-OF_OTHERS = "Overall is the mean of {}. Normalised, (x + 1) / 2 stands for an x of a correlation or of MCC."
+OF_OTHERS = "The mean is over {}, where a correlation or MCC, x, counts as (x + 1) / 2."
 COSTS = (
     "Mean dev scores. Single-task models that make one row have a line together, too. Rows of different papers differ "
     "in more than one thing. Weights in millions: *added* to the encoder, *trained*, and *stored*, which a model has "
@@ -80,22 +80,25 @@ class Table:
     @property
     def metrics(self) -> list[str]:
         """The metrics that any of its rows has a number of."""
-        return [m for m in metrics(self.tasks) if any(m in row.published or m in row.group.means for row in self.rows)]
+        return [m for m in shown(self.tasks) if any(m in row.published or m in row.group.means for row in self.rows)]
 
 
 def about(tasks: Tasks) -> str:
     """Return what a reader must know of all tables: what the scores are, and what their mean is."""
-    if main(tasks) == main(COURSE):
-        return ABOUT + OF_COURSE
-    scores = [f"{tasks[name].shown} ({METRIC_NAMES[tasks[name].metric]})" for name in main(tasks)]
-    return ABOUT + OF_OTHERS.format(", ".join(scores))
+    return ABOUT + (OF_COURSE if are_the_courses(tasks) else of_others(tasks))
+
+
+def of_others(tasks: Tasks) -> str:
+    """Return what is scored of each task, and what the mean is."""
+    scores = [f"{markdown.literal(tasks[name].shown)} ({METRIC_NAMES[tasks[name].metric]})" for name in main(tasks)]
+    return OF_OTHERS.format(", ".join(scores))
 
 
 def tables(study: Study) -> list[Table]:
     """Return the tables that have a row of ours, in the papers' order.
 
     Variants of a paper that answer to none of its rows have a table behind its own. Papers without tables, the rivals
-    of PALs and variants of one's own have a table each, the highest overall first.
+    of PALs and variants of one's own have a table each, the highest mean first.
     """
     data = "" if study.is_comparable else markdown.plain(study.results.data.name)
     if study.results.data.whose == "sample":
@@ -112,7 +115,7 @@ def tables(study: Study) -> list[Table]:
         found.append(Table(paper, "others", others, data=data, tasks=tasks))
     for paper in dict.fromkeys((*(about.paper for about in study.about.values()), RIVALS)):
         if paper not in printed:
-            best_first = sorted(_others(study, paper), key=lambda row: -row.group.overall)
+            best_first = sorted(_others(study, paper), key=lambda row: study.rank(row.group))
             found.append(Table(paper, "variants", best_first, data=data, tasks=tasks))
     return [table for table in found if any(row.group.means for row in table.rows)]
 
@@ -176,14 +179,14 @@ def _line(table: Table, row: Row, printed: bool, with_split: bool) -> dict[str, 
 
 
 def costs(study: Study) -> str:
-    """Return every row of ours with its weights as Markdown, from the highest overall on dev."""
+    """Return every row of ours with its weights as Markdown, from the highest mean on dev."""
     tasks = study.results.tasks
-    scored = [metric for metric in metrics(tasks) if any(metric in row.means for row in study.rows)]
+    scored = [metric for metric in shown(tasks) if any(metric in row.means for row in study.rows)]
     lines = [
         {"variants": ", ".join(f"`{name}`" for name in row.names)}
         | {markdown.heading(metric, tasks): str(row.means.get(metric, markdown.DASH)) for metric in scored}
         | {name: f"{row.weights[name] / 1e6:.2f}" for name in ("added", "trained", "stored")}
         | {TIMES_BERT: f"{row.weights['times_bert']:.2f}", "seeds": str(len(row.seeds))}
-        for row in sorted(study.rows, key=lambda row: -row.overall)
+        for row in sorted(study.rows, key=study.rank)
     ]
     return f"{COSTS}\n\n{markdown.lined(lines)}"

@@ -10,7 +10,7 @@ import pandas as pd
 from mtbert import stats
 from mtbert.config import papers
 from mtbert.report import markdown
-from mtbert.results.metrics import overall
+from mtbert.results.metrics import means, overall
 from mtbert.results.tables import KEY, WEIGHTS, Frame, Results, metrics
 from mtbert.tasks import main
 
@@ -50,11 +50,6 @@ class Group:
     means: dict[str, Mean]
     seeds: list[int]
     weights: dict[str, float]
-
-    @property
-    def overall(self) -> float:
-        """The mean overall score; below every other where it has none."""
-        return self.means["overall_raw"].mean if "overall_raw" in self.means else -1.0
 
 
 class Study:
@@ -112,8 +107,18 @@ class Study:
         first: Frame = pd.DataFrame([self._told[name, self.seeds[name][0]] for name in names])
         weights = first[[*WEIGHTS, "times_bert"]].astype(float).sum().to_dict()
         weights["encoder"] = float(first["encoder"][0])
-        means = {metric: Mean(*stats.summary(values)) for metric, values in by_metric.items() if values}
-        return Group(tuple(names), means, shared, weights)
+        over_seeds = {metric: Mean(*stats.summary(values)) for metric, values in by_metric.items() if values}
+        return Group(tuple(names), over_seeds, shared, weights)
+
+    def scored(self, task: str) -> Frame:
+        """Return the predictions of a task's dev rows that count, of all models."""
+        every = self.results.predictions
+        return every[(every["task"] == task) & (every["split"] == "dev") & every["scored"] & every["label"].notna()]
+
+    def rank(self, group: Group) -> float:
+        """Return what rows are ordered by, the best first: less its mean over tasks; behind all others without one."""
+        first = group.means.get(means(self.results.tasks)[0])
+        return -first.mean if first else 1.0
 
     def _of_seed(self, names: Sequence[str], seed: int, split: str, averaged: Sequence[str]) -> dict[str, float]:
         told = {task: self._told[name, seed][f"{split}_{task}"] for name in names for task in self.about[name].tasks}

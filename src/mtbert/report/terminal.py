@@ -1,9 +1,10 @@
-"""What a run of the pipeline ends with: the tables that have results, narrow, and what to do next."""
+"""What a run of the pipeline ends with: the tables that have results, narrow; which way to keep; what to do next."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from mtbert.report import differences, markdown, paper_tables
+from mtbert.report import answer, differences, markdown, paper_tables
+from mtbert.report.answer import Answer
 from mtbert.report.study import Study
 
 NEXT = """Look at it:        {page}
@@ -11,8 +12,8 @@ Compare the runs:  make mlflow
 Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
 
 
-def in_short(study: Study, tables: Sequence[paper_tables.Table], report: Path) -> str:
-    """Return the tables, the papers' numbers, an arrow, and ours; one's own differences; what to do next."""
+def in_short(study: Study, tables: Sequence[paper_tables.Table], found: Answer | None, report: Path) -> str:
+    """Return the tables, the papers' numbers, an arrow, and ours; one's own differences; the answer; a next step."""
     shown = []
     for table in tables:
         lines = [
@@ -24,6 +25,7 @@ def in_short(study: Study, tables: Sequence[paper_tables.Table], report: Path) -
     if own := differences.lines(study):
         shown.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own)}")
     shown += [f"data: {fault}" for fault in study.results.data.faults]
+    shown += ["\n".join(map(markdown.bare, answer.sentences(found)))] if found else []
     return "\n\n".join([*shown, NEXT.format(page=report / "index.html")])
 
 

@@ -60,11 +60,11 @@ def write(
         question_picture.write(answered, partial)
         found = answer.of_study(study)
         first = "" if found is None else answer.render(found, partial)
-        of_tasks = "" if found is None else of_each.render(found, partial, sentences or {})
+        more = [table for table in tables if found is None or table.paper != answer.STUDY]  # which it has already
         every = [
-            *_sections(study, tables, judged, _results(study, answered, first)),
-            Section("tasks", "Each task", of_tasks, folded=study.is_comparable),
-            *_drawn(study, partial, sentences or {}),
+            *_sections(study, more, judged, _results(study, answered, first)),
+            Section("tasks", "Each task", of_each.render(study, found, partial, sentences or {}), study.is_comparable),
+            *_drawn(study, partial),
         ]
         sections = [section for section in every if section.body]
         files.write_text(partial / "index.html", page.render(sections, partial))
@@ -75,7 +75,7 @@ def write(
                 (directory / kept).rename(partial / kept)
     if readme is not None:
         questions.put(readme, study, answered, directory)
-    return terminal.in_short(study, tables, directory)
+    return terminal.in_short(study, tables, found, directory)
 
 
 def _refuse_others(directory: Path) -> None:
@@ -101,13 +101,13 @@ def _sections(
     yield Section("results", f"Results: profile {study.profile}{where}", first)
     yield Section("tables", "Tables", _tables(study, tables))
     yield Section("claims", "Claims", claims.render(study, judged))
-    yield Section("costs", "Scores and weights", paper_tables.costs(study), folded=study.is_comparable)
+    yield Section("costs", "Scores and weights", paper_tables.costs(study), folded=True)
 
 
-def _drawn(study: Study, folder: Path, sentences: Sentences) -> Iterator[Section]:
+def _drawn(study: Study, folder: Path) -> Iterator[Section]:
     """Yield the sections of pictures in order, and draw these into the report's folder."""
     yield Section("training", "Training loss", losses.render(study, folder))
-    yield Section("misses", "Misses", misses.render(study, folder, sentences))
+    yield Section("misses", "Misses", misses.render(study, folder))
     yield Section("embeddings", "Embeddings", embeddings.render(study, folder))
     yield Section("data", "Data", labels.render(study, folder))
 
@@ -115,12 +115,13 @@ def _drawn(study: Study, folder: Path, sentences: Sentences) -> Iterator[Section
 def _tables(study: Study, tables: Sequence[Table]) -> str:
     """Return the papers' tables with ours, and the differences of one's own variants."""
     rendered = [paper_tables.render(table, study) for table in tables]
-    return "\n\n".join(filter(None, [paper_tables.about(study.results.tasks), *rendered, differences.render(study)]))
+    shown = [*filter(None, [*rendered, differences.render(study)])]
+    return "\n\n".join([paper_tables.about(study.results.tasks), *shown]) if shown else ""
 
 
 def _write_numbers(study: Study, judged: Sequence[ClaimResult], directory: Path) -> None:
     means = numbers.means(study)
-    files.write_json(directory / "summary.json", numbers.summary(means))
+    files.write_json(directory / "summary.json", numbers.summary(means, study.results.tasks))
     _csv(directory / "results.csv", numbers.runs(study), "%.6f")
     _csv(directory / "scores.csv", numbers.bars(means))
     if judged:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mtbert.errors import DataError
-from mtbert.tasks import Tasks, main
+from mtbert.tasks import Tasks, are_the_courses, main
 
 Values = Sequence[float] | np.ndarray
 OVERALLS = ("overall_raw", "overall_normalised")
@@ -79,6 +79,14 @@ def indicators(gold: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndar
 SCORES = {
     "accuracy": accuracy, "f1": f1, "macro_f1": macro_f1, "mcc": mcc, "pearson": pearson, "spearman": spearman,
 }  # fmt: skip
+
+
+def means(tasks: Tasks) -> tuple[str, ...]:
+    """Return the means over tasks that are shown, first the one that orders rows.
+
+    The course's reports mix both scales; of other tasks only the second one says something.
+    """
+    return OVERALLS if are_the_courses(tasks) else OVERALLS[1:]
 
 
 def overall(scores: Mapping[str, float], tasks: Tasks) -> dict[str, float]:

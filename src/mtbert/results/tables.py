@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field, Json, TypeAdapter, ValidationError
 from mtbert import files
 from mtbert.errors import DataError, first_of, in_words
 from mtbert.results import predictions
-from mtbert.results.metrics import OVERALLS
+from mtbert.results.metrics import OVERALLS, means
 from mtbert.results.schemas import Lenient
 from mtbert.settings import Name, TaskName
 from mtbert.tasks import COURSE, SPLITS, Split, Task, Tasks, restored
@@ -48,6 +48,11 @@ def _columns(names: Iterable[str], kind: pa.DataType, optional: bool = False) ->
 def metrics(tasks: Tasks) -> tuple[str, ...]:
     """Return all that runs are scored by: the tasks, and the mean over them on both scales."""
     return (*(name for name, task in tasks.items() if not task.serves), *OVERALLS)
+
+
+def shown(tasks: Tasks) -> tuple[str, ...]:
+    """Return what reports show of `metrics`."""
+    return tuple(metric for metric in metrics(tasks) if metric in {*tasks, *means(tasks)})
 
 
 def scores(tasks: Tasks) -> tuple[str, ...]:

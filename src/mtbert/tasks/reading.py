@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, TypeAdapter, Vali
 
 from mtbert import files
 from mtbert.errors import SettingsError, UnknownNameError, faults
-from mtbert.tasks.task import NAME, NOT_OF_A_MODEL, TITLE, Metric, Split, Task, restored
+from mtbert.tasks.task import NAME, NOT_OF_A_MODEL, TITLE, Metric, Split, Task, Tasks, main, of_a_model, restored
 
 FILE = "tasks.yaml"
 # What settings and reports call something else beside a task of such a name.
@@ -74,6 +74,12 @@ def read(file: Path) -> dict[str, Task]:
         if task.serves and (task.serves not in found or found[task.serves].serves):
             raise _fault(file, (name, "serves"), str(UnknownNameError("task", task.serves, found)))
     return found
+
+
+def are_the_courses(tasks: Tasks) -> bool:
+    """Return whether the tasks of the mean are the course's three, not some of a user's that are called like them."""
+    names = main(COURSE)
+    return main(tasks) == names and all(of_a_model(tasks[name]) == of_a_model(COURSE[name]) for name in names)
 
 
 def _task(file: Path, name: str, content: Any) -> Task:

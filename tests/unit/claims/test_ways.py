@@ -63,6 +63,7 @@ def test_below_six_seeds_nothing_is_kept():
     choice = choose(3, COSTS, 0.1, single=0.9, shared=0.89, lora=0.6)
     assert (choice.kept, choice.likely, choice.seeds) == (None, 1, 3)
     assert choose(1, COSTS, 0.1, single=0.9, shared=0.89, lora=0.6).needed is None
+    assert choose(3, COSTS, 0.1, lora=0.9, shared=0.7).kept is None
 
 
 def test_ways_are_judged_as_one_family():

@@ -114,7 +114,6 @@ def changed_lines(file: Path, *settings: str) -> list[str]:
         ("seeds=[1,2,3]", ["+ - 2", "+ - 3"]),
         ("held_out=200", ["- held_out:", "+ held_out: 200"]),
         ("most_refused=0.1", ["- most_refused:", "+ most_refused: 0.1"]),
-        ("show_sentences=true", ["- show_sentences: false", "+ show_sentences: true"]),
         ("run.threads=2", ["-   threads: 1", "+   threads: 2"]),
         ("pals.dim=276", ["-   dim: 204", "+   dim: 276"]),
         ("houlsby.size=8", ["- houlsby: {size: 64, per_task: false}", "+ houlsby: {size: 8, per_task: false}"]),

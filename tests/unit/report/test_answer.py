@@ -6,7 +6,7 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.report import answer, claims, markdown
+from mtbert.report import answer, claims, markdown, terminal
 from mtbert.report.answer import Answer
 from mtbert.report.study import Study
 from mtbert.results import tables
@@ -73,11 +73,36 @@ def test_the_cheapest_way_that_is_good_enough_may_be_far_smaller(monkeypatch):
 def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(monkeypatch):
     one = found(monkeypatch, 3, single=0.9, shared=0.89, lora=0.6)
     (first, *rest) = answer.sentences(one)
-    assert first.startswith("**Nothing is decided**: *One model a task* has the highest mean; *Shared*, 37 % of the")
-    assert " A verdict needs 6 seeds of each way; there are 3. If the two are equal, " in first
+    less = markdown.number(mean(one, "Shared"), "+")
+    assert first.startswith("**Nothing is decided**: *One model a task* has the highest mean; the best with fewer ")
+    assert f", *Shared* (37 % of its weights), has {less}. A verdict needs 6 seeds of each way; there are 3: `" in first
     assert rest == []
     one = found(monkeypatch, 1, single=0.9, shared=0.89)
-    assert next(answer.sentences(one)).endswith("A verdict needs 6 seeds of each way; there is 1.")
+    assert next(answer.sentences(one)).endswith("there is 1: `mtbert study FOLDER --seeds 6`.")
+
+
+def test_the_best_and_smallest_is_not_kept_by_one_seed(monkeypatch):
+    one = found(monkeypatch, 1, single=0.8, shared=0.95)
+    assert next(answer.sentences(one)).startswith(
+        "**Nothing is decided**: *Shared* has the highest mean, and no way has fewer weights. A verdict needs 6 seeds"
+    )
+    assert next(answer.sentences(found(monkeypatch, 6, single=0.8, shared=0.95))) == (
+        "**Keep *Shared***: it has the highest mean, and no way has fewer weights."
+    )
+
+
+def test_what_the_rule_s_own_power_asks_for_is_said(monkeypatch):
+    one = found(monkeypatch, 6, single=0.9, shared=0.9)
+    one.margin = 0.012
+    assert one.choice.needed is not None
+    needed = f"{one.choice.needed.seeds} seeds on {one.choice.needed.rows:,} rows of dev"
+    assert next(answer.sentences(one)).endswith(f" If the two are equal, {needed} prove it four times of five.")
+
+
+def test_the_terminal_has_the_sentences_without_marks(monkeypatch):
+    one = found(monkeypatch, 6, single=0.8, shared=0.95)
+    told = terminal.in_short(one.study, [], one, Path("build/report"))
+    assert told.startswith("Keep Shared: it has the highest mean, and no way has fewer weights.\nProved to be better")
 
 
 def test_a_task_that_sharing_costs_is_named(monkeypatch):

@@ -1,5 +1,6 @@
 """The numbers that go into each picture, which pictures a report has, and that its page stays small."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import made
@@ -9,10 +10,11 @@ import pytest
 
 from mtbert.report import sentences, write
 from mtbert.report.pictures import drawing, embeddings, labels, losses, misses
+from mtbert.report.pictures import tasks as of_each
 from mtbert.report.study import Study
 from mtbert.results import places, tables
 from mtbert.results.tables import Results, Rows
-from mtbert.tasks import COURSE
+from mtbert.tasks import COURSE, stated
 
 ROOT = Path(__file__).parents[3]
 SST, QQP, STS = [0, 1, 2, 0], [0, 1, 0, 0], [0, 2, 2, 3]
@@ -82,19 +84,10 @@ def test_the_share_of_misses_that_are_one_step_off(shares: list[float], within: 
     assert misses.within_one(np.array(shares)) == within
 
 
-def test_the_worst_misses_are_those_that_runs_are_farthest_from_on_average(study: Study):
-    (row,) = misses.worst(study, "sst").to_dict("index").items()
-    assert row == (3, {"id": "sst-3", "label": 3.0, "prediction": 1.5, "off": 1.5})
-    assert misses.worst(study, "sts").to_dict("list") == {
-        "id": ["sts-3", "sts-1"], "label": [5, 1], "prediction": [3, 2], "off": [2, 1],
-    }  # fmt: skip
-
-
 def test_rows_that_do_not_count_are_no_misses(results: Results):
     unscored = results.predictions.assign(scored=results.predictions["row"] < 3)
     of_train = results.predictions.assign(split="train")
     study = Study(Results(results.runs, pd.concat([unscored, of_train]), results.history))
-    assert misses.worst(study, "sst").empty
     assert misses.distances(study)["pals"].tolist() == [1, 0, 0, 0, 0]
 
 
@@ -149,7 +142,7 @@ def test_a_report_has_every_picture_and_shows_sentences_that_it_is_given(results
     page = (tmp_path / "mine/index.html").read_text()
     assert "&lt;b&gt;four&lt;/b&gt;" in page
     assert "sts-3" in page  # no sentence of STS-B was given
-    assert misses.HIDDEN not in page
+    assert "show_text" in page  # so the page says how they are shown
 
 
 def test_old_evidence_has_the_pictures_that_it_has_numbers_for(results: Results, tmp_path: Path):
@@ -159,23 +152,29 @@ def test_old_evidence_has_the_pictures_that_it_has_numbers_for(results: Results,
     assert sorted(file.stem for file in tmp_path.rglob("pictures/*.png")) == [
         "misses", "pals-for-pals-loss", "questions",
     ]  # fmt: skip
-    assert "show_sentences" in (tmp_path / "mine/README.md").read_text()
+    assert of_each.HIDDEN in (tmp_path / "mine/README.md").read_text()
 
 
 @pytest.mark.parametrize(
     ("whose", "wished", "shown"),
-    [("sample", False, True), ("own", True, True), ("own", False, False), ("course", False, False)],
+    [
+        ("sample", [], {"sst": ["a"], "sts": ["a / b"]}),
+        ("own", ["sts"], {"sts": ["a / b"]}),
+        ("own", [], {}),
+        ("course", ["sst"], {"sst": ["a"]}),
+    ],
 )
-def test_sentences_are_shown_of_the_sample_and_where_the_user_wishes_it(
-    tmp_path: Path, whose: str, wished: bool, shown: bool
+def test_sentences_are_shown_of_the_sample_and_of_tasks_whose_owner_wishes_it(
+    tmp_path: Path, whose: str, wished: list[str], shown: dict[str, list[str]]
 ):
-    write.files.write_yaml(tmp_path / "plan/catalog.yaml", {"show_sentences": wished})
+    described = {task: stated(replace(COURSE[task], show_text=task in wished)) for task in ("sst", "sts")}
+    write.files.write_yaml(tmp_path / "plan/catalog.yaml", {"tasks": described})
     write.files.write_json(tmp_path / "data/report.json", {"whose": whose})
     for task, second in (("sst", [None]), ("sts", ["b"])):
         (tmp_path / "data" / task).mkdir()
         table = pd.DataFrame({"sentence1": ["a"], "sentence2": second})
         table.to_parquet(tmp_path / "data" / task / "dev.parquet")
-    assert sentences.of_build(tmp_path) == ({"sst": ["a"], "sts": ["a / b"]} if shown else {})
+    assert sentences.of_build(tmp_path) == shown
 
 
 def test_a_picture_of_eight_variants_with_all_of_sst_is_small(tmp_path: Path):

@@ -32,6 +32,12 @@ def test_the_surest_errors_are_those_that_the_seeds_agree_on():
     assert errors["off"].tolist() == pytest.approx([0.8, 0.475])
 
 
+def test_where_nobody_kept_how_sure_they_are_it_is_the_share_of_the_runs_that_say_so():
+    seen = rows((0, 1, 0, 1, float("nan")), (0, 2, 0, 1, float("nan")), (1, 1, 0, 1, float("nan")))
+    seen = pd.concat([seen, rows((1, 2, 0, 0, float("nan")))])
+    assert of_each.surest(seen, COURSE["qqp"])["off"].tolist() == [1.0, 0.5]
+
+
 def test_the_surest_errors_of_a_score_are_those_farthest_off():
     unsure = float("nan")
     seen = rows((0, 1, 5.0, 1.0, unsure), (0, 2, 5.0, 2.0, unsure), (1, 1, 0.0, 0.5, unsure))
@@ -46,10 +52,22 @@ def test_a_task_shows_its_classes_errors_and_curves_and_texts_only_where_they_ma
     results.history = pd.concat([results.history, pd.DataFrame(dev)], ignore_index=True)
     found = answer.of_study(Study(results))
     assert found is not None
-    told = of_each.render(found, tmp_path, {"qqp": ["w", "x", "y", "a text"]})
+    told = of_each.render(found.study, found, tmp_path, {"qqp": ["w", "x", "y", "a text"]})
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines() if line.startswith("|")]
     assert ["other question", "50", "50"] in lines
     assert ["a text", "other question", "duplicate", "0.75"] in lines
     assert ["sst-3", "positive", "very positive", "0.75"] in lines
     assert ["sts-3", "5.00", "4.00", "1.00"] in lines
     assert (tmp_path / "pictures/curves.png").is_file()
+    assert told.startswith("With *a*, the mean over seeds.")
+
+
+def test_where_no_ways_are_compared_the_errors_are_those_of_all_models(tmp_path: Path):
+    results = made.results({("a", 1): {"qqp": [0.0, 1.0, 1.0, 1.0]}, ("b", 1): {"qqp": [0.0, 1.0, 0.0, 1.0]}})
+    results.predictions[SURE] = 0.75
+    told = of_each.render(Study(results), None, tmp_path, {})
+    assert told.startswith("With all models, the mean over seeds.")
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines() if line.startswith("|")]
+    assert lines[-2:] == [
+        ["qqp-3", "other question", "duplicate", "0.75"], ["qqp-2", "duplicate", "other question", "0.38"],
+    ]  # fmt: skip

@@ -38,7 +38,7 @@ def render(study: Study, folder: Path) -> str:
                     folder,
                     name,
                     says,
-                    f"Training loss of variants of {paper}{part}",
+                    f"Training loss, {markdown.literal(title(paper))}{part}",
                 )
             )
     return "\n\n".join([ABOUT, *shown]) if shown else ""

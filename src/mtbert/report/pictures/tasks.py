@@ -1,4 +1,7 @@
-"""Each task with the way to keep: which classes are taken for which, the surest errors, and dev scores by step."""
+"""Each task: which classes are taken for which, the surest errors, and dev scores by step.
+
+Where ways are compared, it is with the one to keep; else over all models.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,40 +11,53 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from mtbert.report import markdown
-from mtbert.report.answer import Answer, Way
+from mtbert.report.answer import Answer
 from mtbert.report.pictures import drawing
 from mtbert.report.sentences import Sentences
+from mtbert.report.study import Study
 from mtbert.results.tables import SURE, Frame
-from mtbert.tasks import Task
+from mtbert.tasks import Task, main
 
 SUREST = 10  # errors of each task
 MOST_CLASSES = 12  # of a table
 ABOUT = (
-    "With *{}*, the mean over seeds. A line holds the rows of a class, in per cent of them what they are taken for. "
-    "Below are the errors of which the models are surest; of scores, those that are farthest off."
+    "With {}, the mean over seeds. A line holds the rows of a class, in per cent of them what they are taken for. "
+    "Below are the errors of which the models are surest, at most ten; of scores, those that are farthest off."
 )
+ALL = "all models"
+HIDDEN = "A task's sentences are shown where its `show_text` in tasks.yaml is true, and those of the sample."
+UNSURE = "*Share* is that of the trainings which say so: how sure each is nobody has kept."
 OF_CURVES = "Dev scores while the models train; the last is of the model that is kept."
 
 
-def render(answer: Answer, folder: Path, sentences: Sentences) -> str:
+def render(study: Study, answer: Answer | None, folder: Path, sentences: Sentences) -> str:
     """Draw the curves into a report's folder; return them and each task's tables as Markdown."""
-    way, parts = answer.shown, list[str]()
-    for name in answer.tasks:
-        task = answer.study.results.tasks[name]
-        rows = _rows(answer, way, name)
-        errors = surest(rows, task)
-        tables = [markdown.lined([*_confused(rows, task)]), markdown.lined(_told(errors, task, sentences.get(name)))]
-        parts += [f"**{markdown.literal(task.shown)}**", *filter(None, tables)]
-    curves = {way.label: found for way in answer.ways if (found := _curves(answer, way))}
-    drawn = [drawing.put(_drawn(answer, curves), folder, "curves", OF_CURVES, "Dev scores by step")] if curves else []
-    return "\n\n".join([ABOUT.format(markdown.literal(way.label)), *parts, *drawn])
+    tasks, models, said = study.results.tasks, [*study.about], ALL
+    ways = {name: (name,) for name in models}
+    if answer is not None:
+        models, said = [*answer.shown.group.names], f"*{markdown.literal(answer.shown.label)}*"
+        ways = {way.label: way.group.names for way in answer.ways}
+    parts = list[str]()
+    for name in main(tasks):
+        rows = study.scored(name)
+        parts += _of_task(rows[rows["variant"].isin(models)], tasks[name], sentences.get(name))
+    if not parts:
+        return ""
+    unsure = UNSURE if study.results.predictions[SURE].isna().all() else ""
+    hidden = "" if {*main(tasks)} <= {*sentences} else HIDDEN
+    about = " ".join(filter(None, [ABOUT.format(said), unsure, hidden]))
+    curves = {label: found for label, names in ways.items() if (found := _curves(study, names))}
+    drawn = [drawing.put(_drawn(study, curves), folder, "curves", OF_CURVES, "Dev scores by step")] if curves else []
+    return "\n\n".join([about, *parts, *drawn])
 
 
-def _rows(answer: Answer, way: Way, task: str) -> Frame:
-    """Return the scored dev rows of a way on a task, of all seeds."""
-    every = answer.study.results.predictions
-    own = every["variant"].isin([*way.group.names]) & (every["task"] == task) & (every["split"] == "dev")
-    return every[own & every["scored"] & every["label"].notna()]
+def _of_task(rows: Frame, task: Task, texts: Sequence[str] | None) -> list[str]:
+    """Return a task's name and its tables; nothing without rows."""
+    if not len(rows):
+        return []
+    how = "off by" if task.kind == "score" else "share" if rows[SURE].isna().all() else "sure"
+    tables = [[*_confused(rows, task)], [*_told(surest(rows, task), task, how, texts)]]
+    return [f"**{markdown.literal(task.shown)}**", *filter(None, map(markdown.lined, tables))]
 
 
 def confusion(rows: Frame, classes: int) -> np.ndarray:
@@ -60,38 +76,43 @@ def _confused(rows: Frame, task: Task) -> Iterator[dict[str, str]]:
 
 
 def surest(rows: Frame, task: Task) -> Frame:
-    """Return by number of the row its id, label, most frequent or mean prediction and how sure or far off it is."""
+    """Return by number of the row its id, label, prediction and `off`: how far off it is, or how sure of a wrong class.
+
+    How sure is the mean over runs of the class's probability, 0 where another is predicted; of runs that tell none, the
+    share that predicts it.
+    """
     if task.kind == "score":
         means = rows.groupby("row").agg({"id": "first", "label": "first", "prediction": "mean"})
         means["off"] = (means["prediction"] - means["label"]).abs()
     else:
+        known = rows[SURE].notna()
+        rows = rows[known] if known.any() else rows.assign(**{SURE: 1.0})
+        rows = rows.assign(off=rows[SURE] / rows.groupby("row")["id"].transform("size"))
         wrong = rows[rows["label"] != rows["prediction"]]
-        wrong = wrong.assign(off=wrong[SURE] / rows["seed"].nunique())
         sums = wrong.groupby(["row", "prediction"]).agg({"id": "first", "label": "first", "off": "sum"}).reset_index()
         means = sums.sort_values("off", kind="stable").drop_duplicates("row", keep="last").set_index("row")
     return means[means["off"] > 0].sort_values("off", ascending=False, kind="stable").head(SUREST)
 
 
-def _told(errors: Frame, task: Task, texts: Sequence[str] | None) -> list[dict[str, str]]:
-    names, lines = task.class_names, list[dict[str, str]]()
+def _told(errors: Frame, task: Task, how: str, texts: Sequence[str] | None) -> Iterator[dict[str, str]]:
+    """Yield a line for each error: its text where there are texts, else its id."""
     for number, row in zip(errors.index.tolist(), errors.to_dict("records"), strict=True):
-        what = ("id", row["id"]) if texts is None else ("text", texts[number])
-        shown = {what[0]: markdown.literal(str(what[1]))}
-        if names:
-            label, said = (markdown.literal(names[int(row[key])]) for key in ("label", "prediction"))
-            lines.append(shown | {"label": label, "predicted": said, "sure": markdown.number(row["off"], decimals=2)})
-        else:
-            label, said = (markdown.number(row[key], decimals=2) for key in ("label", "prediction"))
-            lines.append(shown | {"label": label, "predicted": said, "off by": markdown.number(row["off"], decimals=2)})
-    return lines
+        what, told = ("id", row["id"]) if texts is None else ("text", texts[number])
+        label, said = (_value(task, row[key]) for key in ("label", "prediction"))
+        numbers = {"label": label, "predicted": said, how: markdown.number(row["off"], decimals=2)}
+        yield {what: markdown.literal(str(told))} | numbers
 
 
-def _curves(answer: Answer, way: Way) -> dict[str, Frame]:
+def _value(task: Task, value: float) -> str:
+    return markdown.literal(task.class_names[int(value)]) if task.class_names else markdown.number(value, decimals=2)
+
+
+def _curves(study: Study, models: Sequence[str]) -> dict[str, Frame]:
     """Return the mean dev score of each task by the share of the training that is done."""
-    history = answer.study.results.history
-    own = history[history["variant"].isin([*way.group.names])]
+    history = study.results.history
+    own = history[history["variant"].isin([*models])]
     found: dict[str, Frame] = {}
-    for task in answer.tasks:
+    for task in main(study.results.tasks):
         of_task = own[own["name"] == f"dev/{task}"]
         if len(of_task):
             last = own.groupby(["variant", "seed"], observed=True)["step"].transform("max")[of_task.index]
@@ -100,17 +121,18 @@ def _curves(answer: Answer, way: Way) -> dict[str, Frame]:
     return found
 
 
-def _drawn(answer: Answer, curves: dict[str, dict[str, Frame]]) -> Figure:
-    """A panel for each task, a line for each of the best ways."""
-    down = -(-len(answer.tasks) // 3)
+def _drawn(study: Study, curves: dict[str, dict[str, Frame]]) -> Figure:
+    """A panel for each task, a line for each of the first ways."""
+    tasks = main(study.results.tasks)
+    down = -(-len(tasks) // 3)
     figure = drawing.empty(0.6 + 2.6 * down)
     shown, lines = dict(list(curves.items())[: len(drawing.PALETTE)]), {}
-    for at, task in enumerate(answer.tasks, 1):
+    for at, task in enumerate(tasks, 1):
         axes = figure.add_subplot(down, 3, at)
         for colour, (label, of_way) in zip(drawing.PALETTE, shown.items(), strict=False):
             if task in of_way:
                 (lines[label],) = axes.plot(of_way[task].index, of_way[task], "o-", color=colour, markersize=3)
-        axes.set_title(answer.study.results.tasks[task].shown, fontsize="medium")
+        axes.set_title(study.results.tasks[task].shown, fontsize="medium")
         axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         axes.spines[["top", "right"]].set_visible(False)
     figure.legend([*lines.values()], [*lines], loc="outside lower center", ncols=3, frameon=False)
