@@ -2,20 +2,20 @@
 
 from pathlib import Path
 
-from mtbert import files
+from mtbert import files, tasks
 from mtbert.command import program
 from mtbert.encoders import fetching, untrained
 from mtbert.encoders.settings import EncoderSettings
 
 
 def main(plan: Path, data_dir: Path, out: Path) -> None:
-    """Read the settings, write the encoder's directory, print two scores."""
+    """Read the settings, write the encoder's directory, print what they know."""
     settings = files.read_planned(EncoderSettings, plan)
     fetching.fetch(settings, data_dir, out)
     found = untrained.write(out, data_dir)
     files.seal(out)
-    scores = {"r on STS-B": found.sts, "accuracy on QQP": found.qqp}
-    known = [f"{name} {score:.3f}" for name, score in scores.items() if score is not None]
+    described = tasks.of_folder(data_dir)
+    known = [f"{described[name].shown} {score:.3f}" for name, score in found.items()]
     print(f"{settings.shown}, untrained, by the cosine of embeddings on dev: {', '.join(known) or 'no data'}")
 
 

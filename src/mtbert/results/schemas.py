@@ -105,18 +105,6 @@ class EncoderCard(Lenient):
     pooler: bool
 
 
-class Untrained(Section):
-    """untrained.json of build/encoders/base: what the encoder knows before any training; None where it was not asked.
-
-    Attributes:
-        sts: Pearson's r of cosine and label on dev.
-        qqp: accuracy on dev of a cosine that reaches a threshold.
-    """
-
-    sts: float | None
-    qqp: float | None
-
-
 class Speed(Section):
     """build/speed/speed.json: milliseconds a prediction by model, and seconds of each training by variant and seed."""
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -10,7 +11,6 @@ from transformers import AutoModel, AutoTokenizer
 from mtbert import files
 from mtbert.encoders import fetching, sbert, untrained
 from mtbert.encoders.settings import EncoderSettings
-from mtbert.results.schemas import Untrained
 
 STS = [("a good film", "a good film", 5), ("a good film", "the cat sleeps", 0), ("a cat", "the cat", 3)]
 TRAINING = [("a good film", "a good film", 0), ("a good film", "the cat sleeps", 1)]
@@ -55,8 +55,8 @@ def test_sts_by_r_and_qqp_by_a_threshold_of_the_training_rows(
     found = untrained.write(encoder, data_dir)
     # sts: of 5, 0, 3 and 0.11, 0.14, 0.07. qqp: the threshold is 0.125; 0.07 and 0.05 are no duplicates, 0.14 is one,
     # 0.04 is none; the labels are 1, 0, 0, 0.
-    assert found == Untrained(sts=-0.52802, qqp=0.5)
-    assert files.read_json(encoder / "untrained.json") == found.model_dump()
+    assert found == {"qqp": 0.5, "sts": -0.52802}
+    assert files.read_json(encoder / "untrained.json") == found
 
 
 @pytest.mark.parametrize(
@@ -64,5 +64,26 @@ def test_sts_by_r_and_qqp_by_a_threshold_of_the_training_rows(
 )
 def test_a_task_whose_files_are_not_there_is_left_out(encoder: Path, data_dir: Path, absent: str, known: str) -> None:
     (data_dir / "cs224n" / absent).unlink()
-    found = untrained.write(encoder, data_dir).model_dump()
-    assert [task for task, score in found.items() if score is not None] == [known]
+    assert [*untrained.write(encoder, data_dir)] == [known]
+
+
+def test_a_class_of_pairs_is_on_the_side_of_the_threshold_on_which_its_training_rows_are() -> None:
+    known, asked = np.array([0.9, 0.8, 0.2, 0.1]), np.array([0.95, 0.0])
+    assert untrained.beyond_a_threshold(known, np.array([1, 1, 0, 0]), asked).tolist() == [1, 0]
+    assert untrained.beyond_a_threshold(known, np.array([0, 0, 1, 1]), asked).tolist() == [0, 1]
+
+
+def test_a_single_sentence_has_the_class_with_the_nearest_mean_of_unit_vectors() -> None:
+    known = np.array([[9.0, 0.0], [0.0, 0.1], [-1.0, 0.0]])
+    found = untrained.nearest(known, np.array([0, 0, 2]), np.array([[1.0, 3.0], [-1.0, 0.5]]), 4)
+    assert found.tolist() == [0, 2]
+
+
+def test_tasks_of_one_s_own_are_scored_by_their_own_metric(encoder: Path, tmp_path: Path) -> None:
+    rows = "".join(
+        f"{'a good film' if number % 2 else 'the cat sleeps'} {number},{number % 2}\n" for number in range(40)
+    )
+    files.write_text(tmp_path / "own/mood.csv", f"text,mood\n{rows}")
+    described = "mood:\n  files: {train: mood.csv}\n  sentences: [text]\n  label: mood\n  classes: 2\n  metric: mcc\n"
+    files.write_text(tmp_path / "own/tasks.yaml", described)
+    assert untrained.write(encoder, tmp_path / "own") == {"mood": 1.0}
