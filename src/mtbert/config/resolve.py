@@ -40,15 +40,20 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:
 
 def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the files on the starting weights of the selected variants, by name."""
-    run, encoder, pretrain = (merged(params, section) for section in ("run", "encoder", "pretrain"))
-    found = {"encoder": EncoderSettings(**encoder).model_dump()}
-    given = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # as for trainings
-    given |= {key: encoder[key] for key in ("weights",) if key in encoder}
+    run = merged(params, "run")
+    encoder = merged(params, "encoder")
+    pretrain = merged(params, "pretrain")
+    as_elsewhere = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # as in trainings
+    if "weights" in encoder:
+        as_elsewhere["weights"] = encoder["weights"]
+    documents = {"encoder": EncoderSettings(**encoder).model_dump()}
     starts = {variant["model"]["encoder"] for variant in selected.values()}
     for name, kind in PRETRAININGS.items():
-        settings = kind(**given | pretrain.get(name, {})).model_dump(mode="json") if name in starts else {}
-        found[f"pretrain-{name}"] = {"needed": name in starts, **settings}
-    return found
+        document: dict[str, Any] = {"needed": name in starts}
+        if name in starts:
+            document |= kind(**as_elsewhere | pretrain.get(name, {})).model_dump(mode="json")
+        documents[f"pretrain-{name}"] = document
+    return documents
 
 
 def about(params: Params, name: str) -> dict[str, Any]:
@@ -72,32 +77,48 @@ class _Resolver:
 
     def resolve(self) -> dict[str, Any]:
         """Return the content of the variant's file; nothing where there are faults."""
-        if lacking := [name for name in self.tasks if name not in self.params.tasks]:
+        if missing := [name for name in self.tasks if name not in self.params.tasks]:
             there = f"the data folder has {', '.join(self.params.tasks)}"
-            self._fault(("catalog", self.name, "tasks"), f"it is of {', '.join(lacking)}, but {there}")
+            self._fault(("catalog", self.name, "tasks"), f"it is of {', '.join(missing)}, but {there}")
             return {}
-        model, training, run = (merged(self.params, section, self.name) for section in ("model", "training", "run"))
+        run = merged(self.params, "run", self.name)
+        model = merged(self.params, "model", self.name)
+        training = merged(self.params, "training", self.name)
         self._use(model, training)
-        resolved = self._model(model)
+        resolved_model = self._model(model)
         phases = [{}] if self.entry.get("phases") is None else self.entry["phases"]
+        resolved_phases = [self._phase(over(training, phase), resolved_model["heads"], run) for phase in phases]
+        self._refuse_unused_sections()
+        if self.faults:
+            return {}
+        trained_on = [name for phase in resolved_phases for name in phase["tasks"]]
         document = {
             **self.about,
             "variant": self.name,
             "profile": self.params.get("profile"),
-            "model": resolved,
-            "phases": [self._phase(over(training, phase), resolved["heads"], run) for phase in phases],
+            "model": resolved_model,
+            "phases": resolved_phases,
             "run": run,
+            "described": tasks.of_run(self.params.tasks, self.tasks, trained_on),
+            "sources": self._sources(),
         }
+        return VariantSettings.model_validate(document).model_dump()
+
+    def _refuse_unused_sections(self) -> None:
+        """Record a fault for each section of the entry whose technique the variant does not use."""
         for key in self.entry:
-            if key in NAMES and key not in self.used:  # it would have no effect
+            if key in NAMES and key not in self.used:
                 allowed = ", ".join(sorted(self.used))
                 message = f"the variant does not use {key}; add it to `uses`, or allowed here: {allowed}"
                 self._fault(("catalog", self.name, key), message)
-        used = [registry[name].source for registry in REGISTRIES for name in registry if name in self.used]
-        entries = [entry for phase in document["phases"] for entry in phase["tasks"]]
-        document["described"] = tasks.of_run(self.params.tasks, self.tasks, entries)
-        document["sources"] = dict(sorted(item for source in used for item in code.of_technique(source).items()))
-        return {} if self.faults else VariantSettings(**document).model_dump()
+
+    def _sources(self) -> dict[str, str]:
+        """Return the digests of the files that the variant's techniques use, by name."""
+        digests: dict[str, str] = {}
+        for registry in REGISTRIES:
+            for name in registry.keys() & self.used:
+                digests |= code.of_technique(registry[name].source)
+        return dict(sorted(digests.items()))
 
     def _use(self, model: dict[str, Any], training: dict[str, Any]) -> None:
         """Put the techniques that `uses` lists into their places; a variant may have several objectives."""

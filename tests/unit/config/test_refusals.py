@@ -67,7 +67,7 @@ Refused = Callable[..., list[str]]
         (
             "training.batch_sizes",
             {"sst": 10**9},
-            "batch_sizes.sst: Input should be less than or equal to 65536",
+            "training.batch_sizes.sst: Input should be less than or equal to 65536",
         ),
         ("smart.weight", 1e38, "smart.weight: allowed: at most 2147483647, got 1e+38"),
         ("data_dir", "/", "data_dir: / holds no file of a task, such as cs224n/ids-sst-train.csv; allowed: data/"),
