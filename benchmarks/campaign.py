@@ -45,32 +45,32 @@ class Job(NamedTuple):
 
 def jobs_of(build: Path) -> list[Job]:
     """Return the trainings that a folder's plan selects, seed by seed."""
-    from mtbert import files
+    from mtbert import layout
 
-    catalog = files.read_plan(build / "plan" / "catalog.yaml", "variants", "seeds")
+    catalog = layout.read_catalog(build, "variants", "seeds")
     chosen = [name for name, entry in catalog["variants"].items() if entry["selected"]]
     return [Job(build, name, seed) for seed, name in itertools.product(catalog["seeds"], chosen)]
 
 
 def train(job: Job) -> dict[str, bytes]:
     """Train one, and return what is kept of it; its folder is removed."""
-    from mtbert import files
+    from mtbert import layout
     from mtbert.inputs import manifests
     from mtbert.settings import VariantSettings
     from mtbert.training import assembly, run
     from mtbert.training.checkpoints import Checkpoint
 
-    build, place = job.build, Path(job.variant, str(job.seed))
-    parts = assembly.assemble(
-        files.read_planned(VariantSettings, build / "plan" / f"{job.variant}.yaml"), job.seed, build
-    )
-    parts.code = manifests.read(build / "manifest" / f"{job.variant}.json").code
-    own = Checkpoint(build / "checkpoints" / place, manifests.identity(build, job.variant, job.seed))
+    build, variant, seed = job.build, job.variant, job.seed
+    settings = layout.read_planned(VariantSettings, layout.plan(build, variant))
+    parts = assembly.assemble(settings, seed, build)
+    parts.code = manifests.read(layout.manifest(build, variant)).code
+    own = Checkpoint(layout.checkpoint(build, variant, seed), manifests.identity(build, variant, seed))
+    out, logs = layout.run(build, variant, seed), layout.logs(build, variant, seed)
     started = time.perf_counter()
-    run.train(parts, build / "runs" / place, build / "logs" / place, own)
-    kept = kept_of(build / "runs" / place, build / "logs" / place)
+    run.train(parts, out, logs, own)
+    kept = kept_of(out, logs)
     kept["seconds"] = f"{time.perf_counter() - started:.1f}".encode()
-    shutil.rmtree(build / "runs" / place)
+    shutil.rmtree(out)
     return kept
 
 

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.command import program
-from mtbert.inputs import manifests
 from mtbert.results import collect, tables
 
 
 def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the tables."""
-    manifests.check_stages(build, "plan", "data", "manifest")
-    files.remove_empty(build / "runs")  # DVC takes away runs that params.yaml no longer lists, and leaves their folders
+    layout.check_inputs(build)
+    # DVC takes away runs that params.yaml no longer lists, and leaves their folders.
+    files.remove_empty(layout.runs(build))
     tables.write(collect.collect(build), out)
 
 

@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
+from mtbert import layout
 from mtbert.command import program
 from mtbert.inputs import manifests, why
 
 
 def main(build: Path, out: Path) -> None:
     """Write a file for each variant, and print why those train again that have been trained before."""
-    manifests.check_stages(build, "plan", "data")
-    manifests.write(build / "plan", build, out)
+    layout.check_inputs(build)
+    manifests.write(build, out)
     for variant, causes in why.changed(build).items():
         print(why.line(variant, causes))
 

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
+from mtbert import layout
 from mtbert.command import program, starting
-from mtbert.inputs import manifests
 
 
 def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the merged models."""
     with starting.quick_imports():
         from mtbert.merging import run
-    manifests.check_stages(build, "plan", "data")
+    layout.check_inputs(build)
     for line in run.merge_all(build, out):
         print(line)
 

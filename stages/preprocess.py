@@ -9,7 +9,7 @@ from pathlib import Path
 from mtbert.command import program
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
-from mtbert.files import read_plan
+from mtbert.layout import read_plan
 
 
 def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:

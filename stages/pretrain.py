@@ -4,7 +4,7 @@ import importlib
 import os
 from pathlib import Path
 
-from mtbert import errors, files
+from mtbert import errors, files, layout
 from mtbert.command import program, starting
 from mtbert.encoders.settings import PRETRAININGS
 
@@ -13,20 +13,20 @@ def main(kind: str, plan: Path, build: Path) -> None:
     """Write build/encoders/KIND; only a card that says so where no selected variant starts from it."""
     if kind not in PRETRAININGS:
         raise errors.UnknownNameError("pretraining", kind, PRETRAININGS)
-    content = files.read_plan(plan, "needed")
+    content = layout.read_plan(plan, "needed")
     if not content.pop("needed"):
-        with files.new_directory(build / "encoders" / kind) as partial:
+        with files.new_directory(layout.encoder(build, kind)) as partial:
             files.write_json(partial / "encoder.json", {"needed": False})
-            files.seal(partial)
+            layout.seal(partial)
         return
     settings = files.read_as(PRETRAININGS[kind], plan, "dvc repro plan", lambda *_: content)
     # All files are local: keep the libraries from asking the model hub. They read this when they are imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
     with starting.quick_imports():
         pretraining = importlib.import_module(f"mtbert.encoders.{kind}")
-    files.check_sealed(build / "encoders" / "base", "dvc repro encoder")
+    layout.check_sealed(layout.encoder(build))
     pretraining.pretrain(settings, build)
-    files.seal(build / "encoders" / kind)
+    layout.seal(layout.encoder(build, kind))
 
 
 if __name__ == "__main__":

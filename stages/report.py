@@ -12,10 +12,11 @@ from mtbert.command import program, starting
 def main(build: Path, report: Path, submissions: Path) -> None:
     """Write the report and the submissions; show the tables."""
     with starting.quick_imports():
+        from mtbert import layout
         from mtbert.report import sentences, write
         from mtbert.report import submissions as submitted
         from mtbert.results import tables
-    results = tables.read(build / "results")
+    results = tables.read(layout.results(build))
     shown = write.write(results, report, sentences=sentences.of_build(build))
     submitted.write(results, submissions)
     print(f"{report} is written" if os.environ.get("MTBERT_TABLES") == "later" else shown)

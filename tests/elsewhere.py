@@ -16,7 +16,7 @@ import os, sys
 import numpy as np, pandas as pd
 from pathlib import Path
 from safetensors.numpy import save_file
-from mtbert import files
+from mtbert import files, layout
 from mtbert.inputs import manifests
 from mtbert.results import predictions
 variant, seed = sys.argv[1:3]
@@ -34,9 +34,9 @@ with files.new_directory(build / "runs" / place) as run:
     save_file({"weights": np.ones(2)}, run / "model.safetensors")
     table = pd.DataFrame({"id": ["1", "2"], "label": [1.0, 0.0], "prediction": [1.0, 1.0],
         "probability_0": [0.2, 0.2], "probability_1": [0.8, 0.8], "scored": True})
-    predictions.write(predictions.path(run, "qqp", "dev"), table)
-    files.seal(run)
-log = files.log_directory(build, build / "runs" / place)
+    predictions.write(layout.predictions(run, "qqp", "dev"), table)
+    layout.seal(run)
+log = layout.log(build / "runs" / place)
 identity = manifests.identity(build, variant, int(seed), torch)
 machine = {"processor": "Some CPU", "cores": 2, "memory_gb": 4, "accelerator": ""}
 about = {"identity": identity, "seconds": 1.0, "machine": machine, "versions": {"torch": torch}}

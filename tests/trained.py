@@ -6,7 +6,7 @@ import made
 import pandas as pd
 import runs
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.encoders import fetching
@@ -24,7 +24,7 @@ STEPS = {"steps_per_epoch": 4, "learning_rate": 0.03}
 def build(folder: Path) -> Path:
     """Variants `crossed` and `apart` of SST and STS, seed 1."""
     fetching.fetch(ENCODER, DATA, folder / "encoders" / "base")
-    files.seal(folder / "encoders" / "base")
+    layout.seal(folder / "encoders" / "base")
     preprocess(DATA, folder / "data", wordpieces(folder / "encoders" / "base"), set())
     for name, changes in MODEL.items():
         train(folder, settings(name, **changes))

@@ -218,13 +218,14 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 @app.command()
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
+    from mtbert import layout
     from mtbert.report import answer, paper_tables, study, terminal
     from mtbert.results import tables
 
-    results = tables.read(build / "results")
+    results = tables.read(layout.results(build))
     whole = study.Study(results)
     found = answer.of_study(whole)
-    print(terminal.in_short(whole, paper_tables.tables(whole), found, build / "report"))
+    print(terminal.in_short(whole, paper_tables.tables(whole), found, layout.report(build)))
 
 
 @app.command()
@@ -237,22 +238,22 @@ def report(
 ) -> None:
     """Write the report from the finished runs; train nothing."""
     with starting.quick_imports():
+        from mtbert import layout
         from mtbert.command import locking
-        from mtbert.inputs import manifests
         from mtbert.report import sentences, submissions, write
         from mtbert.results import collect, tables
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
         raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
-    folder = out or (evidence.resolve().parent if evidence else build / "report")
+    folder = out or (evidence.resolve().parent if evidence else layout.report(build))
     if evidence is not None and third is None and (beside := evidence.resolve().with_name(write.THIRD)).is_dir():
         third = beside
-    with locking.exclusive(build / "locks" / "report.lock", "report"):
+    with locking.exclusive(layout.lock(build, "report"), "report"):
         if evidence is None:
-            manifests.check_stages(build, "plan", "data", "manifest")
-            tables.write(collect.collect(build), build / "results")
-        results = tables.read(evidence or build / "results")
+            layout.check_inputs(build)
+            tables.write(collect.collect(build), layout.results(build))
+        results = tables.read(evidence or layout.results(build))
         if evidence is None:
-            submissions.write(results, build / "submissions")
+            submissions.write(results, layout.submissions(build))
         shown = {} if evidence else sentences.of_build(build)
         print(write.write(results, folder, third and tables.read(third), readme, shown))
 

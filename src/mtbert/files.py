@@ -1,6 +1,5 @@
 """Write files that are either whole or absent: under another name first, then renamed."""
 
-import ast
 import contextlib
 import hashlib
 import io
@@ -8,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind")
 AGAIN = "remove it and run the stage that makes it"
-ELSEWHERE = "elsewhere.json"  # of a run from another machine: the machine, and the files that stayed there
-DIGESTS = "digests.json"  # in what a stage wrote: the SHA-256 of each of the folder's other files
-LOG_KEY = 12  # hexadecimal digits that distinguish the logs of one variant and seed
 PARTIAL = ".partial"  # ending of unfinished files; .dvcignore and .gitignore list it
 
 
@@ -221,40 +217,6 @@ def yaml_line(path: Path, place: Iterable[str | int]) -> int:
     return line
 
 
-def read_planned(kind: type[Kind], path: Path) -> Kind:
-    """Read a file of the plan as a value of that type; DataError as for `read_as`."""
-    return read_as(kind, path, "dvc repro plan", read_yaml)
-
-
-def read_plan(path: Path, *keys: str) -> dict[str, Any]:
-    """Read a file of the plan that is a mapping; DataError where it is missing or lacks one of these keys."""
-    content = read_planned(dict[str, Any], path)
-    if lacking := [key for key in keys if key not in content]:
-        raise DataError(f"{path} is damaged: it lacks {', '.join(lacking)}; `dvc repro plan` makes it again")
-    return content
-
-
-def data_kind(build: Path) -> str:
-    """Return whose corpora a build directory was made from, as preprocessing found: `sample`, `course` or `own`."""
-    file = build / "data" / "report.json"
-    whose = read_as(dict[str, Any], file, "dvc repro preprocess").get("whose") if file.is_file() else None
-    return whose if isinstance(whose, str) and whose else "own"
-
-
-def study(build: Path) -> str:
-    """Return the name of what a build directory trains, by profile and data.
-
-    It is `sample` for profile `sample` on the sample, and another profile's name for that profile on the course's
-    corpora. All others also name the data, such as `sample-reviews` for data in a folder `reviews`.
-    """
-    plan = read_plan(build / "plan" / "catalog.yaml", "profile", "data_dir")
-    profile, whose = plan["profile"], data_kind(build)
-    if whose == ("sample" if profile == "sample" else "course"):
-        return profile
-    held = f"-held-out-{plan['held_out']}" if plan.get("held_out") else ""
-    return f"{profile}-{Path(plan['data_dir']).name if whose == 'own' else whose}{held}"
-
-
 def _parsed(path: Path, parse: Callable[[str], Any], form: str, again: str) -> Any:
     try:
         return parse(path.read_text(encoding="utf-8"))
@@ -289,77 +251,6 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-@cache
-def code_digest(file: Path) -> str:
-    """Return the SHA-256 of a module's syntax tree without docstrings, of another file that of its bytes."""
-    if file.suffix != ".py":
-        return sha256(file)
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        if documented and ast.get_docstring(node):
-            node.body = node.body[1:]
-    return sha256_of(ast.dump(tree).encode())
-
-
 def sha256_of(content: bytes) -> str:
     """Return the hexadecimal SHA-256 of bytes."""
     return hashlib.sha256(content).hexdigest()
-
-
-def seal(directory: Path) -> None:
-    """Write digests.json, the last file of what a stage writes: the SHA-256 of every other file by its name there."""
-    write_json(directory / DIGESTS, {name: sha256(directory / name) for name in _names(directory)})
-
-
-def check_sealed(directory: Path, remedy: str, only: Collection[str] | None = None) -> None:
-    """Compare the files of a directory with its digests.json.
-
-    Args:
-        directory: what a stage wrote, such as a run.
-        remedy: the command that makes it again, such as `dvc repro train@pals-1`.
-        only: the files that are compared, such as `metrics.json`; None for all.
-
-    Raises:
-        DataError: a file is altered, missing or surplus, or there are no digests; the message names them.
-    """
-    expected, names = read_as(dict[str, str], directory / DIGESTS, remedy), _names(directory)
-    if left := {*(only or ())} & left_elsewhere(directory).keys():
-        raise DataError(
-            f"{', '.join(left)} of {directory} stayed on the machine that trained it; run.py --weights there and "
-            f"`mtbert unpack` bring it here, or `{remedy} --force --single-item` trains here"
-        )
-    compared = sorted(expected.keys() | names if only is None else only)
-    found = {name: sha256(directory / name) if name in names else None for name in compared}
-    if faulty := [name for name in compared if found[name] != expected.get(name)]:
-        told = ", ".join(name if found[name] else f"{name} (missing)" for name in faulty)
-        raise DataError(  # DVC trusts read-only files of its cache, and checks those that can be written
-            f"{directory} is not as it was written (altered: {told}); "
-            f"`rm -r {directory} && chmod -R u+w .dvc/cache && {remedy}` makes it again"
-        )
-
-
-def left_elsewhere(directory: Path) -> dict[str, str]:
-    """Return the files of a run that stayed on the machine that trained it, with their digests; mostly none."""
-    file = directory / ELSEWHERE
-    return read_as(dict[str, Any], file, "mtbert unpack").get("left", {}) if file.is_file() else {}
-
-
-def log_key(run_directory: Path) -> str:
-    """Return the name of the folder of a run's log; DataError where the run holds no digests.json."""
-    read_as(dict[str, str], run_directory / DIGESTS, "dvc repro")
-    return sha256(run_directory / DIGESTS)[:LOG_KEY]
-
-
-def log_directory(build: Path, run_directory: Path) -> Path:
-    """Return the log folder of a run (build/runs/<variant>/<seed>): build/logs/<variant>/<seed>/<key of its results>.
-
-    So a run that DVC restores finds its log again, and never reads that of other results.
-    """
-    return build / "logs" / run_directory.parent.name / run_directory.name / log_key(run_directory)
-
-
-def _names(directory: Path) -> set[str]:
-    """Return every file below a directory but its digests, hidden ones too."""
-    names = {file.relative_to(directory).as_posix() for file in directory.rglob("*") if not file.is_dir()}
-    return names - {DIGESTS}

@@ -18,7 +18,7 @@ HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 STUB = r"""
 import hashlib, json, os, re, signal, sys, time
 from pathlib import Path
-from mtbert import files
+from mtbert import files, layout
 text = Path("params.yaml").read_text() if sys.argv[0].endswith("plan.py") else ""
 threads = re.search("threads: ([0-9]+)", text)
 listed = re.search("^variants:\n((?:- .*\n)*)", Path("params.yaml").read_text(), re.M)[1]
@@ -80,11 +80,11 @@ if stage == "train":
     variant, seed = sys.argv[1:3]
     with files.new_directory(build / "runs" / variant / seed) as run:
         (run / "scores").write_text(f"of {sys.argv[:3]}")
-        files.seal(run)
+        layout.seal(run)
     parts = {
         "plan": digest(build / f"plan/{variant}.yaml"), "manifest": digest(build / f"manifest/{variant}.json"),
         "seed": int(seed), "torch": "2.13.0"}
-    files.write_json(files.log_directory(build, build / "runs" / variant / seed) / "run.json", {
+    files.write_json(layout.log(build / "runs" / variant / seed) / "run.json", {
         "identity": hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest(), "seconds": 1.0,
         "machine": {"processor": "Some CPU", "cores": 2, "memory_gb": 4, "accelerator": ""},
         "versions": {"torch": "2.13.0"}})

@@ -10,7 +10,7 @@ import pytest
 import survivor
 from runs import checkpoint
 
-from mtbert import files
+from mtbert import files, layout
 
 TESTS = Path(__file__).parents[1]
 SAME = ("model.safetensors", "history.csv", "metrics.json", "predictions/sst-dev.parquet", "embeddings.safetensors")
@@ -45,7 +45,7 @@ def assert_same(folder: Path, whole: Path) -> None:
         assert files.sha256(folder / "run" / name) == files.sha256(whole / "run" / name), name
     assert trained(folder) == trained(whole)
     assert sorted(trained(whole)) == list(range(1, 17))
-    assert files.read_json(folder / "logs" / files.log_key(folder / "run") / "run.json")["resumed"] > 0
+    assert files.read_json(folder / "logs" / layout.log_key(folder / "run") / "run.json")["resumed"] > 0
     assert not (folder / "checkpoints").exists()
 
 

@@ -17,7 +17,7 @@ from pipeline import tracked
 from pipeline.small import wait_for
 from pipeline.tracked import POINTS, Server, outcomes, runs, train, write_catalog, write_run
 
-from mtbert import files, tracking
+from mtbert import files, layout, tracking
 from mtbert.tracking import live, record, store, view
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of MLflow's own use of SQLAlchemy
@@ -136,7 +136,7 @@ def with_weights(root: Path) -> Path:
     weights = root / "build/runs/pals/1/model.safetensors"
     files.write_text(root / "cache/ab12", "weights")
     weights.symlink_to(root / "cache/ab12")
-    files.seal(weights.parent)
+    layout.seal(weights.parent)
     for name in ("tokenizer.json", "tokenizer_config.json", "config.json"):
         files.write_text(root / "build/encoders/base" / name, "{}")
     return weights

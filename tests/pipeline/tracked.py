@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.small import wait_for
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.tracking import LiveRun, live
 
 REPOSITORY = Path(__file__).parents[2]
@@ -53,9 +53,9 @@ def write_run(root: Path, variant: str = "pals", dim: int = 204) -> Path:
     files.write_json(directory / "metrics.json", results)
     rows = [f"0,{step},loss/sst,{1.0 / (step + 1)}\n0,{step},learning_rate,0.5\n" for step in range(STEPS)]
     files.write_text(directory / "history.csv", "phase,step,name,value\n" + "".join(rows))
-    files.seal(directory)
+    layout.seal(directory)
     log = {"started": "2026-01-01T00:00:00+00:00", "seconds": 10.0}
-    files.write_json(files.log_directory(root / "build", directory) / "run.json", log)
+    files.write_json(layout.log(directory) / "run.json", log)
     return directory
 
 

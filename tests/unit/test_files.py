@@ -133,49 +133,6 @@ def test_what_this_project_did_not_write_is_told_with_its_name(tmp_path: Path, r
         read(tmp_path / "v")
 
 
-def sealed(directory: Path) -> Path:
-    write_a_directory(directory, {"a.txt": "a", "b.txt": "b"})
-    files.write_text(directory / "c" / "d.txt", "d")
-    files.seal(directory)
-    return directory
-
-
-def test_a_sealed_directory_holds_the_digest_of_each_of_its_files(tmp_path: Path):
-    assert files.read_json(sealed(tmp_path / "run") / "digests.json") == {
-        "a.txt": "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb",
-        "b.txt": "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d",
-        "c/d.txt": "18ac3e7343f016890c510e93f935261169d9e3f565436429830faf0934f4f8e4",
-    }
-    files.check_sealed(tmp_path / "run", "dvc repro")
-
-
-def test_what_is_altered_missing_or_too_many_is_named_with_what_makes_it_again(tmp_path: Path):
-    run = sealed(tmp_path / "run")
-    (run / "a.txt").write_text("A", encoding="utf-8")
-    (run / "b.txt").unlink()
-    (run / "c" / ".e.txt").touch()
-    with pytest.raises(DataError) as error:
-        files.check_sealed(run, "dvc repro train@pals-1")
-    assert str(error.value) == (
-        f"{run} is not as it was written (altered: a.txt, b.txt (missing), c/.e.txt); "
-        f"`rm -r {run} && chmod -R u+w .dvc/cache && dvc repro train@pals-1` makes it again"
-    )
-
-
-def test_of_a_sealed_directory_only_what_is_asked_for_is_read(tmp_path: Path):
-    run = sealed(tmp_path / "run")
-    (run / "a.txt").write_text("A", encoding="utf-8")
-    files.check_sealed(run, "dvc repro", ["c/d.txt", "neither here nor there"])
-    with pytest.raises(DataError, match=r"altered: a\.txt"):
-        files.check_sealed(run, "dvc repro", ["a.txt"])
-
-
-def test_a_log_lies_in_a_folder_named_after_the_results(tmp_path: Path):
-    run = tmp_path / "runs" / "pals" / "1"
-    write_a_directory(run, {"digests.json": "{}"})
-    assert files.log_directory(tmp_path, run) == tmp_path / "logs" / "pals" / "1" / "44136fa355b3"
-
-
 @pytest.mark.parametrize(
     ("kind", "content", "said"),
     [
@@ -198,25 +155,6 @@ def test_what_is_as_it_should_be_is_read(tmp_path: Path):
     for read in (files.read_json, files.read_yaml, lambda file: files.read_as(list[int], file, "dvc repro")):
         with pytest.raises(DataError, match=r"w\.json is missing; "):
             read(tmp_path / "w.json")
-
-
-@pytest.mark.parametrize(
-    ("profile", "data_dir", "whose", "name"),
-    [
-        ("sample", "data/sample", "sample", "sample"),
-        ("sample", "data/sample", "own", "sample-sample"),  # somebody has changed it
-        ("sample", "/home/me/reviews", None, "sample-reviews"),
-        ("sample", "data/official", "course", "sample-course"),
-        ("laptop", "/mnt/corpora", "course", "laptop"),
-    ],
-)
-def test_a_study_is_named_by_profile_and_data(
-    tmp_path: Path, profile: str, data_dir: str, whose: str | None, name: str
-):
-    files.write_yaml(tmp_path / "plan/catalog.yaml", {"profile": profile, "data_dir": data_dir})
-    if whose:
-        files.write_json(tmp_path / "data/report.json", {"whose": whose})
-    assert files.study(tmp_path) == name
 
 
 @pytest.mark.parametrize("word", ["off", "no", "yes", "on", "y", "12e3", "0o17", "1_0", "~", "2024-01-01"])

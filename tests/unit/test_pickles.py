@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from mtbert import errors, files, tracking
+from mtbert import errors, files, layout, tracking
 from mtbert.data import batches, tokens
 from mtbert.data.tokens import SpecialTokens
 from mtbert.encoders import fetching, loading, sbert
@@ -73,9 +73,9 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/config.json": lambda file, _: loading.load(file.parent),
     "encoders/base/encoder.json": lambda file, _: loading.card(file.parent),
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
-    "plan/pals.yaml": lambda file, _: files.read_planned(VariantSettings, file),
+    "plan/pals.yaml": lambda file, _: layout.read_planned(VariantSettings, file),
     "manifest/pals.json": lambda file, build: manifests.check(file, build),
-    "data/report.json": lambda _, build: files.data_kind(build),
+    "data/report.json": lambda _, build: layout.data_kind(build),
     "data/sst/train.parquet": lambda file, _: batches.load(file, COURSE["sst"], "cross", SpecialTokens(1, 2, 0), 16),
     "data/sst/dev-rows.parquet": lambda file, _: collect._known(file, None),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
@@ -89,7 +89,7 @@ def test_a_pickle_in_the_place_of_a_file_is_refused(build: Path, canary: bytes, 
     file = build / name.strip()
     put(file, canary)
     if name.startswith("runs"):
-        files.seal(build / "runs/pals/1")  # the digests are those of the pickle: they are not what refuses it
+        layout.seal(build / "runs/pals/1")  # the digests are those of the pickle: they are not what refuses it
     assert file.name in refused(song, lambda: LOADS[name](file, build))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mtbert import files
+from mtbert import files, layout
 
 STAGES = Path(__file__).parents[2] / "stages"
 PLAN = "build/plan"
@@ -37,7 +37,7 @@ def test_a_missing_or_damaged_plan_is_told_with_what_makes_it(
 ):
     if content is not None:
         files.write_text(tmp_path / f"{PLAN}/{command[0]}.yaml", content)
-        files.seal(tmp_path / PLAN)
+        layout.seal(tmp_path / PLAN)
     message = told(monkeypatch, tmp_path, *command[1:])
     assert message.startswith(f"error: {PLAN}/{command[0]}.yaml is {'missing' if content is None else 'damaged'}")
     assert "`dvc repro plan` makes it" in message
@@ -52,7 +52,7 @@ def test_an_altered_input_is_told_with_what_makes_it(
 ):
     folder, _, name = file.partition("/")
     files.write_text(tmp_path / "build" / file, "whole")
-    files.seal(tmp_path / "build" / folder)
+    layout.seal(tmp_path / "build" / folder)
     files.write_text(tmp_path / "build" / file, "altered")
     message = told(monkeypatch, tmp_path, "collect", "build", "build/results")
     assert message.startswith(f"error: build/{folder} is not as it was written (altered: {name}); ")

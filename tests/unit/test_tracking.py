@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pipeline.tracked import planned, write_catalog, write_run
 
-from mtbert import files, tracking
+from mtbert import files, layout, tracking
 from mtbert.errors import DataError
 from mtbert.tracking import live, record, server, store, view
 
@@ -102,7 +102,7 @@ def test_dev_scores_of_epochs_come_before_losses(run: Path) -> None:
     """MLflow's page that compares runs begins with the value that was logged first."""
     with (run / "history.csv").open("a") as handle:
         handle.write("0,20,dev/sst,0.5\n")
-    files.seal(run)
+    layout.seal(run)
     assert [name for name, _, _ in of_run(run).points[2:5]] == ["run/epoch", "dev/sst", "loss/sst"]
 
 
@@ -140,12 +140,12 @@ def test_other_results_are_another_run(run: Path, file: str, before: str, after:
     (run / file).write_text((run / file).read_text().replace(before, after))
     with pytest.raises(DataError, match=rf"\(altered: {file}\); .* dvc repro train@pals-1`"):
         of_run(run)
-    files.seal(run)
+    layout.seal(run)
     assert of_run(run).run_key != first
 
 
 def test_damaged_logs_are_told(tmp_path: Path, run: Path) -> None:
-    log = files.log_directory(tmp_path / "build", run) / "run.json"
+    log = layout.log(run) / "run.json"
     log.write_text('{"started": "yesterday", "seconds": 1.0}')
     with pytest.raises(DataError, match=r"run.json is damaged: started: .*'yesterday'"):
         of_run(run)
@@ -243,3 +243,23 @@ def test_a_short_training_needs_no_mlflow(
         run.log(1, {"loss/sst": 1.5})
         run.finish(tmp_path)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("profile", "data_dir", "kind", "name"),
+    [
+        ("sample", "data/sample", "sample", "sample"),
+        ("sample", "data/sample", "own", "sample-sample"),  # somebody has changed it
+        ("sample", "/home/me/reviews", None, "sample-reviews"),
+        ("sample", "data/official", "course", "sample-course"),
+        ("laptop", "/mnt/corpora", "course", "laptop"),
+    ],
+)
+def test_a_study_is_named_by_profile_and_data(
+    tmp_path: Path, profile: str, data_dir: str, kind: str | None, name: str
+) -> None:
+    catalog = {"profile": profile, "data_dir": data_dir, "variants": {}, "seeds": [1]}
+    files.write_yaml(tmp_path / "plan/catalog.yaml", catalog)
+    if kind:
+        files.write_json(tmp_path / "data/report.json", {"whose": kind})
+    assert record.plan(tmp_path)["study"] == name

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.data import records
 from mtbert.errors import DataError, first_of
-from mtbert.results import predictions
 
 SUFFIXES = (".csv", ".parquet")
 NEEDED = ("id", "label", "prediction")
@@ -53,18 +52,19 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
     path = Path(source)
     if not task or path.exists() or path.suffix in SUFFIXES:
         return _file(path)
-    runs = sorted((build / "runs" / source).glob("[0-9]*"))
+    runs = layout.runs_of(build, source)
     if not runs:
-        trained = sorted({run.parent.name for run in (build / "runs").glob("*/[0-9]*")})
+        trained = sorted({run.parent.name for run in layout.runs_of(build, "*")})
         raise DataError(f"unknown variant {source!r}; trained: {', '.join(trained) or 'none'}")
-    if missing := [run for run in runs if not predictions.path(run, task, "dev").is_file()]:
+    if missing := [run for run in runs if not layout.predictions(run, task, "dev").is_file()]:
         raise DataError(f"{source} has no predictions of {task} (--task): {missing[0]} has none")
     return pd.concat([of_run(run, task).assign(seed=run.name) for run in runs], ignore_index=True)
 
 
 def of_run(run: Path, task: str) -> Frame:
     """Read a run's predictions of dev, with the clusters that preprocessing found."""
-    rows, file = _file(predictions.path(run, task, "dev")), run.parents[2] / "data" / task / "dev-rows.parquet"
+    rows = _file(layout.predictions(run, task, "dev"))
+    file = layout.rows(layout.build_of(run), task, "dev")
     known: Frame = files.read_parquet(file, ["id", "cluster"]).astype("string").set_index("id")["cluster"]
     return rows.assign(cluster=rows["id"].map(known).fillna(""))
 

@@ -38,6 +38,19 @@ def of_technique(source: Path) -> dict[str, str]:
     return dict(digests([source], KINDS - {source}).items() - digests(TRAINING, KINDS).items())
 
 
+@cache
+def digest(file: Path) -> str:
+    """Return the SHA-256 of a module's syntax tree without docstrings, of another file that of its bytes."""
+    if file.suffix != ".py":
+        return files.sha256(file)
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if documented and ast.get_docstring(node):
+            node.body = node.body[1:]
+    return files.sha256_of(ast.dump(tree).encode())
+
+
 def digests(starts: Iterable[Path], without: Collection[Path] = ()) -> dict[str, str]:
     """Return the digest of every file that `starts` reach, by name, sorted; files in `without` are not entered."""
     reached: set[Path] = set()
@@ -47,7 +60,7 @@ def digests(starts: Iterable[Path], without: Collection[Path] = ()) -> dict[str,
             reached.add(file)
             waiting += _imported(file) if file.suffix == ".py" else ()
     names = {file.relative_to(PACKAGE if file.is_relative_to(PACKAGE) else file.parents[1]): file for file in reached}
-    return {name.as_posix(): files.code_digest(names[name]) for name in sorted(names)}
+    return {name.as_posix(): digest(names[name]) for name in sorted(names)}
 
 
 @cache

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mtbert import files, merging, tasks
+from mtbert import files, layout, merging, tasks
 from mtbert.config import overrides, resolve, sections
 from mtbert.config.params import Fault, Params, dotted
 from mtbert.config.techniques import SECTIONS
@@ -102,4 +102,4 @@ def write(documents: Mapping[str, Any], out: Path) -> None:
     with files.new_directory(out) as directory:
         for name, document in documents.items():
             files.write_yaml(directory / f"{name}.yaml", document, in_order=name == "catalog")
-        files.seal(directory)
+        layout.seal(directory)

@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 from mtbert.data import checks, drawing, held_out, official, readers
 from mtbert.data.readers import Example
 from mtbert.errors import DataError, first_of
-from mtbert.files import compressed, new_directory, new_file, read_parquet, seal, sha256, write_json
+from mtbert.files import compressed, new_directory, new_file, read_parquet, sha256, write_json
+from mtbert.layout import seal
 from mtbert.tasks import SPLITS, Split, Task, Tasks, of_folder
 
 Tokenize = Callable[[list[str]], list[list[int]]]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from mtbert import files, tasks
 from mtbert.data import readers, tokens
 from mtbert.encoders import folders, loading
-from mtbert.encoders.folders import WEIGHTS
 from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
 from mtbert.errors import DataError, EncoderError
+from mtbert.layout import WEIGHTS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

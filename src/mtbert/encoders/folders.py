@@ -12,9 +12,10 @@ from typing import Any
 from mtbert import files
 from mtbert.data.tokens import TOKENIZER
 from mtbert.errors import EncoderError, first_of
+from mtbert.layout import WEIGHTS
 from mtbert.models.encoder.config import CONFIG
 
-WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+INDEX = f"{WEIGHTS}.index.json"
 WHOLE = (CONFIG, WEIGHTS, TOKENIZER)  # of a folder without shards
 SHARD = re.compile(r"[\w-][\w.-]*\.safetensors")  # a file of the same folder, and no pickle
 SHOWN = 5  # most names in a message

@@ -15,8 +15,8 @@ from safetensors import SafetensorError, safe_open
 from mtbert import files
 from mtbert.data import tokens
 from mtbert.encoders import folders
-from mtbert.encoders.folders import WEIGHTS
 from mtbert.errors import EncoderError, first_of
+from mtbert.layout import WEIGHTS
 from mtbert.models.encoder.config import CONFIG, MLM_HEAD, MLM_PARTS, content_of
 from mtbert.results.schemas import EncoderCard
 

@@ -27,7 +27,7 @@ from tqdm import tqdm
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
-from mtbert import files, seeding
+from mtbert import files, layout, seeding
 from mtbert.command import starting
 from mtbert.encoders import loading
 from mtbert.encoders.settings import SbertSettings
@@ -48,9 +48,9 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     The result loads with SentenceTransformer(path), with AutoModel.from_pretrained(path) and with `loading.load`.
     """
     torch.set_num_threads(settings.threads)
-    base, out = build / "encoders" / "base", build / "encoders" / "sbert"
+    base, out = layout.encoder(build), layout.encoder(build, "sbert")
     base_card = loading.card(base)
-    chosen = pairs(build / "data", settings)
+    chosen = pairs(layout.data(build), settings)
     model = sentence_model(base, settings.device)
     sources = f"entailment pairs of {' and '.join(settings.corpora)}"
     print(f"sbert: {len(chosen)} {sources}, epochs: {settings.epochs}", flush=True)

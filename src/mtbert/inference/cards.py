@@ -4,9 +4,8 @@ from pathlib import Path
 
 from huggingface_hub import ModelCard, ModelCardData
 
-from mtbert import files
+from mtbert import layout
 from mtbert.encoders import loading
-from mtbert.inference.loading import build_around
 from mtbert.inference.predicting import Model
 
 TEMPLATE = Path(__file__).with_name("card.md")
@@ -15,7 +14,7 @@ TEMPLATE = Path(__file__).with_name("card.md")
 def card(model: Model, form: str) -> str:
     """Return the text of README.md, with metadata for the Hub, of an export in that form."""
     is_sentences = form == "sentence-transformers"
-    sample = files.data_kind(build_around(model.run)) == "sample"
+    sample = layout.data_kind(layout.build_of(model.run)) == "sample"
     about = ModelCardData(
         language="en",
         license="apache-2.0" if sample else "other",
@@ -31,7 +30,7 @@ def card(model: Model, form: str) -> str:
         form=form,
         sample=sample,
         tasks=[model.task(name) for name in model.tasks],
-        settings=(model.run / "settings.yaml").read_text(encoding="utf-8").strip(),
+        settings=(model.run / layout.SETTINGS).read_text(encoding="utf-8").strip(),
         seen=loading.card(model.encoder) if (model.encoder / loading.CARD).is_file() else None,
     )
     return str(text)

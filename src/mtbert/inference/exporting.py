@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.data import tokens
 from mtbert.encoders import loading
 from mtbert.errors import MtbertError
@@ -63,7 +63,7 @@ def export(model: Model, form: str, out: Path) -> None:
             _tokenizer(model, partial)
             FORMS[form](model, partial)
             files.write_text(partial / "README.md", cards.card(model, form))
-            for name in ("settings.yaml", "metrics.json"):
+            for name in (layout.SETTINGS, layout.METRICS):
                 shutil.copyfile(model.run / name, partial / f"mtbert_{name}")
             _check(model, form, partial)
     except SafetensorError as error:  # such as a full disk

@@ -8,10 +8,11 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.data import tokens
 from mtbert.errors import EncoderError, UnknownNameError
 from mtbert.inference.predicting import Model, ModelError
+from mtbert.layout import METRICS, SETTINGS, WEIGHTS
 from mtbert.models import building
 from mtbert.models.encoder import architectures, hardware
 from mtbert.models.encoder.config import CONFIG
@@ -19,7 +20,6 @@ from mtbert.models.multitask import MultitaskModel
 from mtbert.results.schemas import RunMetrics
 from mtbert.settings import NAME, VariantSettings
 
-WEIGHTS, METRICS, SETTINGS = "model.safetensors", "metrics.json", "settings.yaml"
 OF_ENCODER = (tokens.TOKENIZER, tokens.NAMES, CONFIG)
 LONGEST_SHOWN = 300  # characters of torch's message
 WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a run
@@ -39,9 +39,7 @@ def load(place: str | Path, seed: int | None = None, build: str | Path = "build"
         DataError, SettingsError: one of its files is missing, altered, or of another version of mtbert.
     """
     name, build = str(place), Path(build)
-    places = (place for kind in ("runs", "merged") for place in build.glob(f"{kind}/*/*/{METRICS}"))
-    folders = [file.parent.resolve() for file in places if file.parent.name.isdecimal()]
-    runs = {(folder.parent.name, int(folder.name)): folder for folder in folders}
+    runs = {(folder.parent.name, int(folder.name)): folder.resolve() for folder in layout.models(build)}
     if seeds := sorted(number for variant, number in runs if variant == name):
         seed = seeds[0] if seed is None else seed
         if seed not in seeds:
@@ -53,9 +51,9 @@ def load(place: str | Path, seed: int | None = None, build: str | Path = "build"
         return of_run(runs[name, seed], device)
     if (Path(place) / METRICS).is_file():
         return of_run(Path(place).resolve(), device)
-    if re.fullmatch(NAME, name) and any(build.glob(f"logs/{name}/*/*")):
+    if re.fullmatch(NAME, name) and layout.logs_of(build, name):
         raise ModelError(
-            f"{name} has been trained here, but its runs are not in {build / 'runs'} now: params.yaml lists other "
+            f"{name} has been trained here, but its runs are not in {layout.runs(build)} now: params.yaml lists other "
             f"variants; `dvc exp run -S 'variants=[{name}]'` restores it from DVC's cache and trains nothing again"
         )
     known = sorted({variant for variant, _ in runs})
@@ -65,8 +63,8 @@ def load(place: str | Path, seed: int | None = None, build: str | Path = "build"
 
 def of_run(folder: Path, device: str = "auto") -> Model:
     """Load the model of a finished run's folder; errors as for `load`."""
-    again = f"dvc repro train@{folder.parent.name}-{folder.name}"
-    files.check_sealed(folder, again, only=(WEIGHTS, METRICS, SETTINGS))
+    again = layout.remedy(folder)
+    layout.check_sealed(folder, only=(WEIGHTS, METRICS, SETTINGS))
     content = files.read_as(dict[str, Any], folder / SETTINGS, again, files.read_yaml)
     planned = {key: content[key] for key in content if key not in ("seed", "code")}
     settings = files.read_as(VariantSettings, folder / SETTINGS, again, lambda *_: planned)
@@ -83,11 +81,6 @@ def of_run(folder: Path, device: str = "auto") -> Model:
     )
 
 
-def build_around(run: Path) -> Path:
-    """Return the build directory that a run's folder lies in; where it lies alone, some folder above it."""
-    return run.parents[min(2, len(run.parents) - 1)]
-
-
 def _encoder(folder: Path, settings: VariantSettings) -> Path:
     """Return the folder of the tokenizer and the encoder's shape: in a run that was moved, else in its build directory.
 
@@ -95,9 +88,8 @@ def _encoder(folder: Path, settings: VariantSettings) -> Path:
     """
     if (folder / "encoder").is_dir():
         return folder / "encoder"
-    name = settings.model.encoder
-    encoder = build_around(folder) / "encoders" / name
-    files.check_sealed(encoder, "dvc repro " + ("encoder" if name == "base" else f"pretrain@{name}"), only=OF_ENCODER)
+    encoder = layout.encoder(layout.build_of(folder), settings.model.encoder)
+    layout.check_sealed(encoder, only=OF_ENCODER)
     return encoder
 
 

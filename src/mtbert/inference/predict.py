@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.data.records import Record, decoded, lines, separated, separator_of
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
@@ -33,7 +33,7 @@ def run(
     about = predictor.task(task)
     rows = _checked(about, found, source) if isinstance(source, Path) else _given(about, source)
     _say(f"{predictor.name}, seed {predictor.seed}, {about.name}")
-    if files.data_kind(loading.build_around(predictor.run)) == "sample":
+    if layout.data_kind(layout.build_of(predictor.run)) == "sample":
         _say("note: it was trained on the sample's generated sentences alone, and knows no others")
     predicted = _predicted(predictor, about, rows)
     text = predicted.to_csv(None, sep=separator or "\t", index=False)

@@ -4,7 +4,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.inference import loading
 from mtbert.inference.predicting import Model
@@ -18,7 +18,7 @@ WARM = 3  # predictions before that
 
 def measure(build: Path) -> Speed:
     """Return milliseconds a prediction of each selected model whose weights are here, and seconds of each training."""
-    catalog = files.read_plan(build / "plan" / "catalog.yaml", "variants", "ensembles", "seeds")
+    catalog = layout.read_catalog(build, "variants", "ensembles", "seeds")
     wanted = [("runs", name) for name, of in catalog["variants"].items() if of["selected"]]
     wanted += [("merged", name) for name, of in catalog["ensembles"].items() if of["selected"] and of.get("merge")]
     milliseconds, seconds = dict[str, float](), dict[str, dict[str, float]]()
@@ -26,7 +26,7 @@ def measure(build: Path) -> Speed:
         there = [run for seed in catalog["seeds"] if (run := build / kind / name / str(seed)).is_dir()]
         if kind == "runs":
             seconds[name] = {run.name: took for run in there if (took := _seconds(run)) is not None}
-        if there and loading.WEIGHTS not in files.left_elsewhere(there[0]):
+        if there and layout.WEIGHTS not in layout.left_elsewhere(there[0]):
             milliseconds[name] = round(_of_model(loading.of_run(there[0]), build), 3)
     return Speed(machine=manifests.machine(build)["processor"], milliseconds=milliseconds, seconds=seconds)
 
@@ -44,7 +44,7 @@ def _of_model(model: Model, build: Path) -> float:
     taken = []
     for task in model.tasks:
         columns = SENTENCES[: len(model.task(task).sentences)]
-        table = files.read_parquet(build / "data" / task / "dev.parquet", columns)
+        table = files.read_parquet(layout.examples(build, task, "dev"), columns)
         rows: list[Any] = [tuple(row) for row in table.head(ROWS).to_numpy()]
         times = [model.timed(task, row) for row in [*rows[:WARM], *rows]][WARM:]
         taken.append(1000 * median(times))

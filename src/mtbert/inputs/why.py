@@ -5,14 +5,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.errors import UnknownNameError
 from mtbert.inputs import manifests
 from mtbert.results.schemas import Inputs
 from mtbert.tracking.record import parameters
 
-INPUTS = "inputs.json"  # of a run's log: what the run was made from
-RUN = "run.json"  # of a run's log, beside it: when the run began
 SHOWN = 3  # causes in a line
 
 
@@ -37,11 +35,11 @@ class Cause(NamedTuple):
 
 def of_now(build: Path, variant: str) -> Inputs:
     """Return what a training of a selected variant would be made from, as it lies in the build folder."""
-    plan = files.read_plan(build / "plan" / f"{variant}.yaml", "sources")
-    manifest = manifests.read(build / "manifest" / f"{variant}.json")
+    plan = layout.read_plan(layout.plan(build, variant), "sources")
+    manifest = manifests.read(layout.manifest(build, variant))
     return Inputs(
         settings=parameters(plan),
-        code=files.read_plan(build / "plan" / manifests.CODE) | plan["sources"],
+        code=layout.read_plan(layout.plan(build, manifests.CODE)) | plan["sources"],
         files=manifest.files,
         machine=manifest.machine,
     )
@@ -49,17 +47,22 @@ def of_now(build: Path, variant: str) -> Inputs:
 
 def of_last_run(build: Path, variant: str) -> Inputs | None:
     """Return what the variant's run that is there was made from, else its last one; None where there was none."""
-    logs = [inputs_of(run) for run in sorted((build / "runs" / variant).glob("*")) if (run / files.DIGESTS).is_file()]
+    logs = [inputs_of(run) for run in layout.runs_of(build, variant) if layout.is_sealed(run)]
     logs = [log for log in logs if log.is_file()]
     if not logs:
-        every = (build / "logs" / variant).glob(f"*/*/{INPUTS}")
-        logs = sorted(every, key=lambda log: files.read_json(log.with_name(RUN))["started"])
+        every = [log / layout.INPUTS for log in layout.logs_of(build, variant)]
+        logs = sorted(filter(Path.is_file, every), key=_started)
     return files.read_as(Inputs, logs[-1], f"rm {logs[-1]}") if logs else None
+
+
+def _started(inputs: Path) -> str:
+    """Return when the run of a file of inputs began."""
+    return files.read_json(inputs.with_name(layout.LOG))["started"]
 
 
 def inputs_of(run: Path) -> Path:
     """Return the file that says what a run was made from."""
-    return files.log_directory(run.parents[2], run) / INPUTS
+    return layout.log(run) / layout.INPUTS
 
 
 def causes(before: Inputs, now: Inputs) -> list[Cause]:
@@ -84,11 +87,10 @@ def _differing(kind: Kind, before: Mapping[str, str], now: Mapping[str, str]) ->
 def changed(build: Path) -> dict[str, list[Cause]]:
     """Return the causes of each selected variant that had a run and has other inputs now."""
     found: dict[str, list[Cause]] = {}
-    for manifest in sorted((build / "manifest").glob("*.json")):
-        if manifest.name != files.DIGESTS:
-            before = of_last_run(build, manifest.stem)
-            if before and (differing := causes(before, of_now(build, manifest.stem))):
-                found[manifest.stem] = differing
+    for variant in (manifest.stem for manifest in layout.manifests(build)):
+        before = of_last_run(build, variant)
+        if before and (differing := causes(before, of_now(build, variant))):
+            found[variant] = differing
     return found
 
 
@@ -110,9 +112,9 @@ def in_words(cause: Cause) -> str:
 
 def explain(build: Path, variant: str) -> str:
     """Return all causes for which a variant trains again, a line each; SettingsError where it is not selected."""
-    selected = sorted(manifest.stem for manifest in (build / "manifest").glob("*.json"))
+    selected = [manifest.stem for manifest in layout.manifests(build)]
     if variant not in selected:
-        raise UnknownNameError("selected variant", variant, [name for name in selected if name != "digests"])
+        raise UnknownNameError("selected variant", variant, selected)
     before = of_last_run(build, variant)
     if before is None:
         return f"{variant} has not been trained here"

@@ -11,9 +11,10 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.data.batches import Examples
 from mtbert.errors import DataError
+from mtbert.layout import WEIGHTS
 from mtbert.merging import MERGES, settings_of
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results import predictions
@@ -23,7 +24,6 @@ from mtbert.tasks import Tasks, of_build, of_run
 from mtbert.training import assembly, evaluation, run
 from mtbert.training.checkpoints import Checkpoint
 
-WEIGHTS = "model.safetensors"
 CHOOSING = 500  # spared rows of each task, at most, on which a scale is chosen
 Weights = dict[str, Tensor]
 
@@ -33,7 +33,7 @@ def merge_all(build: Path, out: Path) -> list[str]:
 
     One that was made from the same members, data and code stays. What is not asked for any more is removed.
     """
-    catalog = files.read_plan(build / "plan" / "catalog.yaml", "ensembles", "seeds")
+    catalog = layout.read_catalog(build, "ensembles", "seeds")
     asked = {name: of for name, of in catalog["ensembles"].items() if of["selected"] and of.get("merge")}
     out.mkdir(parents=True, exist_ok=True)
     places = {out / name / str(seed) for name in asked for seed in catalog["seeds"]}
@@ -47,7 +47,7 @@ def merge_all(build: Path, out: Path) -> list[str]:
         about = {"paper": entry.get("paper"), "row": entry.get("row") or name, "described": described}
         settings = settings_of(name, entry["merge"], members, **about)
         for seed in catalog["seeds"]:
-            folders = [build / "runs" / member / str(seed) for member in settings.members]
+            folders = [layout.run(build, member, seed) for member in settings.members]
             if without := [folder for folder in folders if not _has_weights(folder)]:
                 lines.append(f"{name}, seed {seed}: not merged, since {without[0]} has no weights here")
             elif _merge(settings, members[0].phases[0].spared, folders, build, out / name / str(seed)):
@@ -57,20 +57,20 @@ def merge_all(build: Path, out: Path) -> list[str]:
 
 def _has_weights(run: Path) -> bool:
     """Return whether a trained model is there; its weights may have stayed on another machine."""
-    return (run / files.DIGESTS).is_file() and WEIGHTS not in files.left_elsewhere(run)
+    return layout.is_sealed(run) and WEIGHTS not in layout.left_elsewhere(run)
 
 
 def _planned(build: Path, member: str) -> VariantSettings:
-    return files.read_planned(VariantSettings, build / "plan" / f"{member}.yaml")
+    return layout.read_planned(VariantSettings, layout.plan(build, member))
 
 
 def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], build: Path, out: Path) -> bool:
     """Merge the members of a seed, unless that is done; return whether it was not."""
     identity = _identity(settings, members, build)
-    if _is_made(build, out, identity):
+    if _is_made(out, identity):
         return False
     for run_folder in members:
-        files.check_sealed(run_folder, f"dvc repro train@{run_folder.parent.name}-{out.name}", only=[WEIGHTS])
+        layout.check_sealed(run_folder, only=[WEIGHTS])
     states = [load_file(run_folder / WEIGHTS) for run_folder in members]
     parts = assembly.assemble(settings, int(out.name), build)
     torch.set_num_threads(settings.run.threads)
@@ -84,28 +84,28 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
 
     scale = join(parts.model, states, settings.merge, score)
     parts.settings, parts.changed = settings.model_copy(update={"scale": scale}), ("encoder",)
-    logs, checkpoints = (build / kind / settings.variant / out.name for kind in ("logs", "checkpoints"))
-    run.train(parts, out, logs, Checkpoint(checkpoints, identity))
+    checkpoint = Checkpoint(layout.checkpoint(build, settings.variant, out.name), identity)
+    run.train(parts, out, layout.logs(build, settings.variant, out.name), checkpoint)
     return True
 
 
 def _identity(settings: VariantSettings, members: Sequence[Path], build: Path) -> str:
     """Return a digest of all that the merged model depends on."""
-    made_from = [*members, build / "data", build / "encoders" / settings.model.encoder]
-    digests = [files.sha256(folder / files.DIGESTS) for folder in made_from]
-    code = files.sha256(build / "plan" / "code-merge.yaml")
+    made_from = [*members, layout.data(build), layout.encoder(build, settings.model.encoder)]
+    digests = [files.sha256(folder / layout.DIGESTS) for folder in made_from]
+    code = files.sha256(layout.plan(build, "code-merge"))
     return hashlib.sha256(json.dumps([settings.model_dump(), digests, code], sort_keys=True).encode()).hexdigest()
 
 
-def _is_made(build: Path, out: Path, identity: str) -> bool:
+def _is_made(out: Path, identity: str) -> bool:
     """Return whether a whole model of this identity is there."""
-    if not (out / files.DIGESTS).is_file():
+    if not layout.is_sealed(out):
         return False
-    log = files.log_directory(build, out) / "run.json"
+    log = layout.log(out) / layout.LOG
     if not log.is_file() or files.read_as(RunLog, log, "dvc repro merge").identity != identity:
         return False
     try:
-        files.check_sealed(out, "dvc repro merge")
+        layout.check_sealed(out)
     except DataError:
         return False
     return True

@@ -6,7 +6,7 @@ No table of results holds a sentence, so a report of evidence shows none.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.tasks import Task, main
 from mtbert.tasks import of_build as tasks_of_build
 
@@ -16,9 +16,9 @@ BETWEEN = " / "  # the two sentences of a pair
 
 def of_build(build: Path) -> Sentences:
     """Return the sentences of a build directory's dev rows; none where they may not be shown."""
-    tasks, is_sample = tasks_of_build(build), files.data_kind(build) == "sample"
+    tasks, is_sample = tasks_of_build(build), layout.data_kind(build) == "sample"
     shown = [task for task in main(tasks) if is_sample or tasks[task].show_text]
-    places = {task: build / "data" / task / "dev.parquet" for task in shown}
+    places = {task: layout.examples(build, task, "dev") for task in shown}
     return {task: _texts(place, tasks[task]) for task, place in places.items() if place.is_file()}
 
 

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.results import places, predictions, tables, vote
 from mtbert.results.schemas import Elsewhere, Manifest, Origin, RunMetrics, Speed
 from mtbert.results.tables import Frame, Results
 from mtbert.tasks import COURSE, SPLITS, Task, Tasks, of_build, stated
 
-METRICS, SETTINGS, HISTORY, EMBEDDINGS = "metrics.json", "settings.yaml", "history.csv", "embeddings.safetensors"
 OF_A_RUN = ("seed", "code", "variant", "catalog", "scale")  # what settings.yaml states beside the settings
-MERGED = "merged"  # the folder of merged models
+READ = (layout.METRICS, layout.SETTINGS, layout.HISTORY, layout.EMBEDDINGS, layout.ELSEWHERE)  # of a run's files
 ROW = ["id", "cluster", "in_train", "shares"]
 VOTED_SPLITS = ("dev", "test")
 FIFTHS = 5  # of a score's range, by which its labels are counted
@@ -38,8 +37,8 @@ def collect(build: Path) -> Results:
         [(name, seed) for name, entry in catalog[kind].items() if entry["selected"] for seed in catalog["seeds"]]
         for kind in ("variants", "ensembles")
     )
-    there = {(name, seed): place for name, seed in asked if (place := build / "runs" / name / str(seed)).is_dir()}
-    merged = {(name, seed): place for name, seed in votes if (place := build / MERGED / name / str(seed)).is_dir()}
+    there = {(name, seed): place for name, seed in asked if (place := layout.run(build, name, seed)).is_dir()}
+    merged = {(name, seed): place for name, seed in votes if (place := layout.merged(build, name, seed)).is_dir()}
     votes = [(name, seed) for name, seed in votes if not catalog["ensembles"][name].get("merge")]
     if not there:
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
@@ -48,7 +47,7 @@ def collect(build: Path) -> Results:
 
 def _catalog(build: Path) -> dict[str, Any]:
     keys = ("profile", "seeds", "variants", "ensembles", "data_dir", "encoder")
-    return files.read_plan(build / "plan" / "catalog.yaml", *keys)
+    return layout.read_catalog(build, *keys)
 
 
 def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictures: bool = True) -> Results:
@@ -64,7 +63,7 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
     folder = Path(catalog["data_dir"])  # its name alone where the path is of this machine
     shown = folder.name if folder.is_absolute() or ".." in folder.parts else catalog["data_dir"]
     shown += f", dev: {held} held-out training rows" if (held := catalog.get("held_out")) else ""
-    data = {"name": shown, "whose": files.data_kind(build), "faults": _faults_of_data(build)}
+    data = {"name": shown, "whose": layout.data_kind(build), "faults": _faults_of_data(build)}
     data["rows"] = _rows(build, tasks) if pictures else {}
     if tasks != COURSE:
         data["tasks"] = {name: stated(replace(task, files={})) for name, task in tasks.items()}
@@ -107,7 +106,7 @@ def of_runs(build: Path, there: Mapping[Run, Path], votes: Sequence[Run], pictur
 
 
 def _speed(build: Path) -> Speed | None:
-    file = build / "speed" / "speed.json"
+    file = layout.speed(build)
     return files.read_as(Speed, file, "dvc repro speed") if file.is_file() else None
 
 
@@ -120,7 +119,7 @@ def _took(speed: Speed | None, name: str, seed: int) -> dict[str, float | None]:
 
 def _faults_of_data(build: Path) -> list[str]:
     """Return what preprocessing found wrong with the files, a line each."""
-    file = build / "data" / "report.json"
+    file = layout.data_report(build)
     return files.read_json(file).get("faults", []) if file.is_file() else []
 
 
@@ -128,7 +127,7 @@ def _rows(build: Path, tasks: Tasks) -> dict[str, dict[str, Any]]:
     """Return how many rows each split of each task has, and how many of each label, as in `tables.Rows`."""
     found: dict[str, dict[str, Any]] = {}
     for (name, task), split in itertools.product(tasks.items(), SPLITS):
-        file = build / "data" / name / f"{split}.parquet"
+        file = layout.examples(build, name, split)
         if file.is_file():
             labels = files.read_parquet(file, ["label"])["label"].to_numpy(float)
             counts = [] if np.isnan(labels).any() else _counted(labels, task)
@@ -145,10 +144,11 @@ def _counted(labels: np.ndarray, task: Task) -> list[int]:
 
 def _add_places(there: Mapping[Run, Path], predicted: Mapping[Run, Tables], tasks: Tasks) -> None:
     """Join places of sentences to the predictions of each variant's first seed."""
-    first = {name: (name, seed) for name, seed in reversed([*there]) if (there[name, seed] / EMBEDDINGS).is_file()}
+    embedded = [run for run, place in there.items() if (place / layout.EMBEDDINGS).is_file()]
+    first = {name: (name, seed) for name, seed in reversed(embedded)}
     runs = [*first.values()]
     labels = [{t: table["label"].to_numpy(float) for t, table in predicted[run]["dev"].items()} for run in runs]
-    found = places.of_runs([there[run] / EMBEDDINGS for run in runs], labels, tasks)
+    found = places.of_runs([there[run] / layout.EMBEDDINGS for run in runs], labels, tasks)
     for run, of_run in zip(runs, found, strict=True):
         for task, frame in of_run.items():
             predicted[run]["dev"][task] = predicted[run]["dev"][task].join(frame)
@@ -156,11 +156,11 @@ def _add_places(there: Mapping[Run, Path], predicted: Mapping[Run, Tables], task
 
 def _run(build: Path, place: Path, entry: Mapping[str, Any], tasks: Tasks) -> dict[str, Any]:
     """Return the row of `runs` of a training; DataError where its folder is not as it was written."""
-    name, again = place.parent.name, f"dvc repro train@{place.parent.name}-{place.name}"
-    predicted = [predictions.path(Path(), *one).as_posix() for one in itertools.product(tasks, SPLITS)]
-    files.check_sealed(place, again, only=[METRICS, SETTINGS, HISTORY, EMBEDDINGS, files.ELSEWHERE, *predicted])
-    said = files.read_as(RunMetrics, place / METRICS, again).model_dump()
-    settings = files.read_as(dict[str, Any], place / SETTINGS, again, files.read_yaml)
+    name, again = place.parent.name, layout.remedy(place)
+    predicted = [layout.predictions(Path(), *one).as_posix() for one in itertools.product(tasks, SPLITS)]
+    layout.check_sealed(place, only=[*READ, *predicted])
+    said = files.read_as(RunMetrics, place / layout.METRICS, again).model_dump()
+    settings = files.read_as(dict[str, Any], place / layout.SETTINGS, again, files.read_yaml)
     scores = {f"{split}_{metric}": value for split in SPLITS for metric, value in said[split].items()}
     examples = {
         f"examples_{task}": count
@@ -182,11 +182,11 @@ def _run(build: Path, place: Path, entry: Mapping[str, Any], tasks: Tasks) -> di
 
 def _origin(build: Path, place: Path) -> Origin:
     """Return where a run was made; a merge, which has no manifest, in this build folder."""
-    elsewhere, manifest = place / files.ELSEWHERE, build / "manifest" / f"{place.parent.name}.json"
+    elsewhere, manifest = place / layout.ELSEWHERE, layout.manifest(build, place.parent.name)
     if elsewhere.is_file():
         return files.read_as(Elsewhere, elsewhere, "mtbert unpack").machine
-    if place.parents[1].name == MERGED:
-        return files.read_as(Origin, build / "machine.json", "dvc repro machine")
+    if layout.stage(place) == "merge":
+        return files.read_as(Origin, layout.machine(build), "dvc repro machine")
     return files.read_as(Manifest, manifest, "dvc repro manifest").machine
 
 
@@ -194,10 +194,10 @@ def _predicted(build: Path, place: Path, tasks: Tasks) -> Tables:
     """Return a run's predictions with what is known of the rows."""
     found: Tables = {split: {} for split in SPLITS}
     for split, task in itertools.product(SPLITS, tasks):
-        file = predictions.path(place, task, split)
+        file = layout.predictions(place, task, split)
         if file.is_file():
             table: Frame = files.read_parquet(file)
-            rows = build / "data" / task / f"{split}-rows.parquet"  # of dev alone
+            rows = layout.rows(build, task, split)  # of dev alone
             known = _known(rows, table["id"]) if rows.is_file() else {"cluster": -1, "in_train": False, "shares": False}
             probabilities = table[predictions.probability_columns(tasks[task])]
             sure = {tables.SURE: probabilities.max(axis=1)} if len(probabilities.columns) else {}
@@ -215,9 +215,9 @@ def _known(file: Path, ids: Frame) -> dict[str, Frame]:
 
 def _history(place: Path) -> Frame:
     try:
-        return pd.read_csv(place / HISTORY, usecols=["phase", "step", "name", "value"])
+        return pd.read_csv(place / layout.HISTORY, usecols=["phase", "step", "name", "value"])
     except ValueError as error:  # not UTF-8, no table, or without one of the columns
-        raise DataError(f"{place / HISTORY} is damaged: {error}") from None
+        raise DataError(f"{place / layout.HISTORY} is damaged: {error}") from None
 
 
 def _vote(members: Mapping[str, Tables], tasks: Tasks) -> Tables:
@@ -247,7 +247,7 @@ def _row_of_vote(
 
 def _untrained(build: Path, catalog: Mapping[str, Any], facts: dict[str, str]) -> list[dict[str, Any]]:
     """Return the row of the starting weights without any training, where the stage `encoder` has scored them."""
-    file = build / "encoders" / "base" / "untrained.json"
+    file = layout.encoder(build) / "untrained.json"
     if not file.is_file() or catalog.get("held_out"):  # which are other rows than it was scored on
         return []
     told = files.read_as(dict[str, float], file, "dvc repro encoder")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mtbert import layout
 from mtbert.errors import DataError, first_of
 from mtbert.results import tables
 from mtbert.results.tables import NAMES, SURE, Results
@@ -16,7 +17,8 @@ def merge(sources: Sequence[Path]) -> Results:
     Raises:
         DataError: a source holds no results, a run is in two of them and differs, or they do not fit together.
     """
-    folders = [source / "results" if (source / "results").is_dir() else source for source in sources]
+    of_builds = {source: layout.results(source) for source in sources}
+    folders = [of_build if of_build.is_dir() else source for source, of_build in of_builds.items()]
     several = [packed(tables.read(folder)) for folder in folders]
     tasks = several[0].tasks
     joined = (tables.joined([getattr(one, name) for one in several], name, tasks) for name in NAMES)

@@ -14,7 +14,7 @@ import numpy as np
 from mtbert import files
 from mtbert.errors import DataError
 from mtbert.results import metrics
-from mtbert.tasks import Split, Task, Tasks
+from mtbert.tasks import Task, Tasks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 def probability_columns(task: Task) -> list[str]:
     """Return the names of the probability columns; none for a score."""
     return [] if task.kind == "score" else [f"probability_{label}" for label in range(task.classes)]
-
-
-def path(directory: Path, task: str, split: Split) -> Path:
-    """Return the file of one task's and split's predictions in a run's or an ensemble's directory."""
-    return directory / "predictions" / f"{task}-{split}.parquet"
 
 
 def write(file: Path, table: "pd.DataFrame") -> None:

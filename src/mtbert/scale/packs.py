@@ -12,7 +12,7 @@ from pathlib import Path
 
 import safetensors
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.command import locking
 from mtbert.errors import DataError, first_of
 from mtbert.inputs import manifests
@@ -24,7 +24,7 @@ from mtbert.settings import Section
 
 PACK, RUNS = "mtbert-pack", "mtbert-runs"  # the folders that archives become
 PACKAGE = Path("src/mtbert")
-ABOUT, WEIGHTS = "pack.json", "model.safetensors"
+ABOUT = "pack.json"
 
 
 class Pack(Section):
@@ -51,12 +51,12 @@ def pack(out: Path, variants: str | None) -> None:
 
 def write(out: Path, packed: Sequence[Training]) -> None:
     """Write a pack: what the trainings read, and the package."""
-    read = [SCRIPT, BUILD / manifests.MACHINE, BUILD / "plan" / manifests.CODE]
+    read = [SCRIPT, layout.machine(BUILD), layout.plan(BUILD, manifests.CODE)]
     for variant in dict.fromkeys(training.variant for training in packed):
-        manifest = BUILD / "manifest" / f"{variant}.json"
+        manifest = layout.manifest(BUILD, variant)
         named = [BUILD / path for path in manifests.read(manifest).files]
         card = next(path for path in named if path.name == "config.json").with_name("encoder.json")
-        read += [BUILD / "plan" / f"{variant}.yaml", manifest, card, *named]
+        read += [layout.plan(BUILD, variant), manifest, card, *named]
     read += [file for file in sorted(PACKAGE.rglob("*")) if file.is_file() and file.suffix != ".pyc"]
     members = {file.as_posix(): file for file in read} | {"run.py": PACKAGE / "scale/run.py"}
     about = Pack(trainings=list(packed), files={name: files.sha256(file) for name, file in members.items()})
@@ -108,7 +108,7 @@ def train(out: Path, jobs: int | None, weights: bool, only: str | None = None) -
         if not file.is_file() or files.sha256(file) != digest:
             raise DataError(f"{file} is not as it was packed; extract the pack again")
     wanted = [training for training in packed.trainings if only in (None, training.name)]
-    waiting = [training for training in wanted if not manifests.is_finished(BUILD / "runs" / training.place, BUILD)]
+    waiting = [training for training in wanted if not manifests.is_finished(training.run(), BUILD)]
     say(f"{len(wanted)} trainings, {len(wanted) - len(waiting)} of them finished before")
     try:
         trainings.run_here(waiting, jobs, Path("output").resolve())
@@ -118,12 +118,12 @@ def train(out: Path, jobs: int | None, weights: bool, only: str | None = None) -
 
 def _bring(out: Path, packed: Pack, weights: bool) -> None:
     """Write the archive of the trainings that are finished, with the output of all."""
-    runs = [BUILD / "runs" / training.place for training in packed.trainings]
+    runs = [training.run() for training in packed.trainings]
     done = [run for run in runs if manifests.is_finished(run, BUILD)]
     members = dict[str, Path | bytes]()
     for run in done:
-        for file in sorted([*run.rglob("*"), *files.log_directory(BUILD, run).rglob("*")]):
-            if file.is_file() and (weights or file.name != WEIGHTS):
+        for file in sorted([*run.rglob("*"), *layout.log(run).rglob("*")]):
+            if file.is_file() and (weights or file.name != layout.WEIGHTS):
                 members[file.relative_to(BUILD).as_posix()] = file
     outputs = (Path("output", f"{training.name}.log") for training in packed.trainings)
     members |= {output.as_posix(): output for output in outputs if output.is_file()}
@@ -169,15 +169,15 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
                 if training not in listed:
                     names = first_of([one.name for one in listed], 8)
                     raise DataError(f"params.yaml does not list its variant or seed, but {names}")
-                if not (run := folder / "runs" / training.place).is_dir():
+                if not (run := training.run(folder)).is_dir():
                     raise DataError(f"not finished; its output is {OUTPUT / training.name}.log")
                 _check(run, training)
             except DataError as error:
                 faults.append(f"{training.name}: {error}")
                 continue
             taken.append(training)
-            here = BUILD / "runs" / training.place
-            if not manifests.is_finished(here, BUILD) or files.left_elsewhere(here):
+            here = training.run()
+            if not manifests.is_finished(here, BUILD) or layout.left_elsewhere(here):
                 _place(run, folder)
     return taken, faults
 
@@ -201,20 +201,20 @@ def _mark(run: Path) -> None:
     log = manifests.log(run)
     if log.machine is None:
         raise DataError("its log does not say on which machine it ran")
-    digests = files.read_as(dict[str, str], run / files.DIGESTS, "run.py")
-    left = {name: digests.pop(name) for name in [WEIGHTS] if name in digests and not (run / name).exists()}
+    digests = files.read_as(dict[str, str], run / layout.DIGESTS, "run.py")
+    left = {name: digests.pop(name) for name in [layout.WEIGHTS] if name in digests and not (run / name).exists()}
     ran_on = Origin(**log.machine.model_dump(), torch=log.versions.get("torch", ""))
-    here = files.read_as(Origin, BUILD / manifests.MACHINE, "dvc repro machine")
+    here = files.read_as(Origin, layout.machine(BUILD), "dvc repro machine")
     if not left and ran_on == here.model_copy(update={"precision": None}):
         return
-    place = files.log_directory(run.parents[2], run)
-    files.write_json(run / files.ELSEWHERE, Elsewhere(machine=ran_on, left=left).model_dump())
-    files.write_json(run / files.DIGESTS, digests | {files.ELSEWHERE: files.sha256(run / files.ELSEWHERE)})
-    place.rename(files.log_directory(run.parents[2], run))
+    place = layout.log(run)
+    files.write_json(run / layout.ELSEWHERE, Elsewhere(machine=ran_on, left=left).model_dump())
+    files.write_json(run / layout.DIGESTS, digests | {layout.ELSEWHERE: files.sha256(run / layout.ELSEWHERE)})
+    place.rename(layout.log(run))
 
 
 def _place(run: Path, folder: Path) -> None:
     """Put a run and its log where a training here would have; each is there whole, or what was there before is."""
-    for source in (files.log_directory(folder, run), run):
+    for source in (layout.log(run), run):
         with files.new_directory(BUILD / source.relative_to(folder)) as fresh:
             shutil.copytree(source, fresh, dirs_exist_ok=True)

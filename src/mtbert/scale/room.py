@@ -14,6 +14,7 @@ from typing import Any
 
 from safetensors import safe_open
 
+from mtbert.layout import WEIGHTS
 from mtbert.training.samplers import SAMPLERS
 
 GIB = 2**30
@@ -33,7 +34,7 @@ PIPE, LOG = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
 
 def weights(encoder: Path) -> int:
     """Return the number of an encoder's weights, of which nothing is read but the shapes."""
-    with safe_open(encoder / "model.safetensors", "pt") as content:
+    with safe_open(encoder / WEIGHTS, "pt") as content:
         shapes = [content.get_slice(name).get_shape() for name in content.offset_keys()]
     return sum(_product(shape) for shape in shapes)
 

@@ -17,13 +17,13 @@ from typing import Any
 
 from pydantic import Field
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.errors import TrainingError
 from mtbert.scale import room
 from mtbert.settings import Name, Section
 
 BUILD, SCRIPT = Path("build"), Path("stages/train.py")
-OUTPUT = BUILD / "grid"  # a log for each training
+OUTPUT = layout.outputs(BUILD)  # a log for each training
 JOBS = 2  # trainings at a time on a CPU where nobody says
 POLL = 0.2  # seconds
 TELL = 30.0  # seconds between two lines of a training that runs
@@ -47,10 +47,9 @@ class Training(Section):
         """Return the name of its DVC stage, such as `train@pals-1`."""
         return f"train@{self.name}"
 
-    @property
-    def place(self) -> Path:
-        """Return the folder of its run below `runs`, and of its logs below `logs`."""
-        return Path(self.variant, str(self.seed))
+    def run(self, build: Path = BUILD) -> Path:
+        """Return the folder of its run."""
+        return layout.run(build, self.variant, self.seed)
 
 
 say = partial(print, flush=True)  # at once, wherever the output goes
@@ -62,7 +61,7 @@ Start = Callable[[Training, Path, Share], Any]
 
 def threads(training: Training) -> int:
     """Return the number of threads that its plan sets."""
-    return files.read_plan(BUILD / "plan" / f"{training.variant}.yaml", "run")["run"]["threads"]
+    return layout.read_plan(layout.plan(BUILD, training.variant), "run")["run"]["threads"]
 
 
 def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], output: Path, done: Done) -> None:
@@ -224,8 +223,8 @@ def side_by_side(wanted: Sequence[Training], gpus: int, threads: int) -> int:
 
 def _needed(variant: str) -> float:
     """Return the bytes of a GPU that a variant needs at most."""
-    plan = files.read_plan(BUILD / "plan" / f"{variant}.yaml", "model", "phases")
-    encoder = BUILD / "encoders" / plan["model"]["encoder"]
+    plan = layout.read_plan(layout.plan(BUILD, variant), "model", "phases")
+    encoder = layout.encoder(BUILD, plan["model"]["encoder"])
     return room.needed(plan, room.weights(encoder), files.read_json(encoder / "config.json"))
 
 

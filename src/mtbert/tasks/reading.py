@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, TypeAdapter, ValidationError
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.errors import SettingsError, UnknownNameError, faults
 from mtbert.tasks.task import NAME, NOT_OF_A_MODEL, TITLE, Metric, Split, Task, Tasks, main, of_a_model, restored
 
@@ -59,8 +59,7 @@ def of_folder(data_dir: Path) -> dict[str, Task]:
 
 def of_build(build: Path) -> dict[str, Task]:
     """Return the tasks of what a build directory trains, by its plan; the course's where it has none."""
-    file = build / "plan" / "catalog.yaml"
-    told = files.read_plan(file).get("tasks") if file.is_file() else None
+    told = layout.read_catalog(build).get("tasks") if layout.plan(build).is_file() else None
     return restored(told) if told else COURSE
 
 

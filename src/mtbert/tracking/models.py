@@ -18,7 +18,8 @@ from mlflow.models import Model, ModelSignature
 from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
 
 import mtbert
-from mtbert import files
+from mtbert import files, layout
+from mtbert.layout import METRICS, SETTINGS, WEIGHTS
 from mtbert.results.metrics import OVERALLS
 from mtbert.tracking.record import FINAL_STEP, Record
 from mtbert.tracking.store import RUN_KEY, Store
@@ -26,8 +27,7 @@ from mtbert.tracking.store import RUN_KEY, Store
 BEST = "best"  # alias of the version with the best score that chooses epochs, of those that `track` brought last
 SERVED = Path(mtbert.__file__).parent / "inference" / "served.py"
 RUN = "run"  # folder in a model's artifacts
-WEIGHTS = "model.safetensors"
-OF_RUN = ("settings.yaml", "metrics.json", files.DIGESTS, WEIGHTS)
+OF_RUN = (SETTINGS, METRICS, layout.DIGESTS, WEIGHTS)
 OF_ENCODER = ("tokenizer.json", "tokenizer_config.json", "config.json")
 
 
@@ -106,12 +106,13 @@ def _model(there: Store, wanted: Record) -> LoggedModel:
 
 def _collect(directory: Path, encoder: str, folder: Path) -> None:
     """Copy the files of a model, since MLflow refuses links; DataError where the weights have been altered."""
-    files.check_sealed(directory, f"dvc repro train@{directory.parent.name}-{directory.name}", only=[WEIGHTS])
+    layout.check_sealed(directory, only=[WEIGHTS])
     (folder / "encoder").mkdir(parents=True)
     for name in OF_RUN:
         shutil.copyfile(directory / name, folder / name)
+    start = layout.encoder(layout.build_of(directory), encoder)
     for name in OF_ENCODER:
-        shutil.copyfile(directory.parents[2] / "encoders" / encoder / name, folder / "encoder" / name)
+        shutil.copyfile(start / name, folder / "encoder" / name)
 
 
 def _share(directory: Path, model: LoggedModel) -> None:

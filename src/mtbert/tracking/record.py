@@ -10,11 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from mtbert import files
+from mtbert import files, layout
+from mtbert.layout import HISTORY, METRICS, SETTINGS
 from mtbert.results.schemas import RunLog
 from mtbert.tracking.view import CHANGED
 
-READ = ("settings.yaml", "metrics.json", "history.csv")  # of a run's directory; the rest is not opened here
+READ = (SETTINGS, METRICS, HISTORY)  # of a run's directory; the rest is not opened here
 LONGEST_CHANGES = 80  # characters of them in a run's name; the tag `changed` has more
 LONGEST_TAG = 5000  # MLflow's limit
 ASIDE = {"also", "rival", "sources", "phases"}  # of a plan file: no settings, or flattened apart
@@ -53,8 +54,21 @@ class Record:
 
 def plan(build: Path) -> dict[str, Any]:
     """Return the plan's catalog, with the study's name as `study`; DataError where there is no plan."""
-    catalog = files.read_plan(build / "plan" / "catalog.yaml", "variants", "seeds", "profile", "data_dir")
-    return catalog | {"study": files.study(build)}
+    catalog = layout.read_catalog(build, "variants", "seeds", "profile", "data_dir")
+    return catalog | {"study": study(catalog, layout.data_kind(build))}
+
+
+def study(catalog: Mapping[str, Any], data_kind: str) -> str:
+    """Return the name of what a build folder trains, by profile and data.
+
+    It is `sample` for profile `sample` on the sample, and another profile's name for that profile on the course's
+    corpora. All others also name the data, such as `sample-reviews` for data in a folder `reviews`.
+    """
+    profile = catalog["profile"]
+    if data_kind == ("sample" if profile == "sample" else "course"):
+        return profile
+    held = f"-held-out-{catalog['held_out']}" if catalog.get("held_out") else ""
+    return f"{profile}-{Path(catalog['data_dir']).name if data_kind == 'own' else data_kind}{held}"
 
 
 def experiment(plan_: Mapping[str, Any]) -> str:
@@ -73,7 +87,7 @@ def begun(settings: Mapping[str, Any], seed: int, build: Path, plan_: Mapping[st
     """
     settings = {**settings, "seed": seed}
     variant = str(settings["variant"])
-    manifest = build / "manifest" / f"{variant}.json"
+    manifest = layout.manifest(build, variant)
     changes = dict(sorted((plan_["variants"].get(variant, {}).get("overrides") or {}).items()))
     other_data = plan_["study"].removeprefix(str(settings["profile"])).removeprefix("-")
     data = other_data or plan_["data_dir"]
@@ -138,26 +152,25 @@ def of_run(directory: Path, plan_: Mapping[str, Any]) -> Record:
 
     Raises: DataError where the run has been altered, or its log is damaged.
     """
-    build, stage = directory.parents[2], f"train@{directory.parent.name}-{directory.name}"
-    files.check_sealed(directory, f"dvc repro {stage}", READ)
-    settings, results = files.read_yaml(directory / "settings.yaml"), files.read_json(directory / "metrics.json")
+    layout.check_sealed(directory, READ)
+    settings, results = files.read_yaml(directory / SETTINGS), files.read_json(directory / METRICS)
     settings = {name: value for name, value in settings.items() if name != "code"}  # a live run starts without it
-    file, started, ended = files.log_directory(build, directory) / "run.json", None, None
+    file, started, ended = layout.log(directory) / layout.LOG, None, None
     final = {f"{GROUPS[group]}/{name}": value for group in GROUPS for name, value in results.get(group, {}).items()}
     final |= {f"run/{name}": results[name] for name in ("steps", "epoch")}
     if file.is_file():
-        log = files.read_as(RunLog, file, f"dvc repro --force --single-item {stage}")
+        log = files.read_as(RunLog, file, f"dvc repro --force --single-item {layout.stage(directory)}")
         final |= {f"run/{name}": value for name, value in log.model_dump(include=TOTALS, exclude_none=True).items()}
         if log.started:
             started = int(1000 * datetime.fromisoformat(log.started).timestamp())
             ended = started + int(1000 * log.seconds)
-    with (directory / "history.csv").open(encoding="utf-8", newline="") as handle:
+    with (directory / HISTORY).open(encoding="utf-8", newline="") as handle:
         history = [(row["name"], int(row["step"]), float(row["value"])) for row in csv.DictReader(handle)]
     history.sort(key=lambda point: not point[0].startswith("dev/"))  # all else stays in its order
-    about = begun(settings, int(results["seed"]), build, plan_)
+    about = begun(settings, int(results["seed"]), layout.build_of(directory), plan_)
     return replace(
         about,
-        run_key=_digest([about.tags["settings_key"], results, files.sha256(directory / "history.csv")]),
+        run_key=_digest([about.tags["settings_key"], results, files.sha256(directory / HISTORY)]),
         points=[*((name, FINAL_STEP, value) for name, value in final.items()), *history],
         started=started,
         ended=ended,

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from mtbert import layout
 from mtbert.errors import MtbertError
 from mtbert.tracking import record, store, view
 from mtbert.tracking.store import Store, TrackingError
@@ -27,7 +28,7 @@ def serve(build: Path, port: int) -> None:
         raise TrackingError(f"{store.URI} names a server: open its address, the runs are there")
     with _listen(port) as listening:
         there = Store(uri)
-        experiment = _bring(there, build) if (build / "runs").is_dir() else None
+        experiment = _bring(there, build) if layout.runs(build).is_dir() else None
         app = _app(uri)
         import uvicorn  # comes with MLflow
 

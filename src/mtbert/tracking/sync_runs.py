@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from mtbert import layout
 from mtbert.command import locking
 from mtbert.errors import MtbertError
 from mtbert.tracking import record, store
@@ -21,8 +22,8 @@ def sync_runs(build: Path) -> str:
     """
     plan = record.plan(build)
     selected = [name for name, entry in plan["variants"].items() if entry["selected"]]
-    directories = [build / "runs" / name / str(seed) for seed in plan["seeds"] for name in selected]
-    records = [record.of_run(run, plan) for run in directories if (run / "metrics.json").is_file()]
+    directories = [layout.run(build, name, seed) for seed in plan["seeds"] for name in selected]
+    records = [record.of_run(run, plan) for run in directories if (run / layout.METRICS).is_file()]
     uri = store.tracking_uri()
     try:
         with locking.exclusive(store.project_root() / LOCK, "track"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from mtbert import files, seeding
+from mtbert import files, layout, seeding
 from mtbert.data import batches, tokens
 from mtbert.data.batches import Examples, Stream
 from mtbert.models.building import build_model
@@ -29,8 +29,8 @@ from mtbert.training.weightings import WEIGHTINGS
 
 def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     """Build the parts of one run from its settings and what earlier stages wrote below `build`."""
-    encoder = build / "encoders" / settings.model.encoder
-    examples = read_examples(settings, build / "data", encoder)
+    encoder = layout.encoder(build, settings.model.encoder)
+    examples = read_examples(settings, layout.data(build), encoder)
     model = build_model(
         settings, architectures.read(encoder), seed, tokens.vocabulary(encoder), tokens.special_tokens(encoder)
     )

@@ -14,7 +14,7 @@ import torch
 from safetensors import numpy
 from safetensors.torch import save_file
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.data.batches import Examples
 from mtbert.models.encoder import hardware
 from mtbert.models.encoder.hardware import Hardware, Precision
@@ -67,7 +67,7 @@ def train(
 ) -> dict[str, Any]:
     """Train, score and write; return metrics.json's content. A failure leaves nothing behind but a checkpoint.
 
-    The log lies in a folder of `logs_directory` of its own, named after the results: see `files.log_directory`.
+    The log lies in a folder of `logs_directory` of its own, named after the results: see `layout.log`.
     `live_run`, a `tracking.LiveRun`, is told of the run, and of its failure; no number of the run depends on it.
 
     Raises: Stopped on SIGTERM and Ctrl-C, once all that it takes to go on is written.
@@ -111,12 +111,12 @@ def train(
         }
         with files.new_directory(run_directory) as directory:
             _write(directory, parts, metrics, predicted, on)
-            history.write(directory / "history.csv")
-            files.seal(directory)
-        with files.new_directory(logs_directory / files.log_key(run_directory)) as directory:
+            history.write(directory / layout.HISTORY)
+            layout.seal(directory)
+        with files.new_directory(logs_directory / layout.log_key(run_directory)) as directory:
             log = _log(outcome, started, time.perf_counter() - clock, on)
-            files.write_json(directory / "run.json", {"identity": checkpoint.identity, **log})
-            files.write_json(directory / "inputs.json", parts.made_from)
+            files.write_json(directory / layout.LOG, {"identity": checkpoint.identity, **log})
+            files.write_json(directory / layout.INPUTS, parts.made_from)
         checkpoint.clear()
         if live:
             live.finish(run_directory)
@@ -159,19 +159,19 @@ def _write(
     """Write a run's results and its model; nothing in them depends on the clock or the host's name."""
     for split, tables in predicted.items():
         for task, table in tables.items():
-            predictions.write(predictions.path(directory, task, split), table)  # type: ignore[arg-type]
+            predictions.write(layout.predictions(directory, task, split), table)  # type: ignore[arg-type]
     with on.autocast():
         dev = parts.examples.get("dev", {})
         embedded = {t: evaluation.embed(parts.model, e, on.device, EMBEDDED) for t, e in dev.items()}
     by_sentence = {task: np.ascontiguousarray(rows.swapaxes(0, 1), np.float16) for task, rows in embedded.items()}
     which = {f"{task}/rows": examples.draw(EMBEDDED) for task, examples in dev.items()}
-    numpy.save_file(by_sentence | which, directory / "embeddings.safetensors")  # [sentences, rows, width], [rows]
+    numpy.save_file(by_sentence | which, directory / layout.EMBEDDINGS)  # [sentences, rows, width], [rows]
     state = {name: value.detach().cpu().contiguous() for name, value in parts.model.state_dict().items()}
-    save_file(state, directory / "model.safetensors")
+    save_file(state, directory / layout.WEIGHTS)
     files.write_yaml(
-        directory / "settings.yaml", {**parts.settings.model_dump(), "seed": parts.seed, "code": parts.code}
+        directory / layout.SETTINGS, {**parts.settings.model_dump(), "seed": parts.seed, "code": parts.code}
     )
-    files.write_json(directory / "metrics.json", metrics)
+    files.write_json(directory / layout.METRICS, metrics)
 
 
 def _log(outcome: Outcome, started: str, seconds: float, on: Hardware) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from mtbert import files
 from mtbert.config import code
 from mtbert.models.adapters import ADAPTERS
 
@@ -39,7 +38,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def digests(package: Path) -> dict[str, dict[str, str]]:
     """Of all trainings, of two techniques, and of a stage."""
-    for cached in (files.code_digest, code._imported, code.of_technique):
+    for cached in (code.digest, code._imported, code.of_technique):
         cached.cache_clear()
     found = {name: code.of_technique(package / f"adapters/{name}.py") for name in ("pals", "lora")}
     return found | {"train": code.digests(code.TRAINING, code.KINDS), "report": code.digests([package / "report.py"])}

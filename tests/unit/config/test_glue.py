@@ -8,7 +8,7 @@ import pytest
 import trained
 from unit.config.conftest import PARAMS
 
-from mtbert import files, tasks
+from mtbert import files, layout, tasks
 from mtbert.config import planning
 from mtbert.config.params import Params
 from mtbert.data.preprocess import preprocess
@@ -80,7 +80,7 @@ def test_every_row_of_the_paper_resolves_on_all_eight_tasks_with_the_settings_of
 @pytest.mark.parametrize("name", ["pals-pals", "pals-low-rank", "pals-single-stsb"])
 def test_it_trains_on_generated_glue(params: Params, data: Path, tmp_path: Path, name: str):
     fetching.fetch(trained.ENCODER, data, tmp_path / "encoders/base")
-    files.seal(tmp_path / "encoders/base")
+    layout.seal(tmp_path / "encoders/base")
     preprocess(data, tmp_path / "data", wordpieces(tmp_path / "encoders/base"), set())
     small = params.put(("profile",), "sample").put(("training", "epochs"), 1).put(("training", "steps_per_epoch"), 8)
     small = small.put(("pals", "dim"), 24).put(("encoder", "width"), None)

@@ -14,7 +14,7 @@ import pytest
 import trained
 from architectures import ONE_EACH
 
-from mtbert import cli, files
+from mtbert import cli, files, layout
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.encoders import fetching, folders
@@ -75,7 +75,7 @@ def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     settings = EncoderSettings(name=str(theirs), revision=folders.digest(theirs))
     base = root / "build" / "encoders" / "base"
     fetching.fetch(settings, Path("unused"), base)
-    files.seal(base)
+    layout.seal(base)
     preprocess(trained.DATA, root / "build" / "data", wordpieces(base), set())
     for name, encoding in (("crossed", "cross"), (APART, "bi")):
         heads = HEADS if name == APART else {"sst": {"name": "mlp"}, "sts": {"name": "mlp"}}

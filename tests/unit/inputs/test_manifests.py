@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.errors import DataError, EncoderError
 from mtbert.inputs import manifests
 
@@ -39,7 +39,7 @@ def build(tmp_path: Path) -> Path:
 
 
 def written(build: Path) -> dict[str, bytes]:
-    manifests.write(build / "plan", build, build / "manifest")
+    manifests.write(build, build / "manifest")
     return {file.name: file.read_bytes() for file in (build / "manifest").iterdir() if file.name != "digests.json"}
 
 
@@ -145,10 +145,10 @@ def test_a_manifest_that_names_less_than_it_has_to_is_refused(build: Path, chang
 def test_a_flipped_bit_in_what_a_stage_wrote_is_refused(build: Path, folder: str, file: str, stage: str):
     written(build)
     for made in ("data", "plan", "encoders/base", "encoders/sbert"):
-        files.seal(build / made)
-    manifests.check_stages(build, "data", "plan", "manifest")
+        layout.seal(build / made)
+    layout.check_inputs(build)
     content = bytearray((build / folder / file).read_bytes())
     content[-1] ^= 1
     (build / folder / file).write_bytes(content)
     with pytest.raises(DataError, match=rf"{folder} .*altered: {file}.*dvc repro {stage}`"):
-        manifests.check_stages(build, "data", "plan", "manifest")
+        layout.check_inputs(build)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.errors import UnknownNameError
 from mtbert.inputs import manifests, why
 from mtbert.inputs.why import Cause, Kind
@@ -57,7 +57,7 @@ def test_what_has_not_changed_has_no_cause():
 def build(tmp_path: Path) -> Path:
     """Of one selected variant, `pals`, with the inputs that BEFORE holds, but for the settings."""
     files.write_yaml(tmp_path / "plan/pals.yaml", {"pals": {"dim": 276}, "sources": {"models/adapters/pals.py": "b"}})
-    files.write_yaml(tmp_path / "plan" / manifests.CODE, {"training/loop.py": "a"})
+    files.write_yaml(layout.plan(tmp_path, manifests.CODE), {"training/loop.py": "a"})
     manifest = {"files": {f"data/{name}": "c" for name in "abcde"}, "code": "f", "machine": MACHINE}
     files.write_json(tmp_path / "manifest/pals.json", manifest)
     files.write_json(tmp_path / "manifest/digests.json", {})
@@ -69,10 +69,10 @@ def trained(build: Path, dim: int, started: str, seed: int = 1, is_there: bool =
     made_from = why.of_now(build, "pals").model_dump() | {"settings": {"pals.dim": str(dim)}}
     folder = build / "logs/pals" / str(seed) / started
     if is_there:
-        files.write_json(build / "runs/pals" / str(seed) / files.DIGESTS, {"a": started})
-        folder = files.log_directory(build, build / "runs/pals" / str(seed))
+        files.write_json(build / "runs/pals" / str(seed) / layout.DIGESTS, {"a": started})
+        folder = layout.log(build / "runs/pals" / str(seed))
     files.write_json(folder / "run.json", {"started": started})
-    files.write_json(folder / why.INPUTS, made_from)
+    files.write_json(folder / layout.INPUTS, made_from)
 
 
 def test_a_variant_that_was_not_trained_has_no_cause(build: Path):

@@ -10,7 +10,7 @@ import trained
 from models import small_bert
 from safetensors.torch import load_file
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.encoders import fetching
 from mtbert.errors import SettingsError
 from mtbert.inference import loading, speed
@@ -117,7 +117,7 @@ def build(tmp_path_factory) -> Path:
     """A build folder with two models of a task each, and a mean of both."""
     folder = tmp_path_factory.mktemp("build")
     fetching.fetch(trained.ENCODER, trained.DATA, folder / "encoders" / "base")
-    files.seal(folder / "encoders" / "base")
+    layout.seal(folder / "encoders" / "base")
     trained.preprocess(trained.DATA, folder / "data", trained.wordpieces(folder / "encoders" / "base"), set())
     for task in ("sst", "sts"):
         trained.train(folder, member(task, model={"max_tokens": 16}, phase=trained.STEPS))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from safetensors.numpy import save_file
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.results import collect, predictions
 
@@ -23,7 +23,7 @@ def run(build: Path, name: str, said: list[float]) -> Path:
     for split in ("dev", "test"):
         rows = {"id": ["a", "b", "c"], "label": [0.0, 1.0, 2.0] if split == "dev" else [None] * 3, "prediction": said}
         table = pd.DataFrame(rows | {f"probability_{label}": 0.2 for label in range(5)} | {"scored": True})
-        predictions.write(predictions.path(place, "sst", split), table.astype({"label": float}))
+        predictions.write(layout.predictions(place, "sst", split), table.astype({"label": float}))
     dev = {"sst": sum(map(float.__eq__, said, [0.0, 1.0, 2.0])) / 3}
     scores = {"dev": dev, "test": {}, "parameters": SIZES, "variant": name, "seed": 1, "steps": 20, "epoch": 1}
     files.write_json(place / "metrics.json", scores | {"examples": {"sst": 640}, "epochs": [1, 2]})
@@ -32,7 +32,7 @@ def run(build: Path, name: str, said: list[float]) -> Path:
         {"paper": "pals-for-pals", "row": name, "tasks": ["sst"], "profile": "own", "code": "c0de"},
     )
     files.write_text(place / "history.csv", "phase,step,name,value\n1,10,loss/sst,1.5\n")
-    files.seal(place)
+    layout.seal(place)
     return place
 
 
@@ -99,10 +99,10 @@ def test_what_the_encoder_knows_untrained_is_a_row(build: Path):
 def test_the_first_seed_of_a_variant_has_places(build: Path):
     place = build / "runs/one/1"
     table = pd.read_parquet(place / "predictions/sst-dev.parquet")
-    predictions.write(predictions.path(place, "sst", "dev"), pd.concat([table, table], ignore_index=True))
+    predictions.write(layout.predictions(place, "sst", "dev"), pd.concat([table, table], ignore_index=True))
     embedded = np.random.default_rng(0).normal(size=(1, 6, 4)).astype(np.float16)
     save_file({"sst": embedded, "sst/rows": np.arange(6)}, place / "embeddings.safetensors")
-    files.seal(place)
+    layout.seal(place)
     shutil.copytree(place, place.with_name("2"))
     (build / "runs/two").rename(build / "aside")
     catalog = files.read_yaml(build / "plan/catalog.yaml", "")
@@ -139,7 +139,7 @@ def test_a_merged_model_is_a_row_of_its_own_and_its_scale_is_no_setting(build: P
     shutil.move(run(build, "joined", [0.0, 1.0, 2.0]), build / "merged/joined/1")
     file = build / "merged/joined/1/settings.yaml"
     files.write_yaml(file, files.read_yaml(file) | {"members": ["one", "two"], "merge": "ties", "scale": 0.4})
-    files.seal(file.parent)
+    layout.seal(file.parent)
     files.write_json(build / "machine.json", made.MANIFEST["machine"])
     plan = files.read_yaml(build / "plan/catalog.yaml")
     plan["ensembles"]["joined"] = {"selected": True, "members": ["one", "two"], "merge": "ties"}

@@ -12,7 +12,7 @@ import pytest
 from elsewhere import repository, snapshot, start_from, told
 from safetensors.numpy import save_file
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.errors import DataError, TrainingError
 from mtbert.scale import dvc, packs
 from mtbert.scale.trainings import Training
@@ -89,13 +89,13 @@ def test_a_pack_holds_what_its_trainings_read_once_and_nothing_else(here: Path, 
 def test_a_run_without_its_weights_says_so_and_weights_that_come_later_complete_it(here: Path, trained: Path):
     packs.unpack(runs(trained))
     run = here / "build/runs/a/1"
-    files.check_sealed(run, "dvc repro train@a-1")
+    layout.check_sealed(run)
     assert files.read_json(run / "elsewhere.json") == {
         "left": {"model.safetensors": files.sha256(trained / "build/runs/a/1/model.safetensors")},
         "machine": {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"},
     }
     with pytest.raises(DataError, match=r"stayed on the machine that trained it; run.py --weights"):
-        files.check_sealed(run, "dvc repro train@a-1", only=["model.safetensors"])
+        layout.check_sealed(run, only=["model.safetensors"])
     packs.unpack(runs(trained, weights=True))
     assert snapshot(here / "build/runs") == snapshot(trained / "build/runs")
     packs.unpack(runs(trained))  # without them it takes none away
@@ -148,11 +148,11 @@ def repacked(archive: Path, change: Callable[[Path], None], seal: bool = False) 
     folder = archive.with_suffix(".changed")
     packs.extract(archive, folder)
     run = folder / "mtbert-runs" / RUN
-    log = files.log_directory(folder / "mtbert-runs", run)
+    log = layout.log(run)
     change(folder / "mtbert-runs")
     if seal:
-        files.seal(run)
-        log.rename(files.log_directory(folder / "mtbert-runs", run))
+        layout.seal(run)
+        log.rename(layout.log(run))
     packs.write_tar(
         archive, "mtbert-runs", {name: folder / "mtbert-runs" / name for name in snapshot(folder / "mtbert-runs")}
     )

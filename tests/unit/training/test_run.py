@@ -11,7 +11,7 @@ import torch
 from runs import checkpoint, parts, settings
 from safetensors.torch import load_file
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.errors import DataError, TrainingError
 from mtbert.results.schemas import RunMetrics
 from mtbert.training import assembly, loop, run
@@ -48,7 +48,7 @@ def history_of(folder: Path, name: str) -> pd.DataFrame:
 
 def test_what_a_run_leaves_behind(tmp_path):
     metrics = train(tmp_path, run={"keep": "last"})
-    key = files.log_key(tmp_path / "run")
+    key = layout.log_key(tmp_path / "run")
     found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
     assert found == [
         f"logs/{key}/inputs.json",
@@ -68,7 +68,7 @@ def test_what_a_run_leaves_behind(tmp_path):
     assert (metrics["steps"], metrics["epoch"]) == (6, 2)
     assert sorted(metrics["dev"]) == ["sst", "sts"]
     assert metrics["test"] == {}  # withheld labels give no score
-    files.check_sealed(tmp_path / "run", "dvc repro")
+    layout.check_sealed(tmp_path / "run", "dvc repro")
 
 
 def test_embeddings_are_of_dev_rows_drawn_from_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from mtbert.errors import EncoderError, first_of
+from mtbert.layout import WEIGHTS
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert
 from mtbert.models.encoder.config import CONFIG, MLM_HEAD, Config, content_of, parsed
@@ -64,7 +65,7 @@ def backbone(directory: Path, weights: Mapping[str, Tensor]) -> Backbone:
 def read(directory: Path) -> Backbone:
     """Read the encoder of a directory, in fp32; EncoderError where the files hold another architecture."""
     architecture, _ = read_config(directory)
-    weights = {name: value.float() for name, value in load_file(directory / "model.safetensors").items()}
+    weights = {name: value.float() for name, value in load_file(directory / WEIGHTS).items()}
     made = backbone(directory, architecture.from_hugging_face(weights))
     made.mlm_head = load_file(directory / MLM_HEAD) if (directory / MLM_HEAD).is_file() else {}
     return made.requires_grad_()

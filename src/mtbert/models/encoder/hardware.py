@@ -13,15 +13,13 @@ from typing import Any, Literal
 
 import torch
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.command import locking
 from mtbert.errors import SettingsError
 
 Precision = Literal["bf16", "fp32"]
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
-MACHINE = "machine.json"  # of a build folder: where it was begun, and which precision is the faster one there
-OWN = "locks/precision.json"  # of a build folder: the same of the machine that trains, where it is another
 SIZE, SECONDS, GAIN = 768, 0.25, 1.1  # of the products that are measured; how much faster bf16 has to be, against ties
 # Names by torch.cpu.get_capabilities of processors that multiply bf16 in hardware (x86 and Arm); on others bf16 is
 # emulated, up to two hundred times slower than fp32, and not worth to be measured.
@@ -114,14 +112,14 @@ def measured(build: Path) -> Precision:
     build/machine.json says holds on the machine where the folder was begun; another one measures for itself.
     """
     here = processor()
-    with locking.exclusive(build / "locks" / "precision.lock", "measuring bf16 and fp32"):
-        for file in (build / MACHINE, build / OWN):
+    with locking.exclusive(layout.lock(build, "precision"), "measuring bf16 and fp32"):
+        for file in (layout.machine(build), layout.precision(build)):
             known: dict[str, Any] = files.read_json(file) if file.is_file() else {}
             usable = ("bf16", "fp32") if _has_bf16() else ("fp32",)  # a virtual machine's name stands for several kinds
             if known.get("processor") == here and known.get("precision") in usable:
                 return known["precision"]
         found = faster()
-        files.write_json(build / OWN, {"processor": here, "precision": found})
+        files.write_json(layout.precision(build), {"processor": here, "precision": found})
     return found
 
 

@@ -1,0 +1,296 @@
+"""What lies where in a build folder, how its files are read, and how they are checked. No other module knows.
+
+    build/
+      machine.json                processor and PyTorch where the folder was begun
+      plan/VARIANT.yaml           resolved settings; beside them catalog.yaml, encoder.yaml, needs.yaml, code-STAGE.yaml
+      encoders/NAME/              starting weights: base, and sbert, which was pretrained from it
+      data/TASK/SPLIT.parquet     rows and word pieces; beside them dev-rows.parquet, and data/report.json of the files
+      manifest/VARIANT.json       digests of what a variant is trained from
+      runs/VARIANT/SEED/          a trained model: weights, settings, scores, history, embeddings, predictions
+      merged/NAME/SEED/           a merged model: the same
+      speed/speed.json            times
+      results/                    three tables
+      report/ and submissions/    what people read
+      logs/VARIANT/SEED/KEY/      run.json and inputs.json: what a training took, and what it was made from
+      checkpoints/VARIANT/SEED/   of a training that is not finished
+      locks/ and grid/            of processes that run
+
+What a stage writes ends with a seal: digests.json, the SHA-256 of each of the folder's other files.
+"""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mtbert import files
+from mtbert.errors import DataError
+
+Kind = TypeVar("Kind")
+# Files of an encoder, and of a trained model.
+WEIGHTS = "model.safetensors"
+# Files of a trained model.
+SETTINGS = "settings.yaml"
+METRICS = "metrics.json"
+HISTORY = "history.csv"
+EMBEDDINGS = "embeddings.safetensors"
+ELSEWHERE = "elsewhere.json"  # where it came from another machine: the machine, and the files that stayed there
+# Files of its log.
+LOG = "run.json"
+INPUTS = "inputs.json"
+DIGESTS = "digests.json"  # the seal
+LOG_KEY = 12  # hexadecimal digits that distinguish the logs of one variant and seed
+STAGES = {"plan": "plan", "data": "preprocess", "manifest": "manifest"}  # that makes a folder
+STAGES_OF_MODELS = {"merged": "merge"}  # that makes all models below a folder
+
+
+def machine(build: Path) -> Path:
+    """Return the file that describes the machine where the folder was begun."""
+    return build / "machine.json"
+
+
+def precision(build: Path) -> Path:
+    """Return the file of the faster precision of the machine that trains, where the folder was begun on another."""
+    return build / "locks" / "precision.json"
+
+
+def plan(build: Path, name: str = "catalog") -> Path:
+    """Return a file of the plan: that of a variant, or one of another name, such as `code-train`."""
+    return build / "plan" / f"{name}.yaml"
+
+
+def encoder(build: Path, name: str = "base") -> Path:
+    """Return the folder of starting weights."""
+    return build / "encoders" / name
+
+
+def data(build: Path) -> Path:
+    """Return the folder of all examples."""
+    return build / "data"
+
+
+def examples(build: Path, task: str, split: str) -> Path:
+    """Return the file of the examples of a task's split."""
+    return data(build) / task / f"{split}.parquet"
+
+
+def rows(build: Path, task: str, split: str) -> Path:
+    """Return the file of what preprocessing found of a split's rows; only dev has one."""
+    return data(build) / task / f"{split}-rows.parquet"
+
+
+def data_report(build: Path) -> Path:
+    """Return the file that says what preprocessing found in the corpora."""
+    return data(build) / "report.json"
+
+
+def manifest(build: Path, variant: str) -> Path:
+    """Return the file of the digests of what a variant is trained from."""
+    return build / "manifest" / f"{variant}.json"
+
+
+def manifests(build: Path) -> list[Path]:
+    """Return the manifests that are there, sorted."""
+    return sorted(file for file in (build / "manifest").glob("*.json") if file.name != DIGESTS)
+
+
+def runs(build: Path) -> Path:
+    """Return the folder of all runs."""
+    return build / "runs"
+
+
+def run(build: Path, variant: str, seed: int | str) -> Path:
+    """Return the folder of a trained model."""
+    return runs(build) / variant / str(seed)
+
+
+def runs_of(build: Path, variant: str) -> list[Path]:
+    """Return the folders of a variant's runs that are there, sorted by name; of all variants for `*`."""
+    return sorted(runs(build).glob(f"{variant}/[0-9]*"))
+
+
+def merged(build: Path, name: str, seed: int | str) -> Path:
+    """Return the folder of a merged model."""
+    return build / "merged" / name / str(seed)
+
+
+def models(build: Path) -> list[Path]:
+    """Return the folders of all trained and merged models that are there and whole."""
+    found = [file.parent for kind in ("runs", "merged") for file in build.glob(f"{kind}/*/*/{METRICS}")]
+    return [folder for folder in found if folder.name.isdecimal()]
+
+
+def build_of(model: Path) -> Path:
+    """Return the build folder of a trained model's folder; where that lies alone, some folder above it."""
+    return model.parents[min(2, len(model.parents) - 1)]
+
+
+def predictions(model: Path, task: str, split: str) -> Path:
+    """Return the file of a model's predictions of a task's split."""
+    return model / "predictions" / f"{task}-{split}.parquet"
+
+
+def speed(build: Path) -> Path:
+    """Return the file of times."""
+    return build / "speed" / "speed.json"
+
+
+def results(build: Path) -> Path:
+    """Return the folder of the three tables."""
+    return build / "results"
+
+
+def report(build: Path) -> Path:
+    """Return the folder of the report."""
+    return build / "report"
+
+
+def submissions(build: Path) -> Path:
+    """Return the folder of the course's submission files."""
+    return build / "submissions"
+
+
+def logs(build: Path, variant: str, seed: int | str) -> Path:
+    """Return the folder that holds the logs of a variant's seed, one for each result."""
+    return build / "logs" / variant / str(seed)
+
+
+def logs_of(build: Path, variant: str) -> list[Path]:
+    """Return the log folders of all of a variant's runs, also of those that are not there any more."""
+    return sorted((build / "logs" / variant).glob("*/*"))
+
+
+def log(model: Path) -> Path:
+    """Return the log folder of a trained model: build/logs/<variant>/<seed>/<key of its results>.
+
+    So a run that DVC restores finds its log again, and never reads that of other results.
+    """
+    return logs(build_of(model), model.parent.name, model.name) / log_key(model)
+
+
+def log_key(model: Path) -> str:
+    """Return the name of the log folder of a trained model; DataError where the model has no seal."""
+    files.read_as(dict[str, str], model / DIGESTS, "dvc repro")
+    return files.sha256(model / DIGESTS)[:LOG_KEY]
+
+
+def checkpoint(build: Path, variant: str, seed: int | str) -> Path:
+    """Return the folder of a training's checkpoint."""
+    return build / "checkpoints" / variant / str(seed)
+
+
+def lock(build: Path, *names: str) -> Path:
+    """Return the file of a lock, such as that of names `pals` and `1`."""
+    folder = build.joinpath("locks", *names)
+    return folder.with_name(f"{folder.name}.lock")
+
+
+def outputs(build: Path) -> Path:
+    """Return the folder of what trainings print that run side by side."""
+    return build / "grid"
+
+
+def stage(folder: Path) -> str:
+    """Return the DVC stage that makes a folder, such as `train@pals-1` for build/runs/pals/1."""
+    if folder.parent.name == "encoders":
+        return "encoder" if folder.name == "base" else f"pretrain@{folder.name}"
+    training = f"train@{folder.parent.name}-{folder.name}"
+    return STAGES.get(folder.name) or STAGES_OF_MODELS.get(folder.parent.parent.name, training)
+
+
+def stage_of_input(build: Path, path: str) -> str:
+    """Return the DVC stage that makes a file that a manifest names by its path below the build folder."""
+    top, name, *_ = Path(path).parts
+    return stage(encoder(build, name) if top == "encoders" else build / top)
+
+
+def remedy(folder: Path) -> str:
+    """Return the command that makes a folder, such as `dvc repro train@pals-1`."""
+    return f"dvc repro {stage(folder)}"
+
+
+def read_planned(kind: type[Kind], file: Path) -> Kind:
+    """Read a file of the plan as a value of that type; DataError where it is missing or damaged."""
+    return files.read_as(kind, file, "dvc repro plan", files.read_yaml)
+
+
+def read_plan(file: Path, *keys: str) -> dict[str, Any]:
+    """Read a file of the plan that is a mapping; DataError where it is missing or lacks one of these keys."""
+    content = read_planned(dict[str, Any], file)
+    if lacking := [key for key in keys if key not in content]:
+        raise DataError(f"{file} is damaged: it lacks {', '.join(lacking)}; `dvc repro plan` makes it again")
+    return content
+
+
+def read_catalog(build: Path, *keys: str) -> dict[str, Any]:
+    """Read the catalog of the plan; DataError as for `read_plan`."""
+    return read_plan(plan(build), *keys)
+
+
+def data_kind(build: Path) -> str:
+    """Return whose corpora a build folder was made from, as preprocessing found: `sample`, `course` or `own`."""
+    file = data_report(build)
+    kind = files.read_as(dict[str, Any], file, remedy(file.parent)).get("whose") if file.is_file() else None
+    return kind if isinstance(kind, str) and kind else "own"
+
+
+def seal(folder: Path) -> None:
+    """Write digests.json, the last file of what a stage writes: the SHA-256 of every other file by its name there."""
+    files.write_json(folder / DIGESTS, {name: files.sha256(folder / name) for name in _names(folder)})
+
+
+def is_sealed(folder: Path) -> bool:
+    """Return whether a folder is there to its last file."""
+    return (folder / DIGESTS).is_file()
+
+
+def check_sealed(folder: Path, only: Collection[str] | None = None) -> None:
+    """Compare the files of a folder with its seal.
+
+    Args:
+        folder: what a stage wrote, such as a run.
+        only: the files that are compared, such as `metrics.json`; None for all.
+
+    Raises:
+        DataError: a file is altered, missing or surplus, or there is no seal; the message names them, and what makes
+            the folder again.
+    """
+    again = remedy(folder)
+    expected, names = files.read_as(dict[str, str], folder / DIGESTS, again), _names(folder)
+    if left := {*(only or ())} & left_elsewhere(folder).keys():
+        raise DataError(
+            f"{', '.join(left)} of {folder} stayed on the machine that trained it; run.py --weights there and "
+            f"`mtbert unpack` bring it here, or `{again} --force --single-item` trains here"
+        )
+    compared = sorted(expected.keys() | names if only is None else only)
+    found = {name: files.sha256(folder / name) if name in names else None for name in compared}
+    if faulty := [name for name in compared if found[name] != expected.get(name)]:
+        shown = ", ".join(name if found[name] else f"{name} (missing)" for name in faulty)
+        raise DataError(  # DVC trusts read-only files of its cache, and checks those that can be written
+            f"{folder} is not as it was written (altered: {shown}); "
+            f"`rm -r {folder} && chmod -R u+w .dvc/cache && {again}` makes it again"
+        )
+
+
+def check_inputs(build: Path) -> None:
+    """Compare plan, examples, manifests and encoders with their seals, so that no damage is passed on.
+
+    What is missing is left to its reader.
+
+    Raises:
+        DataError: a file was altered since, is missing, or is one too many; the message names it and what makes it.
+    """
+    for folder in (*(build / name for name in STAGES), *sorted(build.glob("encoders/*"))):
+        if folder.is_dir():
+            check_sealed(folder)
+
+
+def left_elsewhere(model: Path) -> dict[str, str]:
+    """Return the files of a run that stayed on the machine that trained it, with their digests; mostly none."""
+    file = model / ELSEWHERE
+    return files.read_as(dict[str, Any], file, "mtbert unpack").get("left", {}) if file.is_file() else {}
+
+
+def _names(folder: Path) -> set[str]:
+    """Return every file below a folder but its seal, hidden ones too."""
+    names = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if not file.is_dir()}
+    return names - {DIGESTS}
