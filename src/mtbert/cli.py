@@ -241,7 +241,7 @@ def report(
         from mtbert import layout
         from mtbert.command import locking
         from mtbert.report import sentences, submissions, write
-        from mtbert.results import collect, tables
+        from mtbert.results import collect, ensembles, tables
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
         raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
     folder = out or (evidence.resolve().parent if evidence else layout.report(build))
@@ -250,6 +250,7 @@ def report(
     with locking.exclusive(layout.lock(build, "report"), "report"):
         if evidence is None:
             layout.check_inputs(build)
+            ensembles.vote_all(build, layout.votes(build))
             tables.write(collect.collect(build), layout.results(build))
         results = tables.read(evidence or layout.results(build))
         if evidence is None:

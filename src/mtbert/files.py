@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -99,6 +99,14 @@ def remove_empty(directory: Path) -> None:
     for folder in directory.glob("*"):
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
+
+
+def keep_only(directory: Path, kept: Collection[Path]) -> None:
+    """Make a directory, or remove of it all folders at the depth of `a/b` but these, and what is empty then."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for folder in sorted({*directory.glob("*/*")} - {*kept}):
+        shutil.rmtree(folder)
+    remove_empty(directory)
 
 
 def flush(path: Path) -> None:

@@ -8,6 +8,7 @@
       manifest/VARIANT.json       digests of what a variant is trained from
       runs/VARIANT/SEED/          a trained model: weights, settings, scores, history, embeddings, predictions
       merged/NAME/SEED/           a merged model: the same
+      votes/NAME/SEED/            a vote: settings, scores, predictions, and inputs.json: what it was made from
       speed/speed.json            times
       results/                    three tables
       report/ and submissions/    what people read
@@ -28,19 +29,19 @@ from mtbert.errors import DataError
 Kind = TypeVar("Kind")
 # Files of an encoder, and of a trained model.
 WEIGHTS = "model.safetensors"
+UNTRAINED = "untrained.json"  # of an encoder: what it scores without any training
 # Files of a trained model.
 SETTINGS = "settings.yaml"
 METRICS = "metrics.json"
 HISTORY = "history.csv"
 EMBEDDINGS = "embeddings.safetensors"
 ELSEWHERE = "elsewhere.json"  # where it came from another machine: the machine, and the files that stayed there
-# Files of its log.
-LOG = "run.json"
-INPUTS = "inputs.json"
+LOG = "run.json"  # of its log
+INPUTS = "inputs.json"  # of its log, and of a vote
 DIGESTS = "digests.json"  # the seal
 LOG_KEY = 12  # hexadecimal digits that distinguish the logs of one variant and seed
 STAGES = {"plan": "plan", "data": "preprocess", "manifest": "manifest"}  # that makes a folder
-STAGES_OF_MODELS = {"merged": "merge"}  # that makes all models below a folder
+STAGES_OF_MODELS = {"merged": "merge", "votes": "ensemble"}  # that makes all models below a folder
 
 
 def machine(build: Path) -> Path:
@@ -63,24 +64,29 @@ def encoder(build: Path, name: str = "base") -> Path:
     return build / "encoders" / name
 
 
+def untrained(build: Path) -> Path:
+    """Return the file of what the starting weights score without any training."""
+    return encoder(build) / UNTRAINED
+
+
 def data(build: Path) -> Path:
     """Return the folder of all examples."""
     return build / "data"
 
 
-def examples(build: Path, task: str, split: str) -> Path:
-    """Return the file of the examples of a task's split."""
-    return data(build) / task / f"{split}.parquet"
+def examples(data: Path, task: str, split: str) -> Path:
+    """Return the file of the examples of a task's split in the folder of all examples."""
+    return data / task / f"{split}.parquet"
 
 
-def rows(build: Path, task: str, split: str) -> Path:
+def rows(data: Path, task: str, split: str) -> Path:
     """Return the file of what preprocessing found of a split's rows; only dev has one."""
-    return data(build) / task / f"{split}-rows.parquet"
+    return data / task / f"{split}-rows.parquet"
 
 
-def data_report(build: Path) -> Path:
+def data_report(data: Path) -> Path:
     """Return the file that says what preprocessing found in the corpora."""
-    return data(build) / "report.json"
+    return data / "report.json"
 
 
 def manifest(build: Path, variant: str) -> Path:
@@ -108,14 +114,19 @@ def runs_of(build: Path, variant: str) -> list[Path]:
     return sorted(runs(build).glob(f"{variant}/[0-9]*"))
 
 
-def merged(build: Path, name: str, seed: int | str) -> Path:
-    """Return the folder of a merged model."""
-    return build / "merged" / name / str(seed)
+def merged(build: Path) -> Path:
+    """Return the folder of all merged models."""
+    return build / "merged"
+
+
+def votes(build: Path) -> Path:
+    """Return the folder of all votes."""
+    return build / "votes"
 
 
 def models(build: Path) -> list[Path]:
     """Return the folders of all trained and merged models that are there and whole."""
-    found = [file.parent for kind in ("runs", "merged") for file in build.glob(f"{kind}/*/*/{METRICS}")]
+    found = [file.parent for kind in (runs(build), merged(build)) for file in kind.glob(f"*/*/{METRICS}")]
     return [folder for folder in found if folder.name.isdecimal()]
 
 
@@ -228,8 +239,8 @@ def read_catalog(build: Path, *keys: str) -> dict[str, Any]:
 
 def data_kind(build: Path) -> str:
     """Return whose corpora a build folder was made from, as preprocessing found: `sample`, `course` or `own`."""
-    file = data_report(build)
-    kind = files.read_as(dict[str, Any], file, remedy(file.parent)).get("whose") if file.is_file() else None
+    file = data_report(data(build))
+    kind = files.read_as(dict[str, Any], file, remedy(data(build))).get("whose") if file.is_file() else None
     return kind if isinstance(kind, str) and kind else "own"
 
 

@@ -64,7 +64,7 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
 def of_run(run: Path, task: str) -> Frame:
     """Read a run's predictions of dev, with the clusters that preprocessing found."""
     rows = _file(layout.predictions(run, task, "dev"))
-    file = layout.rows(layout.build_of(run), task, "dev")
+    file = layout.rows(layout.data(layout.build_of(run)), task, "dev")
     known: Frame = files.read_parquet(file, ["id", "cluster"]).astype("string").set_index("id")["cluster"]
     return rows.assign(cluster=rows["id"].map(known).fillna(""))
 

@@ -6,15 +6,17 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from mtbert import layout
 from mtbert.data import checks
 from mtbert.errors import DataError
 
 
-def hold_out(directory: Path, train: pd.DataFrame, rows: int) -> np.ndarray:
-    """Move rows of train.parquet to a new dev.parquet, and remove test.parquet.
+def hold_out(data: Path, task: str, train: pd.DataFrame, rows: int) -> np.ndarray:
+    """Move rows of a task's train to a new dev, and remove test.
 
     Args:
-        directory: a task's folder, as `preprocess` writes it.
+        data: the folder of all examples, as `preprocess` writes it.
+        task: whose rows are moved.
         train: `checks.digests` of its training rows.
         rows: number of rows to hold out; fewer where no further whole cluster fits.
 
@@ -25,11 +27,11 @@ def hold_out(directory: Path, train: pd.DataFrame, rows: int) -> np.ndarray:
         DataError: less than half of the rows would stay.
     """
     if 2 * rows > len(train):
-        raise DataError(f"held_out is {rows:,}; allowed: at most half of the {len(train):,} rows of {directory.name}")
-    held, table = chosen(checks.clusters(train), rows), pq.read_table(directory / "train.parquet")
-    pq.write_table(table.filter(held), directory / "dev.parquet")
-    pq.write_table(table.filter(~held), directory / "train.parquet")
-    (directory / "test.parquet").unlink(missing_ok=True)
+        raise DataError(f"held_out is {rows:,}; allowed: at most half of the {len(train):,} rows of {task}")
+    held, table = chosen(checks.clusters(train), rows), pq.read_table(layout.examples(data, task, "train"))
+    pq.write_table(table.filter(held), layout.examples(data, task, "dev"))
+    pq.write_table(table.filter(~held), layout.examples(data, task, "train"))
+    layout.examples(data, task, "test").unlink(missing_ok=True)
     return held
 
 

@@ -17,11 +17,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mtbert import layout
 from mtbert.data import checks, drawing, held_out, official, readers
 from mtbert.data.readers import Example
 from mtbert.errors import DataError, first_of
 from mtbert.files import compressed, new_directory, new_file, read_parquet, sha256, write_json
-from mtbert.layout import seal
 from mtbert.tasks import SPLITS, Split, Task, Tasks, of_folder
 
 Tokenize = Callable[[list[str]], list[list[int]]]
@@ -92,17 +92,17 @@ def preprocess(
                 _check_refused(data_dir, tasks[name[0]], found["/".join(name)], rows[name], most_refused)
         for task in (task for task, split in required if split == "dev" and held):
             train = rows[task, "train"]
-            mask = held_out.hold_out(directory / task, train, held)
+            mask = held_out.hold_out(directory, task, train, held)
             rows[task, "train"], rows[task, "dev"] = train[~mask], train[mask].reset_index(drop=True)
         for task, split in present:
             if split == "dev":
-                _write_about(directory / task, rows[task, split], rows.get((task, "train"), nothing))
+                _write_about(directory, task, rows[task, split], rows.get((task, "train"), nothing))
         digests = {named[name]: sha256(data_dir / named[name]) for name in present}
         for name, limit in (longest or {}).items():
-            found[f"{name}/train"]["cut"] = _cut(directory / name / "train.parquet", *limit)
+            found[f"{name}/train"]["cut"] = _cut(layout.examples(directory, name, "train"), *limit)
         made = {"files": found, "faults": _faults(found), "whose": "own" if held else official.whose(digests)}
-        write_json(directory / "report.json", made)
-        seal(directory)
+        write_json(layout.data_report(directory), made)
+        layout.seal(directory)
     return made
 
 
@@ -169,7 +169,7 @@ def _write(
     """Read one file and write its tokens; return its part of the report, and the digests of its rows."""
     kept, refused = drawing.read(data_dir, task, split)
     (directory / task.name).mkdir(exist_ok=True)
-    pq.write_table(_table(kept, tokenize), directory / task.name / f"{split}.parquet")
+    pq.write_table(_table(kept, tokenize), layout.examples(directory, task.name, split))
     digests = checks.digests(kept)
     found = {
         "file": task.files[drawing.source(task, split)],
@@ -203,14 +203,14 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     return pa.table(columns, SCHEMA)
 
 
-def _write_about(directory: Path, rows: pd.DataFrame, train: pd.DataFrame) -> None:
+def _write_about(directory: Path, task: str, rows: pd.DataFrame, train: pd.DataFrame) -> None:
     """Write dev-rows.parquet beside dev.parquet: what scores need of each of its rows. All are `checks.digests`."""
     cluster = checks.clusters(rows)
-    about = read_parquet(directory / "dev.parquet", ["id"]).assign(
+    about = read_parquet(layout.examples(directory, task, "dev"), ["id"]).assign(
         cluster=cluster,
         chooses=checks.halves(cluster),
         in_train=np.isin(rows["bare"], train["bare"]),
         shares=np.isin(rows[checks.SENTENCES], train[checks.SENTENCES]).any(axis=1),
     )
-    with new_file(directory / "dev-rows.parquet") as partial:
+    with new_file(layout.rows(directory, task, "dev")) as partial:
         about.to_parquet(partial, index=False)

@@ -130,7 +130,7 @@ def arguments(
 def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:
     """Return the corpora's entailment pairs, each once, in random order, at most `max_pairs`: anchor, positive."""
     columns = [*COLUMNS, "label"]
-    table = pd.concat([files.read_parquet(data / name / "train.parquet", columns) for name in settings.corpora])
+    table = pd.concat([files.read_parquet(layout.examples(data, name, "train"), columns) for name in settings.corpora])
     entailed = table.loc[table["label"] == ENTAILMENT, [*COLUMNS]].rename(columns=COLUMNS)
     table = entailed.drop_duplicates(ignore_index=True)
     order = seeding.stream(settings.seed, "sbert", "pairs").permutation(len(table))[: settings.max_pairs]

@@ -17,13 +17,12 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.evaluation import BinaryClassificationEvaluator
 from sentence_transformers.util import pairwise_cos_sim
 
-from mtbert import files, seeding
+from mtbert import files, layout, seeding
 from mtbert.data import drawing
 from mtbert.encoders import sbert
 from mtbert.results import metrics
 from mtbert.tasks import Split, Task, main, of_folder
 
-FILE = "untrained.json"
 TRAINING_ROWS = 5000  # that a threshold or classes' means are found on, drawn at random
 DECIMALS = 6  # of scores, as many as another order of summation leaves
 
@@ -41,7 +40,7 @@ def write(encoder: Path, data_dir: Path) -> dict[str, float]:
             predicted = _predicted(model, task, _rows(data_dir, task, "train"), dev)
         if dev is not None and predicted is not None:
             found[task.name] = round(metrics.SCORES[task.metric](dev["label"].to_numpy(), predicted), DECIMALS)
-    files.write_json(encoder / FILE, found)
+    files.write_json(encoder / layout.UNTRAINED, found)
     return found
 
 

@@ -19,15 +19,15 @@ WARM = 3  # predictions before that
 def measure(build: Path) -> Speed:
     """Return milliseconds a prediction of each selected model whose weights are here, and seconds of each training."""
     catalog = layout.read_catalog(build, "variants", "ensembles", "seeds")
-    wanted = [("runs", name) for name, of in catalog["variants"].items() if of["selected"]]
-    wanted += [("merged", name) for name, of in catalog["ensembles"].items() if of["selected"] and of.get("merge")]
+    trained = [layout.runs(build) / name for name, of in catalog["variants"].items() if of["selected"]]
+    merges = [name for name, of in catalog["ensembles"].items() if of["selected"] and of.get("merge")]
     milliseconds, seconds = dict[str, float](), dict[str, dict[str, float]]()
-    for kind, name in wanted:
-        there = [run for seed in catalog["seeds"] if (run := build / kind / name / str(seed)).is_dir()]
-        if kind == "runs":
-            seconds[name] = {run.name: took for run in there if (took := _seconds(run)) is not None}
+    for folder in [*trained, *(layout.merged(build) / name for name in merges)]:
+        there = [run for seed in catalog["seeds"] if (run := folder / str(seed)).is_dir()]
+        if folder in trained:
+            seconds[folder.name] = {run.name: took for run in there if (took := _seconds(run)) is not None}
         if there and layout.WEIGHTS not in layout.left_elsewhere(there[0]):
-            milliseconds[name] = round(_of_model(loading.of_run(there[0]), build), 3)
+            milliseconds[folder.name] = round(_of_model(loading.of_run(there[0]), build), 3)
     return Speed(machine=manifests.machine(build)["processor"], milliseconds=milliseconds, seconds=seconds)
 
 
@@ -44,7 +44,7 @@ def _of_model(model: Model, build: Path) -> float:
     taken = []
     for task in model.tasks:
         columns = SENTENCES[: len(model.task(task).sentences)]
-        table = files.read_parquet(layout.examples(build, task, "dev"), columns)
+        table = files.read_parquet(layout.examples(layout.data(build), task, "dev"), columns)
         rows: list[Any] = [tuple(row) for row in table.head(ROWS).to_numpy()]
         times = [model.timed(task, row) for row in [*rows[:WARM], *rows]][WARM:]
         taken.append(1000 * median(times))

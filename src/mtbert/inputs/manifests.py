@@ -25,13 +25,12 @@ def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
     """Return the digests of one variant's starting weights, examples and code, and the build's machine."""
     encoder = layout.encoder(build, settings["model"]["encoder"])
     weights = [*ENCODER_FILES, *([MLM_HEAD] if (encoder / MLM_HEAD).is_file() else [])]
-    examples = [
-        file
-        for task in settings["tasks"]
-        for file in (*(layout.examples(build, task, split) for split in SPLITS), layout.rows(build, task, "dev"))
-    ]
+    data, examples = layout.data(build), list[Path]()
+    for task in settings["tasks"]:
+        examples += [layout.examples(data, task, split) for split in SPLITS]
+        examples.append(layout.rows(data, task, "dev"))
     entries = {entry for phase in settings["phases"] for entry in phase["tasks"]}
-    examples += [layout.examples(build, name, "train") for name in sorted(entries - set(settings["tasks"]))]
+    examples += [layout.examples(data, name, "train") for name in sorted(entries - set(settings["tasks"]))]
     named = [*(encoder / name for name in weights), *(file for file in examples if file.exists())]
     return {
         "files": {_relative(file, build): files.sha256(file) for file in named},

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,11 +34,7 @@ def merge_all(build: Path, out: Path) -> list[str]:
     """
     catalog = layout.read_catalog(build, "ensembles", "seeds")
     asked = {name: of for name, of in catalog["ensembles"].items() if of["selected"] and of.get("merge")}
-    out.mkdir(parents=True, exist_ok=True)
-    places = {out / name / str(seed) for name in asked for seed in catalog["seeds"]}
-    for old in sorted({*out.glob("*/*")} - places):
-        shutil.rmtree(old)
-    files.remove_empty(out)
+    files.keep_only(out, [out / name / str(seed) for name in asked for seed in catalog["seeds"]])
     lines = []
     for name, entry in asked.items():
         members = [_planned(build, member) for member in entry["members"]]

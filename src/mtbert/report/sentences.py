@@ -18,7 +18,7 @@ def of_build(build: Path) -> Sentences:
     """Return the sentences of a build directory's dev rows; none where they may not be shown."""
     tasks, is_sample = tasks_of_build(build), layout.data_kind(build) == "sample"
     shown = [task for task in main(tasks) if is_sample or tasks[task].show_text]
-    places = {task: layout.examples(build, task, "dev") for task in shown}
+    places = {task: layout.examples(layout.data(build), task, "dev") for task in shown}
     return {task: _texts(place, tasks[task]) for task, place in places.items() if place.is_file()}
 
 

@@ -3,7 +3,7 @@
 Each is read with `mtbert.files.read_as`, which reports what is wrong with an altered file.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -21,8 +21,19 @@ class Sizes(Section):
     stored: Count
 
 
-class RunMetrics(Section):
-    """metrics.json of a run; scores by task, and the overalls.
+class Scored(Section):
+    """metrics.json of a vote; scores by task, and the overalls."""
+
+    variant: str
+    seed: Count
+    parameters: Sizes
+    dev: dict[str, float]
+    test: dict[str, float]
+    train: dict[str, float] = {}
+
+
+class RunMetrics(Scored):
+    """metrics.json of a run.
 
     Attributes:
         epoch: the epoch whose weights are kept.
@@ -30,18 +41,28 @@ class RunMetrics(Section):
         examples: number of training examples, by what the sampler drew.
     """
 
-    variant: str
-    seed: Count
     steps: Count
     epoch: Count
     epochs: list[Count] = []
     examples: dict[str, Count] | None = None
     device: str | None = None
     precision: str | None = None
-    parameters: Sizes
-    dev: dict[str, float]
-    test: dict[str, float]
-    train: dict[str, float] = {}
+
+
+class VoteInputs(Section):
+    """inputs.json of a vote: what it was made from.
+
+    Attributes:
+        ensemble: its entry in the plan.
+        members: the digest of each one's seal.
+        tasks: the digest of what describes them.
+        code: the digest of the code that votes.
+    """
+
+    ensemble: dict[str, Any]
+    members: list[str]
+    tasks: str
+    code: str
 
 
 class Lenient(Section):

@@ -187,7 +187,7 @@ def _check(run: Path, training: Training) -> None:
     try:
         _mark(run)
         manifests.check_run(run, BUILD)
-        collect.of_runs(BUILD, {(training.variant, training.seed): run}, [], pictures=False)
+        collect.of_folders(BUILD, [run], pictures=False)
         for file in run.glob("*.safetensors"):
             safetensors.safe_open(file, framework="numpy")
     except DataError:

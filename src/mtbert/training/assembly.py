@@ -62,16 +62,16 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
     special, model, run = tokens.special_tokens(encoder), settings.model, settings.run
 
     def load(name: str, split: Split) -> Examples:
-        file = data / name / f"{split}.parquet"
+        file = layout.examples(data, name, split)
         return batches.load(file, settings.trains(name), model.pair_encoding, special, model.max_tokens)
 
     examples: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
     for name, split in itertools.product(settings.tasks, SPLITS):
-        if split != "test" or (data / name / f"{split}.parquet").exists():
+        if split != "test" or layout.examples(data, name, split).exists():
             examples[split][name] = load(name, split)
     if run.selection != "whole":
         for name, dev in examples["dev"].items():
-            rows = files.read_parquet(data / name / "dev-rows.parquet", ["chooses"])
+            rows = files.read_parquet(layout.rows(data, name, "dev"), ["chooses"])
             dev.choose_on(rows["chooses"].to_numpy(dtype=bool), run.selection == "cross")
     for name in {entry for phase in settings.phases for entry in phase.tasks} - {*settings.tasks}:
         examples["train"][name] = load(name, "train")

@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import built
 import made
 import numpy as np
 import pandas as pd
@@ -12,43 +13,12 @@ from safetensors.numpy import save_file
 
 from mtbert import files, layout
 from mtbert.errors import DataError
-from mtbert.results import collect, predictions
-
-SIZES = {"encoder": 1000, "added": 10, "trained": 1010, "stored": 1010}
-
-
-def run(build: Path, name: str, said: list[float]) -> Path:
-    """A run of seed 1 that predicted these SST labels, of 0, 1 and 2."""
-    place = build / "runs" / name / "1"
-    for split in ("dev", "test"):
-        rows = {"id": ["a", "b", "c"], "label": [0.0, 1.0, 2.0] if split == "dev" else [None] * 3, "prediction": said}
-        table = pd.DataFrame(rows | {f"probability_{label}": 0.2 for label in range(5)} | {"scored": True})
-        predictions.write(layout.predictions(place, "sst", split), table.astype({"label": float}))
-    dev = {"sst": sum(map(float.__eq__, said, [0.0, 1.0, 2.0])) / 3}
-    scores = {"dev": dev, "test": {}, "parameters": SIZES, "variant": name, "seed": 1, "steps": 20, "epoch": 1}
-    files.write_json(place / "metrics.json", scores | {"examples": {"sst": 640}, "epochs": [1, 2]})
-    files.write_yaml(
-        place / "settings.yaml",
-        {"paper": "pals-for-pals", "row": name, "tasks": ["sst"], "profile": "own", "code": "c0de"},
-    )
-    files.write_text(place / "history.csv", "phase,step,name,value\n1,10,loss/sst,1.5\n")
-    layout.seal(place)
-    return place
+from mtbert.results import collect, ensembles, predictions
 
 
 @pytest.fixture
 def build(tmp_path: Path) -> Path:
-    run(tmp_path, "one", [0.0, 1.0, 0.0])
-    run(tmp_path, "two", [0.0, 1.0, 1.0])
-    entry = {"selected": True, "overrides": {"pals.dim": 8}}
-    vote = {"selected": True, "paper": "pals-for-pals", "row": "vote", "members": ["one", "two"]}
-    plan = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "tiny"}}
-    variants = {"one": entry, "two": entry | {"overrides": {}}, "three": {"selected": False}}
-    for name in ("one", "two"):
-        files.write_json(tmp_path / f"manifest/{name}.json", made.MANIFEST)
-    files.write_json(tmp_path / "data/report.json", {"files": {}, "whose": "own"})
-    files.write_yaml(tmp_path / "plan/catalog.yaml", plan | {"variants": variants, "ensembles": {"vote": vote}})
-    return tmp_path
+    return built.build(tmp_path)
 
 
 def test_a_run_becomes_a_row_with_all_that_is_known_of_it(build: Path):
@@ -59,13 +29,14 @@ def test_a_run_becomes_a_row_with_all_that_is_known_of_it(build: Path):
         {"name": "tiny"},
     ]
     assert row == {
-        "kind": "variant", "variant": "one", "seed": 1, "steps": 20, "epoch": 1, **SIZES, "examples_sst": 640,
+        "kind": "variant", "variant": "one", "seed": 1, "steps": 20, "epoch": 1, **built.SIZES, "examples_sst": 640,
         "epochs": "1 2", "machine": "i386, torch 2.13.0", "code": "c0de", "overrides": "pals.dim=8",
         "dev_sst": pytest.approx(2 / 3),
     }  # fmt: skip
 
 
 def test_votes_are_rows_of_the_same_tables(build: Path):
+    ensembles.vote_all(build, build / "votes")
     results = collect.collect(build)
     assert results.runs["kind"].tolist() == ["variant", "variant", "ensemble"]
     said = results.by_run["vote", 1, "dev"]["sst"]["prediction"]
@@ -136,7 +107,7 @@ def test_times_that_were_measured_are_columns_of_a_run(build: Path):
 
 
 def test_a_merged_model_is_a_row_of_its_own_and_its_scale_is_no_setting(build: Path):
-    shutil.move(run(build, "joined", [0.0, 1.0, 2.0]), build / "merged/joined/1")
+    shutil.move(built.run(build, "joined", [0.0, 1.0, 2.0]), build / "merged/joined/1")
     file = build / "merged/joined/1/settings.yaml"
     files.write_yaml(file, files.read_yaml(file) | {"members": ["one", "two"], "merge": "ties", "scale": 0.4})
     layout.seal(file.parent)
@@ -144,6 +115,7 @@ def test_a_merged_model_is_a_row_of_its_own_and_its_scale_is_no_setting(build: P
     plan = files.read_yaml(build / "plan/catalog.yaml")
     plan["ensembles"]["joined"] = {"selected": True, "members": ["one", "two"], "merge": "ties"}
     files.write_yaml(build / "plan/catalog.yaml", plan)
+    ensembles.vote_all(build, build / "votes")
     results = collect.collect(build)
     row = results.runs.set_index("variant").loc["joined"]
     assert (row["kind"], row["dev_sst"], row["stored"], row["machine"]) == ("ensemble", 1.0, 1010, "i386, torch 2.13.0")

@@ -1,0 +1,19 @@
+"""Stage `ensemble`: let the members of each ensemble vote."""
+
+from pathlib import Path
+
+from mtbert import layout
+from mtbert.command import program, starting
+
+
+def main(build: Path, out: Path) -> None:
+    """Check what the stages before it wrote, and write the votes."""
+    with starting.quick_imports():
+        from mtbert.results import ensembles
+    layout.check_inputs(build)
+    for line in ensembles.vote_all(build, out):
+        print(line)
+
+
+if __name__ == "__main__":
+    program.run(main)
