@@ -17,6 +17,7 @@ from mtbert.models.encoder.config import CONFIG
 
 INDEX = f"{WEIGHTS}.index.json"
 WHOLE = (CONFIG, WEIGHTS, TOKENIZER)  # of a folder without shards
+SENTENCEPIECE = ("spm.model", "sentencepiece.bpe.model")  # of DeBERTa-v3, and of XLM-R and CamemBERT
 SHARD = re.compile(r"[\w-][\w.-]*\.safetensors")  # a file of the same folder, and no pickle
 SHOWN = 5  # most names in a message
 
@@ -36,7 +37,13 @@ def check(folder: Path, names: Sequence[str]) -> None:
     """Raise EncoderError where a folder lacks one of these files."""
     if not folder.is_dir():
         raise EncoderError(f"encoder.name is {folder}, which is no folder")
-    if missing := [name for name in names if not (folder / name).is_file()]:
+    missing = [name for name in names if not (folder / name).is_file()]
+    pieces = [name for name in SENTENCEPIECE if (folder / name).is_file()]
+    if missing == [TOKENIZER] and pieces:
+        raise EncoderError(
+            f"the encoder's folder {folder} lacks {TOKENIZER}; docs/encoders.md says how one is made of {pieces[0]}"
+        )
+    if missing:
         raise EncoderError(
             f"the encoder's folder {folder} lacks {first_of(missing, SHOWN)}; weights in .bin files are pickles, which "
             "may run code: they are refused"
