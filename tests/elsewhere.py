@@ -55,6 +55,7 @@ def repository(root: Path) -> Path:
         files.write_text(build / f"data/{name}.parquet", name)
     files.write_json(build / "machine.json", MACHINE)
     files.write_yaml(build / "plan/code-train.yaml", {"model.py": "1"})
+    files.write_yaml(build / "plan/encoder.yaml", {"name": "tiny", "revision": None})
     for name in ("a", "b"):
         settings = {"model": {"encoder": "base"}, "tasks": ["sst"], "phases": [{"tasks": ["sst"]}]}
         files.write_yaml(build / f"plan/{name}.yaml", settings | {"variant": name, "run": {"threads": 1}})

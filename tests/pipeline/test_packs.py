@@ -1,4 +1,8 @@
-"""Trainings packed, run where there is no DVC, no MLflow and no repository, and taken back: `dvc repro` trains none."""
+"""Trainings packed, run where there is no DVC, no MLflow and no repository, and taken back: `dvc repro` trains none.
+
+They are of profile `modern`, from a ModernBERT of random weights in a folder: so the pipeline is tested with another
+architecture than BERT's, too.
+"""
 
 import os
 import shutil
@@ -6,10 +10,17 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from typing import Any
 
+import architectures
+import pandas as pd
 import pytest
+import yaml
 from elsewhere import snapshot
-from pipeline.small import Project, small
+from pipeline.small import REPOSITORY, SMALL, Project, small
+
+from mtbert import files, layout
+from mtbert.encoders import folders
 
 HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 # What a bare machine has not: an import of it fails there as it does where it is not installed.
@@ -29,10 +40,19 @@ sys.meta_path.insert(0, Refuser())
 """
 
 
+def modern() -> dict[str, Any]:
+    """The profile, with steps so few that a training takes seconds."""
+    whole = yaml.safe_load((REPOSITORY / "params.yaml").read_text(encoding="utf-8"))["profiles"]["modern"]
+    changes = {"encoder": {"name": "./models/mine"}, **{part: SMALL[part] for part in ("training", "run", "mlp")}}
+    return whole | {part: whole.get(part, {}) | values for part, values in changes.items()}
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Two trainings, packed; `bare/sitecustomize.py` makes each Python that sees it a bare one."""
-    made = Project(tmp_path_factory.mktemp("packs") / "project", **small({"plain": HEAD}, seeds=[1, 2]))
+    chosen = small({"plain": HEAD}, seeds=[1, 2], profile="modern", profiles={"modern": modern()})
+    made = Project(tmp_path_factory.mktemp("packs") / "project", **chosen)
+    architectures.folder("modernbert", made.root / "models/mine")
     packed = mtbert(made, "pack", "pack.tar")
     assert packed.returncode == 0, packed.stdout[-4000:]
     assert "pack.tar: 2 trainings" in packed.stdout
@@ -79,3 +99,31 @@ def test_what_was_trained_elsewhere_is_recorded_and_nothing_trains_here(project:
     shutil.rmtree(project.root / "build/runs/plain/1")
     project.run("stages/train.py", "plain", "1", PYTHONPATH="src")
     assert snapshot(project.root / "build/runs") == brought  # the same bytes as from a training here
+
+
+def test_the_plan_the_card_and_each_runs_inputs_state_the_digest_of_a_folder_that_is_named_without_one(
+    project: Project,
+):
+    build, digest = project.root / "build", folders.digest(project.root / "models/mine")
+    assert files.read_yaml(build / "plan/encoder.yaml")["revision"] == digest
+    assert files.read_json(build / "encoders/base/encoder.json")["source"] == f"a folder whose digest is {digest}"
+    assert project.run("stages/train.py", "plain", "1", PYTHONPATH="src", MTBERT_LIVE="off").returncode == 0
+    assert files.read_json(layout.log(layout.run(build, "plain", 1)) / layout.INPUTS)["revision"] == digest
+
+
+def test_it_predicts(project: Project, tmp_path: Path):
+    """By the run that the test above trained."""
+    out = tmp_path / "predicted.csv"
+    done = mtbert(project, "predict", "plain", "--seed", "1", "--out", str(out), "a fine film .", "a dull one .")
+    assert done.returncode == 0, done.stdout
+    assert pd.read_csv(out)["text"].tolist() == ["a fine film .", "a dull one ."]
+    assert pd.read_csv(out).filter(like="probability").sum(axis=1).to_list() == pytest.approx([1.0, 1.0], abs=1e-5)
+
+
+def test_dvc_sees_that_a_file_of_the_encoders_folder_has_changed(project: Project):
+    assert project.dvc("repro", "encoder") == []
+    with (project.root / "models/mine/tokenizer.json").open("a") as file:
+        file.write(" ")
+    assert project.dvc("repro", "encoder") == ["plan", "encoder"]
+    revision = files.read_yaml(project.root / "build/plan/encoder.yaml")["revision"]
+    assert revision == folders.digest(project.root / "models/mine")

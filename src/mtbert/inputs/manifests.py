@@ -18,6 +18,7 @@ from mtbert.results.schemas import Manifest, Origin, RunLog
 from mtbert.tasks import SPLITS
 
 CODE = "code-train"  # of the plan: the code that every training uses
+ENCODER = "encoder"  # of the plan: where the starting weights come from
 ENCODER_FILES = (layout.WEIGHTS, "config.json", "tokenizer.json", "tokenizer_config.json")
 
 

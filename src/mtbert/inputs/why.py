@@ -37,11 +37,13 @@ def of_now(build: Path, variant: str) -> Inputs:
     """Return what a training of a selected variant would be made from, as it lies in the build folder."""
     plan = layout.read_plan(layout.plan(build, variant), "sources")
     manifest = manifests.read(layout.manifest(build, variant))
+    encoder = layout.read_plan(layout.plan(build, manifests.ENCODER), "revision")
     return Inputs(
         settings=parameters(plan),
         code=layout.read_plan(layout.plan(build, manifests.CODE)) | plan["sources"],
         files=manifest.files,
         machine=manifest.machine,
+        revision=encoder["revision"],
     )
 
 

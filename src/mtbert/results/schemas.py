@@ -156,9 +156,12 @@ class Inputs(Section):
         code: the digest of each file of code, by its name below src/mtbert.
         files: the digest of each of the starting weights' files and the examples, by path below the build folder.
         machine: where the build folder was begun.
+        revision: the digest of the encoder's folder; None for an encoder that the project knows by name. It is no cause
+            of a training: what the folder becomes is among `files`.
     """
 
     settings: dict[str, str]
     code: dict[str, str]
     files: dict[str, str]
     machine: Origin
+    revision: str | None = None

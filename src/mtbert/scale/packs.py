@@ -51,7 +51,8 @@ def pack(out: Path, variants: str | None) -> None:
 
 def write(out: Path, packed: Sequence[Training]) -> None:
     """Write a pack: what the trainings read, and the package."""
-    read = [SCRIPT, layout.machine(BUILD), layout.plan(BUILD, manifests.CODE)]
+    planned = [layout.plan(BUILD, name) for name in (manifests.CODE, manifests.ENCODER)]
+    read = [SCRIPT, layout.machine(BUILD), *planned]
     for variant in dict.fromkeys(training.variant for training in packed):
         manifest = layout.manifest(BUILD, variant)
         named = [BUILD / path for path in manifests.read(manifest).files]

@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import architectures
@@ -124,6 +126,17 @@ def test_a_loaded_model_predicts_what_the_training_wrote(build: Path):
     found = model.predict("sts", trained.rows(build, "sts", "test"))["prediction"]
     np.testing.assert_allclose(found, written, atol=1e-5)
     assert not model.network.encoder.typed
+
+
+def test_it_is_served_with_the_files_that_mlflow_is_given(build: Path, tmp_path: Path):
+    with warnings.catch_warnings(action="ignore"):  # MLflow's own, about types
+        from mtbert.inference.served import Served
+        from mtbert.tracking import models
+    models._collect(build / "runs/crossed/1", "base", tmp_path / models.RUN)
+    server, texts = Served(), pd.DataFrame(TEXTS["sts"])
+    server.load_context(SimpleNamespace(artifacts={models.RUN: str(tmp_path / models.RUN)}))
+    expected = loading.load("crossed", build=build).predict("sts", list(texts.itertuples(index=False, name=None)))
+    assert server.predict(None, texts, {"task": "sts"}) == expected.to_dict("records")
 
 
 @pytest.mark.parametrize(("name", "form", "task"), [(*one, task) for one in EXPORTS for task in tasks_of(one[1])])

@@ -53,11 +53,18 @@ def test_what_has_not_changed_has_no_cause():
     assert why.causes(BEFORE, BEFORE) == []
 
 
+def test_the_digest_of_the_encoders_folder_is_kept_and_alone_trains_nothing_again(build: Path):
+    now = why.of_now(build, "pals")
+    assert now.revision == "0f1e"
+    assert why.causes(now.model_copy(update={"revision": None}), now) == []
+
+
 @pytest.fixture
 def build(tmp_path: Path) -> Path:
     """Of one selected variant, `pals`, with the inputs that BEFORE holds, but for the settings."""
     files.write_yaml(tmp_path / "plan/pals.yaml", {"pals": {"dim": 276}, "sources": {"models/adapters/pals.py": "b"}})
     files.write_yaml(layout.plan(tmp_path, manifests.CODE), {"training/loop.py": "a"})
+    files.write_yaml(layout.plan(tmp_path, manifests.ENCODER), {"name": "./models/mine", "revision": "0f1e"})
     manifest = {"files": {f"data/{name}": "c" for name in "abcde"}, "code": "f", "machine": MACHINE}
     files.write_json(tmp_path / "manifest/pals.json", manifest)
     files.write_json(tmp_path / "manifest/digests.json", {})

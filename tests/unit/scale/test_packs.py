@@ -77,8 +77,8 @@ def test_a_pack_holds_what_its_trainings_read_once_and_nothing_else(here: Path, 
         found = [name.removeprefix("mtbert-pack/") for name in tar.getnames()]
     assert sorted(name for name in found if not name.startswith("src/")) == sorted([
         "pack.json", "run.py", "stages/train.py", "build/machine.json", "build/plan/code-train.yaml",
-        "build/plan/a.yaml", "build/plan/b.yaml", "build/manifest/a.json", "build/manifest/b.json",
-        "build/data/sst/train.parquet", "build/data/sst/dev.parquet",
+        "build/plan/encoder.yaml", "build/plan/a.yaml", "build/plan/b.yaml",
+        "build/manifest/a.json", "build/manifest/b.json", "build/data/sst/train.parquet", "build/data/sst/dev.parquet",
         "build/encoders/base/config.json", "build/encoders/base/encoder.json",
         "build/encoders/base/model.safetensors", "build/encoders/base/tokenizer.json",
         "build/encoders/base/tokenizer_config.json",
