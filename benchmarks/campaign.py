@@ -2,11 +2,15 @@
 
 A build folder holds what trainings read: `plan`, `manifest`, `data`, `encoders`, `machine.json`, as in a pack. Its runs
 are those that its plan selects, the first seed of all of them first. Some processes live on and train one after
-the other, so that packages and CUDA start once in each. After `--limit` seconds nothing more is started.
+the other, so that packages and CUDA start once in each. After `--limit` seconds nothing more is started; then its
+merges and votes are made.
 
-What comes back is small: metrics, history, settings and log of each run, its predictions on dev as whole numbers or
-float32, and the SHA-256 of each file of predictions. It is written in parts as it comes, as tar files: whoever is
-cut off has the parts before.
+What comes back is evidence, in parts: OUT/part-0.tar and so on, each written when there are enough runs, so that
+whoever is cut off has the parts before. At home each is unpacked, and joined:
+
+    mtbert evidence part-0/small part-1/small --out reports/small/evidence
+
+Beside the tables a part has the SHA-256 of each file of predictions, the log and the output of each training.
 """
 
 import argparse
@@ -17,17 +21,17 @@ import itertools
 import multiprocessing
 import os
 import queue
-import shutil
 import sys
 import tarfile
+import tempfile
 import time
 import traceback
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SMALL = ("metrics.json", "history.csv", "settings.yaml")
 PATIENCE = 30.0  # seconds after the limit in which what runs may end
-PART = 100  # runs
+PART = 150  # runs; eight files may come back
 
 
 class Job(NamedTuple):
@@ -52,10 +56,27 @@ def jobs_of(build: Path) -> list[Job]:
     return [Job(build, name, seed) for seed, name in itertools.product(catalog["seeds"], chosen)]
 
 
-def train(job: Job) -> dict[str, bytes]:
-    """Train one, and return what is kept of it; its folder is removed."""
-    from mtbert import layout
+class Finished(NamedTuple):
+    """What is kept of a training.
+
+    Attributes:
+        model: its results, a `collect.Model`.
+        log: run.json of its log.
+        digests: the SHA-256 of each file of predictions, as `sha256sum` prints them.
+        output: what it printed.
+    """
+
+    model: Any
+    log: bytes
+    digests: str
+    output: str
+
+
+def train(job: Job) -> Finished:
+    """Train one; its weights are removed, unless a merge needs them."""
+    from mtbert import files, layout
     from mtbert.inputs import manifests
+    from mtbert.results import collect
     from mtbert.settings import VariantSettings
     from mtbert.training import assembly, run
     from mtbert.training.checkpoints import Checkpoint
@@ -65,71 +86,62 @@ def train(job: Job) -> dict[str, bytes]:
     parts = assembly.assemble(settings, seed, build)
     parts.code = manifests.read(layout.manifest(build, variant)).code
     own = Checkpoint(layout.checkpoint(build, variant, seed), manifests.identity(build, variant, seed))
-    out, logs = layout.run(build, variant, seed), layout.logs(build, variant, seed)
-    started = time.perf_counter()
-    run.train(parts, out, logs, own)
-    kept = kept_of(out, logs)
-    kept["seconds"] = f"{time.perf_counter() - started:.1f}".encode()
-    shutil.rmtree(out)
-    return kept
+    folder = layout.run(build, variant, seed)
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
+        run.train(parts, folder, layout.logs(build, variant, seed), own)
+    source = collect.source_of(build)
+    collect.check(source, folder)
+    model = collect.load(source, folder)
+    if seed == source.catalog["seeds"][0]:
+        collect.embed([model], source.tasks)
+    predictions = sorted((folder / "predictions").glob("*.parquet"))
+    digests = "".join(f"{files.sha256(file)}  {job.name}/{file.name}\n" for file in predictions)
+    finished = Finished(model, (layout.log(folder) / layout.LOG).read_bytes(), digests, output.getvalue())
+    (folder / layout.EMBEDDINGS).unlink()
+    if variant not in merged(source.catalog):
+        (folder / layout.WEIGHTS).unlink()
+    return finished
 
 
-def kept_of(run: Path, logs: Path) -> dict[str, bytes]:
-    """Return what comes back of a run, by file name."""
-    import numpy as np
-    import pandas as pd
-
-    from mtbert import files
-
-    kept = {name: (run / name).read_bytes() for name in SMALL}
-    kept["run.json"] = next(logs.rglob("run.json")).read_bytes()
-    arrays, digests = dict[str, Any](), ""
-    for file in sorted((run / "predictions").glob("*-dev.parquet")):
-        predicted = pd.read_parquet(file)["prediction"].to_numpy()
-        whole = predicted.astype(np.int8)
-        arrays[file.stem] = whole if (whole == predicted).all() else predicted.astype(np.float32)
-        digests += f"{files.sha256(file)}  {file.name}\n"
-    packed = io.BytesIO()
-    np.savez(packed, allow_pickle=False, **arrays)
-    return kept | {"predictions.npz": packed.getvalue(), "SHA256SUMS": digests.encode()}
+def merged(catalog: Mapping[str, Any]) -> set[str]:
+    """Return the variants whose weights a merge needs."""
+    return {name for entry in catalog["ensembles"].values() if entry.get("merge") for name in entry["members"]}
 
 
 def work(waiting: Any, done: Any) -> None:
     """Train what waits, one after the other, until None comes."""
     while (job := waiting.get()) is not None:
-        output = io.StringIO()
         try:
-            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
-                kept = train(job)
-            done.put((job, kept | {"output": output.getvalue().encode()}, ""))
+            done.put((job, train(job), ""))
         except Exception:  # of any kind: it is told, and the others go on
-            done.put((job, {}, traceback.format_exc()))
+            done.put((job, None, traceback.format_exc()))
         gc.collect()
 
 
-class Results:
-    """What has come back: written in parts.
+class Returned:
+    """What has come back, written in parts.
 
     Attributes:
-        finished: how many trainings have.
+        count: how many trainings have ended well.
         failed: names of those that did not.
     """
 
     def __init__(self, out: Path) -> None:
         self.out = out
-        self.finished = 0
+        self.count = 0
         self.failed: list[str] = []
-        self.fresh: dict[str, dict[str, bytes]] = {}
+        self.fresh: dict[Job, Finished] = {}
         self.parts = 0
 
-    def add(self, job: Job, kept: dict[str, bytes], fault: str) -> None:
+    def add(self, job: Job, finished: Finished | None, fault: str) -> None:
         """Keep a run, and write a part where there are enough; tell a fault."""
-        if fault:
+        if finished is None:
             self.failed.append(job.name)
             print(f"{job.name} failed\n{fault}", flush=True)
             return
-        self.finished += 1
-        self.fresh[job.name] = kept
+        self.count += 1
+        self.fresh[job] = finished
         if len(self.fresh) >= PART:
             self.write()
 
@@ -137,14 +149,55 @@ class Results:
         """Write what is not written."""
         if not self.fresh:
             return
-        with tarfile.open(self.out / f"part-{self.parts}.tar.xz", "w:xz", preset=1) as archive:
-            for name, kept in self.fresh.items():
-                for file, content in kept.items():
-                    member = tarfile.TarInfo(f"{name}/{file}")
-                    member.size = len(content)
-                    archive.addfile(member, io.BytesIO(content))
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch, f"part-{self.parts}")
+            for build in dict.fromkeys(job.build for job in self.fresh):
+                finished = [one for job, one in self.fresh.items() if job.build == build]
+                write_tables(build, [one.model for one in finished], folder / build.name)
+            for job, finished in self.fresh.items():
+                (folder / "logs" / job.name).mkdir(parents=True)
+                (folder / "logs" / job.name / "run.json").write_bytes(finished.log)
+                (folder / "logs" / job.name / "output.txt").write_text(finished.output, encoding="utf-8")
+            digests = "".join(finished.digests for finished in self.fresh.values())
+            (folder / "SHA256SUMS").write_text(digests, encoding="utf-8")
+            pack(folder, self.out)
         self.parts += 1
         self.fresh = {}
+
+
+def write_tables(build: Path, models: Sequence[Any], folder: Path) -> None:
+    """Write the evidence of models of a build folder."""
+    from mtbert.results import collect, merge
+
+    merge.write(merge.packed(collect.as_results(collect.source_of(build), models)), folder)
+
+
+def pack(folder: Path, out: Path) -> None:
+    """Write a folder to a tar file of its name, whole or not at all; the tables in it are compressed."""
+    partial = out / f"{folder.name}.partial"
+    with tarfile.open(partial, "w") as archive:
+        archive.add(folder, folder.name)
+    partial.rename(out / f"{folder.name}.tar")
+
+
+def join(builds: Sequence[Path], out: Path) -> None:
+    """Make all merges and votes of which the members are there, and write their evidence to a part of its own."""
+    from mtbert import layout
+    from mtbert.merging import run as merges
+    from mtbert.results import collect, ensembles
+
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "joined")
+        for build in builds:
+            lines = [*merges.merge_all(build, layout.merged(build)), *ensembles.vote_all(build, layout.votes(build))]
+            print("\n".join(f"{build.name}: {line}" for line in lines), flush=True)
+            source = collect.source_of(build)
+            places = (layout.merged(build), layout.votes(build))
+            models = [collect.load(source, file.parent) for place in places for file in place.glob("*/*/metrics.json")]
+            if models:
+                write_tables(build, models, folder / build.name)
+        if folder.is_dir():
+            pack(folder, out)
 
 
 def campaign(jobs: list[Job], processes: int, limit: float, out: Path) -> list[str]:
@@ -157,20 +210,18 @@ def campaign(jobs: list[Job], processes: int, limit: float, out: Path) -> list[s
     workers = [context.Process(target=work, args=(waiting, done), daemon=True) for _ in range(processes)]
     for worker in workers:
         worker.start()
-    results, started = Results(out), time.monotonic()
-    fetch(jobs, processes, limit, waiting, done, results)
+    returned, started = Returned(out), time.monotonic()
+    fetch(jobs, processes, limit, waiting, done, returned)
     passed = time.monotonic() - started
     for worker in workers:
         worker.terminate()
-    results.write()
-    hourly = 3600 * results.finished / passed
-    print(
-        f"{results.finished} of {len(jobs)} in {passed:.0f} s, {processes} at a time: {hourly:.0f} an hour", flush=True
-    )
-    return results.failed
+    returned.write()
+    hourly = 3600 * returned.count / passed
+    print(f"{returned.count} of {len(jobs)} in {passed:.0f} s, {processes} at a time: {hourly:.0f} an hour", flush=True)
+    return returned.failed
 
 
-def fetch(jobs: list[Job], processes: int, limit: float, waiting: Any, done: Any, results: Results) -> None:
+def fetch(jobs: list[Job], processes: int, limit: float, waiting: Any, done: Any, returned: Returned) -> None:
     """Hand out jobs, one for each that comes back, until the limit; wait for the last ones, but not for ever."""
     started, left, running = time.monotonic(), [*jobs], 0
     while left or running:
@@ -183,7 +234,7 @@ def fetch(jobs: list[Job], processes: int, limit: float, waiting: Any, done: Any
             waiting.put(left.pop(0))
             running += 1
         with contextlib.suppress(queue.Empty):
-            results.add(*done.get(timeout=1))
+            returned.add(*done.get(timeout=1))
             running -= 1
 
 
@@ -202,7 +253,9 @@ def main() -> int:
     arguments.out.mkdir(parents=True, exist_ok=True)
     import mtbert.training.assembly  # noqa: F401  imported once, before the processes are made
 
-    return 1 if campaign(jobs, arguments.processes, arguments.limit, arguments.out) else 0
+    failed = campaign(jobs, arguments.processes, arguments.limit, arguments.out)
+    join(arguments.builds, arguments.out)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

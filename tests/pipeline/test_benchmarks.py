@@ -111,17 +111,25 @@ def test_a_campaign_brings_back_what_is_trained_in_parts_and_tells_what_failed(t
     def train(job):
         if job.variant == "broken":
             raise ValueError("no such data")
-        return {"predictions.npz": bytes(1 << 20)}  # more than a pipe holds
+        large = "x" * (1 << 20)  # more than a pipe holds
+        return campaign.Finished(job.variant, b"{}", f"0a  {job.name}/sst-dev.parquet\n", large)
+
+    def write_tables(build, models, folder):
+        folder.mkdir(parents=True)
+        (folder / "models").write_text(" ".join(models))
 
     monkeypatch.setattr(campaign, "train", train)
+    monkeypatch.setattr(campaign, "write_tables", write_tables)
     monkeypatch.setattr(campaign, "PART", 2)
     jobs = [campaign.Job(Path("small"), name, 1) for name in ("a", "broken", "b", "c")]
-    assert campaign.campaign(jobs, 2, 60.0, tmp_path) == ["small/broken/1"]
-    names = []
-    for part in tmp_path.glob("*.tar.xz"):
-        with tarfile.open(part) as archive:
-            names += archive.getnames()
-    assert sorted(names) == [f"small/{name}/1/{file}" for name in "abc" for file in ("output", "predictions.npz")]
+    assert campaign.campaign(jobs, 1, 60.0, tmp_path) == ["small/broken/1"]
+    for part in ("part-0", "part-1"):
+        with tarfile.open(tmp_path / f"{part}.tar") as archive:
+            archive.extractall(tmp_path, filter="data")
+    assert (tmp_path / "part-0/small/models").read_text() == "a b"
+    assert (tmp_path / "part-1/small/models").read_text() == "c"
+    assert (tmp_path / "part-1/SHA256SUMS").read_text() == "0a  small/c/1/sst-dev.parquet\n"
+    assert (tmp_path / "part-1/logs/small/c/1/run.json").read_text() == "{}"
     told = capsys.readouterr().out
     assert "ValueError: no such data" in told
     assert "3 of 4 in" in told

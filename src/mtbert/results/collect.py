@@ -130,20 +130,30 @@ def of_folders(build: Path, folders: Sequence[Path], pictures: bool = True) -> R
     Raises:
         DataError: a model was altered or is not whole, or models do not fit together; named.
     """
-    speed = layout.speed(build)
-    timed = files.read_as(Speed, speed, "dvc repro speed") if speed.is_file() else None
-    source = Source(build, _catalog(build), of_build(build), timed)
+    source = source_of(build)
     for folder in folders:
         check(source, folder)
     models = [load(source, folder) for folder in folders]
     if pictures:
         embed(models, source.tasks)
+    return as_results(source, models, counted=pictures)
+
+
+def source_of(build: Path) -> Source:
+    """Read what all models of a build folder share; DataError where a file of it is missing or damaged."""
+    speed = layout.speed(build)
+    timed = files.read_as(Speed, speed, "dvc repro speed") if speed.is_file() else None
+    return Source(build, _catalog(build), of_build(build), timed)
+
+
+def as_results(source: Source, models: Sequence[Model], counted: bool = True) -> Results:
+    """Return the three tables of these models, `counted` with the numbers of rows; DataError where they do not fit."""
     results = Results(
-        _table_of_runs(source, [*_untrained(source), *(model.row for model in models)], counted=pictures),
+        _table_of_runs(source, [*_untrained(source), *(model.row for model in models)], counted),
         _table_of_predictions(models, source.tasks),
         _table_of_history(models, source.tasks),
     )
-    tables.check(results, str(build))
+    tables.check(results, str(source.build))
     return results
 
 
