@@ -195,6 +195,7 @@ def join(builds: Sequence[Path], out: Path) -> None:
             places = (layout.merged(build), layout.votes(build))
             models = [collect.load(source, file.parent) for place in places for file in place.glob("*/*/metrics.json")]
             if models:
+                collect.embed(models, source.tasks)
                 write_tables(build, models, folder / build.name)
         if folder.is_dir():
             pack(folder, out)
