@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import pydantic
 
 LONGEST_SHOWN = 200  # most characters of a value in a message
-OF_PYDANTIC = ("function-", "literal[", "list[", "[")  # its own names among the keys: of unions and validators
+PYDANTIC_KEYS = ("function-", "literal[", "list[", "[")  # how keys begin that pydantic adds for unions and validators
 
 
 class MtbertError(Exception):
@@ -31,35 +31,45 @@ class TrainingError(MtbertError):
 
 
 class UnknownNameError(SettingsError, ValueError):  # pydantic takes a ValueError for a fault of the value
-    """An unknown name; the message has the known name with the most similar spelling, if there is one."""
+    """An unknown name; the message suggests the allowed name whose spelling is closest, if one is close."""
 
-    def __init__(self, kind: str, name: object, known: Iterable[object]) -> None:
-        known = [str(one) for one in known]  # which settings may have made of anything
+    def __init__(self, kind: str, name: object, allowed: Iterable[object]) -> None:
+        spelled = [str(value) for value in allowed]  # in settings a key may be of any type
         self.kind, self.name = kind, name
-        hint = "".join(f"did you mean {meant}? " for meant in difflib.get_close_matches(str(name), known, 1))
-        super().__init__(f"unknown {kind} {name!r}; {hint}known: {', '.join(known)}")
+        closest = difflib.get_close_matches(str(name), spelled, 1)
+        hint = f"did you mean {closest[0]}? " if closest else ""
+        super().__init__(f"unknown {kind} {name!r}; {hint}known: {', '.join(spelled)}")
 
 
 def first_of(names: Sequence[str], most: int) -> str:
-    """Return the first names in a line, and how many more there are."""
+    """Return the first `most` names in a line, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 def faults(error: pydantic.ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
     """Return each fault that pydantic found: the keys that lead to it, and a message for people."""
-    found = []
+    listed = []
     for detail in error.errors():
-        keys = tuple(key for key in detail["loc"] if not str(key).startswith(OF_PYDANTIC))
-        told, value = detail["msg"].removeprefix("Value error, "), detail["input"]
+        keys = tuple(key for key in detail["loc"] if not str(key).startswith(PYDANTIC_KEYS))
+        message = detail["msg"].removeprefix("Value error, ")
         cause = detail.get("ctx", {}).get("error")
-        if isinstance(cause, UnknownNameError):  # which says what came
-            keys += (str(cause.name),) if cause.kind == "key" else ()
-        elif not isinstance(value, dict):
-            came = (reprlib.repr if isinstance(value, list) else repr)(value)  # nested lists can be endless
-            told += f", got {came[:LONGEST_SHOWN]}{'…' * (len(came) > LONGEST_SHOWN)}"
-        found.append((keys, told))
-    return found
+        if not isinstance(cause, UnknownNameError):
+            message += _got(detail["input"])
+        elif cause.kind == "key":
+            keys = (*keys, str(cause.name))
+        listed.append((keys, message))
+    return listed
+
+
+def _got(value: object) -> str:
+    """Return `, got VALUE` for a message, shortened; nothing for a mapping."""
+    if isinstance(value, dict):
+        return ""
+    text = reprlib.repr(value) if isinstance(value, list) else repr(value)  # nested lists can be endless
+    if len(text) > LONGEST_SHOWN:
+        text = f"{text[:LONGEST_SHOWN]}…"
+    return f", got {text}"
 
 
 def in_words(error: pydantic.ValidationError) -> str:

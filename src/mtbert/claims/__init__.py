@@ -1,17 +1,17 @@
 """Judge the papers' claims by the rule of docs/verdicts.md: from runs to enums and numbers, no word of English.
 
 every = claims.load()                                          # Claims: claims by name, margins
-whole = claims.of_results(results)                             # Evidence: all of the budget
+whole = claims.of_results(results)                             # BudgetRuns: the whole budget
 third = claims.at_a_third(whole, claims.of_results(others))    # a third of it
 results = claims.judge(every.claims.values(), whole, third)    # one ClaimResult a claim, in their order
 """
 
-from mtbert.claims.evidence import Evidence, TaskRows, at_a_third, of_results
+from mtbert.claims.budget_runs import BudgetRuns, TaskRows, at_a_third, of_results
 from mtbert.claims.judging import ClaimResult, PartResult, Reason, Stability, judge
 from mtbert.claims.reading import Claim, Claims, Part, load, margins
 from mtbert.claims.rule import SEEDS, Verdict
 
 __all__ = [
-    "SEEDS", "Claim", "ClaimResult", "Claims", "Evidence", "Part", "PartResult", "Reason", "Stability", "TaskRows",
+    "SEEDS", "BudgetRuns", "Claim", "ClaimResult", "Claims", "Part", "PartResult", "Reason", "Stability", "TaskRows",
     "Verdict", "at_a_third", "judge", "load", "margins", "of_results",
 ]  # fmt: skip

@@ -1,13 +1,13 @@
 """Judge claims by the rule of docs/verdicts.md."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import pandas as pd
 
 from mtbert.claims import sides
-from mtbert.claims.evidence import UNEQUAL, Evidence, a_seed, tasks_of, unlike
+from mtbert.claims.budget_runs import UNEQUAL, BudgetRuns, mean_per_seed, tasks_of, unlike
 from mtbert.claims.reading import Claim, Part
 from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, claim_p, corrected, part_p
 from mtbert.results.tables import UNTRAINED, Frame
@@ -48,10 +48,10 @@ class PartResult:
         third: the same at a third of the budget; None where that was not run.
         stability: from there to the whole; None without either.
         leak_free: the mean difference without rows that share a sentence with training; None where no row does.
-        unlike: in what the two sides were made otherwise.
+        unlike: code and settings in which two sides have to agree, and do not.
         undeclared: settings in which they differ, and that the claim does not name.
         confounders: settings in which they differ, and that the claim names as confounders.
-        p: its own, not corrected; 1 where it is not judged.
+        p: not corrected; 1 where it is not judged.
     """
 
     part: Part
@@ -72,7 +72,7 @@ class PartResult:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What is proved of the part by itself; None where it is not judged."""
+        """What is proved of this part alone; None where it is not judged."""
         return None if self.reason else self.p.verdict
 
 
@@ -83,7 +83,7 @@ class ClaimResult:
     Attributes:
         claim: as the file has it.
         verdict: None where a reason keeps it from having one.
-        reason: the first of its deciding parts' that applies; None with a verdict.
+        reason: why it has no verdict, from its deciding parts; None with a verdict.
         p: one-sided, corrected over its paper's claims.
         parts: one for each part of the claim.
     """
@@ -95,75 +95,89 @@ class ClaimResult:
     parts: tuple[PartResult, ...]
 
 
-def judge(claims: Iterable[Claim], evidence: Evidence, third: Evidence | None = None) -> list[ClaimResult]:
-    """Judge each claim, in their order; the family of a claim is its paper's claims among those given.
+def judge(claims: Iterable[Claim], runs: BudgetRuns, third: BudgetRuns | None = None) -> list[ClaimResult]:
+    """Judge each claim, in their order; p are corrected over the claims of one paper.
 
     Args:
         claims: of the claims file.
-        evidence: the runs of the whole budget.
+        runs: the runs of the whole budget.
         third: those of a third of it; None where there are none.
     """
     claims = list(claims)
-    found: dict[str, ClaimResult] = {}
+    results: dict[str, ClaimResult] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
         family = [claim for claim in claims if claim.paper == paper]
-        seen = [tuple(see(part, evidence, third) for part in claim.parts) for claim in family]
-        found |= {result.claim.name: result for result in _family(family, seen)}
-    return [found[claim.name] for claim in claims]
+        family_parts = [tuple(compare(part, runs, third) for part in claim.parts) for claim in family]
+        results |= {result.claim.name: result for result in _judged(family, family_parts)}
+    return [results[claim.name] for claim in claims]
 
 
-def _family(family: Sequence[Claim], seen: Sequence[tuple[PartResult, ...]]) -> Iterator[ClaimResult]:
-    deciding = [_deciding(parts) for parts in seen]
-    every = corrected([claim_p([part.p for part in parts]) for parts in deciding])
-    for claim, parts, own, p in zip(family, seen, deciding, every, strict=True):
-        reason = _first_reason(own) if p.verdict is Verdict.TOO_CLOSE else None
+def _judged(family: Sequence[Claim], family_parts: Sequence[tuple[PartResult, ...]]) -> Iterator[ClaimResult]:
+    """Yield the results of one paper's claims, whose parts have been compared."""
+    uncorrected = [claim_p([part.p for part in _deciding(parts)]) for parts in family_parts]
+    for claim, parts, p in zip(family, family_parts, corrected(uncorrected), strict=True):
+        reason = _first_reason(_deciding(parts)) if p.verdict is Verdict.TOO_CLOSE else None
         yield ClaimResult(claim, None if reason else p.verdict, reason, p, parts)
 
 
 def _first_reason(parts: Sequence[PartResult]) -> Reason | None:
-    """Return what keeps one of these parts from being judged; the first in the order of `Reason`."""
+    """Return why one of these parts is not judged: the first reason in the order of `Reason`."""
     reasons = {part.reason for part in parts}
     return next((reason for reason in Reason if reason in reasons), None)
 
 
 def _deciding(parts: Sequence[PartResult]) -> list[PartResult]:
-    """Return the parts that decide on a claim; where a learning rate confounds each of them, all that it does."""
+    """Return the parts that decide on a claim; where a learning rate confounds every one of them, all of them."""
     able = [part for part in parts if not part.part.is_always_confounded]
     return [part for part in able if part.decides] or able
 
 
-def see(part: Part, evidence: Evidence, third: Evidence | None = None) -> PartResult:
-    """Return what the runs say of a part by itself."""
+def compare(part: Part, runs: BudgetRuns, third: BudgetRuns | None = None) -> PartResult:
+    """Return what the runs say of a part alone."""
     ours, other, metric = part.ours, part.other, part.metric
-    found = evidence.compare(ours, other, metric, SEEDS)
-    if found is None:
+    difference = runs.compare(ours, other, metric, SEEDS)
+    if difference is None:
         return PartResult(part)
-    before = None if third is None else third.compare(ours, other, metric, SEEDS)
-    moved = None if before is None else _stability(before.mean, found.mean, part.margin)
-    rows = [evidence.lines(row, evidence.seeds(row, metric)[:SEEDS]) for row in (ours, other)]
-    both = pd.concat(rows)
-    made = unlike(both)
-    found_to_differ = sides.differences(evidence.settings, ours, other)
-    undeclared = tuple(sorted(found_to_differ - {*part.differs, *part.confounded}))
-    confounders = tuple(sorted(found_to_differ & {*part.confounded}))
-    above = [evidence.compare(row, (UNTRAINED,), "sts") for row in (ours, other) if part.of_similarity]
-    clean = evidence.compare(ours, other, metric, SEEDS, leak_free=True)
-    leak_free = None if clean is None or clean.rows == found.rows else clean.mean
-    applies = {
-        Reason.UNLIKE_RUNS: bool(made),
-        Reason.UNDECLARED: bool(undeclared),
-        Reason.CONFOUNDED: bool(confounders),
-        Reason.UNEQUAL_BUDGETS: all(map(len, rows)) and _unequal(rows, tasks_of(metric), part.differs),
-        Reason.ENCODER: part.of_similarity and all(one is not None and one.mean < 0 for one in above),
-        Reason.FEW_CLUSTERS: found.clusters < LEAST_CLUSTERS,
-        Reason.FEW_SEEDS: min(found.seeds) < SEEDS,
-        Reason.FLIPS: moved is Stability.FLIPS,
-    }
-    reason = next((reason for reason, does in applies.items() if does), None)
+    at_third = None if third is None else third.compare(ours, other, metric, SEEDS)
+    stability = None if at_third is None else _stability(at_third.mean, difference.mean, part.margin)
+    leak_free = runs.compare(ours, other, metric, SEEDS, leak_free=True)
+    has_leaks = leak_free is not None and leak_free.rows != difference.rows
+    differing = sides.differences(runs.settings, ours, other)
+    result = PartResult(
+        part,
+        difference=difference,
+        third=at_third,
+        stability=stability,
+        leak_free=leak_free.mean if leak_free is not None and has_leaks else None,
+        unlike=unlike(pd.concat(_lines(part, runs))),
+        undeclared=tuple(sorted(differing - {*part.differs, *part.confounded})),
+        confounders=tuple(sorted(differing & {*part.confounded})),
+    )
+    reason = _reason(result, difference, runs)
     p = NOTHING
-    if reason is None and found.error is not None:
-        p = part_p(part.expects, part.margin, part.published, found)
-    return PartResult(part, reason, found, before, moved, leak_free, made, undeclared, confounders, p)
+    if reason is None and difference.error is not None:
+        p = part_p(part.expects, part.margin, part.published, difference)
+    return replace(result, reason=reason, p=p)
+
+
+def _lines(part: Part, runs: BudgetRuns) -> list[Frame]:
+    """Return the runs of each side that are compared."""
+    return [runs.lines(row, runs.seeds(row, part.metric)[:SEEDS]) for row in (part.ours, part.other)]
+
+
+def _reason(result: PartResult, difference: Difference, runs: BudgetRuns) -> Reason | None:
+    """Return why a part that was compared is not judged: the first reason that applies."""
+    applies = {
+        Reason.UNLIKE_RUNS: bool(result.unlike),
+        Reason.UNDECLARED: bool(result.undeclared),
+        Reason.CONFOUNDED: bool(result.confounders),
+        Reason.UNEQUAL_BUDGETS: _has_unequal_budgets(result.part, runs),
+        Reason.ENCODER: _is_below_untrained(result.part, runs),
+        Reason.FEW_CLUSTERS: difference.clusters < LEAST_CLUSTERS,
+        Reason.FEW_SEEDS: min(difference.seeds) < SEEDS,
+        Reason.FLIPS: result.stability is Stability.FLIPS,
+    }
+    return next((reason for reason, does in applies.items() if does), None)
 
 
 def _stability(third: float, whole: float, margin: float) -> Stability:
@@ -174,9 +188,24 @@ def _stability(third: float, whole: float, margin: float) -> Stability:
     return Stability.GROWING if abs(whole) > abs(third) else Stability.SHRINKING
 
 
-def _unequal(rows: Sequence[Frame], tasks: Sequence[str], differs: Collection[str]) -> bool:
-    """Whether two rows trained unequally long on what the claim does not let them differ in."""
-    columns = [] if "updates" in differs else ["steps"]
-    columns += [] if "examples" in differs else [f"examples_{task}" for task in tasks]
-    totals = [[a_seed(row, name) for row in rows] for name in columns]
-    return any(abs(a - b) > UNEQUAL * max(a, b) for a, b in totals)
+def _has_unequal_budgets(part: Part, runs: BudgetRuns) -> bool:
+    """Return whether the sides trained on unequal numbers of steps or examples that the claim does not let differ."""
+    ours, other = _lines(part, runs)
+    if not len(ours) or not len(other):
+        return False
+    columns = [] if "updates" in part.differs else ["steps"]
+    if "examples" not in part.differs:
+        columns += [f"examples_{task}" for task in tasks_of(part.metric)]
+    for column in columns:
+        first, second = mean_per_seed(ours, column), mean_per_seed(other, column)
+        if abs(first - second) > UNEQUAL * max(first, second):
+            return True
+    return False
+
+
+def _is_below_untrained(part: Part, runs: BudgetRuns) -> bool:
+    """Return whether a part is about similarity, and the untrained encoder is above both sides on STS."""
+    if not part.is_about_similarity:
+        return False
+    gains = [runs.compare(row, (UNTRAINED,), "sts") for row in (part.ours, part.other)]
+    return all(gain is not None and gain.mean < 0 for gain in gains)

@@ -22,34 +22,36 @@ def check(params: Params) -> None:
     every = load(folder)
     variants = [*params.get("catalog"), *(params.get("ensembles") or {}), UNTRAINED]
     settings = sorted(_settings())
-    found = [
+    faults = [
         f"  {_place(folder, claim)}: {fault}"
         for claim in (*every.claims.values(), *every.questions.values())
         for fault in _faults(claim, variants, settings)
     ]
-    if found:
-        raise SettingsError("\n".join(["claims name what does not exist:", *found]))
+    if faults:
+        raise SettingsError("\n".join(["claims name what does not exist:", *faults]))
 
 
 def _faults(claim: Claim, variants: list[str], settings: list[str]) -> Iterator[UnknownNameError]:
-    named = {name: ("variant", variants) for part in claim.parts for name in (*part.ours, *part.other)}
-    named |= {name: ("setting", settings) for part in claim.parts for name in (*part.differs, *part.confounded)}
-    for name, (kind, known) in named.items():
-        if name not in known:
-            yield UnknownNameError(kind, name, known)
+    models = dict.fromkeys(name for part in claim.parts for name in (*part.ours, *part.other))
+    differing = dict.fromkeys(name for part in claim.parts for name in (*part.differs, *part.confounded))
+    for kind, names, allowed in (("variant", models, variants), ("setting", differing, settings)):
+        for name in names:
+            if name not in allowed:
+                yield UnknownNameError(kind, name, allowed)
 
 
 def _settings() -> set[str]:
     """Return all names that `sides.differences` may return, and those of budgets and purposes."""
     single = {*ModelSettings.model_fields, *PhaseSettings.model_fields} - {"tasks"}
-    options = {
-        f"{name}.{key}" for registry in REGISTRIES for name in registry for key in registry[name].settings.model_fields
-    }
+    options: set[str] = set()
+    for registry in REGISTRIES:
+        for name, technique in registry.items():
+            options |= {f"{name}.{key}" for key in technique.settings.model_fields}
     return {*single, *options, *WHOLE, *sides.BUDGETS, *sides.PURPOSES}
 
 
 def _place(folder: Path, claim: Claim) -> str:
     file = folder / f"{claim.paper}.yaml"
-    if not file.is_file():  # a question of the report's front
+    if not file.is_file():  # one of the report's questions
         return f"question {claim.name}"
     return f"{file}:{files.yaml_line(file, ('claims', claim.name))}: {claim.name}"

@@ -19,9 +19,11 @@ RATE = "learning_rate"  # a profile may set it by what is trained: it confounds 
 Expected = Literal["higher", "lower", "close", "not higher", "not lower"]
 
 
-def _sequence(came: Any) -> Any:
-    """YAML's lists, and words in one string, as a tuple."""
-    return tuple(came.split() if isinstance(came, str) else came) if isinstance(came, str | list) else came
+def _sequence(value: Any) -> Any:
+    """Return a YAML list, or the words of a string, as a tuple; anything else as it is, to be refused."""
+    if isinstance(value, str):
+        return tuple(value.split())
+    return tuple(value) if isinstance(value, list) else value
 
 
 Metric = Annotated[str, one_of("metric", METRICS)]
@@ -38,10 +40,10 @@ class Part(Section):
             `not higher`: ours is better by less than the margin, if at all; or `not lower`.
         margin: the smallest difference that matters.
         published: the difference that the paper prints; None where it prints none.
-        differs: the settings in which the two differ because the claim says so; `examples` and `updates` among them
-            where it is about how much of each task, or how long, they train, and `similarity` where it is about a
-            technique for that.
-        confounded: those in which they may differ besides; a part whose runs do is shown, and decides nothing.
+        differs: the settings in which the sides differ because the claim says so. Also allowed: `examples`, where it is
+            about how much of each task they train; `updates`, where it is about how long; `similarity`, where it is
+            about a technique for similarity.
+        confounded: further settings in which they may differ; a part whose runs do is shown, and decides nothing.
     """
 
     ours: Names
@@ -59,13 +61,13 @@ class Part(Section):
         return bool({*self.confounded} - {RATE})
 
     @property
-    def of_similarity(self) -> bool:
-        """Whether it is about what some encoders were trained for: STS, or a technique made for similarity."""
+    def is_about_similarity(self) -> bool:
+        """Whether it is about similarity, which some encoders were trained for: STS, or a technique for similarity."""
         return self.metric == "sts" or "similarity" in self.differs
 
 
 class Claim(Section):
-    """A paper's claim, or a question of the report's front.
+    """A paper's claim, or one of the questions that the report begins with.
 
     Attributes:
         source: whose claim it is, where it is not one of the reports'.
@@ -108,8 +110,8 @@ class Claims(Section):
 
 def margins(tasks: Tasks) -> dict[str, float]:
     """Return by metric the smallest difference that matters: of a mean the largest of its tasks'."""
-    of_tasks = {name: task.matters for name, task in tasks.items()}
-    return of_tasks | dict.fromkeys(OVERALLS, max(of_tasks[name] for name in main(tasks)))
+    task_margins = {name: task.matters for name, task in tasks.items()}
+    return task_margins | dict.fromkeys(OVERALLS, max(task_margins[name] for name in main(tasks)))
 
 
 def load(folder: Path = papers.FOLDER) -> Claims:
@@ -128,11 +130,17 @@ def load(folder: Path = papers.FOLDER) -> Claims:
 def _with_defaults(content: dict[str, Any]) -> dict[str, Any]:
     """Give each claim its name, and each part its margin and its claim's values where it has none of its own."""
 
-    def whole(name: str, claim: dict[str, Any]) -> dict[str, Any]:
+    def completed(name: str, claim: dict[str, Any]) -> dict[str, Any]:
         shared = {key: claim[key] for key in claim.keys() & Part.model_fields.keys()}
-        parts = [shared | part for part in claim.get("parts", [{}])]
-        parts = [{"margin": content["margins"].get(part.get("metric", ""))} | part for part in parts]
-        return {key: claim[key] for key in claim.keys() - shared.keys()} | {"name": name, "parts": parts}
+        parts = []
+        for stated in claim.get("parts", [{}]):
+            part = shared | stated
+            parts.append({"margin": content["margins"].get(part.get("metric", ""))} | part)
+        own = {key: claim[key] for key in claim.keys() - shared.keys()}
+        return own | {"name": name, "parts": parts}
 
-    kinds = {kind: content.get(kind, {}) for kind in ("claims", "questions")}
-    return content | {kind: {name: whole(name, one) for name, one in of.items()} for kind, of in kinds.items()}
+    completed_kinds: dict[str, Any] = {}
+    for kind in ("claims", "questions"):
+        claims = content.get(kind, {})
+        completed_kinds[kind] = {name: completed(name, claim) for name, claim in claims.items()}
+    return content | completed_kinds

@@ -14,7 +14,7 @@ from mtbert.stats import Difference, holm
 
 SEEDS = 6  # of each side, at the only look
 LEVEL = 0.025  # one-sided
-LEANS = 0.4  # a part whose p of holding is below it does not refute its claim
+LEANS = 0.4  # a part whose p of holding is below this does not refute its claim
 
 
 class Verdict(StrEnum):
@@ -28,12 +28,12 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class PValues:
-    """One-sided p of a part or of a claim; small where it is proved to
+    """One-sided p values of a part or of a claim; a small one proves the following.
 
     Attributes:
-        holds: hold.
-        fails: not hold.
-        small: be smaller than the margin; 1 where that does not count against it.
+        holds: that it holds.
+        fails: that it does not hold.
+        small: that the difference is smaller than the margin; 1 where that does not count against it.
     """
 
     holds: float
@@ -42,7 +42,7 @@ class PValues:
 
     @property
     def verdict(self) -> Verdict:
-        """What p that are corrected prove."""
+        """What corrected p values prove."""
         if self.holds <= LEVEL:
             return Verdict.SMALL if self.small <= LEVEL else Verdict.HOLDS
         return Verdict.FAILS if self.fails <= LEVEL else Verdict.TOO_CLOSE
@@ -70,8 +70,8 @@ def part_p(expects: Expected, margin: float, published: float | None, difference
         case "not higher":
             return PValues(at_least(margin), at_most(margin), 1.0)
         case "lower" | "not lower":
-            of_other = None if published is None else -published
-            return part_p("higher" if expects == "lower" else "not higher", margin, of_other, difference.turned)
+            published_turned = None if published is None else -published
+            return part_p("higher" if expects == "lower" else "not higher", margin, published_turned, difference.turned)
         case "higher":
             if published is not None and published < margin:
                 return PValues(at_most(0), at_least(0), 1.0)
@@ -93,4 +93,4 @@ def corrected(claims: Sequence[PValues]) -> list[PValues]:
     holds = holm([claim.holds for claim in claims])
     fails = holm([claim.fails for claim in claims])
     small = holm([claim.small for claim in claims])
-    return [PValues(*of_claim) for of_claim in zip(holds, fails, small, strict=True)]
+    return [PValues(*p_values) for p_values in zip(holds, fails, small, strict=True)]

@@ -20,49 +20,53 @@ def differences(settings: Mapping[str, Settings], ours: Sequence[str], other: Se
     and pooling are compared on tasks that both have, samplers where both have several tasks to choose from. A model
     without settings, such as the untrained encoder, differs in nothing.
     """
-    known = {name: of for name, of in settings.items() if "model" in of or of.get("members")}
-    pairs = [(known[one], known[two]) for one, two in product(ours, other) if {one, two} <= known.keys()]
-    return set().union(*(_of_models(one, two) for one, two in pairs))
+    comparable = {name: values for name, values in settings.items() if "model" in values or values.get("members")}
+    differing: set[str] = set()
+    for our_model, other_model in product(ours, other):
+        if our_model in comparable and other_model in comparable:
+            differing |= _between_models(comparable[our_model], comparable[other_model])
+    return differing
 
 
-def _of_models(one: Settings, two: Settings) -> set[str]:
-    if one.get("members") or two.get("members"):
+def _between_models(ours: Settings, other: Settings) -> set[str]:
+    if ours.get("members") or other.get("members"):
         return {MEMBERS}
-    found = _named("tasks", one["tasks"], two["tasks"])
-    found |= _in_model(one, two)
-    if len(one["phases"]) != len(two["phases"]):
-        return found | {"phases"}
-    for first, second in zip(one["phases"], two["phases"], strict=True):
-        found |= _in_phase(first, second)
-    return found
+    differing = _between_values("tasks", ours["tasks"], other["tasks"])
+    differing |= _between_model_sections(ours, other)
+    if len(ours["phases"]) != len(other["phases"]):
+        return differing | {"phases"}
+    for our_phase, other_phase in zip(ours["phases"], other["phases"], strict=True):
+        differing |= _between_phases(our_phase, other_phase)
+    return differing
 
 
-def _in_model(one: Settings, two: Settings) -> set[str]:
-    found: set[str] = set()
-    for key in one["model"].keys() | two["model"].keys():
-        first, second = one["model"].get(key), two["model"].get(key)
+def _between_model_sections(ours: Settings, other: Settings) -> set[str]:
+    shared_tasks = {*ours["tasks"]} & {*other["tasks"]}
+    differing: set[str] = set()
+    for key in ours["model"].keys() | other["model"].keys():
+        our_value, other_value = ours["model"].get(key), other["model"].get(key)
         if key in BY_TASK:
-            for task in set(one["tasks"]) & set(two["tasks"]):
-                found |= _named(key, first[task], second[task])
+            for task in shared_tasks:
+                differing |= _between_values(key, our_value[task], other_value[task])
         else:
-            found |= _named(key, first, second)
-    return found
+            differing |= _between_values(key, our_value, other_value)
+    return differing
 
 
-def _in_phase(one: Settings, two: Settings) -> set[str]:
-    found: set[str] = set()
-    has_choice = min(len(one["tasks"]), len(two["tasks"])) > 1
-    for key in one.keys() | two.keys():
+def _between_phases(ours: Settings, other: Settings) -> set[str]:
+    differing: set[str] = set()
+    has_choice = min(len(ours["tasks"]), len(other["tasks"])) > 1
+    for key in ours.keys() | other.keys():
         if key == "sampler" and not has_choice:
             continue
-        found |= _named("training.tasks" if key == "tasks" else key, one.get(key), two.get(key))
-    return found
+        differing |= _between_values("training.tasks" if key == "tasks" else key, ours.get(key), other.get(key))
+    return differing
 
 
-def _named(name: str, one: Any, two: Any) -> set[str]:
+def _between_values(name: str, ours: Any, other: Any) -> set[str]:
     """Return the name of a setting that differs, or those of the options in which one technique does."""
-    if one == two:
+    if ours == other:
         return set()
-    if isinstance(one, dict) and isinstance(two, dict) and "name" in one and one["name"] == two.get("name"):
-        return {f"{one['name']}.{key}" for key in one.keys() | two.keys() if one.get(key) != two.get(key)}
+    if isinstance(ours, dict) and isinstance(other, dict) and "name" in ours and ours["name"] == other.get("name"):
+        return {f"{ours['name']}.{key}" for key in ours.keys() | other.keys() if ours.get(key) != other.get(key)}
     return {name}

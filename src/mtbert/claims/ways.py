@@ -1,26 +1,29 @@
 """Which way to keep: the cheapest that is proved to be no worse than the best by what matters.
 
 The rule is that of docs/verdicts.md: one look at six seeds, one-sided p, corrected by Holm over all ways. The best is
-the way with the highest mean. It was chosen for its scores, so that others look worse beside it than they are: what is
-proved to be no worse is so all the more.
+the way with the highest mean. Since it is chosen by its scores, others look worse beside it than they are: that makes
+"no worse" harder to prove, and never easier.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mtbert.claims.evidence import Evidence, unlike
+from mtbert.claims.budget_runs import BudgetRuns, unlike
 from mtbert.claims.judging import Reason
-from mtbert.claims.reading import Expected
+from mtbert.claims.reading import Expected, Names
 from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, corrected, part_p
 from mtbert.stats import LEAST_CLUSTERS, Difference
 from mtbert.stats.power import Needed, needed
 
-Names = tuple[str, ...]  # of the models that make a way: one, or one a task
-
 
 @dataclass(frozen=True)
 class Case:
-    """A way against another, on one metric; `expects` and `margin` as in a claim's part."""
+    """One way against another, on one metric.
+
+    Attributes:
+        ours, other: the models of each way: one, or one a task.
+        margin, expects: as in a claim's part.
+    """
 
     ours: Names
     other: Names
@@ -31,7 +34,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the runs say of a case: the difference, and what is proved, or the reason that nothing is."""
+    """What the runs say of a case: the difference, and the verdict, or the reason for none."""
 
     case: Case
     difference: Difference | None
@@ -61,9 +64,9 @@ class Choice:
     seeds: int = 0
 
 
-def judge(evidence: Evidence, cases: Sequence[Case]) -> list[Comparison]:
-    """Judge cases that are corrected over together."""
-    comparisons = [_compared(evidence, case) for case in cases]
+def judge(runs: BudgetRuns, cases: Sequence[Case]) -> list[Comparison]:
+    """Judge cases; their p are corrected over all of them."""
+    comparisons = [_compared(runs, case) for case in cases]
     every = corrected([_p(comparison) for comparison in comparisons])
     return [
         replace(comparison, verdict=None if comparison.reason else p.verdict)
@@ -71,16 +74,16 @@ def judge(evidence: Evidence, cases: Sequence[Case]) -> list[Comparison]:
     ]
 
 
-def _compared(evidence: Evidence, case: Case) -> Comparison:
-    difference = evidence.compare(case.ours, case.other, case.metric, SEEDS)
-    return Comparison(case, difference, _reason(evidence, case, difference))
+def _compared(runs: BudgetRuns, case: Case) -> Comparison:
+    difference = runs.compare(case.ours, case.other, case.metric, SEEDS)
+    return Comparison(case, difference, _reason(runs, case, difference))
 
 
-def _reason(evidence: Evidence, case: Case, difference: Difference | None) -> Reason | None:
-    """Return what keeps a case from being judged."""
+def _reason(runs: BudgetRuns, case: Case, difference: Difference | None) -> Reason | None:
+    """Return why a case is not judged; None where it is."""
     if difference is None:
         return Reason.NOT_RUN
-    if unlike(evidence.lines([*case.ours, *case.other])):
+    if unlike(runs.lines([*case.ours, *case.other])):
         return Reason.UNLIKE_RUNS
     if min(difference.seeds) < SEEDS:
         return Reason.FEW_SEEDS
@@ -95,7 +98,7 @@ def _p(comparison: Comparison) -> PValues:
 
 
 def choose(
-    evidence: Evidence,
+    runs: BudgetRuns,
     ways: Sequence[Names],
     means: Sequence[float],
     costs: Sequence[float],
@@ -105,7 +108,7 @@ def choose(
     """Choose what to keep.
 
     Args:
-        evidence: the runs.
+        runs: those of the ways.
         ways: those that can be kept.
         means: the mean score of each.
         costs: the weights of each that have to be kept.
@@ -114,7 +117,7 @@ def choose(
     """
     best = max(range(len(ways)), key=means.__getitem__)
     others = [number for number in range(len(ways)) if number != best]
-    judged = judge(evidence, [Case(ways[number], ways[best], metric, margin, "not lower") for number in others])
+    judged = judge(runs, [Case(ways[number], ways[best], metric, margin, "not lower") for number in others])
     by_number = dict(zip(others, judged, strict=True))
     seeds = min((min(one.difference.seeds) for one in judged if one.difference), default=0)
     good = [number for number, one in by_number.items() if one.verdict is Verdict.HOLDS]

@@ -34,8 +34,8 @@ def run(main: Callable[..., None]) -> None:
 def report_errors() -> Iterator[None]:
     """Run a block that is all of a program, and end it with one line for an error of our own or of the system.
 
-    The exit status is 0 for success, 1 for an error, 130 for Ctrl-C. In that line credentials are masked, and what
-    would steer the terminal is written as its code.
+    The exit status is 0 for success, 1 for an error, 130 for Ctrl-C. Credentials in that line are masked, and control
+    characters are replaced by their codes.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -60,16 +60,17 @@ def report_errors() -> Iterator[None]:
 
 
 def _without_controls(text: str) -> str:
-    """Write what would steer the terminal as its code."""
-    return CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    """Replace each control character, which could steer the terminal, by its code."""
+    return CONTROL.sub(lambda character: f"\\x{ord(character[0]):02x}", text)
 
 
 def _line_of(error: Exception) -> str | None:
-    """Return the line that tells of an error; None for a fault of the program's."""
+    """Return the line for an error; None where the program itself is at fault."""
     if isinstance(error, ModuleNotFoundError):
         name = str(error.name).partition(".")[0]
-        missing = f"this command needs the package {name}, which is not installed; {INSTALL}"
-        return None if name in ("mtbert", "None") else missing
+        if name in ("mtbert", "None"):
+            return None
+        return f"this command needs the package {name}, which is not installed; {INSTALL}"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)

@@ -33,8 +33,14 @@ def memory() -> int:
 
 
 def warn_about_memory(sizes: Iterable[int]) -> None:
-    """Warn where as many weights, with gradients and AdamW's two means, need more memory than the machine has."""
-    needed, there = 16 * sum(sizes), memory()
-    if needed > there > 0:
-        told = f"training takes {needed / 2**30:.1f} GiB for weights, and this machine has {there / 2**30:.1f} GiB"
-        print(f"warning: {told}", file=sys.stderr)
+    """Warn where training so many weights needs more memory than the machine has.
+
+    A weight takes 16 bytes: itself, its gradient and AdamW's two means, 4 bytes each.
+    """
+    needed = 16 * sum(sizes)
+    available = memory()
+    if needed > available > 0:
+        message = (
+            f"training takes {needed / 2**30:.1f} GiB for weights, and this machine has {available / 2**30:.1f} GiB"
+        )
+        print(f"warning: {message}", file=sys.stderr)

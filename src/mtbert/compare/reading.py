@@ -65,8 +65,8 @@ def of_run(run: Path, task: str) -> Frame:
     """Read a run's predictions of dev, with the clusters that preprocessing found."""
     rows = _file(layout.predictions(run, task, "dev"))
     file = layout.rows(layout.data(layout.build_of(run)), task, "dev")
-    known: Frame = files.read_parquet(file, ["id", "cluster"]).astype("string").set_index("id")["cluster"]
-    return rows.assign(cluster=rows["id"].map(known).fillna(""))
+    clusters: Frame = files.read_parquet(file, ["id", "cluster"]).astype("string").set_index("id")["cluster"]
+    return rows.assign(cluster=rows["id"].map(clusters).fillna(""))
 
 
 def _file(path: Path) -> Frame:
@@ -77,27 +77,35 @@ def _file(path: Path) -> Frame:
         table = files.read_parquet(path)
         places = [f"{name}, row {number}" for number in range(1, len(table) + 1)]
     else:
-        found = list(records.separated(records.decoded(path.read_bytes(), name), name, ","))
-        table = pd.DataFrame([values for _, values in found])
-        places = [f"{name}, line {line}" for line, _ in found]
+        numbered = list(records.separated(records.decoded(path.read_bytes(), name), name, ","))
+        table = pd.DataFrame([values for _, values in numbered])
+        places = [f"{name}, line {line}" for line, _ in numbered]
     if not len(table):
         raise DataError(f"{name} has no rows")
-    strange = [key for key in table if key not in KNOWN and not NOT_READ.fullmatch(key)]
-    if strange := [key or "one without a name" for key in strange if not _numbers_rows(key, table[key])]:
-        raise DataError(f"{name} has unknown columns: {first_of(strange, 20)}; known: {', '.join(KNOWN)}")
+    if unknown := _unknown_columns(table):
+        raise DataError(f"{name} has unknown columns: {first_of(unknown, 20)}; known: {', '.join(KNOWN)}")
     if missing := [key for key in NEEDED if key not in table]:
         raise DataError(f"{name} lacks {', '.join(missing)}; it has {', '.join(table)}")
     table = table.reindex(columns=[*KNOWN]).astype("string").fillna("")
     return table.apply(lambda column: column.str.strip()).assign(place=places)
 
 
+def _unknown_columns(table: Frame) -> list[str]:
+    """Return the columns that are neither read nor known to be of no use."""
+    unknown = []
+    for key in table:
+        if key not in KNOWN and not NOT_READ.fullmatch(key) and not _numbers_rows(key, table[key]):
+            unknown.append(key or "one without a name")
+    return unknown
+
+
 def _numbers_rows(name: str, column: Frame) -> bool:
-    """Say whether a column is the row numbers that pandas writes."""
+    """Return whether a column holds the row numbers that pandas writes."""
     return bool(UNNAMED.fullmatch(name)) and column.astype("string").str.fullmatch(r"\d+").all()
 
 
 def _refuse(what: str, rows: Frame, remedy: str, column: str = "") -> None:
-    """Raise a DataError that names the first of the faulty rows, if there are any, with their values of a column."""
+    """Raise a DataError where there are faulty rows; it names the first of them, with their values of a column."""
     if len(rows):
         values = rows[column].map(": {!r}".format) if column else [""] * len(rows)
         shown = map("{} ({}{})".format, rows["id"], rows["place"], values)
@@ -123,20 +131,26 @@ def pair(ours: Frame, theirs: Frame, metric: str) -> Pairs:
     _refuse("ids that occur twice", rows[rows.duplicated(["side", "seed", "id"], keep=False)],
             "predictions of several seeds need a column seed")  # fmt: skip
     runs = len(rows[["side", "seed"]].drop_duplicates())
-    alone = rows[rows.groupby("id")["id"].transform("size") < runs]
-    _refuse("rows that not every side and seed has", alone, _likeness(alone) or PARTNERS)
+    unpaired = rows[rows.groupby("id")["id"].transform("size") < runs]
+    _refuse("rows that not every side and seed has", unpaired, _likeness(unpaired) or PARTNERS)
     rows = rows.assign(**dict(_numbers(rows, metric)))
     _refuse("labels that differ", rows[rows.groupby("id")["label"].transform("nunique") > 1], LABELS)
     first = rows.drop_duplicates("id")
-    said = rows.pivot(index="id", columns=["side", "seed"], values="prediction").loc[first["id"]]
-    one, other = (said.xs(side, axis="columns", level="side").to_numpy(float) for side in ("ours", "theirs"))
-    return Pairs(first["label"].to_numpy(float), one, other, _clusters(rows, first["id"]))
+    predictions = rows.pivot(index="id", columns=["side", "seed"], values="prediction").loc[first["id"]]
+    return Pairs(
+        labels=first["label"].to_numpy(float),
+        ours=predictions.xs("ours", axis="columns", level="side").to_numpy(float),
+        theirs=predictions.xs("theirs", axis="columns", level="side").to_numpy(float),
+        clusters=_clusters(rows, first["id"]),
+    )
 
 
-def _likeness(alone: Frame) -> str:
-    """Return a hint where rows without a partner would have one, if their ids were written alike."""
-    alike = alone["id"].str.replace(r"^0+(?=\d)|\.0+$", "", regex=True)
-    pairs = alone.assign(alike=alike).pivot_table(index="alike", columns="side", values="id", aggfunc="first").dropna()
+def _likeness(unpaired: Frame) -> str:
+    """Return a hint where rows lack a partner only because the ids of both files are written differently."""
+    alike = unpaired["id"].str.replace(r"^0+(?=\d)|\.0+$", "", regex=True)
+    pairs = (
+        unpaired.assign(alike=alike).pivot_table(index="alike", columns="side", values="id", aggfunc="first").dropna()
+    )
     if pairs.shape[1] < 2 or not len(pairs):
         return ""
     ours, theirs = pairs.iloc[0][["ours", "theirs"]]
@@ -149,7 +163,7 @@ def _numbers(rows: Frame, metric: str) -> Frame:
     numbers: Frame = values.apply(pd.to_numeric, errors="coerce").astype(float)
     if metric in CLASSES and numbers.isna().all(axis=None):
         _refuse("is the label of no row", rows[~values["prediction"].isin(values["label"])], WORDS, "prediction")
-        # From 2 on: F1 takes a 1 among zeros for the class that is looked for, and no word says that of itself.
+        # From 2 on: where labels are 0 and 1, F1 is that of class 1; of words no one is known to be that class.
         codes = {word: float(code) for code, word in enumerate(sorted(values["label"].unique()), 2)}
         return values.apply(lambda column: column.map(codes))
     for column in numbers:

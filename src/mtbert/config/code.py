@@ -1,8 +1,9 @@
 """Digests of the code that results depend on: a stage runs again where one changes.
 
-Comments and docstrings do not count. Of each stage: its script, and what that reaches by its imports. Of a training:
-what every training uses, and in each variant's plan file what its techniques use besides. Imports are read from the
-source, also those within functions; one by a name that is made at run time cannot be seen, and is passed as a start.
+Comments and docstrings do not count. A stage depends on its script and on what the script reaches by its imports. A
+training depends on the files that every training uses, and on those of its techniques, which its plan file lists.
+Imports are read from the source, also those within functions. An import by a name that is made at run time cannot be
+read there, and is passed as a start.
 """
 
 import ast
@@ -28,13 +29,13 @@ def of_stages(scripts: Path = SCRIPTS) -> dict[str, dict[str, str]]:
     """Return the plan file, such as `code-encoder`, of each script below `scripts`: digests of the files it reaches."""
     plain = {script.stem: [script] for script in sorted(scripts.glob("*.py"))}
     pretrainings = {f"pretrain-{name}": [*plain["pretrain"], PACKAGE / f"encoders/{name}.py"] for name in PRETRAININGS}
-    own = {f"code-{stem}": digests(starts) for stem, starts in {**plain, **pretrainings}.items()}
-    return own | {"code-train": digests(TRAINING, KINDS)}
+    by_file = {f"code-{stem}": digests(starts) for stem, starts in {**plain, **pretrainings}.items()}
+    return by_file | {"code-train": digests(TRAINING, KINDS)}
 
 
 @cache
 def of_technique(source: Path) -> dict[str, str]:
-    """Return the digests of the files that a technique or task uses beside those that every training uses."""
+    """Return the digests of the files that a technique or task uses, without those that every training uses."""
     return dict(digests([source], KINDS - {source}).items() - digests(TRAINING, KINDS).items())
 
 
@@ -56,9 +57,12 @@ def digests(starts: Iterable[Path], without: Collection[Path] = ()) -> dict[str,
     reached: set[Path] = set()
     waiting = [start.resolve() for start in starts]
     while waiting:
-        if (file := waiting.pop()) not in reached and file not in without:
-            reached.add(file)
-            waiting += _imported(file) if file.suffix == ".py" else ()
+        file = waiting.pop()
+        if file in reached or file in without:
+            continue
+        reached.add(file)
+        if file.suffix == ".py":
+            waiting += _imported(file)
     names = {file.relative_to(PACKAGE if file.is_relative_to(PACKAGE) else file.parents[1]): file for file in reached}
     return {name.as_posix(): digest(names[name]) for name in sorted(names)}
 
@@ -68,9 +72,12 @@ def _imported(file: Path) -> list[Path]:
     """Return the package's files that a module imports, and others in its folder that it names, also as `*.yaml`."""
     text = file.read_text(encoding="utf-8")
     nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
-    found = [path for node in nodes for name in _names(node) for path in _files(name)]
-    beside = (other for other in file.parent.glob("*.*") if other.suffix != ".py")
-    return [*found, *(other for other in beside if other.name in text or f'"*{other.suffix}"' in text)]
+    imported = [path for node in nodes for name in _names(node) for path in _files(name)]
+    for data_file in file.parent.glob("*.*"):
+        is_named = data_file.name in text or f'"*{data_file.suffix}"' in text
+        if data_file.suffix != ".py" and is_named:
+            imported.append(data_file)
+    return imported
 
 
 def _names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
@@ -79,7 +86,7 @@ def _names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
 
 
 def _files(name: str) -> Iterator[Path]:
-    """Yield the file of a module of the package, or that which something is in, with each `__init__.py` around it."""
+    """Yield the file of a module of the package, or of the module that defines a name, and each `__init__.py` above."""
     first, *rest = name.split(".")
     if first == PACKAGE.name:
         for depth in range(len(rest) + 1):

@@ -1,7 +1,7 @@
-"""Find the values of params.yaml that depart from what would hold without them, and the variants that each changes.
+"""Find the overrides: values of params.yaml that depart from what would hold without them.
 
-Without a value in a section at the top the profile's holds, the preset's, or the typed default; without one in
-`catalog` the paper's. Variants of one's own depart from nothing.
+A value in a section at the top departs from the profile's, else the preset's, else the typed default. A value in
+`catalog` departs from the paper's. Variants of one's own depart from nothing.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,12 @@ Variants = dict[str, dict[str, Any]]  # resolved, by name
 
 
 class Override(NamedTuple):
-    """A value, its place, and the selected variants that it changes, else the files of encoder and pretrainings."""
+    """A value that departs.
+
+    Attributes:
+        place: where it is set.
+        changes: the selected variants that it changes; without any, the changed files of encoder and pretrainings.
+    """
 
     place: Place
     value: Any
@@ -28,18 +33,24 @@ class Override(NamedTuple):
 
 def find(params: Params, selected: Variants) -> Iterator[Override]:
     """Yield the overrides in the order of params.yaml, each with its effect on the selected variants."""
-    below = list(dict.fromkeys(tuple(layers(params, name)[:2]) for name in selected))
-    for section in (section for section in params.own if section in SECTIONS):
-        for place, value in leaves((section,), params.own[section]):
-            differs = any(_lower(params, pair, place) != value for pair in below)
-            if differs or place[-1] in LENGTHS:  # which take effect through others that they replace
-                changes = _changes(params, selected, place)
-                if differs or changes:
-                    yield Override(place, value, changes)
+    for section, values in params.own.items():
+        if section in SECTIONS:
+            yield from _in_section(params, selected, section, values)
     for name, entry in (params.own.get("catalog") or {}).items():
         if name in params.of_papers["catalog"]:
             for place, value in leaves(("catalog", name), entry):
                 yield Override(place, value, _changes(params, selected, place))
+
+
+def _in_section(params: Params, selected: Variants, section: str, values: Any) -> Iterator[Override]:
+    """Yield the overrides in a section at the top of params.yaml."""
+    weaker_layers = list(dict.fromkeys(tuple(layers(params, name)[:2]) for name in selected))  # preset and profile
+    for place, value in leaves((section,), values):
+        departs = any(_lower(params, pair, place) != value for pair in weaker_layers)
+        if departs or place[-1] in LENGTHS:  # a length takes effect through the other length that it replaces
+            changes = _changes(params, selected, place)
+            if departs or changes:
+                yield Override(place, value, changes)
 
 
 def leaves(place: Place, node: Any) -> Iterator[tuple[Place, Any]]:
@@ -65,17 +76,17 @@ def default_of(place: Place) -> Any:
 
 
 def _changes(params: Params, selected: Variants, place: Place) -> list[str]:
-    """Resolve without a value; return the selected variants, else the shared files, that are others with it."""
-    other, now = params.put(place, None), resolve.shared(params, selected)
+    """Return the selected variants, else the shared files, that would differ without a value."""
+    without = params.put(place, None)
+    shared = resolve.shared(params, selected)
     try:
-        before = resolve.shared(other, selected)
+        shared_without = resolve.shared(without, selected)
     except ValidationError:  # of two values that go together, such as encoder.name and its revision
-        before = {}
-    files = {name for name in now if now[name] != before.get(name)}
-    variants = [
-        name
-        for name, document in selected.items()
-        if files & {"encoder", f"pretrain-{document['model']['encoder']}"}
-        or resolve.variant(other, name)[0] != document
-    ]
+        shared_without = {}
+    files = {name for name in shared if shared[name] != shared_without.get(name)}
+    variants: list[str] = []
+    for name, document in selected.items():
+        start = {"encoder", f"pretrain-{document['model']['encoder']}"}
+        if files & start or resolve.variant(without, name)[0] != document:
+            variants.append(name)
     return variants or sorted(files)

@@ -19,7 +19,7 @@ FOLDER = Path(mtbert.__file__).parents[2] / "papers"
 Scores = dict[Annotated[str, one_of("metric", (*COURSE, *OVERALLS))], Annotated[float, Field(ge=-1, le=1)]]
 
 
-class Row(Section):
+class PublishedRow(Section):
     """A row of a paper's table: scores by metric, where an overall is in the scale that is printed, and a note."""
 
     dev: Scores = {}
@@ -29,15 +29,15 @@ class Row(Section):
 
     @property
     def splits(self) -> dict[str, Scores]:
-        """The splits that have scores; with both overalls where all three parts are there."""
-        printed = {split: scores for split in ("dev", "train", "test") if (scores := getattr(self, split))}
+        """The scores of the splits that have any; with both overalls where all three tasks are there."""
+        printed = {split: getattr(self, split) for split in ("dev", "train", "test") if getattr(self, split)}
         return {split: metrics.overall(scores, COURSE) | scores for split, scores in printed.items()}
 
 
-class Table(Section):
+class PublishedTable(Section):
     """A paper's table: its rows by label."""
 
-    rows: dict[str, Row] = {}
+    rows: dict[str, PublishedRow] = {}
 
 
 class Paper(Section):
@@ -58,30 +58,37 @@ class Paper(Section):
     presets: dict[Name, Any] = {}
     variants: dict[Name, dict[str, Any]] = {}
     ensembles: dict[Name, dict[str, Any]] = {}
-    tables: dict[str, Table] = {}
+    tables: dict[str, PublishedTable] = {}
     claims: dict[Name, dict[str, Any]] = {}
 
 
 def load(folder: Path = FOLDER) -> dict[str, Paper]:
-    """Return the papers by name, in their order; SettingsError with file and key where one is not as it has to be."""
+    """Return the papers by name, in their order; SettingsError with file and key of a fault."""
     return _load(folder.resolve())
 
 
 @cache
 def _load(folder: Path) -> dict[str, Paper]:
-    found = dict[str, Paper]()
+    papers: dict[str, Paper] = {}
     for file in sorted(folder.glob("*.yaml")):
         try:
-            paper = found[file.stem] = Paper.model_validate(files.read_yaml(file, "correct it", aliases=True))
+            paper = Paper.model_validate(files.read_yaml(file, "correct it", aliases=True))
         except pydantic.ValidationError as error:
             raise SettingsError(f"{file}: {in_words(error)}") from None
         for entry in (*paper.variants.values(), *paper.ensembles.values(), *paper.claims.values()):
             entry["paper"] = file.stem
-    papers = dict(sorted(found.items(), key=lambda item: item[1].order))
+        papers[file.stem] = paper
+    papers = dict(sorted(papers.items(), key=lambda item: item[1].order))
+    _refuse_doubles(folder, papers)
+    return papers
+
+
+def _refuse_doubles(folder: Path, papers: dict[str, Paper]) -> None:
+    """Raise SettingsError where two papers have a preset, variant, ensemble or claim of one name."""
     for key in ("presets", "variants", "ensembles", "claims"):
         owners: dict[str, str] = {}
         for paper, content in papers.items():
             for name in getattr(content, key):
-                if (other := owners.setdefault(name, paper)) != paper:
-                    raise SettingsError(f"{folder / paper}.yaml: {key}.{name}: {other}.yaml has one of this name, too")
-    return papers
+                owner = owners.setdefault(name, paper)
+                if owner != paper:
+                    raise SettingsError(f"{folder / paper}.yaml: {key}.{name}: {owner}.yaml has one of this name, too")

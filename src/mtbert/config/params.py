@@ -22,7 +22,7 @@ IN_PAPERS = {"presets": "presets", "catalog": "variants", "ensembles": "ensemble
 
 
 class Fault(NamedTuple):
-    """Something wrong in the settings: the keys that lead to it, and what is wrong and allowed."""
+    """A fault in the settings: the keys that lead to it, and a message that says what is wrong and what is allowed."""
 
     place: Place
     message: str
@@ -37,7 +37,8 @@ class Params:
         values: the same with all presets, variants and ensembles of the papers; an entry of `catalog` is merged into
             the paper's variant of its name.
         tasks: those of the data folder.
-        written: the entries that variants of one task each are made of, by the variants' names.
+        of_papers: the papers' entries under `presets`, `catalog` and `ensembles`.
+        written: by the name of a variant that is made for one task, the name of the entry it is made from.
     """
 
     def __init__(self, file: Path) -> None:
@@ -49,20 +50,28 @@ class Params:
             raise SettingsError(f"{file} has to hold sections, but holds {type(self.own).__name__}")
         self.tasks = tasks.of_folder(file.parent / str(self.own.get("data_dir", "")))
         self.papers = papers.load(file.parent / "papers")
-        self.of_papers: dict[str, dict[str, Any]] = {
-            key: {name: entry for paper in self.papers.values() for name, entry in getattr(paper, theirs).items()}
-            for key, theirs in IN_PAPERS.items()
-        }
-        written, every = self.of_papers["catalog"], tasks.main(self.tasks)
-        self.of_papers["catalog"] = studies.expanded(written, every)
-        self.of_papers["ensembles"] = studies.members(self.of_papers["ensembles"], written, every)
-        self.written = {studies.named(name, task): name for name in written for task in every}
+        self.of_papers = {key: self._entries_of_papers(field) for key, field in IN_PAPERS.items()}
+        entries = self.of_papers["catalog"]
+        every_task = tasks.main(self.tasks)
+        self.of_papers["catalog"] = studies.expanded(entries, every_task)
+        self.of_papers["ensembles"] = studies.members(self.of_papers["ensembles"], entries, every_task)
+        self.written = {studies.named(name, task): name for name in entries for task in every_task}
         self.values = self._merged()
 
+    def _entries_of_papers(self, field: str) -> dict[str, Any]:
+        """Return the entries that all papers have under `variants`, `presets` or `ensembles`."""
+        entries: dict[str, Any] = {}
+        for paper in self.papers.values():
+            entries |= getattr(paper, field)
+        return entries
+
     def _merged(self) -> dict[str, Any]:
-        """Return all values; what params.yaml has in the place of a mapping and is none stays, to be refused."""
-        given = {key: {} if (own := self.own.get(key)) is None else own for key in self.of_papers}
-        return self.own | {key: over(theirs, given[key]) for key, theirs in self.of_papers.items()}
+        """Return all values; one that ought to be a mapping and is none stays, to be refused later."""
+        merged = dict(self.own)
+        for key, entries in self.of_papers.items():
+            own = self.own.get(key)
+            merged[key] = over(entries, {} if own is None else own)
+        return merged
 
     def get(self, *place: str | int) -> Any:
         """Return the value at a place, or None."""
@@ -78,13 +87,21 @@ class Params:
     def find(self, place: Place) -> tuple[Path, int, str]:
         """Return file, line and dotted key of a place, or of the part of it that exists."""
         file, keys = self.file, place
-        if place[0] in IN_PAPERS and len(place) > 1 and at(self.own, place) is None:
-            key = IN_PAPERS[str(place[0])]
-            for name, paper in self.papers.items():
-                for entry in (str(place[1]), self.written.get(str(place[1]), "")):
-                    if entry in getattr(paper, key):
-                        file, keys = self.file.parent / "papers" / f"{name}.yaml", (key, entry, *place[2:])
+        if len(place) > 1 and at(self.own, place) is None:
+            file, keys = self._in_papers(place) or (file, keys)
         return file, files.yaml_line(file, keys), dotted(keys)
+
+    def _in_papers(self, place: Place) -> tuple[Path, Place] | None:
+        """Return the paper's file and the keys in it that hold an entry; None where no paper has it."""
+        field = IN_PAPERS.get(str(place[0]))
+        if field is None:
+            return None
+        name = str(place[1])
+        for paper, content in self.papers.items():
+            for entry in (name, self.written.get(name, "")):
+                if entry in getattr(content, field):
+                    return self.file.parent / "papers" / f"{paper}.yaml", (field, entry, *place[2:])
+        return None
 
     def format_faults(self, faults: Iterable[Fault]) -> str:
         """Return all faults in one message, sorted by file and line; of several at one place only the first."""

@@ -1,7 +1,8 @@
 """Turn params.yaml and the papers into one resolved, checked settings file for each variant.
 
-A variant's file holds only what the variant uses, so that DVC trains again exactly what a change concerns. All values
-are checked, and what the selected variants make of them; all faults are told at once, those of single values first.
+A variant's file holds only what the variant uses, so that DVC trains again exactly the variants that a change concerns.
+First all values are checked, then the selected variants that are resolved from them. All faults of a check are listed
+at once.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ from mtbert.errors import SettingsError
 from mtbert.settings import VariantSettings
 
 Documents = dict[str, dict[str, Any]]  # contents of files, by name
-LOST = "{!r:.80} changes none of the selected variants; allowed: null, or a selection that it changes"
+NO_EFFECT = "{!r:.80} changes none of the selected variants; allowed: null, or a selection that it changes"
 
 
 def plan(params: Params) -> Documents:
@@ -28,24 +29,30 @@ def plan(params: Params) -> Documents:
     resolved = {name: resolve.variant(params, name) for name in params.get("variants")}
     _refuse(params, [fault for _, faults in resolved.values() for fault in faults])
     selected = {name: document for name, (document, _) in resolved.items()}
-    found = [*overrides.find(params, selected)]
-    lost = [one for one in found if one.place[0] in SECTIONS and not one.changes]  # set for all, and reaches none
-    _refuse(params, [Fault(one.place, LOST.format(one.value)) for one in lost])
-    _refuse(params, [*_of_merges(params, selected)])
+    departures = [*overrides.find(params, selected)]
+    without_effect = [override for override in departures if override.place[0] in SECTIONS and not override.changes]
+    _refuse(params, [Fault(override.place, NO_EFFECT.format(override.value)) for override in without_effect])
+    _refuse(params, [*_merge_faults(params, selected)])
     shared = resolve.shared(params, selected)
     encoder = EncoderSettings(**shared["encoder"])
-    if encoder.folder and not encoder.revision:  # so that its files are an input of what follows
+    if encoder.folder and not encoder.revision:  # so that the folder's files are an input of later stages
         shared["encoder"]["revision"] = folders.digest(encoder.folder)
     catalog = _catalog(params, selected, encoder)
     for name, entry in catalog["variants"].items():
-        entry["overrides"] = {dotted(one.place): one.value for one in found if name in one.changes}
-    needs = {"splits": _splits(selected, shared), "held_out": params.get("held_out")}
-    needs["most_refused"] = params.get("most_refused") if params.get("most_refused") is not None else MOST_REFUSED
-    needs["longest"] = _longest(selected)
+        entry["overrides"] = {
+            dotted(override.place): override.value for override in departures if name in override.changes
+        }
+    most_refused = params.get("most_refused")
+    needs = {
+        "splits": _splits(selected, shared),
+        "held_out": params.get("held_out"),
+        "most_refused": MOST_REFUSED if most_refused is None else most_refused,
+        "longest": _longest(selected),
+    }
     return {**selected, **shared, "needs": needs, "catalog": catalog}
 
 
-def _of_merges(params: Params, selected: Documents) -> Iterator[Fault]:
+def _merge_faults(params: Params, selected: Documents) -> Iterator[Fault]:
     """Yield why the members of an ensemble cannot be merged."""
     for name, entry in (params.get("ensembles") or {}).items():
         if entry.get("merge") and all(member in selected for member in entry["members"]):
@@ -79,22 +86,34 @@ def _catalog(params: Params, selected: Documents, encoder: EncoderSettings) -> d
 
 def _splits(selected: Documents, shared: Documents) -> list[list[str]]:
     """Return the splits that must exist: [task, split]."""
-    needs = {(task, split) for variant in selected.values() for task in variant["tasks"] for split in ("train", "dev")}
-    phases = [phase for variant in selected.values() for phase in variant["phases"]]
-    needs |= {(entry, "train") for phase in phases for entry in phase["tasks"]}
-    for name, kind in PRETRAININGS.items():
+    needed: set[tuple[str, str]] = set()
+    for variant in selected.values():
+        for task in variant["tasks"]:
+            needed |= {(task, "train"), (task, "dev")}
+        for phase in variant["phases"]:
+            needed |= {(entry, "train") for entry in phase["tasks"]}
+    for name, settings_type in PRETRAININGS.items():
         settings = dict(shared[f"pretrain-{name}"])
-        needs |= {(corpus, "train") for corpus in kind(**settings).corpora} if settings.pop("needed") else set()
-    return [list(need) for need in sorted(needs)]
+        if settings.pop("needed"):
+            needed |= {(corpus, "train") for corpus in settings_type(**settings).corpora}
+    return [list(pair) for pair in sorted(needed)]
 
 
 def _longest(selected: Documents) -> dict[str, list[Any]]:
-    """Return by task the shortest limit of a sequence, and whether it holds a pair: what most rows are cut to."""
-    found: dict[str, list[Any]] = {}
-    for model, name in ((variant["model"], task) for variant in selected.values() for task in variant["tasks"]):
+    """Return by task the limit that cuts most rows: whether a sequence holds a pair, and its most tokens."""
+    limits: dict[str, list[Any]] = {}
+    for variant in selected.values():
+        model = variant["model"]
         limit = [model["pair_encoding"] == "cross", model["max_tokens"]]
-        found[name] = min(limit, found.get(name, limit), key=lambda one: (one[1], not one[0]))
-    return found
+        for task in variant["tasks"]:
+            limits[task] = min(limit, limits.get(task, limit), key=_cuts_most_first)
+    return limits
+
+
+def _cuts_most_first(limit: list[Any]) -> tuple[int, bool]:
+    """Return a sort key of limits: fewer tokens first, and of as many those for both sentences of a pair."""
+    is_pair, tokens = limit
+    return tokens, not is_pair
 
 
 def write(documents: Mapping[str, Any], out: Path) -> None:

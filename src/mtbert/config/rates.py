@@ -17,9 +17,9 @@ STEPS = 1000  # of a phase, to ask a schedule for its first step's factor
 def of_phase(phase: dict[str, Any]) -> Kind:
     """Return the kind of training of a phase whose schedule is resolved, by the parts of the model that it trains.
 
-    `encoder` where the encoder's layers or embeddings are among them; `heads` for heads and pooler alone;
-    `adapters` for all in between, such as adapters or a connector beside a frozen encoder, or its biases. `_constant`
-    stands behind it where the first step has the full rate.
+    `encoder`: it trains the encoder's layers or embeddings. `heads`: it trains heads and pooler alone. `adapters`: all
+    else, such as adapters or a connector on a frozen encoder, or its biases. `_constant` is appended where the first
+    step has the full rate.
     """
     frozen = phase.get("frozen") or []
     trainable = {part for part in phase.get("trainable") or [] if part not in frozen}

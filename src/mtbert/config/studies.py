@@ -13,28 +13,27 @@ def named(entry: str, task: str) -> str:
 
 
 def expanded(entries: Mapping[str, dict[str, Any]], tasks: Sequence[str]) -> Entries:
-    """Return entries with lists of tasks: where `tasks` is `all`, these; where it is `each`, an entry for each."""
-    found = Entries()
+    """Return entries whose `tasks` are lists: all tasks in place of `all`, an entry a task in place of `each`."""
+    variants = Entries()
     for name, entry in entries.items():
         if entry.get("tasks") == EACH:
-            found |= {named(name, task): entry | {"tasks": [task]} for task in tasks}
+            variants |= {named(name, task): entry | {"tasks": [task]} for task in tasks}
         elif entry.get("tasks") == ALL:
-            found[name] = entry | {"tasks": [*tasks]}
+            variants[name] = entry | {"tasks": [*tasks]}
         else:
-            found[name] = entry
-    return found
+            variants[name] = entry
+    return variants
 
 
 def members(ensembles: Mapping[str, dict[str, Any]], entries: Mapping[str, Any], tasks: Sequence[str]) -> Entries:
-    """Return ensembles whose members are variants: those of every task where one names an entry for each."""
-    each = {name for name, entry in entries.items() if isinstance(entry, dict) and entry.get("tasks") == EACH}
-    return {
-        name: entry | {"members": [one for member in entry["members"] for one in _of(member, each, tasks)]}
-        if isinstance(entry.get("members"), list)
-        else entry
-        for name, entry in ensembles.items()
-    }
-
-
-def _of(member: str, each: set[str], tasks: Sequence[str]) -> list[str]:
-    return [named(member, task) for task in tasks] if member in each else [member]
+    """Return ensembles whose members are variants: a variant a task in place of an entry for `each` task."""
+    one_per_task = {name for name, entry in entries.items() if isinstance(entry, dict) and entry.get("tasks") == EACH}
+    expanded_ensembles = Entries()
+    for name, entry in ensembles.items():
+        expanded_ensembles[name] = entry
+        if isinstance(entry.get("members"), list):  # anything else is refused later
+            variants: list[str] = []
+            for member in entry["members"]:
+                variants += [named(member, task) for task in tasks] if member in one_per_task else [member]
+            expanded_ensembles[name] = entry | {"members": variants}
+    return expanded_ensembles

@@ -25,7 +25,7 @@ from mtbert.tasks import Task
 POOL = 50  # batches among which examples are sorted by length: enough for little padding, few enough to stay random
 # Tokens of a GPU's training batches, which have the next of these: few shapes, so that their steps can be repeated.
 LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-OF_ROWS = ("input_ids", "mask", "token_types")  # the tensors of a batch that hold one line for each sequence
+ROW_TENSORS = ("input_ids", "mask", "token_types")  # the tensors of a batch that hold one line for each sequence
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """Return the batch on another device; a GPU fetches it from pinned memory while it computes."""
-        tensors = {name: getattr(self, name) for name in (*OF_ROWS, "labels")}
+        tensors = {name: getattr(self, name) for name in (*ROW_TENSORS, "labels")}
         if device.type == "cuda":
             moved = {name: tensor.pin_memory().to(device, non_blocking=True) for name, tensor in tensors.items()}
         else:

@@ -50,7 +50,9 @@ def write(build: Path, out: Path) -> None:
     """Write a manifest for each selected variant, in a new directory."""
     variants = layout.read_catalog(build, "variants")["variants"]
     with files.new_directory(out) as directory:
-        for name in (name for name, variant in variants.items() if variant["selected"]):
+        for name, variant in variants.items():
+            if not variant["selected"]:
+                continue
             settings = layout.read_plan(layout.plan(build, name), "model", "tasks", "phases")
             model = settings["model"]
             loading.check_use(layout.encoder(build, model["encoder"]), model["pooling"], model["max_tokens"])

@@ -1,4 +1,4 @@
-"""Say why a variant trains again: in what its inputs differ from those of the run that is there, or of the last one."""
+"""Say why a variant trains again: how its inputs differ from those of its last run."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -25,7 +25,11 @@ class Kind(StrEnum):
 
 
 class Cause(NamedTuple):
-    """An input that has changed; a value is None where there was or is none, and of a file its digest."""
+    """An input that has changed.
+
+    Attributes:
+        before, now: its value, or a file's digest; None where there was none, or is none.
+    """
 
     kind: Kind
     name: str
@@ -48,12 +52,12 @@ def of_now(build: Path, variant: str) -> Inputs:
 
 
 def of_last_run(build: Path, variant: str) -> Inputs | None:
-    """Return what the variant's run that is there was made from, else its last one; None where there was none."""
-    logs = [inputs_of(run) for run in layout.runs_of(build, variant) if layout.is_sealed(run)]
-    logs = [log for log in logs if log.is_file()]
+    """Return what the variant's run was made from, or without one its last logged run; None where there is neither."""
+    finished = [run for run in layout.runs_of(build, variant) if layout.is_sealed(run)]
+    logs = [log for log in map(inputs_of, finished) if log.is_file()]
     if not logs:
-        every = [log / layout.INPUTS for log in layout.logs_of(build, variant)]
-        logs = sorted(filter(Path.is_file, every), key=_started)
+        earlier = [log / layout.INPUTS for log in layout.logs_of(build, variant)]
+        logs = sorted(filter(Path.is_file, earlier), key=_started)
     return files.read_as(Inputs, logs[-1], f"rm {logs[-1]}") if logs else None
 
 
@@ -69,14 +73,14 @@ def inputs_of(run: Path) -> Path:
 
 def causes(before: Inputs, now: Inputs) -> list[Cause]:
     """Return all that differs: settings first, then data, starting weights, code and machine."""
-    found = [
+    differing = [
         *_differing(Kind.SETTING, before.settings, now.settings),
         *_differing(Kind.DATA, before.files, now.files),
         *_differing(Kind.CODE, before.code, now.code),
         *_differing(Kind.MACHINE, before.machine.model_dump(), now.machine.model_dump()),
     ]
     order = [*Kind]
-    return sorted(found, key=lambda cause: order.index(cause.kind))
+    return sorted(differing, key=lambda cause: order.index(cause.kind))
 
 
 def _differing(kind: Kind, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Cause]:
@@ -88,39 +92,50 @@ def _differing(kind: Kind, before: Mapping[str, str], now: Mapping[str, str]) ->
 
 def changed(build: Path) -> dict[str, list[Cause]]:
     """Return the causes of each selected variant that had a run and has other inputs now."""
-    found: dict[str, list[Cause]] = {}
-    for variant in (manifest.stem for manifest in layout.manifests(build)):
+    by_variant: dict[str, list[Cause]] = {}
+    for variant in _selected(build):
         before = of_last_run(build, variant)
-        if before and (differing := causes(before, of_now(build, variant))):
-            found[variant] = differing
-    return found
+        differing = causes(before, of_now(build, variant)) if before else []
+        if differing:
+            by_variant[variant] = differing
+    return by_variant
 
 
-def line(variant: str, found: list[Cause]) -> str:
-    """Return a line such as `pals trains: pals.dim 204 -> 276`, of the first causes."""
-    told = ", ".join(in_words(cause) for cause in found[:SHOWN])
-    more = f" and {len(found) - SHOWN} more: mtbert why {variant}" if len(found) > SHOWN else ""
-    return f"{variant} trains: {told}{more}"
+def _selected(build: Path) -> list[str]:
+    """Return the variants that have a manifest."""
+    return [manifest.stem for manifest in layout.manifests(build)]
+
+
+def line(variant: str, differing: list[Cause]) -> str:
+    """Return a line with the first causes, such as `pals trains: pals.dim 204 -> 276`."""
+    first = ", ".join(in_words(cause) for cause in differing[:SHOWN])
+    more = f" and {len(differing) - SHOWN} more: mtbert why {variant}" if len(differing) > SHOWN else ""
+    return f"{variant} trains: {first}{more}"
 
 
 def in_words(cause: Cause) -> str:
     """Return a cause such as `pals.dim 204 -> 276` or `code training/loop.py changed`."""
     if cause.kind in (Kind.SETTING, Kind.MACHINE):
         return f"{cause.name} {cause.before or 'not set'} -> {cause.now or 'not set'}"
-    done = "added" if cause.before is None else "removed" if cause.now is None else "changed"
+    change = "changed"
+    if cause.before is None:
+        change = "added"
+    elif cause.now is None:
+        change = "removed"
     name = cause.name.removeprefix("data/") if cause.kind == Kind.DATA else cause.name
-    return f"{cause.kind} {name} {done}"
+    return f"{cause.kind} {name} {change}"
 
 
 def explain(build: Path, variant: str) -> str:
     """Return all causes for which a variant trains again, a line each; SettingsError where it is not selected."""
-    selected = [manifest.stem for manifest in layout.manifests(build)]
+    selected = _selected(build)
     if variant not in selected:
         raise UnknownNameError("selected variant", variant, selected)
     before = of_last_run(build, variant)
     if before is None:
         return f"{variant} has not been trained here"
-    found = causes(before, of_now(build, variant))
-    if not found:
+    differing = causes(before, of_now(build, variant))
+    if not differing:
         return f"{variant}: nothing has changed since its last run"
-    return "\n".join([f"{variant} trains, since these differ from its last run:", *(f"  {in_words(c)}" for c in found)])
+    lines = [f"  {in_words(cause)}" for cause in differing]
+    return "\n".join([f"{variant} trains, since these differ from its last run:", *lines])

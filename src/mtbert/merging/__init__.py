@@ -24,7 +24,7 @@ PLAIN = {"adapter": "none", "connector": "direct", "features": "words"}  # parts
 
 
 def settings_of(name: str, merge: str, members: Sequence[VariantSettings], **about: Any) -> VariantSettings:
-    """Return the settings of a merged model: those that all members share, with everyone's task, head and pooling.
+    """Return the settings of a merged model: those that the members share, and each member's task, head and pooling.
 
     Raises:
         SettingsError: these members cannot be merged; why, and what is allowed.
@@ -32,20 +32,24 @@ def settings_of(name: str, merge: str, members: Sequence[VariantSettings], **abo
     for fault in _faults(merge, members):
         raise SettingsError(fault)
     first = members[0]
-    heads, pooling = (
-        {task: of for member in members for task, of in getattr(member.model, key).items()}
-        for key in ("heads", "pooling")
-    )
+    tasks: list[str] = []
+    heads, pooling, described, sources = {}, {}, {}, {}
+    for member in members:
+        tasks += member.tasks
+        heads |= member.model.heads
+        pooling |= member.model.pooling
+        described |= member.described
+        sources |= member.sources
     return first.model_copy(
         update={
             "variant": name,
             "also": [],
             "rival": "",
-            "tasks": [task for member in members for task in member.tasks],
+            "tasks": tasks,
             "model": first.model.model_copy(update={"heads": heads, "pooling": pooling}),
             "phases": [],
-            "described": {name: task for member in members for name, task in member.described.items()},
-            "sources": {file: digest for member in members for file, digest in member.sources.items()},
+            "described": described,
+            "sources": sources,
             "members": [member.variant for member in members],
             "merge": merge,
             **about,
@@ -55,14 +59,13 @@ def settings_of(name: str, merge: str, members: Sequence[VariantSettings], **abo
 
 def _faults(merge: str, members: Sequence[VariantSettings]) -> Iterator[str]:
     """Yield why models of these settings cannot be merged."""
-    learnt = dict[str, str]()
+    learners: dict[str, str] = {}  # by task, the member that learns it
     chooses = len(MERGES.build({"name": merge}).scales) > 1
     for member in members:
         for task in member.tasks:
-            if task in learnt:
-                both = f"{learnt[task]} and {member.variant}"
-                yield f"{both} both learn {task}; allowed: members of different tasks"
-            learnt[task] = member.variant
+            if task in learners:
+                yield f"{learners[task]} and {member.variant} both learn {task}; allowed: members of different tasks"
+            learners[task] = member.variant
         yield from _faults_of(member, members[0])
         if chooses and {phase.spared for phase in member.phases} != {members[0].phases[0].spared or None}:
             yield (
@@ -72,7 +75,7 @@ def _faults(merge: str, members: Sequence[VariantSettings]) -> Iterator[str]:
 
 
 def _faults_of(member: VariantSettings, first: VariantSettings) -> Iterator[str]:
-    """Yield what of a member keeps it from being merged with the first."""
+    """Yield why a member cannot be merged with the first."""
     name = member.variant
     for part, plain in PLAIN.items():
         if (chosen := getattr(member.model, part)["name"]) != plain:

@@ -30,13 +30,13 @@ Weights = dict[str, Tensor]
 def merge_all(build: Path, out: Path) -> list[str]:
     """Write each selected merge of each seed to OUT/NAME/SEED; return a line for each that is new or cannot be made.
 
-    One that was made from the same members, data and code stays. What is not asked for any more is removed.
+    A merge stays as it is if its members, data and code are the same. One that is no longer selected is removed.
     """
     catalog = layout.read_catalog(build, "ensembles", "seeds")
-    asked = {name: of for name, of in catalog["ensembles"].items() if of["selected"] and of.get("merge")}
-    files.keep_only(out, [out / name / str(seed) for name in asked for seed in catalog["seeds"]])
+    merges = {name: entry for name, entry in catalog["ensembles"].items() if entry["selected"] and entry.get("merge")}
+    files.keep_only(out, [out / name / str(seed) for name in merges for seed in catalog["seeds"]])
     lines = []
-    for name, entry in asked.items():
+    for name, entry in merges.items():
         members = [_planned(build, member) for member in entry["members"]]
         described = of_run(of_build(build), [task for member in members for task in member.tasks])
         about = {"paper": entry.get("paper"), "row": entry.get("row") or name, "described": described}
@@ -60,7 +60,7 @@ def _planned(build: Path, member: str) -> VariantSettings:
 
 
 def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], build: Path, out: Path) -> bool:
-    """Merge the members of a seed, unless that is done; return whether it was not."""
+    """Merge the members of a seed, unless their merge is there; return whether it had to be made."""
     identity = _identity(settings, members, build)
     if _is_made(out, identity):
         return False
@@ -71,14 +71,18 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
     torch.set_num_threads(settings.run.threads)
     on = run.hardware_of(settings, parts.cpu_precision)
     parts.model.to(on.device)
-    kept_out = {task: of.split(spared)[1].drawn(CHOOSING) for task, of in parts.examples["train"].items()}
+    unseen: dict[str, Examples] = {}
+    for task, examples in parts.examples["train"].items():
+        _, spared_examples = examples.split(spared)
+        unseen[task] = spared_examples.drawn(CHOOSING)
 
     def score() -> float:
         with on.autocast():
-            return _score(parts.model, kept_out, settings.described, on.device)
+            return _score(parts.model, unseen, settings.described, on.device)
 
     scale = join(parts.model, states, settings.merge, score)
-    parts.settings, parts.changed = settings.model_copy(update={"scale": scale}), ("encoder",)
+    parts.settings = settings.model_copy(update={"scale": scale})
+    parts.changed = ("encoder",)
     checkpoint = Checkpoint(layout.checkpoint(build, settings.variant, out.name), identity)
     run.train(parts, out, layout.logs(build, settings.variant, out.name), checkpoint)
     return True
@@ -115,19 +119,24 @@ def join(model: MultitaskModel, states: Sequence[Weights], merge: str, score: Ca
         merge: the way to merge.
         score: of the model as it is, on rows that no member has seen; the higher, the better.
     """
-    way, encoder = MERGES.build({"name": merge}), model.encoder
+    way = MERGES.build({"name": merge})
+    encoder = model.encoder
+    heads: Weights = {}
+    for state in states:
+        heads |= {name.removeprefix("heads."): value for name, value in state.items() if name.startswith("heads.")}
     with torch.no_grad():
-        own = {name: value for state in states for name, value in state.items() if name.startswith("heads.")}
-        model.heads.load_state_dict({name.removeprefix("heads."): value for name, value in own.items()})
+        model.heads.load_state_dict(heads)
         start = nn.utils.parameters_to_vector(encoder.parameters()).clone()
         step = way.direction([_vector(state, encoder, start) for state in states])
 
-        def go(scale: float) -> float:
+        def score_at(scale: float) -> float:
             nn.utils.vector_to_parameters(start + scale * step, encoder.parameters())
-            return score() if len(way.scales) > 1 else 0.0
+            return score()
 
-        chosen = max(way.scales, key=go)  # the smallest of equals
-        go(chosen)
+        chosen = way.scales[0]
+        if len(way.scales) > 1:
+            chosen = max(way.scales, key=score_at)  # the smallest of equals
+        nn.utils.vector_to_parameters(start + chosen * step, encoder.parameters())
     return chosen
 
 
@@ -139,5 +148,7 @@ def _vector(state: Weights, encoder: nn.Module, start: Tensor) -> Tensor:
 
 def _score(model: MultitaskModel, examples: dict[str, Examples], tasks: Tasks, device: torch.device) -> float:
     """Return the mean of the tasks' scores."""
-    tables: dict[str, Any] = {task: evaluation.predict(model, of, device) for task, of in examples.items()}
+    tables: dict[str, Any] = {
+        task: evaluation.predict(model, task_examples, device) for task, task_examples in examples.items()
+    }
     return evaluation.mean_score(predictions.scores(tables, tasks), [*examples])

@@ -18,7 +18,7 @@ from mtbert.tasks import Task
 
 
 def check_apart(task: str, head: Head | type[Head], mixed: Collection[str]) -> None:
-    """Raise SettingsError where a head ranks sentences that a connector has shown their partners.
+    """Raise SettingsError where a head ranks sentences that a connector has shown to their partners.
 
     `mixed` holds the tasks where the connector shows both sentences of a pair to each other.
     """
@@ -114,12 +114,16 @@ class MultitaskModel(nn.Module):
         return {id(parameter) for name in names for parameter in parts[name]} - kept
 
     def sizes(self, phases: Sequence[PhaseSettings], changed: Sequence[str] = ()) -> dict[str, int]:
-        """Count the weights after training in these phases, from the first to the last; `changed` names other parts.
+        """Count the model's weights.
+
+        Args:
+            phases: all phases that it was trained in.
+            changed: parts that differ from the start although no phase trained them.
 
         Returns:
-            encoder: all of the encoder's; added: all others; trained: those that are trained now; stored: those that
-            have to be kept beside the encoder that the training started from: all added ones, and those of the
-            encoder that any phase trained, or that are of a part in `changed`.
+            encoder: weights of the encoder; added: all others; trained: those that are trained now; stored: those to be
+            kept beside the encoder that the training started from. Stored are the added ones, and those of the encoder
+            that a phase trained or that belong to a part in `changed`.
         """
         encoder = sum(p.numel() for p in self.encoder.parameters())
         added = sum(p.numel() for p in self.parameters()) - encoder

@@ -58,8 +58,8 @@ def difference(part: PartResult) -> str:
     """Return our difference with its interval, marked where the encoder may have learned the task; a dash for none."""
     if part.difference is None:
         return markdown.DASH
-    seen = part.part.of_similarity or part.part.metric == "qqp"
-    return markdown.estimate(part.difference.mean, part.difference.interval, "+") + (f" {SEEN}" if seen else "")
+    may_be_known = part.part.is_about_similarity or part.part.metric == "qqp"
+    return markdown.estimate(part.difference.mean, part.difference.interval, "+") + (f" {SEEN}" if may_be_known else "")
 
 
 def contamination(study: Study) -> str:
@@ -98,8 +98,8 @@ def own_answer(part: PartResult) -> str:
     if part.undeclared or part.confounders:
         why = "confounded by" if part.confounders and not part.undeclared else "not comparable: also differ in"
         return f"{why} {', '.join(part.undeclared or part.confounders)}"
-    said = WORDS[part.verdict or part.reason]
-    return said if part.decides else f"{said} (decides nothing)"
+    words = WORDS[part.verdict or part.reason]
+    return words if part.decides else f"{words} (decides nothing)"
 
 
 def _line(part: PartResult) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from mtbert import claims
-from mtbert.claims import Evidence
+from mtbert.claims import BudgetRuns
 from mtbert.report import markdown
 from mtbert.report.study import Study
 from mtbert.results.metrics import means
@@ -24,9 +24,9 @@ def find(study: Study) -> dict[tuple[str, str], dict[str, Difference]]:
 
     Of two of one's own the later one in the results comes first.
     """
-    evidence = claims.of_results(study.results)
-    found = {pair: _of_pair(study, evidence, *pair) for pair in _pairs(study)}
-    return {pair: differences for pair, differences in found.items() if differences}
+    runs = claims.of_results(study.results)
+    by_pair = {pair: _of_pair(study, runs, *pair) for pair in _pairs(study)}
+    return {pair: differences for pair, differences in by_pair.items() if differences}
 
 
 def _pairs(study: Study) -> Iterator[tuple[str, str]]:
@@ -37,24 +37,24 @@ def _pairs(study: Study) -> Iterator[tuple[str, str]]:
             yield from ((own, other) for other in names if study.about[other].paper != OWN or other in earlier)
 
 
-def _of_pair(study: Study, evidence: Evidence, own: str, other: str) -> dict[str, Difference]:
+def _of_pair(study: Study, runs: BudgetRuns, own: str, other: str) -> dict[str, Difference]:
     shared = [
         task for task in study.results.tasks if task in study.about[own].tasks and task in study.about[other].tasks
     ]
     metrics = [*shared, *(means(study.results.tasks) if {*main(study.results.tasks)} <= {*shared} else ())]
-    compared = {metric: evidence.compare((own,), (other,), metric) for metric in metrics}
+    compared = {metric: runs.compare((own,), (other,), metric) for metric in metrics}
     return {metric: difference for metric, difference in compared.items() if difference is not None}
 
 
 def lines(study: Study) -> list[dict[str, str]]:
     """Return a line for each pair."""
-    found = find(study)
+    by_pair = find(study)
     tasks = study.results.tasks
-    metrics = [metric for metric in shown(tasks) if any(metric in of_pair for of_pair in found.values())]
+    metrics = [metric for metric in shown(tasks) if any(metric in differences for differences in by_pair.values())]
     return [
         {"": f"{own} {markdown.MINUS} {other}"}
-        | {markdown.heading(metric, tasks): _cell(of_pair.get(metric)) for metric in metrics}
-        for (own, other), of_pair in found.items()
+        | {markdown.heading(metric, tasks): _cell(differences.get(metric)) for metric in metrics}
+        for (own, other), differences in by_pair.items()
     ]
 
 

@@ -44,7 +44,7 @@ class Section:
 def render(sections: Sequence[Section], folder: Path) -> str:
     """Return the page, with the first section's title; `folder` holds the pictures that the Markdown names."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    bodies = {one.name: _embedded(parser.render(one.body), folder) for one in sections}
+    bodies = {section.name: _embedded(parser.render(section.body), folder) for section in sections}
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     return environment.from_string(LAYOUT.read_text(encoding="utf-8")).render(sections=sections, bodies=bodies)
 
@@ -52,8 +52,8 @@ def render(sections: Sequence[Section], folder: Path) -> str:
 def _embedded(body: str, folder: Path) -> str:
     """The pictures' own bytes in place of their names, and each table in a box that scrolls."""
 
-    def content(found: re.Match[str]) -> str:
-        picture = (folder / html.unescape(found[1])).read_bytes()
+    def content(image: re.Match[str]) -> str:
+        picture = (folder / html.unescape(image[1])).read_bytes()
         return f'<img loading="lazy" src="data:image/png;base64,{base64.b64encode(picture).decode()}"'
 
     boxed = body.replace("<table>", '<div class="box"><table>').replace("</table>", "</table></div>")

@@ -127,9 +127,11 @@ def _others(study: Study, paper: str, labels: Collection[str] = ()) -> list[Row]
     return [row for label in dict.fromkeys(rows) if label not in labels for row in _rows(study, paper, label)]
 
 
-def _rows(study: Study, paper: str, label: str, split: str = "dev", printed: papers.Row | None = None) -> list[Row]:
+def _rows(
+    study: Study, paper: str, label: str, split: str = "dev", printed: papers.PublishedRow | None = None
+) -> list[Row]:
     """Return a row for each model that answers to a label; where these are several, each is named."""
-    printed = printed if printed and study.is_comparable else papers.Row()
+    printed = printed if printed and study.is_comparable else papers.PublishedRow()
     scores = printed.splits.get(split, {})
     models = study.joined(study.answering(paper, label))
     found = []
@@ -150,8 +152,8 @@ def _rows(study: Study, paper: str, label: str, split: str = "dev", printed: pap
 
 def _averaged(published: papers.Scores, every: tuple[str, ...]) -> tuple[str, ...]:
     """Return the tasks that an overall is the mean of: all of it or, where the paper averages over fewer, those."""
-    given = tuple(task for task in every if task in published)
-    return given if given and "overall_raw" in published else every
+    published_tasks = tuple(task for task in every if task in published)
+    return published_tasks if published_tasks and "overall_raw" in published else every
 
 
 def render(table: Table, study: Study) -> str:

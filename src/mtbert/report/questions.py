@@ -44,9 +44,9 @@ def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
 
 def says(result: ClaimResult) -> str:
     """Return the answer, or how many seeds there are of those that it needs."""
-    found = result.parts[0].difference
-    if found is not None and min(found.seeds) < SEEDS:
-        return f"open: {min(found.seeds)} of {SEEDS} seeds"
+    difference = result.parts[0].difference
+    if difference is not None and min(difference.seeds) < SEEDS:
+        return f"open: {min(difference.seeds)} of {SEEDS} seeds"
     return SAYS[result.verdict or result.reason]
 
 

@@ -31,5 +31,5 @@ def in_short(study: Study, tables: Sequence[paper_tables.Table], found: Answer |
 
 def _both(row: paper_tables.Row, metric: str) -> str:
     paper = row.published.get(metric)
-    said = str(row.group.means.get(metric, markdown.DASH))
-    return f"{markdown.number(paper)} \N{RIGHTWARDS ARROW} {said}" if paper is not None else said
+    ours = str(row.group.means.get(metric, markdown.DASH))
+    return f"{markdown.number(paper)} \N{RIGHTWARDS ARROW} {ours}" if paper is not None else ours

@@ -4,12 +4,12 @@ Both sides are scored on the same rows; their seeds are independent. The mean di
 
     error^2 = s_1^2 / n_1 + s_2^2 / n_2 + c
 
-s_i^2: variance over the n_i seeds of a side; what rows change for single seeds is part of it.
-c: what other rows of dev change alike for all seeds (`mtbert.stats.influence`): the mean covariance of two seeds, of
-one side and of the other, less twice the covariance of the sides' means; no less than 0.
+s_i^2: variance over the n_i seeds of a side; it includes what rows change in single seeds.
+c: what other rows of dev change alike for all seeds (`mtbert.stats.influence`). It is the mean covariance of two seeds
+of the first side, plus that of the second, minus twice the covariance of the sides' means; at least 0.
 
-Difference / error is compared with Student's t. Its degrees of freedom are Welch's (1947, Biometrika 34), with
-clusters - 1 of c:
+Difference / error is compared with Student's t. Its degrees of freedom are Welch's (1947, Biometrika 34); c has
+clusters - 1:
 
     error^4 / (s_1^4 / n_1^2 (n_1 - 1) + s_2^4 / n_2^2 (n_2 - 1) + c^2 / (clusters - 1))
 """
@@ -32,7 +32,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean difference, ours - other; or a mean score, where there is no other.
+    """A mean difference, first minus second; or a mean score, where there is no second.
 
     Attributes:
         mean: over seeds.
@@ -40,8 +40,8 @@ class Difference:
         freedom: the degrees of freedom of `error`.
         seeds: of ours and of the other.
         rows, clusters: of dev, of all tasks that are scored; clusters are those of the task that has fewest.
-        bounds: the lowest and the highest that it can be; the interval ends there.
-        of_rows: c, the part of error^2 that more seeds do not shrink.
+        bounds: the lowest and the highest possible value; the interval does not go beyond.
+        row_variance: c, the part of error^2 that more seeds do not shrink.
     """
 
     mean: float
@@ -51,7 +51,7 @@ class Difference:
     rows: int
     clusters: int
     bounds: Interval = (-math.inf, math.inf)
-    of_rows: float = 0.0
+    row_variance: float = 0.0
 
     @property
     def interval(self) -> Interval | None:
@@ -81,7 +81,7 @@ class Difference:
 
     @property
     def turned(self) -> "Difference":
-        """The other less ours."""
+        """Second minus first."""
         lowest, highest = self.bounds
         return replace(self, mean=-self.mean, seeds=self.seeds[::-1], bounds=(-highest, -lowest))
 
@@ -95,9 +95,9 @@ def difference(ours: Side, other: Side, differing: int | None = None) -> Differe
     seeds = ours.seeds, other.seeds
     if min(seeds) < LEAST_SEEDS or ours.clusters < LEAST_CLUSTERS:
         return Difference(mean, None, 0.0, seeds, ours.rows, ours.clusters)
-    of_rows = max(0.0, ours.of_rows + other.of_rows - 2 * ours.covariance(other))
-    error, freedom = welch((ours.variance, other.variance), seeds, of_rows, differing or ours.clusters)
-    return replace(_known(mean, error, freedom, seeds, ours), of_rows=of_rows)
+    row_variance = max(0.0, ours.row_covariance + other.row_covariance - 2 * ours.covariance(other))
+    error, freedom = welch((ours.variance, other.variance), seeds, row_variance, differing or ours.clusters)
+    return replace(_with_error(mean, error, freedom, seeds, ours), row_variance=row_variance)
 
 
 def of_models(ours: Side, other: Side, differing: int) -> Difference:
@@ -107,27 +107,29 @@ def of_models(ours: Side, other: Side, differing: int) -> Difference:
     """
     moves = ours.moves - other.moves
     error = float((moves**2).sum()) ** 0.5 if ours.clusters >= LEAST_CLUSTERS else 0.0
-    return _known(ours.mean - other.mean, error, max(1, differing - 1), (1, 1), ours)
+    return _with_error(ours.mean - other.mean, error, max(1, differing - 1), (1, 1), ours)
 
 
-def _known(mean: float, error: float, freedom: float, seeds: tuple[int, int], of: Side) -> Difference:
-    """Return a difference whose error is not known where nothing varies."""
-    return Difference(mean, error if error > ROUNDING else None, freedom, seeds, of.rows, of.clusters)
+def _with_error(mean: float, error: float, freedom: float, seeds: tuple[int, int], side: Side) -> Difference:
+    """Return a difference with its error; without one where nothing varies."""
+    return Difference(mean, error if error > ROUNDING else None, freedom, seeds, side.rows, side.clusters)
 
 
-def welch(variances: tuple[float, float], seeds: tuple[int, int], of_rows: float, clusters: int) -> tuple[float, float]:
+def welch(
+    variances: tuple[float, float], seeds: tuple[int, int], row_variance: float, clusters: int
+) -> tuple[float, float]:
     """Return standard error and degrees of freedom, as above.
 
     Args:
         variances: s_i^2 of each side.
         seeds: n_i of each.
-        of_rows: c.
+        row_variance: c.
         clusters: their number.
     """
     first, second = (variance / count for variance, count in zip(variances, seeds, strict=True))
-    total = first + second + of_rows
+    total = first + second + row_variance
     spread = 0.0
-    for part, count in ((first, seeds[0]), (second, seeds[1]), (of_rows, clusters)):
+    for part, count in ((first, seeds[0]), (second, seeds[1]), (row_variance, clusters)):
         spread += part**2 / max(1, count - 1)
     return math.sqrt(total), total**2 / spread if spread else 0.0
 

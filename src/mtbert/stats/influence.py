@@ -1,4 +1,4 @@
-"""How much each cluster of rows moves a score: what other rows would have changed, without drawing any.
+"""How much each cluster of rows moves a score, so that the noise of rows is known without drawing samples.
 
 A score changes by w I_k where cluster k counts w more: I_k is the sum of its rows' influence functions (Hampel 1974).
 Clusters are independent, so two scores covary by sum_k I_k J_k over samples of clusters, to first order: what a cluster
@@ -25,10 +25,10 @@ def scored(metric: str, labels: np.ndarray, predictions: np.ndarray, clusters: n
         clusters: a number for each row, equal for rows of a cluster.
     """
     scores = np.array([metrics.SCORES[metric](labels, column) for column in predictions.T])
-    of_rows = np.column_stack([OF_ROWS[metric](labels, column) for column in predictions.T])
+    row_influences = np.column_stack([INFLUENCES[metric](labels, column) for column in predictions.T])
     distinct, place = np.unique(clusters, return_inverse=True)
     moves = np.zeros((len(distinct), predictions.shape[1]))
-    np.add.at(moves, place, of_rows)
+    np.add.at(moves, place, row_influences)
     return Side(scores, moves, rows=len(labels), clusters=len(distinct))
 
 
@@ -52,9 +52,9 @@ def _spearman(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     if not (u.any() and v.any()):
         return np.zeros(len(u))
     uv, uu, vv = u @ v, u @ u, v @ v
-    of_uv = u * v + _above(u, v) + _above(v, u)
-    of_uu, of_vv = u**2 + 2 * _above(u, u), v**2 + 2 * _above(v, v)
-    return (of_uv - uv * (of_uu / uu + of_vv / vv) / 2) / np.sqrt(uu * vv)
+    uv_influence = u * v + _above(u, v) + _above(v, u)
+    uu_influence, vv_influence = u**2 + 2 * _above(u, u), v**2 + 2 * _above(v, v)
+    return (uv_influence - uv * (uu_influence / uu + vv_influence / vv) / 2) / np.sqrt(uu * vv)
 
 
 def _above(ranks: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -74,12 +74,14 @@ def _macro_f1(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
 
 def _mean_f1(labels: np.ndarray, predictions: np.ndarray, classes: Sequence[float]) -> np.ndarray:
     """Return (2 hits - F1 (positives of both sides)) over the sum of the latter, as the mean over classes."""
-    each = []
-    for one in classes:
-        both = (labels == one).astype(float) + (predictions == one)
-        hits, of_both = both == 2, max(both.sum(), 1)
-        each.append((2 * hits - 2 * hits.sum() / of_both * both) / of_both)
-    return np.mean(each, axis=0)
+    influences = []
+    for number in classes:
+        positives = (labels == number).astype(float) + (predictions == number)  # of both sides: 0, 1 or 2 in a row
+        hits = positives == 2
+        total = max(positives.sum(), 1)
+        f1 = 2 * hits.sum() / total
+        influences.append((2 * hits - f1 * positives) / total)
+    return np.mean(influences, axis=0)
 
 
 def _mcc(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
@@ -89,13 +91,13 @@ def _mcc(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     nothing to first order, since the sums of x and y are 0.
     """
     x, y = metrics.indicators(labels, predictions)
-    xy, xx, yy = ((one * other).sum(axis=1) for one, other in ((x, y), (x, x), (y, y)))
+    xy, xx, yy = (x * y).sum(axis=1), (x * x).sum(axis=1), (y * y).sum(axis=1)
     norm = np.sqrt(xx.sum() * yy.sum())
     if norm == 0:
         return np.zeros(len(x))
     return xy / norm - xy.sum() / norm * (xx / xx.sum() + yy / yy.sum()) / 2
 
 
-OF_ROWS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+INFLUENCES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "accuracy": _accuracy, "f1": _f1, "macro_f1": _macro_f1, "mcc": _mcc, "pearson": _pearson, "spearman": _spearman,
 }  # fmt: skip

@@ -27,20 +27,19 @@ class Needed:
     rows: int
 
 
-def needed(found: Difference, margin: float, least: int) -> Needed | None:
-    """Return the fewest seeds, from `least` on, that decide; on more rows where no number of seeds does.
+def needed(difference: Difference, margin: float, least: int) -> Needed | None:
+    """Return the fewest seeds, from `least` on, that decide on the rows of dev, else on more rows.
 
-    None where the error is not known, or nothing listed decides.
+    None where the error is not known, or where neither MOST seeds nor ten times the rows decide.
     """
-    if found.error is None:
+    if difference.error is None:
         return None
-    counts = found.seeds[0]
-    of_seeds = max(0.0, found.error**2 - found.of_rows) * counts
+    seed_variance = max(0.0, difference.error**2 - difference.row_variance) * difference.seeds[0]
     for times in MORE_ROWS:
         for seeds in range(least, MOST + 1):
-            error = (of_seeds / seeds + found.of_rows / times) ** 0.5
+            error = (seed_variance / seeds + difference.row_variance / times) ** 0.5
             if error * _quantiles(2 * (seeds - 1)) <= margin:
-                return Needed(seeds, times * found.rows)
+                return Needed(seeds, times * difference.rows)
     return None
 
 

@@ -1,4 +1,4 @@
-"""One side of a comparison: the scores of its seeds, and what other rows of dev would have changed of them."""
+"""One side of a comparison: the scores of its seeds, and how much each cluster of dev rows moves them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,21 +34,21 @@ class Side:
         return float(self.scores.mean())
 
     @property
-    def of_rows(self) -> float:
-        """What other rows change alike for all seeds: the mean covariance of two seeds."""
-        of_sum = (self.moves.sum(axis=1) ** 2).sum()
-        of_each = (self.moves**2).sum()
-        return float(of_sum - of_each) / (self.seeds * (self.seeds - 1))
+    def row_covariance(self) -> float:
+        """The mean covariance of two seeds' scores over samples of rows: what other rows change alike for all seeds."""
+        square_of_sum = (self.moves.sum(axis=1) ** 2).sum()
+        sum_of_squares = (self.moves**2).sum()
+        return float(square_of_sum - sum_of_squares) / (self.seeds * (self.seeds - 1))
 
     @property
     def variance(self) -> float:
-        """The variance over seeds; no less than what rows change for single seeds, as few seeds may agree by luck."""
-        of_scores = float(self.scores.var(ddof=1))
-        of_single_rows = float((self.moves**2).sum(axis=0).mean())
-        return max(of_scores, of_single_rows - self.of_rows)
+        """The variance over seeds; at least what rows change in single seeds, since few seeds may agree by luck."""
+        score_variance = float(self.scores.var(ddof=1))
+        single_seed_variance = float((self.moves**2).sum(axis=0).mean())
+        return max(score_variance, single_seed_variance - self.row_covariance)
 
     def covariance(self, other: "Side") -> float:
-        """Return what other rows change alike for the means of two sides."""
+        """Return the covariance of two sides' means over samples of rows."""
         return float(self.moves.mean(axis=1) @ other.moves.mean(axis=1))
 
     def scaled(self, factor: float, shift: float = 0.0) -> "Side":
@@ -56,7 +56,7 @@ class Side:
         return replace(self, scores=factor * self.scores + shift, moves=factor * self.moves)
 
     def constant(self, score: float) -> "Side":
-        """Return a side with this score for every seed, which no row changes."""
+        """Return a side with this score for every seed; no row moves it."""
         return replace(self, scores=np.full_like(self.scores, score), moves=np.zeros_like(self.moves))
 
 

@@ -34,9 +34,10 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     model = build_model(
         settings, architectures.read(encoder), seed, tokens.vocabulary(encoder), tokens.special_tokens(encoder)
     )
-    for task in (task for task in settings.tasks if settings.described[task].balanced):
-        model.head(task).balance = balance(examples["train"][task])
-    for phase in settings.phases:  # what the encoder lacks is told before the first one trains
+    for task in settings.tasks:
+        if settings.described[task].balanced:
+            model.head(task).balance = balance(examples["train"][task])
+    for phase in settings.phases:  # a part that the model lacks is refused before the first phase trains
         model.train_only(phase.trainable, phase.frozen)
     model.train_only([])  # nothing is trained unless a phase says so
     return Parts(
@@ -58,10 +59,11 @@ def balance(examples: Examples) -> torch.Tensor:
 
 
 def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[Split, dict[str, Examples]]:
-    """Read all splits of the variant's tasks (only test may be missing), and train of those that serve them."""
-    special, model, run = tokens.special_tokens(encoder), settings.model, settings.run
+    """Read all splits of the variant's tasks (only test may be missing), and train of the corpora that serve them."""
+    special = tokens.special_tokens(encoder)
 
     def load(name: str, split: Split) -> Examples:
+        model = settings.model
         file = layout.examples(data, name, split)
         return batches.load(file, settings.trains(name), model.pair_encoding, special, model.max_tokens)
 
@@ -69,32 +71,42 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
     for name, split in itertools.product(settings.tasks, SPLITS):
         if split != "test" or layout.examples(data, name, split).exists():
             examples[split][name] = load(name, split)
-    if run.selection != "whole":
-        for name, dev in examples["dev"].items():
-            rows = files.read_parquet(layout.rows(data, name, "dev"), ["chooses"])
-            dev.choose_on(rows["chooses"].to_numpy(dtype=bool), run.selection == "cross")
     for name in {entry for phase in settings.phases for entry in phase.tasks} - {*settings.tasks}:
         examples["train"][name] = load(name, "train")
+    selection = settings.run.selection
+    if selection != "whole":
+        for name, dev in examples["dev"].items():
+            rows = files.read_parquet(layout.rows(data, name, "dev"), ["chooses"])
+            dev.choose_on(rows["chooses"].to_numpy(dtype=bool), selection == "cross")
     return examples
 
 
 def steps(settings: VariantSettings, train: Mapping[str, Examples]) -> int:
     """Return the number of steps of all phases together."""
-    return sum(phase.epochs * _sampler(settings, phase, _trained_on(phase, train)).steps for phase in settings.phases)
+    total = 0
+    for phase in settings.phases:
+        total += phase.epochs * _sampler(settings, phase, _trained_on(phase, train)).steps
+    return total
 
 
 def _trained_on(phase: PhaseSettings, train: Mapping[str, Examples]) -> dict[str, Examples]:
     """Return the examples of a phase's tasks that it trains on."""
-    kept = {task: train[task].split(phase.spared)[0] if phase.spared else train[task] for task in phase.tasks}
-    return {task: examples.drawn(phase.rows) for task, examples in kept.items()}
+    trained_on: dict[str, Examples] = {}
+    for task in phase.tasks:
+        examples = train[task]
+        if phase.spared:
+            examples, _ = examples.split(phase.spared)
+        trained_on[task] = examples.drawn(phase.rows)
+    return trained_on
 
 
 def phases(
     settings: VariantSettings, seed: int, model: MultitaskModel, train: Mapping[str, Examples]
 ) -> list[Callable[[], Phase]]:
-    """Return what builds each phase once its turn comes, so that an objective copies the model as the phase finds it.
+    """Return a function for each phase that builds it, to be called when its turn comes.
 
-    To build a phase freezes what it does not train.
+    By then the model is as the phase before left it, and an objective may copy it. Building a phase freezes what the
+    phase does not train.
     """
     numbered = enumerate(settings.phases, start=1)
     return [partial(_phase, settings, seed, model, train, number, phase) for number, phase in numbered]
@@ -108,7 +120,8 @@ def _phase(
     number: int,
     phase: PhaseSettings,
 ) -> Phase:
-    device, examples = hardware.device(settings.run.device), _trained_on(phase, train)
+    device = hardware.device(settings.run.device)
+    examples = _trained_on(phase, train)
     lengths = batches.LENGTHS if device.type == "cuda" and settings.run.record_steps else ()
     streams = {
         task: Stream(
@@ -149,10 +162,10 @@ def _generator(seed: int, *purpose: str | int, device: torch.device | str = "cpu
 
 def _sampler(settings: VariantSettings, phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
     sizes = {task: len(train[task]) for task in phase.tasks}
-    batches = {
-        task: math.ceil(size * (phase.share_of_examples or 1) / (phase.batch_sizes.get(task, phase.batch_size)))
-        for task, size in sizes.items()
-    }
+    batches: dict[str, int] = {}
+    for task, size in sizes.items():
+        batch_size = phase.batch_sizes.get(task, phase.batch_size)
+        batches[task] = math.ceil(size * (phase.share_of_examples or 1) / batch_size)
     turns = phase.examples_per_task and math.ceil(phase.examples_per_task / phase.batch_size)
     serves = {name: settings.trains(name).name for name in phase.tasks}
     return SAMPLERS.build(phase.sampler, Plan(sizes, phase.epochs, phase.steps_per_epoch, batches, turns, serves))

@@ -40,7 +40,7 @@ class Checkpoint:
         return self.directory / "checkpoint.safetensors"
 
     def save(self, state: State) -> None:
-        """Put a state in the place of the one before; TrainingError where it cannot be written: that one stays."""
+        """Replace the last state; TrainingError where the new one cannot be written, and the last one stays."""
         tensors: dict[str, Tensor] = {}
         header = {"identity": self.identity, "state": json.dumps(_without_tensors(state, tensors))}
         try:
@@ -53,7 +53,7 @@ class Checkpoint:
             ) from error
 
     def load(self) -> State | None:
-        """Return the state; None where there is none of this run, and a warning where there is another."""
+        """Return the state; None where there is none of this run, with a warning where another run's is there."""
         if not self.file.is_file():
             return None
         try:

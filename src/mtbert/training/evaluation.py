@@ -49,9 +49,9 @@ def columns(model: MultitaskModel, examples: Examples, device: torch.device) -> 
 
 @torch.no_grad()
 def embed(model: MultitaskModel, examples: Examples, device: torch.device, count: int | None = None) -> np.ndarray:
-    """Return embeddings of all examples, or of those that `draw` draws, in order: float32 [rows, sentences, width].
+    """Return embeddings of all examples, or of `count` that are drawn, in order: float32 [rows, sentences, width].
 
-    There are two sentences where a pair is encoded apart, else one. The model is left in evaluation mode.
+    A pair that is encoded apart has two sentences, all else one. The model is left in evaluation mode.
     """
     model.eval()
     examples = examples.drawn(count)

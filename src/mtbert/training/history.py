@@ -30,7 +30,7 @@ class History(Stateful):
         return step % self.every == 0
 
     def log(self, phase: int, step: int, learning_rate: float, more: Mapping[str, float]) -> dict[str, float]:
-        """Add an entry of the mean losses since the one before, and return its values; `more` are of this step."""
+        """Add an entry: the mean losses since the last one, and `more` values of this step; return its values."""
         values = {f"loss/{name}": sum(losses) / len(losses) for name, losses in sorted(self.losses.items())}
         values |= {"learning_rate": learning_rate, **more}
         self.add(phase, step, values)

@@ -61,7 +61,7 @@ class Loss:
 
 
 def loss_of(model: MultitaskModel, phase: Phase, name: str, batch: Batch) -> Loss:
-    """Compute the loss of a batch, which the sampler drew under that name."""
+    """Compute the loss of a batch that the sampler drew under that name."""
     outputs = model(batch)
     own = model.loss(batch, outputs)
     terms = {f"{kind}/{name}": objective.term(batch, outputs) for kind, objective in phase.objectives.items()}
@@ -107,7 +107,13 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Update:
-    """An update whose numbers have not been read: its step, from 1, its batches' examples in words, its numbers."""
+    """An update whose numbers have not been read.
+
+    Attributes:
+        step: counts from 1.
+        examples: of its batches, in words.
+        numbers: on the device.
+    """
 
     step: int
     examples: str
@@ -157,7 +163,7 @@ class Trainer(Stateful):
         dev: the parts of dev on which epochs are chosen.
         epochs: of all phases so far.
         unread: updates whose numbers have not been read.
-        failed: 1 on the device from the first number on that was not finite, else 0: from then on nothing moves.
+        failed: 0 on the device, or 1 after a number that was not finite; the weights do not move any more then.
         steps: where the phase's steps are computed.
     """
 
@@ -214,7 +220,7 @@ class Trainer(Stateful):
         return self.outcome
 
     def _begin_phase(self) -> None:
-        """Forget what was chosen: an epoch of an earlier phase is not a result of this variant."""
+        """Forget the chosen epochs: one of an earlier phase is not a result of this variant."""
         parts = len(self.dev)
         self.outcome.epochs = [0] * parts
         self.outcome.scores = [-math.inf] * parts
@@ -258,7 +264,7 @@ class Trainer(Stateful):
         bar.update()
 
     def _compute(self, phase: Phase, batches: Mapping[str, Batch]) -> Numbers:
-        """From batches to an update, without a word to the processor: a GPU may record this, and repeat it."""
+        """Make an update of batches, and read no number back: a GPU may record this and repeat it."""
         losses = self._backward(phase, batches)
         return self._update(phase, losses)
 
@@ -278,7 +284,7 @@ class Trainer(Stateful):
         return losses
 
     def _update(self, phase: Phase, losses: Mapping[str, Loss]) -> Numbers:
-        """Clip the gradient and move the weights, or nothing once a number was not finite; return the numbers."""
+        """Clip the gradient and move the weights, unless a number was not finite; return the numbers."""
         norm = torch.nn.utils.get_total_norm([p.grad for p in phase.parameters if p.grad is not None])
         numbers = Numbers.of(losses, norm)
         self.failed.copy_(torch.maximum(self.failed, 1 - numbers.is_finite().float()))
@@ -296,7 +302,7 @@ class Trainer(Stateful):
         return {name: loss.total.detach() for name, loss in losses.items()}
 
     def _log(self, phase: Phase, bar: tqdm) -> None:
-        """Read the numbers of the steps so far, and add them to the history and the bar, where that is due."""
+        """Where an entry is due, read the numbers of the steps so far, and add them to the history and the bar."""
         last = phase.lr_scheduler.last_epoch + 1 == phase.steps
         due = self.history.is_due(self.outcome.steps) or last
         if due or not self.hardware.is_apart:
@@ -329,7 +335,7 @@ class Trainer(Stateful):
         All of this is done again where a training resumes from the checkpoint of the epoch's last step.
         """
         scores = self._evaluate(phase)
-        losses = {name: float(np.mean(of_task)) for name, of_task in self.position.losses.items()}
+        losses = {name: float(np.mean(step_losses)) for name, step_losses in self.position.losses.items()}
         dev = self._mean(phase, scores) if scores and phase.schedule.needs_dev else None
         phase.schedule.observe(dev, float(np.mean([*losses.values()])))
         phase.weighting.after_epoch(losses)
@@ -348,16 +354,16 @@ class Trainer(Stateful):
             self.epochs -= 1  # this epoch ends again after resuming
             self._save(phase)
             raise
-        means = {f"dev/{name}": float(np.mean([of_part[name] for of_part in scores])) for name in scores[0]}
+        means = {f"dev/{name}": float(np.mean([part_scores[name] for part_scores in scores])) for name in scores[0]}
         self.history.add(phase.number, self.outcome.steps, means)
         if settings.keep == "best":
-            self._remember([self._mean(phase, of_part) for of_part in scores])
+            self._remember([self._mean(phase, part_scores) for part_scores in scores])
         return scores[0]
 
     def _scores(self, part: Mapping[str, Examples], rows: int | None) -> dict[str, float]:
         """Return the scores on a part of dev, or on so many rows of each task."""
         device = self.hardware.device
-        tables = {task: evaluation.predict(self.model, of.drawn(rows), device) for task, of in part.items()}
+        tables = {task: evaluation.predict(self.model, examples.drawn(rows), device) for task, examples in part.items()}
         return predictions.scores(tables, self.described)
 
     def _mean(self, phase: Phase, scores: Mapping[str, float]) -> float:
@@ -379,7 +385,7 @@ class Trainer(Stateful):
     # Checkpoints.
 
     def _checkpoint_where_due(self, phase: Phase) -> None:
-        """Write a checkpoint where one is due; where the training was asked to stop, write one and leave."""
+        """Write a checkpoint where one is due; where a signal asked to stop, write one and raise Stopped."""
         every = self.settings.checkpoint_every
         asked = self.stop.asked
         if asked is not None or (every and self.outcome.steps % every == 0):
@@ -388,7 +394,7 @@ class Trainer(Stateful):
             raise Stopped(asked)
 
     def _save(self, phase: Phase | None) -> None:
-        """Write all that resuming from here needs; without a phase where all have ended."""
+        """Write all that resuming from here needs; `phase` is None after the last one."""
         self._read_numbers()
         state = {"random": random_state(self.hardware.device), "phase": phase and phase.state()}
         self.checkpoint.save(state | self.state())
@@ -413,7 +419,7 @@ def in_words(batches: Mapping[str, Batch]) -> str:
 
 
 def clip(phase: Phase, norm: Tensor) -> None:
-    """Shorten the gradient in the parameters, of this length, to `training.clip`, where that is set."""
+    """Shorten the gradient, whose length is `norm`, to `training.clip`, where that is set."""
     limit = phase.settings.clip
     if limit is None:
         return

@@ -56,7 +56,7 @@ class Phase(Stateful):
         return self.settings.epochs * self.sampler.steps
 
     def after_step(self, losses: Mapping[str, Tensor], again: Again) -> None:
-        """Call what objectives, weighting and gradient rule do after an update; what is given, `Weighting` says."""
+        """Call the hooks of objectives, weighting and gradient rule after an update, as `Weighting` describes them."""
         for objective in self.objectives.values():
             objective.after_step((self.lr_scheduler.last_epoch + 1) / self.steps)
         self.weighting.after_update(losses, again)
@@ -92,7 +92,7 @@ def adamw(
     adapters: Sequence[nn.Parameter],
     weighting: Weighting,
 ) -> torch.optim.AdamW:
-    """Return AdamW as BERT's own code uses it, where a weighting and, if so set, adapters have rates of their own.
+    """Return AdamW as BERT's own code uses it; a weighting and, where set, adapters have learning rates of their own.
 
     Matrices have weight decay; biases and LayerNorms, which are vectors, and weightings have none. Source: Devlin et
     al. (2019), optimization.py, which excludes LayerNorms and biases by name. Empty groups are left out.

@@ -34,9 +34,15 @@ EMBEDDED = 1200  # dev rows of each task whose embeddings are written: all of SS
 
 @dataclass
 class Parts:
-    """The parts of a run; `phases` builds each when its turn comes, `cpu_precision` is what `auto` is on a CPU.
+    """The parts of a run.
 
-    `changed` names parts of the model that are others than at the start although no phase trains them.
+    Attributes:
+        phases: functions that build each phase when its turn comes.
+        steps: of all phases together.
+        code: a digest of the code that all trainings share.
+        cpu_precision: what the precision `auto` is on a CPU.
+        changed: parts of the model that differ from the start although no phase trains them, as in a merge.
+        made_from: settings, data, weights and code, for the log.
     """
 
     settings: VariantSettings
@@ -45,17 +51,17 @@ class Parts:
     phases: Sequence[Callable[[], Phase]]
     steps: int
     examples: Mapping[Split, Mapping[str, Examples]]
-    code: str = ""  # a digest of the code that all trainings share
+    code: str = ""
     cpu_precision: Precision | None = None
     changed: Sequence[str] = ()
-    made_from: Mapping[str, Any] = field(default_factory=dict)  # settings, data, weights and code, for the log
+    made_from: Mapping[str, Any] = field(default_factory=dict)
 
 
-def hardware_of(settings: VariantSettings, of_cpu: Precision | None = None) -> Hardware:
-    """Return device and precision by the settings, for this machine; `of_cpu` as for `hardware.precision`."""
+def hardware_of(settings: VariantSettings, cpu_precision: Precision | None = None) -> Hardware:
+    """Return device and precision by the settings, for this machine; `cpu_precision` as for `hardware.precision`."""
     device = hardware.device(settings.run.device)
     records = device.type == "cuda" and settings.run.record_steps
-    return Hardware(device, hardware.precision(settings.run.precision, device, of_cpu), records)
+    return Hardware(device, hardware.precision(settings.run.precision, device, cpu_precision), records)
 
 
 def train(
@@ -97,18 +103,7 @@ def train(
         outcome = trainer.run(parts.phases, parts.steps)
         with stop.at_once():
             predicted = _predictions(parts, outcome, on)
-        metrics = {
-            "variant": parts.settings.variant,
-            "seed": parts.seed,
-            "steps": outcome.steps,
-            "epoch": outcome.epochs[0],
-            "epochs": outcome.epochs,
-            "examples": outcome.examples,
-            "device": on.device.type,
-            "precision": on.precision,
-            "parameters": parts.model.sizes(parts.settings.phases, parts.changed),
-            **{split: predictions.scores(tables, parts.settings.described) for split, tables in predicted.items()},
-        }
+        metrics = _metrics(parts, outcome, predicted, on)
         with files.new_directory(run_directory) as directory:
             _write(directory, parts, metrics, predicted, on)
             history.write(directory / layout.HISTORY)
@@ -124,29 +119,60 @@ def train(
 
 
 def _predictions(parts: Parts, outcome: Outcome, on: Hardware) -> dict[str, dict[str, pd.DataFrame]]:
-    """Predict each split with the trained model, by task."""
-
-    def predicted(examples: Mapping[str, Examples]) -> dict[str, pd.DataFrame]:
-        with on.autocast():
-            return {task: evaluation.predict(parts.model, e, on.device) for task, e in examples.items()}
-
-    dev, settings = parts.examples.get("dev", {}), parts.settings
-    if len(set(outcome.epochs)) > 1:  # predict each half with the weights that the other half chose
-        first, second = evaluation.choosing(dev)
-        of_second = predicted(second)
-        parts.model.load_state_dict(outcome.states[outcome.epochs[1]])
-        of_first = predicted(first)
-        parts.model.load_state_dict(outcome.states[outcome.epochs[0]])
-        tables = {"dev": {}}
-        for task, e in dev.items():
-            places = np.argsort(~e.chooses, kind="stable")  # of the first half's rows, then of the second's
-            tables["dev"][task] = pd.concat([of_first[task], of_second[task]]).set_axis(places).sort_index()
+    """Predict each split with the trained model; return the tables by split and task."""
+    settings = parts.settings
+    if len(set(outcome.epochs)) > 1:
+        tables = {"dev": _crossed_predictions(parts, outcome, on)}
     else:
-        tables = {"dev": predicted(dev)}
-    tables["test"] = predicted(parts.examples.get("test", {})) if settings.run.predict_test else {}
-    if rows := settings.run.train_rows:
-        tables["train"] = predicted({task: parts.examples["train"][task].drawn(rows) for task in settings.tasks})
+        tables = {"dev": _predict(parts.model, parts.examples.get("dev", {}), on)}
+    tables["test"] = {}
+    if settings.run.predict_test:
+        tables["test"] = _predict(parts.model, parts.examples.get("test", {}), on)
+    if settings.run.train_rows:
+        train = {task: parts.examples["train"][task].drawn(settings.run.train_rows) for task in settings.tasks}
+        tables["train"] = _predict(parts.model, train, on)
     return tables
+
+
+def _crossed_predictions(parts: Parts, outcome: Outcome, on: Hardware) -> dict[str, pd.DataFrame]:
+    """Predict each half of dev with the weights that the other half chose; leave those that the first half chose."""
+    dev = parts.examples.get("dev", {})
+    first, second = evaluation.choosing(dev)
+    second_tables = _predict(parts.model, second, on)
+    parts.model.load_state_dict(outcome.states[outcome.epochs[1]])
+    first_tables = _predict(parts.model, first, on)
+    parts.model.load_state_dict(outcome.states[outcome.epochs[0]])
+    tables: dict[str, pd.DataFrame] = {}
+    for task, examples in dev.items():
+        places = np.argsort(~examples.chooses, kind="stable")  # of the first half's rows, then of the second's
+        tables[task] = pd.concat([first_tables[task], second_tables[task]]).set_axis(places).sort_index()
+    return tables
+
+
+def _predict(model: MultitaskModel, examples: Mapping[str, Examples], on: Hardware) -> dict[str, pd.DataFrame]:
+    """Predict the examples of each task."""
+    with on.autocast():
+        return {task: evaluation.predict(model, rows, on.device) for task, rows in examples.items()}
+
+
+def _metrics(
+    parts: Parts, outcome: Outcome, predicted: Mapping[str, Mapping[str, pd.DataFrame]], on: Hardware
+) -> dict[str, Any]:
+    """Return metrics.json's content."""
+    metrics = {
+        "variant": parts.settings.variant,
+        "seed": parts.seed,
+        "steps": outcome.steps,
+        "epoch": outcome.epochs[0],
+        "epochs": outcome.epochs,
+        "examples": outcome.examples,
+        "device": on.device.type,
+        "precision": on.precision,
+        "parameters": parts.model.sizes(parts.settings.phases, parts.changed),
+    }
+    for split, tables in predicted.items():
+        metrics[split] = predictions.scores(tables, parts.settings.described)
+    return metrics
 
 
 def _write(
@@ -160,12 +186,13 @@ def _write(
     for split, tables in predicted.items():
         for task, table in tables.items():
             predictions.write(layout.predictions(directory, task, split), table)  # type: ignore[arg-type]
-    with on.autocast():
-        dev = parts.examples.get("dev", {})
-        embedded = {t: evaluation.embed(parts.model, e, on.device, EMBEDDED) for t, e in dev.items()}
-    by_sentence = {task: np.ascontiguousarray(rows.swapaxes(0, 1), np.float16) for task, rows in embedded.items()}
-    which = {f"{task}/rows": examples.draw(EMBEDDED) for task, examples in dev.items()}
-    numpy.save_file(by_sentence | which, directory / layout.EMBEDDINGS)  # [sentences, rows, width], [rows]
+    embeddings: dict[str, np.ndarray] = {}
+    for task, examples in parts.examples.get("dev", {}).items():
+        with on.autocast():
+            embedded = evaluation.embed(parts.model, examples, on.device, EMBEDDED)
+        embeddings[task] = np.ascontiguousarray(embedded.swapaxes(0, 1), np.float16)  # [sentences, rows, width]
+        embeddings[f"{task}/rows"] = examples.draw(EMBEDDED)  # [rows]
+    numpy.save_file(embeddings, directory / layout.EMBEDDINGS)
     state = {name: value.detach().cpu().contiguous() for name, value in parts.model.state_dict().items()}
     save_file(state, directory / layout.WEIGHTS)
     files.write_yaml(

@@ -52,7 +52,7 @@ def _restored(value: Any, state: Any) -> Any:
 
 
 def device_types(value: Any) -> set[str]:
-    """Return the types of the devices on which lies what changes in training; plain values lie on the processor."""
+    """Return the types of the devices that hold what changes in training; plain values are on the processor."""
     if isinstance(value, Stateful):
         return device_types({name: getattr(value, name) for name in value.changes})
     if isinstance(value, dict):

@@ -1,16 +1,16 @@
-"""Where a step is computed: on a CPU as it comes; on a GPU, where it can be, as a CUDA graph, started as a whole.
+"""How a step is computed: on a CPU kernel by kernel; on a GPU, where possible, as a CUDA graph that is started whole.
 
 A step of few short sequences is a thousand small kernels, and the processor takes longer to start each than the GPU to
 run it. A CUDA graph is such a sequence of kernels, recorded once and started by one call (PyTorch, *CUDA graphs*). It
 computes with the same memory each time: batches are written into tensors of their own, numbers are read from others.
 
-The first step of each kind (its tasks, and the shapes of their batches) runs as it comes, so that libraries choose
-their kernels; the second is recorded, and all from there on are started. A recorded step draws the same random
-numbers and ends in the same bytes as one that is not.
+The first step of each kind (its tasks, and the shapes of their batches) runs kernel by kernel, so that libraries choose
+their kernels. The second is recorded, and all later ones replay it. A recorded step draws the same random numbers as
+another, and ends in the same bytes.
 
-What Python computes is recorded as a constant. So a phase's steps are recorded only if all that changes in its
-techniques lies on the GPU, which `Stateful.changes` tells, and if its first step waits for no number: techniques need
-not know of any of this.
+What Python computes is recorded as a constant. So a phase's steps are recorded on two conditions: all that changes in
+its techniques is on the GPU, as `Stateful.changes` tells, and its first step waits for no number. Techniques need not
+know of this.
 """
 
 import warnings
@@ -32,62 +32,62 @@ DEBUGS = "debug mode is a prototype"  # its words when that is turned on
 
 Batches = Mapping[str, Batch]
 Compute = Callable[[Batches], Any]  # a step, from its batches to what has a method `copied`
-Start = Callable[[], object]
+Replay = Callable[[], object]
 
 
 class Recorder(Protocol):
     """What records steps: CudaGraphs."""
 
     def watch(self, compute: Callable[[], Any]) -> tuple[Any, str]:
-        """Run a step as it comes; return its result, and why it cannot be recorded, in words, or nothing."""
+        """Run a step kernel by kernel; return its result, and why it cannot be recorded, or an empty text."""
         ...
 
-    def record(self, compute: Callable[[], Any]) -> tuple[Any, Start]:
-        """Record a step; return the result that each start leaves, and what starts it."""
+    def record(self, compute: Callable[[], Any]) -> tuple[Any, Replay]:
+        """Record a step; return the result that each replay leaves, and what replays it."""
         ...
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recorded step: the batches that it reads, what it computes, and what starts it."""
+    """A recorded step: the batches that it reads, the result that it leaves, and what replays it."""
 
     batches: Batches
     result: Any
-    start: Start
+    replay: Replay
 
 
 class Steps:
     """The steps of one phase.
 
     Attributes:
-        recorder: records steps; None where they run as they come.
+        recorder: records steps; None where they run kernel by kernel.
         recorded: the recorded steps, by kind.
-        seen: the kinds of steps that have run.
+        watched: the kinds of steps that have run kernel by kernel.
     """
 
     def __init__(self, recorder: Recorder | None = None) -> None:
         self.recorder = recorder
         self.recorded: dict[Any, Recorded] = {}
-        self.seen: set[Any] = set()
+        self.watched: set[Any] = set()
 
     def run(self, batches: Batches, compute: Compute) -> Any:
-        """Compute a step whose batches are on the device; what comes back is not touched by later steps."""
+        """Compute a step whose batches are on the device; later steps leave its result as it is."""
         if self.recorder is None:
             return compute(batches)
         kind = tuple((name, *batch.input_ids.shape, len(batch)) for name, batch in batches.items())
-        if kind not in self.seen:
-            self.seen.add(kind)
+        if kind not in self.watched:
+            self.watched.add(kind)
             result, why_not = self.recorder.watch(partial(compute, batches))
             if why_not:
                 print(f"steps are started one kernel at a time: {why_not}")
                 self.recorder = None
             return result
         if kind not in self.recorded:
-            result, start = self.recorder.record(partial(compute, batches))
-            self.recorded[kind] = Recorded(batches, result, start)
+            result, replay = self.recorder.record(partial(compute, batches))
+            self.recorded[kind] = Recorded(batches, result, replay)
         step = self.recorded[kind]
         write(batches, step.batches)
-        step.start()
+        step.replay()
         return step.result.copied()
 
 
@@ -96,9 +96,9 @@ def steps_of(phase: Phase, hardware: Hardware) -> Steps:
     if not hardware.records:
         return Steps()
     parts = {"weighting": phase.weighting, "gradients": phase.rule, **phase.objectives}
-    here = [name for name, part in parts.items() if device_types(part) - {hardware.device.type}]
-    if here:
-        print(f"steps are started one kernel at a time: {', '.join(here)} keeps numbers on the processor")
+    elsewhere = [name for name, part in parts.items() if device_types(part) - {hardware.device.type}]
+    if elsewhere:
+        print(f"steps are started one kernel at a time: {', '.join(elsewhere)} keeps numbers on the processor")
         return Steps()
     return Steps(CudaGraphs([objective.generator for objective in phase.objectives.values()]))
 
@@ -133,13 +133,16 @@ class CudaGraphs:
                 result = compute()
             finally:
                 torch.cuda.set_sync_debug_mode("default")
-        waits = [warning for warning in caught if WAITS in str(warning.message)]
-        for other in (warning for warning in caught if warning not in waits and DEBUGS not in str(warning.message)):
-            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-        return result, f"{waits[0].filename}, line {waits[0].lineno}, waits for a number" if waits else ""
+        why_not = ""
+        for warning in caught:
+            if WAITS in str(warning.message):
+                why_not = why_not or f"{warning.filename}, line {warning.lineno}, waits for a number"
+            elif DEBUGS not in str(warning.message):
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        return result, why_not
 
-    def record(self, compute: Callable[[], Any]) -> tuple[Any, Start]:
-        """Record a step on the stream that is in use."""
+    def record(self, compute: Callable[[], Any]) -> tuple[Any, Replay]:
+        """Record a step on the current stream."""
         graph = torch.cuda.CUDAGraph()
         for generator in self.generators:
             graph.register_generator_state(generator)

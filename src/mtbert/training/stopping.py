@@ -29,7 +29,7 @@ class Stop:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Only record signals in a block; print how a stopped training goes on."""
+        """Record signals in a block, and do not obey them; print how a stopped training goes on."""
         before = {number: signal.signal(number, self._note) for number in SIGNALS}
         try:
             yield
@@ -42,7 +42,7 @@ class Stop:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """Raise Stopped at once for a signal, also an earlier one; for blocks in which nothing can be lost."""
+        """Raise Stopped at once for a signal, also for one that came before; for blocks that lose nothing then."""
         self._at_once = True
         try:
             if self.asked is not None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.claims import Claim, Evidence, Part, Reason, Stability, TaskRows, Verdict, at_a_third, judge
+from mtbert.claims import BudgetRuns, Claim, Part, Reason, Stability, TaskRows, Verdict, at_a_third, judge
 from mtbert.errors import DataError
 
 ROWS = 100
@@ -23,7 +23,7 @@ FACTS = {
 def evidence(
     right: dict[str, Sequence[float]], *, clusters: int = ROWS, task: str = "sst", untrained: float | None = None,
     **changed: Any,
-) -> Evidence:  # fmt: skip
+) -> BudgetRuns:  # fmt: skip
     """Runs that answer a share of 100 rows rightly: by variant, of seeds 1, 2, ...; `changed` is of variant `new`."""
     lines = [
         {"variant": name, "seed": seed, **FACTS, **(changed if name == "new" else {})}
@@ -37,7 +37,7 @@ def evidence(
     }
     of_rows = {"label": np.zeros(ROWS), "cluster": np.arange(ROWS) % clusters, "leaked": False}
     rows = TaskRows(pd.DataFrame(of_rows), pd.DataFrame(predictions))
-    return Evidence(pd.DataFrame(lines), {task: rows}, {} if untrained is None else {task: untrained})
+    return BudgetRuns(pd.DataFrame(lines), {task: rows}, {} if untrained is None else {task: untrained})
 
 
 def claim(name: str = "c", **part: Any) -> Claim:
@@ -208,10 +208,10 @@ def test_the_untrained_encoder_is_above_both_sides_on_sts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "of_similarity"), [({"metric": "sts"}, True), ({"differs": "similarity"}, True), ({}, False)]
+    ("part", "is_about_similarity"), [({"metric": "sts"}, True), ({"differs": "similarity"}, True), ({}, False)]
 )
-def test_what_is_about_similarity(part: dict[str, str], of_similarity: bool) -> None:
-    assert claim(**part).parts[0].of_similarity is of_similarity
+def test_what_is_about_similarity(part: dict[str, str], is_about_similarity: bool) -> None:
+    assert claim(**part).parts[0].is_about_similarity is is_about_similarity
 
 
 def test_the_untrained_encoder_as_a_side_scores_alike_with_every_seed() -> None:
@@ -240,6 +240,6 @@ def test_r_counts_half_in_a_normalised_overall() -> None:
     said = {(name, seed): labels + draw.normal(0, noise[name], ROWS) for name in noise for seed in SEEDS}
     alike = evidence({"new": right, "old": right})
     sst, sts = alike.tasks["sst"], TaskRows(alike.tasks["sst"].rows.assign(label=labels), pd.DataFrame(said))
-    of = Evidence(alike.runs, {"sst": sst, "qqp": sst, "sts": sts})
+    of = BudgetRuns(alike.runs, {"sst": sst, "qqp": sst, "sts": sts})
     raw, normalised = (of.compare(["new"], ["old"], f"overall_{scale}") for scale in ("raw", "normalised"))
     assert (raw.mean, raw.error) == pytest.approx((2 * normalised.mean, 2 * normalised.error))  # type: ignore[union-attr, operator]

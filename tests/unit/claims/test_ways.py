@@ -13,7 +13,7 @@ from mtbert.stats.power import Needed, needed
 ROWS = 400
 
 
-def evidence(seeds: int, **right: float) -> claims.Evidence:
+def evidence(seeds: int, **right: float) -> claims.BudgetRuns:
     """Runs of QQP whose accuracies are near these; each seed errs on rows of its own."""
     random = np.random.default_rng(1)
     labels = (np.arange(ROWS) % 2).astype(float)
@@ -98,6 +98,6 @@ def test_more_rows_are_asked_for_where_seeds_cannot_help():
     moves = np.full((50, 6), 0.002) * np.where(np.arange(50) % 2, 1, -1)[:, None]  # the same for every seed
     scores = 0.8 + np.arange(6) / 1e4
     found = difference(Side(scores, moves, rows=100, clusters=50), unmoved(scores))
-    assert found.of_rows == pytest.approx(50 * 0.002**2)
+    assert found.row_variance == pytest.approx(50 * 0.002**2)
     assert needed(found, 0.02, 6) == Needed(6, 500)
     assert needed(found, 0.0001, 6) is None

@@ -196,7 +196,7 @@ def test_published_overalls_follow_from_their_parts() -> None:
 
 
 def test_the_overall_that_a_paper_does_not_print_is_computed() -> None:
-    row = papers.Row(dev={"sst": 0.4, "qqp": 0.6, "sts": 0.2, "overall_raw": 0.4})
+    row = papers.PublishedRow(dev={"sst": 0.4, "qqp": 0.6, "sts": 0.2, "overall_raw": 0.4})
     assert row.splits["dev"] == {**row.dev, "overall_normalised": pytest.approx(1.6 / 3)}
 
 

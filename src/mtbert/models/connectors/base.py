@@ -9,7 +9,7 @@ from mtbert.errors import SettingsError
 
 
 class Connector(nn.Module):
-    """A part between encoder and heads that tasks share: embeddings in, as many embeddings out.
+    """A part between encoder and heads that tasks share; it returns as many embeddings as it gets.
 
     Subclasses take (settings, width, tasks). They define `serves` and `joined`, or serve no task.
 
@@ -18,7 +18,7 @@ class Connector(nn.Module):
 
     Attributes:
         served: the tasks whose embeddings go through it; those of other tasks stay as they are.
-        mixed: the served tasks where the two sentences of an example see each other in it.
+        mixed: the served tasks where it shows the two sentences of an example to each other.
     """
 
     def __init__(self, settings: Any, width: int, tasks: Sequence[str]) -> None:
@@ -30,17 +30,17 @@ class Connector(nn.Module):
 
     @classmethod
     def serves(cls, settings: Any, tasks: Sequence[str]) -> Sequence[str]:
-        """Return the tasks that it is for, whether or not they are in `tasks`, those of the variant; here, none."""
+        """Return the tasks that it serves, also those that the variant (`tasks`) does not train; here, none."""
         return ()
 
     @classmethod
     def mixes(cls, settings: Any, tasks: Sequence[str]) -> Collection[str]:
-        """Return those of `tasks` where the two sentences of an example see each other in it."""
+        """Return the tasks, of those in `tasks`, where it shows the two sentences of an example to each other."""
         return ()
 
     @classmethod
     def check(cls, settings: Any, tasks: Sequence[str], width: int | None = None) -> None:
-        """Raise SettingsError where it serves none of `tasks`, or cannot take embeddings of that width, if known."""
+        """Raise SettingsError where it serves none of `tasks`, or cannot take embeddings of `width`, where given."""
         served = cls.serves(settings, tasks)
         if served and not set(served) & set(tasks):
             raise SettingsError(

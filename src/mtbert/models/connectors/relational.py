@@ -15,7 +15,7 @@ from mtbert.settings import Section, TaskName
 
 
 class Settings(Section):
-    """Section `relational`: whose embeddings go through the layer."""
+    """Section `relational`: the tasks whose embeddings go through the layer."""
 
     tasks: list[TaskName] = Field(default=["qqp", "sts"], min_length=1)
 

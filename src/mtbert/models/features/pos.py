@@ -76,7 +76,8 @@ class PartOfSpeech(Features):
                 sentence[-1] = (word + piece.removeprefix(CONTINUED), [*places, place])
             elif piece not in SPECIAL:
                 sentence.append((piece, [place]))
-        for (_, places), (_, tag) in zip(sentence, self.tagger.tag([word for word, _ in sentence]), strict=True):
+        tagged = self.tagger.tag([word for word, _ in sentence])
+        for (_, places), (_, tag) in zip(sentence, tagged, strict=True):
             for place in places:
                 numbers[place] = self.numbers[tag]
         return numbers

@@ -27,7 +27,7 @@ class Head(nn.Module):
     Attributes:
         learns: whether it can be trained.
         balance: of a balanced task, the weight of each class in the loss, float32 [classes]; no part of the weights.
-        needs_apart: whether its loss needs sentences of a pair that have not seen each other.
+        needs_apart: whether its loss needs the sentences of a pair encoded without each other.
     """
 
     learns = True

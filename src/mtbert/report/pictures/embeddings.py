@@ -72,13 +72,13 @@ def _shown(paper: str, kind: str, what: str, panels: Mapping[str, Frame], folder
 
 def sentences(study: Study) -> dict[str, Frame]:
     """Return by variant x, y and label of dev sentences, of the seed that has places; not all rows need to have one."""
-    found = {}
+    by_variant = {}
     if study.results.tasks.get(PICTURED) != COURSE[PICTURED]:
-        return found
+        return by_variant
     for (variant, _, split), tables in study.results.by_run.items():
         if split == "dev" and PICTURED in tables and tables[PICTURED]["x"].notna().any():
-            found[variant] = tables[PICTURED][["x", "y", "label"]]
-    return found
+            by_variant[variant] = tables[PICTURED][["x", "y", "label"]]
+    return by_variant
 
 
 def pairs(study: Study) -> dict[tuple[str, str], Frame]:
@@ -86,7 +86,7 @@ def pairs(study: Study) -> dict[tuple[str, str], Frame]:
 
     At most `places.PAIRS` of either kind, in the order of dev.
     """
-    found = {}
+    by_model = {}
     for (variant, _, split), tables in study.results.by_run.items():
         for task in (name for name in main(study.results.tasks) if split == "dev" and name in tables):
             table = tables[task][tables[task]["x2"].notna()]
@@ -94,8 +94,8 @@ def pairs(study: Study) -> dict[tuple[str, str], Frame]:
             table = table[["x", "y", "x2", "y2"]].assign(kind=kinds)
             table = table[table["kind"] != places.BETWEEN].groupby("kind").head(places.PAIRS)
             if len(table):
-                found[variant, task] = table
-    return found
+                by_model[variant, task] = table
+    return by_model
 
 
 def lengths(table: Frame) -> dict[int, float]:
@@ -109,8 +109,8 @@ def _drawn(panels: dict[str, Frame], draw: Callable[[Axes, str, Frame], None], l
     rows = -(-len(panels) // COLUMNS)
     columns = max(3, -(-len(panels) // rows))
     figure = drawing.empty(0.5 + rows * (0.4 + 0.95 * drawing.WIDTH / columns))
-    for at, (name, table) in enumerate(panels.items(), 1):
-        axes = figure.add_subplot(rows, columns, at, xticks=[], yticks=[])
+    for position, (name, table) in enumerate(panels.items(), 1):
+        axes = figure.add_subplot(rows, columns, position, xticks=[], yticks=[])
         axes.set_aspect("equal", adjustable="datalim")
         draw(axes, name, table)
     figure.legend(legend.values(), legend.keys(), loc="outside lower center", ncols=len(legend), frameon=False)
@@ -126,11 +126,13 @@ def _points(axes: Axes, name: str, table: Frame) -> None:
 
 def _lines(axes: Axes, name: str, table: Frame) -> None:
     for kind, (colour, width) in LINES.items():
-        some = table[table["kind"] == kind]
-        axes.plot(some[["x", "x2"]].T, some[["y", "y2"]].T, color=colour, linewidth=width)
-    of_kinds = lengths(table)
-    said = " and ".join(f"{100 * of_kinds[kind]:.1f} %" for kind in (places.ALIKE, places.UNLIKE) if kind in of_kinds)
-    axes.set_title(f"{name}\n{said}", fontsize="medium")
+        pairs_of_kind = table[table["kind"] == kind]
+        axes.plot(pairs_of_kind[["x", "x2"]].T, pairs_of_kind[["y", "y2"]].T, color=colour, linewidth=width)
+    length_by_kind = lengths(table)
+    median_lengths = " and ".join(
+        f"{100 * length_by_kind[kind]:.1f} %" for kind in (places.ALIKE, places.UNLIKE) if kind in length_by_kind
+    )
+    axes.set_title(f"{name}\n{median_lengths}", fontsize="medium")
 
 
 def _legend_of_labels() -> dict[str, Line2D]:
@@ -142,5 +144,5 @@ def _legend_of_labels() -> dict[str, Line2D]:
 
 
 def _legend_of_kinds() -> dict[str, Line2D]:
-    said = {places.ALIKE: "alike", places.UNLIKE: "not alike"}
-    return {words: Line2D([], [], color=LINES[kind][0]) for kind, words in said.items()}
+    labels = {places.ALIKE: "alike", places.UNLIKE: "not alike"}
+    return {words: Line2D([], [], color=LINES[kind][0]) for kind, words in labels.items()}

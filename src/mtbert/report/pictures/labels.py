@@ -45,15 +45,17 @@ def _line(task: Task, rows: OfTask) -> dict[str, str]:
     return {"rows": task.shown} | counts
 
 
-def _drawn(found: dict[str, dict[str, np.ndarray]], tasks: Tasks) -> Figure:
-    down = -(-len(found) // COLUMNS)
+def _drawn(shares_by_task: dict[str, dict[str, np.ndarray]], tasks: Tasks) -> Figure:
+    down = -(-len(shares_by_task) // COLUMNS)
     figure = drawing.empty(2.4 * down)
-    for at, (task, of_task) in enumerate(found.items(), 1):
-        axes = figure.add_subplot(down, COLUMNS, at)
+    for position, (task, shares_by_split) in enumerate(shares_by_task.items(), 1):
+        axes = figure.add_subplot(down, COLUMNS, position)
         for side, split in zip((-0.2, 0.2), COLOURS, strict=True):
-            if split in of_task:
-                axes.bar(np.arange(len(of_task[split])) + side, of_task[split], 0.4, color=COLOURS[split])
-        names = [*_names(tasks[task], len(next(iter(of_task.values()))))]
+            if split in shares_by_split:
+                axes.bar(
+                    np.arange(len(shares_by_split[split])) + side, shares_by_split[split], 0.4, color=COLOURS[split]
+                )
+        names = [*_names(tasks[task], len(next(iter(shares_by_split.values()))))]
         axes.set_xticks(range(len(names)), names)
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         axes.set_title(tasks[task].shown, fontsize="medium")
@@ -67,5 +69,5 @@ def _names(task: Task, count: int) -> Iterator[str]:
     """Yield what stands below each bar: the class, or the ends of the part of a score's range."""
     ends = np.linspace(task.lowest, task.highest, count + 1)
     words = [name.replace("$", r"\$") for name in (*task.labels, *map(str, range(count)))]  # matplotlib's own sign
-    for at in range(count):
-        yield f"{ends[at]:g} to {ends[at + 1]:g}" if task.kind == "score" else words[at]
+    for number in range(count):
+        yield f"{ends[number]:g} to {ends[number + 1]:g}" if task.kind == "score" else words[number]

@@ -72,17 +72,19 @@ def _smoothed(means: Frame, width: float) -> Frame:
     return smoothed[means.index].set_axis(width * means.index)
 
 
-def _drawn(found: Curves, tasks: Tasks) -> Figure:
+def _drawn(curves_by_task: Curves, tasks: Tasks) -> Figure:
     """A panel for each task; every second line is dashed, so that one behind it is seen."""
     figure = drawing.empty(3.4)
-    names = [*dict.fromkeys(name for of_task in found.values() for name in of_task)]
+    names = [*dict.fromkeys(name for curve_by_variant in curves_by_task.values() for name in curve_by_variant)]
     looks = {
-        name: {"color": colour, "linestyle": "--" if at % 2 else "-"}
-        for at, (name, colour) in enumerate(zip(names, drawing.PALETTE, strict=False))
+        name: {"color": colour, "linestyle": "--" if number % 2 else "-"}
+        for number, (name, colour) in enumerate(zip(names, drawing.PALETTE, strict=False))
     }
     lines = {}
-    for axes, (task, of_task) in zip(figure.subplots(1, len(found), squeeze=False)[0], found.items(), strict=True):
-        for name, loss in of_task.items():
+    for axes, (task, curve_by_variant) in zip(
+        figure.subplots(1, len(curves_by_task), squeeze=False)[0], curves_by_task.items(), strict=True
+    ):
+        for name, loss in curve_by_variant.items():
             (lines[name],) = axes.plot(loss.index, loss, linewidth=1.6, **looks[name])
         axes.set_title(tasks[task].shown, fontsize="medium")
         axes.set_xlabel("step")

@@ -34,7 +34,7 @@ def distances(study: Study) -> dict[str, np.ndarray]:
     counts = predicted.assign(off=off).groupby(["variant", "off"], observed=True).size().unstack(fill_value=0)
     counts = counts.reindex(columns=range(COURSE[PICTURED].classes), fill_value=0)
     every = {name: counts.loc[name].to_numpy() for name in study.about if name in counts.index}
-    return {name: of_variant / of_variant.sum() for name, of_variant in every.items()}
+    return {name: row_counts / row_counts.sum() for name, row_counts in every.items()}
 
 
 def within_one(shares: np.ndarray) -> float | None:
@@ -42,20 +42,20 @@ def within_one(shares: np.ndarray) -> float | None:
     return float(shares[1] / shares[1:].sum()) if shares[1:].any() else None
 
 
-def _drawn(found: dict[str, np.ndarray]) -> Figure:
-    figure = drawing.empty(1.1 + 0.27 * len(found))
+def _drawn(shares_by_variant: dict[str, np.ndarray]) -> Figure:
+    figure = drawing.empty(1.1 + 0.27 * len(shares_by_variant))
     axes = figure.subplots()
-    left = np.zeros(len(found))
+    left = np.zeros(len(shares_by_variant))
     for steps, colour in enumerate(STEPS):
-        share = np.array([of_variant[steps] for of_variant in found.values()])
-        axes.barh([*found], share, 0.8, left, color=colour, label=f"{steps} off" if steps else "right")
+        share = np.array([shares[steps] for shares in shares_by_variant.values()])
+        axes.barh([*shares_by_variant], share, 0.8, left, color=colour, label=f"{steps} off" if steps else "right")
         left += share
     axes.text(1.01, -0.8, "of misses", fontsize="small")
-    for at, shares in enumerate(found.values()):
+    for at, shares in enumerate(shares_by_variant.values()):
         share = within_one(shares)
-        said = markdown.DASH if share is None else f"{100 * share:.0f} %"
-        axes.text(1.01, at, said, va="center")
-    axes.set_ylim(len(found) - 0.4, -0.6)
+        label = markdown.DASH if share is None else f"{100 * share:.0f} %"
+        axes.text(1.01, at, label, va="center")
+    axes.set_ylim(len(shares_by_variant) - 0.4, -0.6)
     axes.set_xlim(0, 1)
     axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     axes.spines[["top", "right", "left"]].set_visible(False)

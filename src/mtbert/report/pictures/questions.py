@@ -21,7 +21,7 @@ WRAP = 44  # letters of a line beside a picture
 def write(answered: Sequence[ClaimResult], folder: Path) -> None:
     """Draw the questions' picture into a report's folder; the report's first section shows it."""
     if answered:
-        figure = _drawn({questions.asked(one): one.parts[0] for one in answered})
+        figure = _drawn({questions.asked(question): question.parts[0] for question in answered})
         drawing.put(figure, folder, questions.PICTURE, "", "", dots=2 * 72)
 
 
@@ -30,18 +30,18 @@ def _drawn(parts: dict[str, PartResult]) -> Figure:
     figure = drawing.empty(1.2 + 0.42 * len(parts))
     axes = figure.subplots()
     for at, part in enumerate(parts.values()):
-        margin, found = part.part.margin, part.difference
+        margin, difference = part.part.margin, part.difference
         axes.barh(at, 2 * margin, 0.8, -margin, color="0.9", zorder=0, label="too little to matter")
         hollow = {"label": "published", "markersize": 7, "fillstyle": "none"}
         _mark(axes, part.part.published, at, "D", PUBLISHED, beyond=at + 0.25, **hollow)
-        if found is None:
+        if difference is None:
             axes.text(-EDGE, at, "not trained yet", va="center", color="0.45", fontsize="small", style="italic")
             continue
         _mark(axes, part.third and part.third.mean, at, "o", GHOST, label="at a third of the training", markersize=6)
-        if found.interval:
-            ends = np.clip(found.interval, -1.06 * EDGE, 1.06 * EDGE)
+        if difference.interval:
+            ends = np.clip(difference.interval, -1.06 * EDGE, 1.06 * EDGE)
             axes.plot(ends, [at, at], color=OURS, linewidth=2, label="95 % interval")
-        _mark(axes, found.mean, at, "o", OURS, beyond=at - 0.25, label="ours", markersize=7)
+        _mark(axes, difference.mean, at, "o", OURS, beyond=at - 0.25, label="ours", markersize=7)
     axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
     axes.set_yticks(range(len(parts)), [textwrap.fill(label, WRAP) for label in parts])
     axes.set_ylim(len(parts) - 0.4, -0.6)
@@ -69,5 +69,5 @@ def _mark(
         return
     at, side = at if beyond is None else beyond, 1 if value > 0 else -1
     axes.plot(side * EDGE * 1.06, at, ">" if side > 0 else "<", color=colour, markersize=7)
-    said, align = markdown.number(value, "+", 2), "right" if side > 0 else "left"
-    axes.text(side * EDGE * 1.02, at, said, ha=align, va="center", color=colour, fontsize="small")
+    number, align = markdown.number(value, "+", 2), "right" if side > 0 else "left"
+    axes.text(side * EDGE * 1.02, at, number, ha=align, va="center", color=colour, fontsize="small")

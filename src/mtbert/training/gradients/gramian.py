@@ -38,14 +38,15 @@ class GramianRule(GradientRule):
 
     def __call__(self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter]) -> None:
         """Compute each task's gradient, and leave their weighted sum in each parameter's `.grad`."""
-        of_tasks = [gradients(loss, parameters) for loss in losses.values()]
-        reached = [sum(g is not None for g in column) for column in zip(*of_tasks, strict=True)]
-        gramian = products(of_tasks, [number for number, count in enumerate(reached) if count > 1])
-        finite = bool(torch.isfinite(gramian).all())  # else the sum is not finite either, which the loop reports
-        counts = self.counts(gramian.numpy()).tolist() if finite else [1.0] * len(of_tasks)
+        task_gradients = [gradients(loss, parameters) for loss in losses.values()]
+        reached = [sum(g is not None for g in column) for column in zip(*task_gradients, strict=True)]
+        gramian = products(task_gradients, [number for number, count in enumerate(reached) if count > 1])
+        counts = [1.0] * len(task_gradients)
+        if torch.isfinite(gramian).all():  # else the sum is not finite either, which the loop reports
+            counts = self.counts(gramian.numpy()).tolist()
         for number, parameter in enumerate(parameters):
             weights = self.within(counts, reached[number])
-            parameter.grad = weighted([gradient[number] for gradient in of_tasks], weights)
+            parameter.grad = weighted([gradient[number] for gradient in task_gradients], weights)
 
 
 def gradients(loss: Tensor, parameters: Sequence[nn.Parameter]) -> Gradients:
@@ -56,11 +57,11 @@ def gradients(loss: Tensor, parameters: Sequence[nn.Parameter]) -> Gradients:
     return [parameter.grad for parameter in parameters]
 
 
-def products(of_tasks: Sequence[Gradients], shared: Sequence[int]) -> Tensor:
+def products(task_gradients: Sequence[Gradients], shared: Sequence[int]) -> Tensor:
     """Return g_i . g_j over the shared parameters, for all tasks: [tasks, tasks] in fp64, on the CPU."""
-    gramian = torch.zeros(len(of_tasks), len(of_tasks), dtype=torch.float64)
-    for i, first in enumerate(of_tasks):
-        for j, second in enumerate(of_tasks[: i + 1]):
+    gramian = torch.zeros(len(task_gradients), len(task_gradients), dtype=torch.float64)
+    for i, first in enumerate(task_gradients):
+        for j, second in enumerate(task_gradients[: i + 1]):
             pairs = [(first[number], second[number]) for number in shared]
             parts = [torch.dot(a.flatten(), b.flatten()) for a, b in pairs if a is not None and b is not None]
             if parts:

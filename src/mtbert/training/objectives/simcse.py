@@ -16,6 +16,7 @@ that sentences differ. It costs two forward passes.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Annotated
 
 import torch
@@ -53,17 +54,22 @@ class SimCse(Objective):
         """Return the weighted contrast on the tasks that it is for; 0 on others."""
         if batch.task not in self.settings.tasks:
             return outputs.sum() * 0
-        first, second = (self.model.embeddings(batch) for _ in range(2))  # of each sentence [examples, width]
-        count = math.ceil(len(batch) / (self.settings.negatives or len(batch)))
-        groups = [
-            [torch.cat([of_sentence[start::count] for of_sentence in pass_]).float() for pass_ in (first, second)]
-            for start in range(count)
-        ]
-        rows = [self.similarities(*group) for group in groups]
-        losses = [F.cross_entropy(r, torch.arange(len(r), device=r.device), reduction="sum") for r in rows]
+        first = self.model.embeddings(batch)  # of each sentence of an example, [examples, width]
+        second = self.model.embeddings(batch)
+        groups = math.ceil(len(batch) / (self.settings.negatives or len(batch)))
+        losses = []
+        for group in range(groups):
+            similarities = self.similarities(_rows(first, group, groups), _rows(second, group, groups))
+            partners = torch.arange(len(similarities), device=similarities.device)
+            losses.append(F.cross_entropy(similarities, partners, reduction="sum"))
         return self.settings.weight * torch.stack(losses).sum() / (len(first) * len(batch))
 
     def similarities(self, first: Tensor, second: Tensor) -> Tensor:
         """Return how similar each row of the first is to each of the second, [rows, rows]."""
         cosines = F.normalize(first, dim=-1) @ F.normalize(second, dim=-1).T
         return cosines / self.settings.temperature
+
+
+def _rows(embeddings: Sequence[Tensor], group: int, groups: int) -> Tensor:
+    """Return a group's embeddings [rows, width] in fp32: every `groups`-th of each sentence."""
+    return torch.cat([sentence[group::groups] for sentence in embeddings]).float()

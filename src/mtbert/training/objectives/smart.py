@@ -110,8 +110,10 @@ class Smart(Objective):
     def _penalty(self, batch: Batch, first: Tensor, second: Tensor) -> Tensor:
         """Return l_s by `reduction`."""
         change = self.difference(batch.task, first, second, detached=True)
-        of_classes = self.model.head(batch.task).task.kind != "score"
-        return change * len(batch) if self.settings.reduction == "sum" and of_classes else change
+        predicts_classes = self.model.head(batch.task).task.kind != "score"
+        if self.settings.reduction == "sum" and predicts_classes:
+            return change * len(batch)
+        return change
 
     def noised(self, batch: Batch, noise: Tensor) -> Tensor:
         """Return the model's outputs f(x + v) for noise v [rows, tokens, width]."""

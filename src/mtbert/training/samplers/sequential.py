@@ -20,11 +20,12 @@ class Sequential(Sampler):
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """Return one task for each step, task after task; draws nothing from the generator."""
-        seen = list(accumulate(self.plan.batches.values(), initial=0))
-        if self.steps == seen[-1]:
-            ends = seen
-        else:
+        ends = list(accumulate(self.plan.batches.values(), initial=0))
+        total = ends[-1]
+        if self.steps != total:
             rest = max(0, self.steps - len(self.plan.batches))
-            ends = [number + round(rest * batches / seen[-1]) for number, batches in enumerate(seen)]
-        shares = zip(self.plan.batches, pairwise(ends), strict=True)
-        return [(task,) for task, (start, end) in shares for _ in range(start, end)][: self.steps]
+            ends = [number + round(rest * end / total) for number, end in enumerate(ends)]
+        groups: list[Group] = []
+        for task, (start, end) in zip(self.plan.batches, pairwise(ends), strict=True):
+            groups += [(task,)] * (end - start)
+        return groups[: self.steps]

@@ -1,4 +1,4 @@
-"""The scores of runs on dev, and how its rows move them, so that any two rows of a table can be compared."""
+"""The runs of one budget, with what they predict of dev, so that any two rows of a table can be compared."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -40,7 +40,7 @@ class TaskRows:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class BudgetRuns:
     """The runs of one budget.
 
     Attributes:
@@ -59,17 +59,20 @@ class Evidence:
     described: Tasks = field(default_factory=lambda: COURSE)
 
     def seeds(self, row: Sequence[str], metric: str) -> list[int]:
-        """Return the seeds of which all models of a row have scores, in order; none where it lacks a task."""
+        """Return the seeds for which all models of a row have scores, in order; none where it lacks a task."""
         models = self._models(row, metric)
-        sets = [{*self.tasks[task].predictions[name]} for task, name in models.items()]
+        if len(models) < len(tasks_of(metric, self.described)):
+            return []
+        scored = [{*self.tasks[task].predictions[name]} for task, name in models.items()]
         if metric == OVERFITTING:
-            sets += [{seed for of, seed in self._on_train if of == name} for name in row]
-        return sorted(set.intersection(*sets)) if len(models) == len(tasks_of(metric, self.described)) else []
+            for name in row:
+                scored.append({seed for variant, seed in self._on_train if variant == name})
+        return sorted(set.intersection(*scored))
 
     def lines(self, row: Collection[str], seeds: Collection[int] | None = None) -> Frame:
         """Return the lines of `runs` of these models, of all seeds or of some."""
-        own = self.runs[self.runs["variant"].isin([*row])]
-        return own if seeds is None else own[own["seed"].isin([*seeds])]
+        lines = self.runs[self.runs["variant"].isin([*row])]
+        return lines if seeds is None else lines[lines["seed"].isin([*seeds])]
 
     def compare(
         self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None = None, leak_free: bool = False
@@ -78,7 +81,7 @@ class Evidence:
 
         Args:
             ours: the models of a row.
-            other: those of the other; or the untrained encoder alone, whose score no seed changes.
+            other: the models of the other row; or the untrained encoder alone, whose score no seed changes.
             metric: what is scored.
             most: the first so many seeds of each; None for all.
             leak_free: whether rows that share a sentence with training are left out.
@@ -119,12 +122,12 @@ class Evidence:
         labels, clusters = (self.tasks[task].rows[column].to_numpy()[kept] for column in ("label", "cluster"))
         return influence.scored(self.described[task].metric, labels, predictions[kept], clusters)
 
-    def _over_tasks(self, metric: str, row: Sequence[str], seeds: Sequence[int], of_tasks: Sequence[Side]) -> Side:
+    def _over_tasks(self, metric: str, row: Sequence[str], seeds: Sequence[int], task_sides: Sequence[Side]) -> Side:
         """Return the metric of a row from its tasks' scores; x of `SIGNED` counts as (x + 1) / 2 where normalised."""
         if metric in ("overall_normalised", OVERFITTING):
             names = tasks_of(metric, self.described)
-            of_tasks = [self._normalised(name, side) for name, side in zip(names, of_tasks, strict=True)]
-        side = mean_of(of_tasks)
+            task_sides = [self._normalised(name, side) for name, side in zip(names, task_sides, strict=True)]
+        side = mean_of(task_sides)
         if metric == OVERFITTING:
             on_train = np.array([self._on_train[row[0], seed] for seed in seeds])
             return replace(side, scores=on_train - side.scores, moves=-side.moves)
@@ -134,31 +137,34 @@ class Evidence:
         return side.scaled(0.5, 0.5) if self.described[task].metric in SIGNED else side
 
     def _models(self, row: Sequence[str], metric: str) -> dict[str, str]:
-        """Return the first variant of a row that has each task of the metric."""
-        known = {task: [name for name in row if name in self.tasks[task].predictions]
-                 for task in tasks_of(metric, self.described) if task in self.tasks}  # fmt: skip
-        return {task: names[0] for task, names in known.items() if names}
+        """Return by task of the metric the first variant of a row that predicts it; tasks without one are left out."""
+        models: dict[str, str] = {}
+        for task in tasks_of(metric, self.described):
+            if task in self.tasks:
+                names = [name for name in row if name in self.tasks[task].predictions]
+                models |= {task: names[0]} if names else {}
+        return models
 
     @cached_property
     def _on_train(self) -> dict[tuple[str, int], float]:
         return self.runs.set_index(KEY)["train_overall_normalised"].dropna().astype(float).to_dict()
 
 
-def of_results(results: Results) -> Evidence:
+def of_results(results: Results) -> BudgetRuns:
     """Return results in the form that the rule takes."""
     dev = results.predictions[(results.predictions["split"] == "dev") & results.predictions["label"].notna()]
     tasks = {str(task): _rows(table) for task, table in dev.groupby("task", observed=True)}
     first = results.trained.drop_duplicates("variant")
     settings = {str(run.variant): json.loads(run.settings) for run in first.itertuples()}
-    return Evidence(_lines(results), tasks, results.untrained, settings, results.tasks)
+    return BudgetRuns(_lines(results), tasks, results.untrained, settings, results.tasks)
 
 
 def _rows(table: Frame) -> TaskRows:
     table = table.astype({"variant": str}).sort_values("row", kind="stable")
     rows = table.drop_duplicates("row").set_index("row")
-    alone = np.arange(len(rows)) + rows["cluster"].max() + 1
+    own_cluster = np.arange(len(rows)) + rows["cluster"].max() + 1
     rows = rows.assign(
-        cluster=rows["cluster"].where(rows["cluster"] >= 0, alone),
+        cluster=rows["cluster"].where(rows["cluster"] >= 0, own_cluster),
         leaked=rows["in_train"] | rows["shares"],
     )
     scored = table.assign(prediction=table["prediction"].where(table["scored"]))
@@ -166,12 +172,16 @@ def _rows(table: Frame) -> TaskRows:
 
 
 def _lines(results: Results) -> Frame:
-    """Return a line a run; of a vote with its first member's settings, and the sum of what its members trained on."""
+    """Return a line for each run and vote.
+
+    A vote has the settings of its first member, and its steps and examples are the sums over its members.
+    """
     by_run = results.trained.set_index(KEY, drop=False).to_dict("index")
     lines = []
     for (name, seed), run in by_run.items():
         members = [by_run[member, seed] for member in results.about[name].members if (member, seed) in by_run] or [run]
-        settings, about = json.loads(members[0]["settings"]), results.about[members[0]["variant"]]
+        settings = json.loads(members[0]["settings"])
+        about = results.about[members[0]["variant"]]
         trained = pd.DataFrame(members)[["steps", *counted(results.tasks)]].astype(float).sum(min_count=1)
         lines.append(
             {"variant": name, "seed": seed, "train_overall_normalised": run["train_overall_normalised"]}
@@ -184,19 +194,19 @@ def _lines(results: Results) -> Frame:
 
 
 def unlike(lines: Frame) -> tuple[str, ...]:
-    """Return the columns of ALIKE in which these runs differ, and the techniques whose code does."""
+    """Return the columns of ALIKE in which these runs differ, and the techniques whose code differs."""
     columns = [name for name in ALIKE if lines[name].nunique(dropna=False) > 1]
     digests: Frame = pd.DataFrame([*lines["techniques"]]).nunique()
     return (*columns, *digests.index[digests > 1])
 
 
-def a_seed(lines: Frame, column: str) -> float:
-    """Return the mean over seeds of the sum over a row's models; NaN, which is unequal to nothing, if one is untold."""
+def mean_per_seed(lines: Frame, column: str) -> float:
+    """Return a column's sum over a row's models, as a mean over seeds; NaN where a value is missing."""
     return float(lines[column].astype(float).sum(skipna=False)) / lines["seed"].nunique()
 
 
-def at_a_third(whole: Evidence, third: Evidence) -> Evidence:
-    """Return the runs of `third` that had a third of the steps which their variant has in `whole`, and its code.
+def at_a_third(whole: BudgetRuns, third: BudgetRuns) -> BudgetRuns:
+    """Return the runs of `third` with the code of their variant's runs in `whole`, and a third of their steps.
 
     Raises:
         DataError: there is no such run.
@@ -207,15 +217,15 @@ def at_a_third(whole: Evidence, third: Evidence) -> Evidence:
             "no run of --third had a third of the updates that its variant has in the report, and the same code and "
             "settings; allowed: evidence of the same variants at a third of their budget"
         )
-    tasks = {
-        name: replace(of, predictions=of.predictions[[one for one in of.predictions if one[0] in kept]])
-        for name, of in third.tasks.items()
-    }
+    tasks: dict[str, TaskRows] = {}
+    for task, rows in third.tasks.items():
+        columns = [(variant, seed) for variant, seed in rows.predictions if variant in kept]
+        tasks[task] = replace(rows, predictions=rows.predictions[columns])
     return replace(third, runs=third.lines(kept), tasks=tasks)
 
 
 def _is_a_third(whole: Frame, third: Frame) -> bool:
     if not len(whole) or unlike(pd.concat([whole, third])):
         return False
-    steps = a_seed(whole, "steps")
-    return abs(3 * a_seed(third, "steps") - steps) <= UNEQUAL * steps
+    steps = mean_per_seed(whole, "steps")
+    return abs(3 * mean_per_seed(third, "steps") - steps) <= UNEQUAL * steps

@@ -28,7 +28,7 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FileComparison:
     """The result of a comparison.
 
     Attributes:
@@ -49,12 +49,12 @@ class Outcome:
 def compare_files(
     ours: str, theirs: str, task: str | None = None, metric: str | None = None, margin: float | None = None,
     build: Path = Path("build"),
-) -> Outcome:  # fmt: skip
+) -> FileComparison:  # fmt: skip
     """Compare as `mtbert compare` does, which describes each argument; DataError where the two do not fit together."""
     described = tasks.of_build(build)
-    for kind, name, known in (("task", task, described), ("metric", metric, metrics.SCORES)):
-        if name is not None and name not in known:
-            raise UnknownNameError(kind, name, known)
+    for kind, name, allowed in (("task", task, described), ("metric", metric, metrics.SCORES)):
+        if name is not None and name not in allowed:
+            raise UnknownNameError(kind, name, allowed)
     metric = metric or (described[task].metric if task else "accuracy")
     if margin is None:
         margin = described[task].matters if task else 0.01
@@ -67,7 +67,7 @@ def compare_files(
     result = _difference(our_side, their_side, _differing(pairs, metric))
     result = replace(result, bounds=(lowest - highest, highest - lowest))
     sides = [(ours, _mean(our_side, metric)), (theirs, _mean(their_side, metric))]
-    return Outcome(sides, metric, margin, result, _answer(result, margin))
+    return FileComparison(sides, metric, margin, result, _answer(result, margin))
 
 
 def score(run: Path, task: str) -> Difference:
@@ -115,17 +115,17 @@ def _answer(result: Difference, margin: float) -> Answer:
     return Answer.WORSE if high < 0 else Answer.OPEN
 
 
-def as_text(outcome: Outcome) -> str:
+def as_text(comparison: FileComparison) -> str:
     """Return a few lines for a terminal."""
-    result = outcome.difference
-    (ours, our_side), (theirs, their_side) = outcome.sides
+    result = comparison.difference
+    (ours, our_side), (theirs, their_side) = comparison.sides
     width = max(map(len, (ours, theirs, "difference")))
     clusters = "" if result.clusters == result.rows else f" in {result.clusters} clusters"
     holds = "This is of these two models: one training each says nothing of other trainings."
     if max(result.seeds) > 1:
         holds = "This is of {} and {} seeds: an answer needs {} of each.".format(*result.seeds, SEEDS)
     return "\n".join([
-        f"{outcome.metric} on {result.rows} rows{clusters}",
+        f"{comparison.metric} on {result.rows} rows{clusters}",
         "",
         f"{'':<{width}}  {'score':>8}  95 % interval, by Student's t",
         f"{ours:<{width}}  {our_side.mean:>8.4f}  {_interval(our_side, '.4f')}",
@@ -134,12 +134,12 @@ def as_text(outcome: Outcome) -> str:
         "",
         f"p of no difference: {'cannot be told' if result.p is None else f'{result.p:.4g}'}",
         "",
-        f"{ours} against {theirs}: {outcome.answer} (margin {outcome.margin:g}).",
+        f"{ours} against {theirs}: {comparison.answer} (margin {comparison.margin:g}).",
         holds,
     ])  # fmt: skip
 
 
-def _interval(of: Difference, form: str) -> str:
-    if of.interval is None:
+def _interval(result: Difference, form: str) -> str:
+    if result.interval is None:
         return "cannot be told"
-    return " to ".join(format(end, form) for end in of.interval)
+    return " to ".join(format(end, form) for end in result.interval)

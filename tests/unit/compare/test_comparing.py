@@ -11,11 +11,11 @@ import pytest
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
-from mtbert.compare import Answer, Outcome, as_text, compare_files
+from mtbert.compare import Answer, FileComparison, as_text, compare_files
 from mtbert.errors import DataError
 from mtbert.results import metrics
 
-Compare = Callable[..., Outcome]
+Compare = Callable[..., FileComparison]
 
 
 def side(file: Path, labels: Any, said: Any, clusters: Any = None) -> str:
@@ -31,7 +31,7 @@ def side(file: Path, labels: Any, said: Any, clusters: Any = None) -> str:
 def of_right(tmp_path: Path) -> Compare:
     """Compare sides of which the rows are right that are named; of a list of lists the seeds."""
 
-    def compared(ours: Any, theirs: Any, rows: int, margin: float = 0.01, clusters: Any = None) -> Outcome:
+    def compared(ours: Any, theirs: Any, rows: int, margin: float = 0.01, clusters: Any = None) -> FileComparison:
         sides = []
         for name, named in (("ours", ours), ("theirs", theirs)):
             seeds = named if isinstance(named, list) else [named]
