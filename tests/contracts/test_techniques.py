@@ -246,6 +246,47 @@ def test_an_adapter_serves_a_task_only_with_what_is_that_tasks_or_everyones(name
     assert torch.equal(hidden_of(encoder, small_batch("sst"), adapter), before)
 
 
+# --- parts of an encoder that are trained or frozen -------------------------------------------------------------------
+
+
+def moved(kind: str, trainable: list[str], frozen: tuple[str, ...] = ()) -> set[str]:
+    """The encoder's parts of which a step on both kinds of tasks changes a weight."""
+    model = small_model(kind=kind, pooling="mean").train()
+    optimiser, parts = torch.optim.SGD(model.train_only(trainable, frozen), lr=1.0), model.encoder.parts()
+    before = {name: [weight.detach().clone() for weight in weights] for name, weights in parts.items()}
+    for task in ("sst", "sts"):
+        model.loss(small_batch(task), model(small_batch(task))).backward()
+    optimiser.step()
+    return {name for name, weights in parts.items() if not all(map(torch.equal, weights, before[name]))}
+
+
+LAYERS = {"bert": 2, "roberta": 2, "modernbert": 5, "deberta-v2": 2}  # of the small shapes
+
+
+@pytest.mark.parametrize(("kind", "count"), LAYERS.items())
+def test_a_layer_is_frozen_by_its_number_while_others_learn(kind: str, count: int):
+    layers = {f"layer_{number}" for number in range(1, count + 1)}
+    found = moved(kind, ["encoder", "heads"], ("layer_1",))
+    assert layers & found == layers - {"layer_1"}
+    assert "embeddings" in found
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "deberta-v2"])
+def test_biases_are_trained_alone(kind: str):
+    model = small_model(kind=kind, pooling="mean")
+    model.train_only(["biases"])
+    trained = {name for name, parameter in model.encoder.named_parameters() if parameter.requires_grad}
+    assert trained == {name for name, _ in model.encoder.named_parameters() if name.endswith(".bias")} != set()
+
+
+def test_modernberts_biases_are_refused_since_it_has_none():
+    with pytest.raises(SettingsError) as caught:
+        small_model(kind="modernbert", pooling="mean").train_only(["biases", "heads"])
+    assert str(caught.value) == (
+        "training.trainable names biases, of which ModernBERT has none; allowed: other parts, such as layers"
+    )
+
+
 # --- heads ------------------------------------------------------------------------------------------------------------
 
 KINDS = [("sst", 1), ("qqp", 1), ("qqp", 2), ("sts", 1), ("sts", 2), ("snli", 2)]

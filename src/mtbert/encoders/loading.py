@@ -53,10 +53,18 @@ def load(directory: Path) -> "PreTrainedModel":
             state_dict=_weights(directory),
             dtype=torch.float32,
             output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are refused below, by name
         )
-    except (RuntimeError, OSError, SafetensorError) as error:  # other shapes, or another format
+    except (RuntimeError, OSError, SafetensorError) as error:  # such as another format
         raise EncoderError(f"{directory} holds weights that do not fit {CONFIG}: {error}") from error
     model, report = loaded
+    if mismatched := sorted(report["mismatched_keys"]):
+        name, found, expected = mismatched[0]
+        more = f"; {len(mismatched) - 1} more do not fit" if mismatched[1:] else ""
+        raise EncoderError(
+            f"{directory} holds weights that do not fit {CONFIG}: {name} has the shape {[*found]}; expected: "
+            f"{[*expected]}{more}"
+        )
     missing = set(report["missing_keys"])
     if missing == POOLER:  # transformers has drawn one at random
         model.pooler, missing = None, set()

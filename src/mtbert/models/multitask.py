@@ -109,7 +109,10 @@ class MultitaskModel(nn.Module):
                 f"allowed: {', '.join(parts)}"
             )
         if "biases" in names and not parts["biases"]:
-            raise SettingsError("training.trainable names biases, of which the encoder has none, as no ModernBERT has")
+            raise SettingsError(
+                f"training.trainable names biases, of which {self.encoder.backbone.title} has none; "
+                "allowed: other parts, such as layers"
+            )
         kept = {id(parameter) for name in frozen for parameter in parts[name]}
         return {id(parameter) for name in names for parameter in parts[name]} - kept
 

@@ -8,6 +8,7 @@ import architectures
 import pytest
 import safetensors.torch
 import torch
+from models import hidden_of, small_batch
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerFast
 
 from mtbert import files
@@ -127,11 +128,16 @@ def test_modernberts_config_is_read_as_the_hub_has_it(tmp_path: Path):
 
 @pytest.mark.parametrize("kind", ["modernbert", "deberta-v2", "roberta"])
 def test_an_encoder_is_cut_after_a_layer(kind: str, tmp_path: Path):
-    folder = architectures.folder(kind, tmp_path / "theirs")
+    folder = architectures.folder(kind, tmp_path / "theirs", legacy=False)
+    whole = read(fetched(folder, tmp_path / "whole")).eval()
     model = loading.load(folder)
     fetching._cut(model, folder, 1, "mine-1")
     model.save_pretrained(tmp_path / "cut")
-    assert len(read(tmp_path / "cut").layer_modules()) == 1
+    cut = read(tmp_path / "cut").eval()
+    assert len(cut.layer_modules()) == 1
+    del whole.get_submodule(whole.layers_at)[1:]  # type: ignore[operator]
+    batch = small_batch("sst")
+    assert torch.equal(hidden_of(Encoder(cut), batch), hidden_of(Encoder(whole), batch))
 
 
 @others
@@ -154,9 +160,6 @@ def test_sentence_embeddings_are_the_mean_over_tokens(kind: str, tmp_path: Path)
         ("modernbert", {"hidden_activation": "silu"}, "hidden_activation is 'silu'; allowed: 'gelu'"),
         ("modernbert", {"attention_bias": True}, "attention_bias is True; allowed: False"),
         ("modernbert", {"layer_types": ["full_attention"]}, "layer_types has 1 layers; allowed: num_hidden_layers, 5"),
-        ("roberta", {"hidden_size": 48}, "holds weights that do not fit config.json"),
-        ("roberta", {"num_hidden_layers": 3}, "lacks weights of RoBERTa: encoder.layer.2.attention.output.LayerNorm"),
-        ("roberta", {"auto_map": {"AutoModel": "own.Model"}}, "auto_map names code that comes with the weights"),
     ],
 )
 def test_what_cannot_be_had_is_told_with_what_can(kind: str, changes: dict, told: str, tmp_path: Path):
@@ -173,7 +176,60 @@ def test_what_deberta_does_without_where_it_is_not_stated_is_refused(tmp_path: P
     assert "share_att_key is False; allowed: True" in refused(folder, tmp_path / "out")
 
 
-def test_a_tokenizer_with_more_pieces_than_the_weights_is_refused(tmp_path: Path):
-    folder = architectures.folder("modernbert", tmp_path / "theirs", vocab_size=20)
-    assert "has a piece" in (told := refused(folder, tmp_path / "out"))
-    assert "but the weights are of 20" in told
+@pytest.mark.parametrize(
+    ("kind", "changes", "told"),
+    [
+        (
+            "roberta",
+            {"model_type": "electra"},
+            "{}/config.json: model_type is 'electra'; allowed: 'bert', 'roberta', 'xlm-roberta', 'camembert', "
+            "'modernbert', 'deberta-v2'",
+        ),
+        (
+            "modernbert",
+            {"intermediate_size": 41},
+            "{} holds weights that do not fit config.json: layers.0.mlp.Wi.weight has the shape [80, 24]; expected: "
+            "[82, 24]; 9 more do not fit",
+        ),
+        (
+            "deberta-v2",
+            {"position_buckets": 9},
+            "{} holds weights that do not fit config.json: encoder.rel_embeddings.weight has the shape [16, 24]; "
+            "expected: [18, 24]",
+        ),
+        (
+            "roberta",
+            {"num_hidden_layers": 3},
+            "{} lacks weights of RoBERTa: encoder.layer.2.attention.output.LayerNorm.bias, "
+            "encoder.layer.2.attention.output.LayerNorm.weight, encoder.layer.2.attention.output.dense.bias, "
+            "encoder.layer.2.attention.output.dense.weight, encoder.layer.2.attention.self.key.bias and 13 more",
+        ),
+    ],
+)
+def test_files_that_are_no_encoder_of_ours_are_refused_with_what_is_wrong(
+    kind: str, changes: dict, told: str, tmp_path: Path
+):
+    folder = architectures.folder(kind, tmp_path / "theirs")
+    edit(folder, **changes)
+    assert refused(folder, tmp_path / "out") == told.format(folder)
+
+
+@others
+def test_code_that_comes_with_weights_is_refused_and_never_run(kind: str, tmp_path: Path):
+    folder = architectures.folder(kind, tmp_path / "theirs")
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    edit(folder, auto_map={"AutoModel": "own.Model", "AutoConfig": "own.Config"})
+    assert refused(folder, tmp_path / "out") == (
+        f"{folder}/config.json: auto_map names code that comes with the weights, which is never run; allowed: none, "
+        "for an architecture that this project knows"
+    )
+    assert not (tmp_path / "ran").exists()
+
+
+@others
+def test_a_tokenizer_with_more_pieces_than_the_weights_is_refused(kind: str, tmp_path: Path):
+    folder = architectures.folder(kind, tmp_path / "theirs", vocab_size=20)
+    highest = max(tokens.read(folder).get_vocab().values())
+    assert refused(folder, tmp_path / "out") == (
+        f"{folder}: the tokenizer has a piece {highest}, but the weights are of 20"
+    )

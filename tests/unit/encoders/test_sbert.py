@@ -1,20 +1,23 @@
 """SBERT pretraining on a handful of pairs."""
 
 import runpy
+import shutil
 import socket
 import sys
 import tempfile
 from pathlib import Path
 
+import architectures
 import pandas as pd
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
 from mtbert import files
-from mtbert.encoders import fetching, loading, sbert, untrained
+from mtbert.encoders import fetching, folders, loading, sbert, untrained
 from mtbert.encoders.settings import EncoderSettings, SbertSettings
 from mtbert.errors import DataError
+from mtbert.models.encoder.architectures import read
 from mtbert.results import metrics
 
 STAGE = Path(__file__).parents[3] / "stages" / "pretrain.py"
@@ -85,6 +88,20 @@ def test_it_learns_the_pairs_and_its_card_says_from_what(trained: Path) -> None:
     assert (card["name"], card["layers"], card["width"]) == ("sbert", 2, 24)
     assert card["source"] == "tiny, then SBERT pretraining on entailment pairs of snli and mnli"
     assert card["note"] == loading.card(trained / "encoders" / "base")["note"]
+
+
+@pytest.mark.parametrize("kind", architectures.OTHERS)
+def test_every_architecture_is_pretrained_and_read_again(kind: str, build: Path, tmp_path: Path) -> None:
+    folder, base = architectures.folder(kind, tmp_path / "theirs"), build / "encoders" / "base"
+    shutil.rmtree(base)
+    fetching.fetch(EncoderSettings(name=str(folder), revision=folders.digest(folder)), Path("unused"), base)
+    sbert.pretrain(SETTINGS.model_copy(update={"epochs": 1}), build)
+    before, after = (read(encoder) for encoder in (base, build / "encoders" / "sbert"))
+    assert type(after) is type(before)
+    assert not torch.equal(before.word_embeddings.weight, after.word_embeddings.weight)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        assert (build / "encoders/sbert" / name).read_bytes() == (base / name).read_bytes()
+    assert loading.card(build / "encoders/sbert")["source"].startswith("theirs, then SBERT pretraining")
 
 
 def test_one_sentence_twice_is_never_in_one_batch(build: Path) -> None:
