@@ -4,7 +4,7 @@ import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from mtbert.data import drawing, guessing, readers
 from mtbert.data.batches import Batch
 from mtbert.data.preprocess import FEW, MOST_REFUSED
 from mtbert.data.readers import Example, Refusal
-from mtbert.encoders import tiny
 from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
 from mtbert.errors import DataError, first_of
 from mtbert.models.building import build_model
@@ -34,7 +33,6 @@ WAYS = "own"  # the paper of what is trained: papers/own.yaml
 QUICK = 5  # ways of it that are trained with --quick
 CLASSES_SHOWN = 6
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
-LAYERS = {"minilm": 6, "bert-base-uncased": 12}  # of encoders whose files may not be here yet
 TRIED, LEAST = 3.0, 4  # seconds in which steps are counted, and how many at least
 WORDS = re.compile(r"\w+|[^\w\s]")
 SEEN = 1000  # rows of a task whose words are counted
@@ -222,17 +220,27 @@ def with_value(text: str, key: str, value: Any) -> str:
 
 def _costs(encoder: EncoderSettings, variants: Mapping[str, VariantSettings], seeds: int, tokens: int) -> str:
     """Return how long the trainings take here, by the speed of a few seconds of steps, and what they store."""
-    first = next(iter(variants.values()))
-    seconds, weights = _measured(encoder, first, min(tokens, first.model.max_tokens))
+    first, weights = next(iter(variants.values())), _weights(encoder)
+    added = [*_added(variants, weights)]
+    seconds, stored = _measured(weights, first, min(tokens, first.model.max_tokens))
     steps = sum(_steps(settings) for settings in variants.values()) * seeds
-    stored = BYTES * weights * len(variants) * seeds / 2**30
+    gigabytes = BYTES * stored * len(variants) * seeds / 2**30
     took = seconds * steps / 60
     shown = f"{took:,.0f} minutes" if took < 120 else f"{took / 60:,.1f} hours"
     device = "its GPU" if torch.cuda.is_available() else "one core"
     return (
         f"About {shown} on {device} of this machine: {steps:,} steps of {1000 * seconds:,.0f} ms, "
-        f"and some for predictions. About {stored:,.1f} GB of weights."
+        f"and some for predictions. About {gigabytes:,.1f} GB of weights."
+        + (f"\nAdapters' weights, in millions: {'; '.join(added)}." if added else "")
     )
+
+
+def _added(variants: Mapping[str, VariantSettings], weights: Backbone) -> Iterator[str]:
+    """Yield the row of each variant that has an adapter, with the adapter's weights."""
+    for settings in variants.values():
+        if settings.model.adapter["name"] != "none":
+            adapter = build_model(settings, weights, 1).adapter
+            yield f"{settings.row} {sum(one.numel() for one in adapter.parameters()) / 1e6:.2f}"
 
 
 def _steps(settings: VariantSettings) -> int:
@@ -244,10 +252,9 @@ def _steps(settings: VariantSettings) -> int:
     )
 
 
-def _measured(encoder: EncoderSettings, settings: VariantSettings, tokens: int) -> tuple[float, int]:
+def _measured(weights: Backbone, settings: VariantSettings, tokens: int) -> tuple[float, int]:
     """Return the seconds of a step of such a model on made-up rows of so many tokens, and its weights."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    weights = _weights(encoder)
     model = build_model(settings, weights, 1).to(device).train()
     optimiser = torch.optim.AdamW(model.parameters())
     size = settings.phases[0].batch_size
@@ -273,13 +280,12 @@ def _weights(encoder: EncoderSettings) -> Backbone:
         return architecture(config)
     is_tiny = encoder.source is SOURCES[TINY]
     width = encoder.known_width or encoder.width
-    layers = encoder.layers or (tiny.LAYERS if is_tiny else LAYERS[encoder.name])
     heads, middle = (encoder.heads, encoder.feed_forward) if is_tiny else (12, 4 * width)
     return Bert(
         Config(
             vocab_size=encoder.vocabulary if is_tiny else PIECES,
             hidden_size=width,
-            num_hidden_layers=layers,
+            num_hidden_layers=encoder.known_layers,
             num_attention_heads=heads,
             intermediate_size=middle,
             max_position_embeddings=encoder.positions,

@@ -15,8 +15,9 @@ from mtbert.config.params import IN_PAPERS, OTHERS, Fault, Params, Place, merged
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES
 from mtbert.encoders.settings import PRETRAININGS, EncoderSettings
 from mtbert.errors import SettingsError, faults
-from mtbert.models.adapters import ADAPTERS
+from mtbert.models.adapters import ADAPTERS, SIZED
 from mtbert.models.connectors import CONNECTORS
+from mtbert.models.encoder.architectures import read_config
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import check_apart
 from mtbert.registry import Registry
@@ -61,6 +62,15 @@ def about(params: Params, name: str) -> dict[str, Any]:
     entry = params.get("catalog", name)
     none = {"paper": None, "row": name, "also": [], "rival": "", "tasks": [*tasks.main(params.tasks)]}
     return none | {key: entry[key] for key in none if entry.get(key)}
+
+
+def _sizes(params: Params) -> tuple[int, int]:
+    """Return the encoder's width and number of layers; EncoderError where a folder does not tell."""
+    encoder = EncoderSettings(**merged(params, "encoder"))
+    if encoder.folder:
+        _, config = read_config(encoder.folder)
+        return config.hidden_size, config.num_hidden_layers
+    return encoder.source.width or encoder.width, encoder.known_layers
 
 
 class _Resolver:
@@ -198,7 +208,12 @@ class _Resolver:
         name = name or registry.default or ""
         self.used.add(name)
         try:
-            return {"name": name, **registry[name].settings(**merged(self.params, name, self.name)).model_dump()}
+            settings = registry[name].settings(**merged(self.params, name, self.name))
+            if name in SIZED:
+                other, sized = SIZED[name]
+                like = ADAPTERS[other].settings(**merged(self.params, other, self.name))
+                settings = sized(settings, like, *_sizes(self.params))
+            return {"name": name, **settings.model_dump()}
         except pydantic.ValidationError as error:
             self.located(error, name)
             return {"name": name}

@@ -23,6 +23,7 @@ class Source:
     Attributes:
         note: what a reader of tables made with it must know.
         width: width of a token's hidden state.
+        layers: their number.
         sha256: of model.safetensors, wherever the file comes from.
         repository, revision: on the model hub.
         module: the module with its files in MODEL_DIR, which the extra of the encoder's name installs.
@@ -30,6 +31,7 @@ class Source:
 
     note: str = ""
     width: int = 0
+    layers: int = 0
     sha256: str = ""
     repository: str = ""
     revision: str = ""
@@ -37,10 +39,11 @@ class Source:
 
 
 SOURCES: dict[str, Source] = {
-    TINY: Source("An untrained encoder: it knows nothing but what the bench itself teaches it."),
+    TINY: Source("An untrained encoder: it knows nothing but what the bench itself teaches it.", layers=2),
     "minilm": Source(
         "MiniLM was itself trained on sentence pairs that include Quora duplicates, SNLI and MNLI.",
         width=384,
+        layers=6,
         sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         repository="sentence-transformers/all-MiniLM-L6-v2",
         revision="c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
@@ -48,24 +51,28 @@ SOURCES: dict[str, Source] = {
     ),
     "bert-base-uncased": Source(
         width=768,
+        layers=12,
         sha256="68d45e234eb4a928074dfd868cead0219ab85354cc53d20e772753c6bb9169d3",
         repository="google-bert/bert-base-uncased",
         revision="86b5e0934494bd15c9632b12f734a8a67f723594",
     ),
     "roberta-base": Source(
         width=768,
+        layers=12,
         sha256="5bde1d28afb363d0103324efeb5afc8b2b397fe5e04beabb9b1ef355255ade81",
         repository="FacebookAI/roberta-base",
         revision="e2da8e2f811d1448a5b465c236feacd80ffbac7b",
     ),
     "xlm-roberta-base": Source(
         width=768,
+        layers=12,
         sha256="6fd4797bc397c3b8b55d6bb5740366b57e6a3ce91c04c77f22aafc0c128e6feb",
         repository="FacebookAI/xlm-roberta-base",
         revision="e73636d4f797dec63c3081bb6ed5c7b0bb3f2089",
     ),
     "modernbert-base": Source(
         width=768,
+        layers=22,
         sha256="340ac08b74eef0d7bdec2d7981a6a3d4249bf0e6aab60634b72ad02c2b8023a9",
         repository="answerdotai/ModernBERT-base",
         revision="8949b909ec900327062f0ebf497f51aef5e6f0c8",
@@ -152,6 +159,11 @@ class EncoderSettings(Section):
     def known_width(self) -> int | None:
         """Width of a token's hidden state; None where it has to be read from the files."""
         return None if self.folder else self.source.width or self.width
+
+    @property
+    def known_layers(self) -> int:
+        """How many layers it has here; 0 where it has to be read from the files."""
+        return self.layers or self.source.layers
 
 
 class SbertSettings(Section):

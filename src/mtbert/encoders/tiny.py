@@ -12,7 +12,6 @@ from mtbert.encoders.settings import EncoderSettings
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ALPHABET = 300  # most characters in the vocabulary; words with rarer ones become [UNK] or pieces
-LAYERS = 2  # where the settings do not say how many
 SPREAD = 0.07  # standard deviation of the untrained weights
 SEED = 1  # of these
 MINIMUM_COUNT = 2  # how often a piece must occur
@@ -56,7 +55,7 @@ def model(settings: EncoderSettings, pieces: int) -> BertModel:
     config = BertConfig(
         vocab_size=pieces,
         hidden_size=settings.width,
-        num_hidden_layers=settings.layers or LAYERS,
+        num_hidden_layers=settings.known_layers,
         num_attention_heads=settings.heads,
         intermediate_size=settings.feed_forward,
         max_position_embeddings=settings.positions,

@@ -1,11 +1,16 @@
 """Variants that are written once for any tasks."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pytest
+from architectures import theirs
 from unit.config.conftest import PARAMS
 
+from mtbert import files
 from mtbert.config import studies
+from mtbert.models.adapters import ADAPTERS, Shape
 
 ENTRIES = {"single": {"tasks": "each", "row": "One"}, "shared": {"tasks": "all"}, "plain": {"tasks": ["rel"]}}
 TASKS = ["is_urgent", "rel"]
@@ -48,6 +53,38 @@ def test_every_way_of_ones_own_study_sees_as_many_examples_of_each_task_but_for_
         assert {name for name, of in ensembles.items() if of["selected"] and of["paper"] == "own"} == {
             "own-merged-mean", "own-merged-arithmetic", "own-merged-ties",
         }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("edits", "width", "layers", "dim"),
+    [
+        ([("profile", "sample")], 192, 2, 428),
+        ([("profile", "laptop")], 384, 4, 214),
+        ([("profile", "paper")], 768, 12, 98),
+        ([("profile", "modern")], 768, 22, 90),
+        ([("profile", "laptop"), ("pals.dim", 276), ("pals.layers", "top_half")], 384, 4, 218),
+        ([("profile", "paper"), ("encoder.name", "FOLDER")], 24, 5, 2601),
+    ],
+)
+def test_low_rank_layers_of_a_study_have_as_many_weights_as_its_pals(
+    planned: Callable[..., dict[str, Any]],
+    tmp_path: Path,
+    edits: list[tuple[str, Any]],
+    width: int,
+    layers: int,
+    dim: int,
+):
+    config = theirs("modernbert").config.to_dict()
+    files.write_json(tmp_path / "config.json", config)
+    for name in ("model.safetensors", "tokenizer.json"):  # which the plan digests alone
+        (tmp_path / name).touch()
+    edits = [(key, f"{tmp_path}/" if value == "FOLDER" else value) for key, value in edits]
+    plan = planned(*edits, ("variants", ["own-pals", "own-low-rank"]))
+    chosen = {name: plan[name]["model"]["adapter"] for name in ("own-pals", "own-low-rank")}
+    assert chosen["own-low-rank"]["dim"] == dim
+    built = [ADAPTERS.build(of, Shape(width, layers, 4 * width), ["a", "b"]) for of in chosen.values()]
+    pals, low_rank = (sum(weights.numel() for weights in adapter.parameters()) for adapter in built)
+    assert low_rank == pytest.approx(pals, rel=0.005)
 
 
 def test_a_fault_of_a_variant_that_an_entry_makes_is_told_at_the_entry():

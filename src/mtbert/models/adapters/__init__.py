@@ -22,3 +22,5 @@ ADAPTERS: Registry[[Shape, Sequence[str]], Adapter] = Registry(
     },
     default="none",
 )
+# Those whose size can be said by another's: its name, and what settles it for an encoder's width and number of layers.
+SIZED = {"low_rank": ("pals", low_rank.sized)}

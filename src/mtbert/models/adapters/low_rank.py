@@ -7,7 +7,8 @@ Formula: TS(h) = V_D act(V_E h), act being nothing or GELU; the layer becomes LN
 
 Source: Stickland and Murray (2019), "BERT and PALs", section 3.3: a PAL's formula without attention. The authors' code
 has biases, as here, and GELU between the maps, which the paper's formula lacks. It shares V_E and V_D among layers for
-PALs alone. Its low_rank_config.json has 100 for `dim`, with which a task costs about what its PALs do.
+PALs alone. Its low_rank_config.json has 100 for `dim`, with which a task costs about what its PALs do; `as_pals` is the
+same for any encoder.
 
 Symbols: h `hidden`, the layer's input; d_s `dim`; V_E `down` (d_s x d), V_D `up` (d x d_s).
 
@@ -16,12 +17,14 @@ Shapes: hidden and TS(h) [rows, tokens, width]. Weights of a set, biases apart: 
 is false.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
+from mtbert.errors import SettingsError
+from mtbert.models.adapters import pals
 from mtbert.models.adapters.base import InEveryLayer, InLayer, Shape
 from mtbert.settings import Section
 
@@ -30,14 +33,25 @@ class Settings(Section):
     """Section `low_rank`.
 
     Attributes:
-        dim: d_s, the width of the narrow space.
+        dim: d_s, the width of the narrow space; `as_pals`: with which a task has as many weights as with the PALs of
+            section `pals`, as near as whole numbers come. The plan puts the number.
         activation: `gelu` between the maps as in the authors' code, or `none` as in the paper's formula.
         per_task: whether each task has a set of its own, as in the source.
     """
 
-    dim: int = Field(default=100, ge=1, le=4096)
+    dim: Annotated[int, Field(ge=1, le=4096)] | Literal["as_pals"] = 100
     activation: Literal["gelu", "none"] = "none"
     per_task: bool = True
+
+
+def sized(settings: Settings, like: pals.Settings, width: int, layers: int) -> Settings:
+    """Return the settings with a number as `dim`, for an encoder of such width and so many layers; biases count."""
+    if settings.dim != "as_pals":
+        return settings
+    shared = 2 * width * like.dim + like.dim + width
+    weights = shared + len(pals.chosen(like.layers, layers)) * 3 * like.dim * (like.dim + 1)
+    each = weights / layers - width  # without the bias of V_D
+    return settings.model_copy(update={"dim": max(1, round(each / (2 * width + 1)))})
 
 
 class LowRank(InLayer):
@@ -45,6 +59,8 @@ class LowRank(InLayer):
 
     def __init__(self, settings: Settings, shape: Shape) -> None:
         super().__init__()
+        if settings.dim == "as_pals":
+            raise SettingsError("low_rank.dim is as_pals, in whose place the plan puts a number")
         self.activation = settings.activation
         self.down = nn.Linear(shape.width, settings.dim)
         self.up = nn.Linear(settings.dim, shape.width)
