@@ -18,7 +18,10 @@ from pipeline.small import wait_for
 from pipeline.tracked import POINTS, Server, outcomes, runs, train, write_catalog, write_run
 
 from mtbert import files, layout, tracking
+from mtbert.tasks import COURSE
 from mtbert.tracking import live, record, store, view
+
+ANY = record.Record("mtbert-sample", "any", view.scores(COURSE), {}, {})  # a run of the experiment
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of MLflow's own use of SQLAlchemy
 FINISHED = ("pals seed 1", "FINISHED", POINTS)
@@ -96,11 +99,11 @@ def test_a_failed_training_is_marked(root: Path) -> None:
 
 
 def test_a_database_that_was_copied_writes_beside_itself(root: Path, tmp_path: Path) -> None:
-    first = store.Store(tracking.tracking_uri()).experiment("mtbert-sample")
+    first = store.Store(tracking.tracking_uri()).experiment(ANY)
     (copy := tmp_path / "copy").mkdir()
     shutil.copy(root / "mlflow.db", copy)
     there = store.Store(f"sqlite:///{copy}/mlflow.db")
-    second = there.client.get_experiment(there.experiment("mtbert-sample"))
+    second = there.client.get_experiment(there.experiment(ANY))
     assert second.artifact_location == (copy / "mlartifacts/mtbert-sample").as_uri()
     assert there.client.get_experiment(first).name == f"mtbert-sample moved {first}"
 
@@ -168,7 +171,7 @@ def test_the_pages_that_are_served_end_with_whoever_started_them(root: Path) -> 
         page = f"http://127.0.0.1:{port}/#/experiments/1/runs?workflowType=machine_learning&viewStateShareKey=scores"
         assert starter.stdout.readline() == f"{page} - Ctrl-C ends it\n"
         experiment = tracked.client(f"http://127.0.0.1:{port}").get_experiment("1")
-        assert experiment.tags[view.TAG] == view.saved()
+        assert experiment.tags[view.TAG] == view.saved(view.scores(COURSE))
         starter.kill()
         wait_for(lambda: not tracked.listens(port), 60)
 
@@ -176,8 +179,8 @@ def test_the_pages_that_are_served_end_with_whoever_started_them(root: Path) -> 
 def test_experiments_of_before_get_the_page_of_scores(root: Path) -> None:
     there = store.Store(tracking.tracking_uri())
     found = there.client.create_experiment("mtbert-sample", (root / "mlartifacts/mtbert-sample").as_uri())
-    assert there.experiment("mtbert-sample") == found
-    assert there.client.get_experiment(found).tags == {view.TAG: view.saved()}
+    assert there.experiment(ANY) == found
+    assert there.client.get_experiment(found).tags == {view.TAG: view.saved(view.scores(COURSE))}
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pipeline.tracked import planned, write_catalog, write_run
 
 from mtbert import files, layout, tracking
 from mtbert.errors import DataError
+from mtbert.tasks import COURSE
 from mtbert.tracking import live, record, server, store, view
 
 ROOT = Path(__file__).parents[2]
@@ -107,7 +109,7 @@ def test_dev_scores_of_epochs_come_before_losses(run: Path) -> None:
 
 
 def test_the_page_that_shows_changes_and_scores() -> None:
-    found = json.loads(view.saved())
+    found = json.loads(view.saved(view.scores(COURSE)))
     assert (found["name"], json.loads(found["state"])["selectedColumns"]) == (
         "Scores",
         [
@@ -115,6 +117,8 @@ def test_the_page_that_shows_changes_and_scores() -> None:
             *(f"metrics.`final/dev/{name}`" for name in ("sst", "qqp", "sts", "cfimdb", "snli", "mnli", "overall_raw")),
         ],
     )
+    own = {"topic": replace(COURSE["sst"], name="topic"), "more": replace(COURSE["sst"], name="more", serves="topic")}
+    assert view.scores(own) == ("final/dev/topic", "final/dev/overall_normalised")
     assert view.address(5001, "2") == (
         "http://127.0.0.1:5001/#/experiments/2/runs?workflowType=machine_learning&viewStateShareKey=scores"
     )

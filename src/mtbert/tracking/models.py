@@ -76,7 +76,7 @@ def choosing(wanted: Record) -> float | None:
 
 def _model(there: Store, wanted: Record) -> LoggedModel:
     """Return MLflow's model of a finished run; make it if it is missing or unfinished."""
-    experiment = there.experiment(wanted.experiment)
+    experiment = there.experiment(wanted)
     for model in there.client.search_logged_models([experiment], f"tags.{RUN_KEY} = '{wanted.run_key}'"):
         if model.status == "READY":
             return model

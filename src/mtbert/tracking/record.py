@@ -13,6 +13,8 @@ from typing import Any
 from mtbert import files, layout
 from mtbert.layout import HISTORY, METRICS, SETTINGS
 from mtbert.results.schemas import RunLog
+from mtbert.tasks import COURSE, restored
+from mtbert.tracking import view
 from mtbert.tracking.view import CHANGED
 
 READ = (SETTINGS, METRICS, HISTORY)  # of a run's directory; the rest is not opened here
@@ -33,6 +35,7 @@ class Record:
 
     Attributes:
         experiment, name: of the run in MLflow.
+        scores: those that the experiment's page shows.
         params, tags: in MLflow's form. The tag `settings_key` is equal for equal settings and seed; `inputs` is a
             digest of starting weights, data and code.
         run_key: SHA-256 over settings, seed and results: identifies the run.
@@ -43,6 +46,7 @@ class Record:
 
     experiment: str
     name: str
+    scores: tuple[str, ...]
     params: dict[str, str]
     tags: dict[str, str]
     run_key: str = ""
@@ -98,7 +102,8 @@ def begun(settings: Mapping[str, Any], seed: int, build: Path, plan_: Mapping[st
     if changes:
         tags[CHANGED] = "; ".join(f"{key}={_text(value)}" for key, value in changes.items())[:LONGEST_TAG]
     name = run_name(variant, ({"data": data} if other_data else {}) | changes, seed)
-    return Record(experiment(plan_), name, parameters(settings) | {"data": data}, tags)
+    scores = view.scores(restored(plan_["tasks"]) if plan_.get("tasks") else COURSE)
+    return Record(experiment(plan_), name, scores, parameters(settings) | {"data": data}, tags)
 
 
 def run_name(variant: str, changes: Mapping[str, Any], seed: int) -> str:

@@ -125,28 +125,29 @@ class Store:
         mlflow.set_registry_uri(uri)
         self.client = mlflow.MlflowClient()
 
-    def experiment(self, name: str) -> str:
-        """Return the id of an experiment; create it if it is missing.
+    def experiment(self, wanted: Record) -> str:
+        """Return the id of a run's experiment; create it if it is missing, and have its page show the run's scores.
 
         MLflow stores where an experiment's files lie. In a database that was moved or copied this is the old folder,
         where nothing may be written: the experiment is kept under another name, and a new one begun.
         """
+        name, saved = wanted.experiment, view.saved(wanted.scores)
         location = (self._file.with_name(ARTIFACTS) / name).as_uri() if self._file else None
         with FileLock(f"{self._file or project_root() / 'mlflow.db'}.lock"):  # trainings begin side by side
             found = self.client.get_experiment_by_name(name)
             if found and location in (None, found.artifact_location):
-                if found.tags.get(view.TAG) != view.saved():
-                    self.client.set_experiment_tag(found.experiment_id, view.TAG, view.saved())
+                if found.tags.get(view.TAG) != saved:
+                    self.client.set_experiment_tag(found.experiment_id, view.TAG, saved)
                 return found.experiment_id
             if found:
                 self.client.rename_experiment(found.experiment_id, f"{name} moved {found.experiment_id}")
-            tags = {"mlflow.note.content": ABOUT, view.TAG: view.saved()}
+            tags = {"mlflow.note.content": ABOUT, view.TAG: saved}
             return self.client.create_experiment(name, location, tags)
 
     def find(self, wanted: Record) -> "tuple[list[Run], list[Run]]":
         """Return the complete runs with that key, and those of the same settings and seed that were broken off."""
         query = f"tags.settings_key = '{wanted.tags['settings_key']}'"
-        runs = self.client.search_runs([self.experiment(wanted.experiment)], query)
+        runs = self.client.search_runs([self.experiment(wanted)], query)
         complete = [run for run in runs if run.data.tags.get(RUN_KEY) == wanted.run_key]
         return complete, [run for run in runs if RUN_KEY not in run.data.tags]
 
@@ -157,7 +158,7 @@ class Store:
 
         self.delete(self.find(wanted)[1])
         tags = {**resolve_tags(), **wanted.tags}
-        run = self.client.create_run(self.experiment(wanted.experiment), wanted.started, tags, wanted.name)
+        run = self.client.create_run(self.experiment(wanted), wanted.started, tags, wanted.name)
         self.client.log_batch(run.info.run_id, params=[Param(name, value) for name, value in wanted.params.items()])
         return run.info.run_id
 

@@ -5,26 +5,33 @@ page: a column is named by its kind and key; its width is in pixels.
 """
 
 import json
+from collections.abc import Sequence
 
-from mtbert.tasks import COURSE
+from mtbert.results.metrics import means
+from mtbert.tasks import Tasks
 
 CHANGED = "changed"  # the tag of a run, what departs from params.yaml
 KEY = "scores"
 TAG = f"mlflow.sharedViewState.{KEY}"
-SCORES = [f"final/dev/{name}" for name in (*COURSE, "overall_raw") if name not in COURSE or not COURSE[name].serves]
-SELECTED = {f"tags.`{CHANGED}`": 140} | {f"metrics.`{name}`": 24 + 7 * len(name) for name in SCORES}
 PAGE = "?workflowType=machine_learning"  # else MLflow 3 shows pages for language models
 
 
-def saved() -> str:
-    """Return the saved view, as the value of `TAG`."""
+def scores(tasks: Tasks) -> tuple[str, ...]:
+    """Return the scores that the page shows: of each task, and the mean over them."""
+    of_tasks = [name for name, task in tasks.items() if not task.serves]
+    return tuple(f"final/dev/{name}" for name in (*of_tasks, means(tasks)[0]))
+
+
+def saved(columns: Sequence[str]) -> str:
+    """Return the saved view with these scores, as the value of `TAG`."""
     name = {"attributes.`Run Name`": 260}
+    selected = {f"tags.`{CHANGED}`": 140} | {f"metrics.`{column}`": 24 + 7 * len(column) for column in columns}
     state = {
         "orderByKey": "attributes.start_time",
         "orderByAsc": False,
-        "selectedColumns": [*SELECTED],
-        "columnOrder": [*name, *SELECTED, "duration"],
-        "columnWidths": name | SELECTED,
+        "selectedColumns": [*selected],
+        "columnOrder": [*name, *selected, "duration"],
+        "columnWidths": name | selected,
     }
     return json.dumps({"name": "Scores", "createdAt": 0, "state": json.dumps(state)})
 
