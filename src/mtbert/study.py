@@ -15,7 +15,7 @@ from mtbert import files, seeding, tasks
 from mtbert.config import papers, planning, studies
 from mtbert.config.params import Params
 from mtbert.config.techniques import NAMES
-from mtbert.data import drawing, guessing, readers
+from mtbert.data import checks, drawing, guessing, readers
 from mtbert.data.batches import Batch
 from mtbert.data.preprocess import FEW, MOST_REFUSED
 from mtbert.data.readers import Example, Refusal
@@ -103,11 +103,18 @@ def _understood(folder: Path, task: Task) -> Understood:
         if drawing.source(task, split) in task.files:
             rows[split], refused = drawing.read(folder, task, split)
             notes += _notes(folder, task, split, rows[split], refused)
+    if task.kind != "score" and (count := checks.conflicts(checks.digests(rows["train"]))):
+        text = "text has rows" if count == 1 else "texts have rows"
+        notes.append(f"{_shown(folder, task, 'train').name}: {count:,} {text} of different labels")
     there = {row.label for row in rows["train"]}
     if unknown := [row for row in rows["dev"] if task.kind != "score" and row.label not in there]:
         name = task.class_names[int(unknown[0].label or 0)]
-        raise DataError(f"{_shown(folder, task, 'dev')}, line {unknown[0].line}: its {task.label} is {name!r}, which "
-                        "no row of train has; add such rows to train, or leave it out of dev")  # fmt: skip
+        if drawing.draws(task):
+            told = "all rows of which were drawn for dev; add more of them, or give the task a dev file"
+        else:
+            told = "which no row of train has; add such rows to train, or leave it out of dev"
+        place = f"{_shown(folder, task, 'dev')}, line {unknown[0].line}"
+        raise DataError(f"{place}: its {task.label} is {name!r}, {told}")
     if len({row.label for row in rows["dev"]}) < 2:
         raise DataError(f"{_shown(folder, task, 'dev')}: all rows of dev have one label, so that no score tells models "
                         "apart; add rows of another")  # fmt: skip

@@ -52,6 +52,14 @@ def test_without_quick_every_way_has_its_seeds_and_a_written_file_is_read(tmp_pa
     assert tasks.of_folder(tmp_path / "desk")["urgent"].matters == 0.02
 
 
+def test_texts_with_two_labels_are_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a-train.csv").write_text(f"{TRAIN}text number 1,no\n")
+    (tmp_path / "mine/a-dev.csv").write_text(TRAIN)
+    study.run(tmp_path / "mine", True, 3, "utf-8", params)
+    assert "\na-train.csv: 1 text has rows of different labels\n" in capsys.readouterr().out
+
+
 def test_a_comment_beside_a_value_stays():
     text = "a: 1\ndata_dir: x y     # which\nseeds:\n- 1\n- 2\nvariants: [p, q]\nend:   # none\n"
     text = study.with_value(study.with_value(text, "data_dir", "z"), "seeds", [3])
@@ -62,6 +70,7 @@ def test_a_comment_beside_a_value_stays():
 
 HEAD = "text,label\n"
 TRAIN = HEAD + "".join(f"text number {n},{'yes' if n % 2 else 'no'}\n" for n in range(40))
+RARE = 7  # of these texts, one that is drawn
 FAULTS = {
     "another header": ({"a-dev.csv": "body,label\nx,yes\ny,no\n"}, "a-dev.csv needs the columns text, label; missing:"),
     "an unknown class": ({"a-dev.csv": HEAD + "x,yes\ny,maybe\n"}, "line 3: label is 'maybe'; allowed: no, yes; corr"),
@@ -82,6 +91,41 @@ FAULTS = {
     "a technique's name": ({"a-train.csv": None, "pals-train.csv": TRAIN}, "a task would be called pals"),
     "a word with another meaning": ({"a-train.csv": None, "all-train.csv": TRAIN}, "a task would be called all"),
     "another encoding": ({"a-dev.csv": HEAD.encode() + "café,yes\n".encode("cp1252")}, "line 2: not UTF-8 text; set"),
+    "an empty file": ({"a-train.csv": ""}, "a-train.csv: it holds no row"),
+    "a header alone": ({"a-dev.csv": HEAD}, "a-dev.csv: it holds no row that can be used"),
+    "an open quote": ({"a-train.csv": TRAIN.replace("text number 7", '"text number 7')}, "line 9: a quote opens here"),
+    "a NUL byte": (
+        {"a-train.csv": TRAIN.replace("number 7", "number\0")},
+        "line 9: it holds a NUL byte, as no text does",
+    ),
+    "no column of labels": (
+        {"a-train.csv": "text,more\n" + "".join(f"text number {n},more of {n}\n" for n in range(40))},
+        "which of them is the label cannot be told; allowed: one that is called label; say it in ",
+    ),
+    "numbers and words": (
+        {"a-train.csv": HEAD + "".join(f"text number {n},{n if n % 2 else 'no'}\n" for n in range(40))},
+        "a-train.csv: its label holds numbers such as 1, and 'no'; correct it, or list its `classes` in tasks.yaml",
+    ),
+    "an id twice": (
+        {
+            "a-train.csv": "id," + HEAD + "".join(f"{n},text number {n},{n % 2}\n" for n in range(40)),
+            "a-dev.csv": "id," + HEAD + "".join(f"{n // 2},other {n},{n % 2}\n" for n in range(40)),
+        },
+        "a-dev.csv: 20 of 40 rows cannot be used; line 3: its id is that of line 2, ",
+    ),
+    "one text": (
+        {"a-train.csv": HEAD + "".join(f"the same,{'yes' if n % 2 else 'no'}\n" for n in range(40))},
+        "no dev can be drawn from its 40 rows, which share sentences or are too few; name a file `dev` of a in ",
+    ),
+    "a file outside": (
+        {"tasks.yaml": "a:\n  files: {train: ../a.csv}\n  sentences: [text]\n  label: label\n  classes: 2\n"},
+        "tasks.yaml:2: a.files: it has to name that of train, and files below the folder",
+    ),
+    "no train": ({"a-train.csv": None, "a-dev.csv": TRAIN}, "a has a-dev.csv, but no train; add a-train.csv"),
+    "a class that only dev has drawn": (
+        {"a-train.csv": HEAD + "".join(f"text number {n},{'maybe' if n == RARE else n % 2}\n" for n in range(40))},
+        f"line {RARE + 2}: its label is 'maybe', all rows of which were drawn for dev; add more of them, or give ",
+    ),
     "a folder that no command can name": ({}, "cannot be part of a command"),
 }
 

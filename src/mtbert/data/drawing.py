@@ -36,7 +36,7 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
     if not of_dev.any():
         raise DataError(
             f"{data_dir / task.files['train']}: no dev can be drawn from its {len(kept)} rows, which share sentences "
-            f"or are too few; give {task.name} a file `dev` in tasks.yaml"
+            f"or are too few; name a file `dev` of {task.name} in tasks.yaml"
         )
     rows = [row for row, is_dev in zip(kept, of_dev, strict=True) if bool(is_dev) is (split == "dev")]
     return rows, [] if split == "dev" else refused

@@ -25,6 +25,7 @@ IDS = ("", "id", "idx", "index", "guid", "pairid", "unnamed: 0")
 PAIRS = (("sentence1", "sentence2"), ("question1", "question2"), ("premise", "hypothesis"), ("text", "text_pair"))
 SEEN = 2000  # rows by which a column is told
 FEW = 20  # values of a column of labels, if it has no label's name, and of whole numbers that are classes
+FEW_NUMBERS = 5  # among words that are classes
 MOST_CLASSES = 200
 TEMPLATE = "{name}:\n  files: {{train: {file}}}\n  sentences: [COLUMN]\n  label: COLUMN\n  classes: [ONE, OTHER]"
 Rows = Sequence[Mapping[str, Any]]
@@ -61,7 +62,7 @@ def _named(file: Path, folder: Path) -> tuple[str, Split]:
     within = "" if file.parent == folder else file.parent.name
     words = (told[1] if told else stem) or within or folder.name
     name = re.sub(r"[^a-z0-9]+", "_", words.casefold()).strip("_")
-    return name if name[:1].isalpha() else f"task_{name}", SPLITS[told[2].casefold()] if told else "train"
+    return name if name[:1].isalpha() else f"task_{name}".rstrip("_"), SPLITS[told[2].casefold()] if told else "train"
 
 
 def _described(folder: Path, name: str, files: dict[Split, str], encoding: str) -> dict[str, Any]:
@@ -133,6 +134,10 @@ def _kind(file: Path, label: str, values: list[str]) -> dict[str, Any]:
         raise DataError(f"{file}: its {label} holds {', '.join(distinct) or 'nothing'}; allowed: two labels or more")
     if numbers and (label.casefold() in SCORES or not whole or len(distinct) > FEW):
         return {"score": [math.floor(min(numbers)), math.ceil(max(numbers))]}
+    if len(mixed := [word for word in sorted(distinct) if _is_number(word)]) > FEW_NUMBERS and not numbers:
+        word = next(word for word in sorted(distinct) if not _is_number(word))
+        told = f"numbers such as {mixed[0]}, and {word!r}; correct it, or list its `classes` in tasks.yaml"
+        raise DataError(f"{file}: its {label} holds {told}")
     if len(distinct) > MOST_CLASSES:
         raise DataError(f"{file}: its {label} holds {len(distinct):,} words; allowed: at most {MOST_CLASSES} classes")
     words = [int(number) for number in sorted(numbers)] if numbers else [*_in_yaml(sorted(distinct))]

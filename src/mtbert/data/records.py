@@ -31,10 +31,13 @@ def unpacked(content: bytes, name: str) -> bytes:
 def decoded(content: bytes, name: str, encoding: str = "utf-8", remedy: str = "") -> str:
     """Decode a text, with or without a byte order mark; DataError with line and remedy where it is something else."""
     try:
-        return content.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+        text = content.decode("utf-8-sig" if encoding == "utf-8" else encoding)
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise DataError(f"{name}, line {line}: not {encoding.upper()} text{remedy}") from None
+    if (at := text.find("\0")) >= 0:  # no file of text has one, and UTF-16 has many
+        raise DataError(f"{name}, line {text.count(chr(10), 0, at) + 1}: it holds a NUL byte, as no text does{remedy}")
+    return text
 
 
 def separator_of(text: str) -> str:
@@ -86,7 +89,9 @@ def separated(text: str, name: str, separator: str) -> Iterator[Record]:
                 raise DataError(f"{name}, line {line}: {counts}; quote a text that holds {separator!r}")
             line = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(f"{name}, line {line}: {error}") from None
+        unclosed = str(error).startswith("unexpected end")
+        told = "a quote opens here and nothing closes it; a quote within a text is doubled" if unclosed else error
+        raise DataError(f"{name}, line {line}: {told}") from None
 
 
 def json_lines(text: str, name: str) -> Iterator[Record]:

@@ -1,6 +1,6 @@
 """Read tasks.yaml, which describes the tasks of a data folder; the course's, beside this file, are the default."""
 
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, TypeAdapter, ValidationError
@@ -162,7 +162,10 @@ def _wrong(name: str, written: Described) -> tuple[str, str] | None:
         "": (name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name"),
         "classes": ((count < 2) is not bool(written.score), "allowed: two or more, or `score: [lowest, highest]`"),
         "score": (low >= high, f"it is {low:g} to {high:g}; allowed: the lowest label, then the highest"),
-        "files": ("train" not in written.files, "it has to name that of train"),
+        "files": (
+            "train" not in written.files or any(map(_is_outside, written.files.values())),
+            "it has to name that of train, and files below the folder",
+        ),
         "metric": (
             written.metric is not None and bool(written.score) is not (written.metric in OF_SCORES),
             "allowed: pearson or spearman for a score; accuracy, f1 or mcc for classes",
@@ -177,6 +180,10 @@ def _wrong(name: str, written: Described) -> tuple[str, str] | None:
     if len(words) not in (0, given):
         return "classes", "a label is listed twice; allowed: each once"
     return next(((key, told) for key, (is_wrong, told) in rules.items() if is_wrong), None)
+
+
+def _is_outside(file: str) -> bool:
+    return PurePath(file).is_absolute() or ".." in PurePath(file).parts
 
 
 def _fault(file: Path, place: tuple[str | int, ...], told: str) -> SettingsError:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-NAME = "^[a-z][a-z0-9_]*$"
+NAME = "^[a-z][a-z0-9]*(_[a-z0-9]+)*$"
 TITLE = r"^[\w .,:()/+-]*$"  # which Markdown leaves as it is
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")

@@ -201,7 +201,7 @@ class Trainer(Stateful):
         initial = self.outcome.steps
         with (
             own_stream(self.hardware.device),
-            tqdm(total=steps, initial=initial, unit="step", mininterval=starting.SHOWN_EVERY) as bar,
+            tqdm(total=steps, initial=initial, unit="step", mininterval=starting.SHOWN_EVERY, disable=not steps) as bar,
         ):
             for build in phases[self.position.phase - 1 :]:
                 phase = build()

@@ -42,7 +42,7 @@ def test_rows_that_share_a_sentence_stay_together(tmp_path: Path) -> None:
 
 def test_where_all_rows_share_sentences_a_file_is_asked_for(tmp_path: Path) -> None:
     write(tmp_path, [f"question {n},question {n + 1},0" for n in range(40)])
-    with pytest.raises(DataError, match=r"a\.csv: no dev can be drawn from its 40 rows.*give qqp a file `dev`"):
+    with pytest.raises(DataError, match=r"a\.csv: no dev can be drawn from its 40 rows.*name a file `dev` of qqp"):
         drawing.read(tmp_path, TASK, "dev")
 
 

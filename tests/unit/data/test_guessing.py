@@ -30,6 +30,7 @@ def write(folder: Path, **files: str) -> Path:
         ("topic/train.parquet", "topic", "train"),
         ("topic/test-00000-of-00001.parquet", "topic", "test"),
         ("20-news-train.csv", "task_20_news", "train"),
+        ("задача-train.csv", "task", "train"),
     ],
 )
 def test_a_files_name_tells_task_and_split(name: str, task: str, split: str):

@@ -9,6 +9,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -180,6 +182,12 @@ def written(separator: str, **form: str) -> bytes:
     return buffer.getvalue().encode()
 
 
+def parquet() -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist([dict(zip(TABLE[0], row, strict=True)) for row in TABLE[1:]]), sink)
+    return sink.getvalue().to_pybytes()
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -188,6 +196,7 @@ def written(separator: str, **form: str) -> bytes:
         ("a.csv", written("\t")),
         ("a.tsv", written("\t", lineterminator="\n")),
         ("a.csv", b"\xef\xbb\xbf" + written(",")),
+        ("a.parquet", parquet()),
         ("a.csv.gz", gzip.compress(written(","), mtime=0)),
         ("a.jsonl", b"\n".join(json.dumps(dict(zip(TABLE[0], row, strict=True))).encode() for row in TABLE[1:])),
         (
@@ -265,7 +274,9 @@ def test_any_text_in_any_field_is_read_back_or_refused_for_being_empty(
             Example(identifier, first, second, 1.0, 2)
         ]
     except DataError as error:
-        if "or those within a text are not doubled" in str(error):
+        if "NUL byte" in str(error):
+            assert "\0" in identifier + first + second
+        elif "or those within a text are not doubled" in str(error):
             assert re.search("[\r\n]", identifier + first + second)
         else:
             assert not all(map(visible, (identifier, first, second)))

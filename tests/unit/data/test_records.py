@@ -24,11 +24,11 @@ def test_an_empty_line_is_an_empty_value_where_there_is_one_column():
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('"id\n', "a.csv, line 1: unexpected end of data"),
+        ('"id\n', "a.csv, line 1: a quote opens here and nothing closes it; a quote within a text is doubled"),
         ("id,id\n", "a.csv, line 1: columns come twice: id"),
         ("id,text\n1,a,b\n", "a.csv, line 2: it has 3 fields, the header 2; quote a text that holds ','"),
         ('id,text\n1,"a"b\n', "a.csv, line 2: ',' expected after '\"'"),
-        ('id,text\n1,a\n2,"b\n3,c\n', "a.csv, line 3: unexpected end of data"),
+        ('id,text\n1,a\n2,"b\n3,c\n', "a.csv, line 3: a quote opens here and nothing closes it"),
         ('id,text\n1,"a\n2,b"\n', "a.csv, line 2: a quoted text holds what looks like a further row; "),
     ],
 )

@@ -1,0 +1,92 @@
+"""Files of one's own, to the answer: every stage in this process, with models that train in an instant."""
+
+import runpy
+import shutil
+from pathlib import Path
+from typing import Any
+
+import desk
+import pytest
+
+from mtbert import files, study
+from mtbert.tracking import live
+
+ROOT = Path(__file__).parents[2]
+SMALL = dict.fromkeys(desk.SIZES, (60, 40))
+ENCODER = {"width": 24, "heads": 2, "feed_forward": 48, "vocabulary": 1000}
+
+
+def stage(name: str, *given: Any) -> None:
+    """Do what dvc.yaml has this stage do."""
+    runpy.run_path(str(ROOT / f"stages/{name}.py"))["main"](*given)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of `mtbert study --quick` on the four files of a support desk, some by semicolons and gzipped."""
+    home, build = tmp_path_factory.mktemp("home"), Path("build")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(home)
+        patched.setattr(study, "TRIED", 0.0)
+        patched.setenv(live.OFF, "off")
+        patched.setenv("MTBERT_TABLES", "later")
+        shutil.copytree(ROOT / "papers", home / "papers")
+        desk.write(home / "desk", "semicolon", SMALL)
+        for task in ("dup", "rel"):
+            for file in (home / "desk").glob(f"{task}-*"):
+                file.unlink()
+        desk.write(home / "more", "jsonl.gz", {task: SMALL[task] for task in ("dup", "rel")})
+        shutil.copytree(home / "more", home / "desk", dirs_exist_ok=True)
+        given = files.read_yaml(ROOT / "params.yaml", aliases=True)
+        given["encoder"] |= ENCODER
+        given["training"] |= {"epochs": 1, "examples_per_task": 40}
+        files.write_yaml(home / "params.yaml", given | {"pals": {"dim": 24, "heads": 2}}, in_order=True)
+        study.run(Path("desk"), True, 3, "utf-8", Path("params.yaml"))
+        stage("plan", Path("params.yaml"), build / "plan")
+        stage("machine", build / "machine.json")
+        stage("encoder", build / "plan/encoder.yaml", Path("desk"), build / "encoders/base")
+        stage("preprocess", Path("desk"), build / "encoders/base", build / "data", build / "plan/needs.yaml")
+        stage("manifest", build, build / "manifest")
+        for variant in files.read_yaml(Path("params.yaml"), aliases=True)["variants"]:
+            stage("train", variant, 1)
+        stage("merge", build, build / "merged")
+        stage("speed", build, build / "speed")
+        stage("collect", build, build / "results")
+        stage("report", build, build / "report", build / "submissions")
+    return home / "build/report"
+
+
+def cells(report: Path) -> list[list[str]]:
+    """The rows of the report's first table."""
+    tables = [part for part in (report / "README.md").read_text().split("\n\n") if part.startswith("|")]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in tables[0].splitlines()]
+
+
+def test_the_first_screen_says_that_one_seed_decides_nothing_and_what_would(report: Path):
+    first = (report / "README.md").read_text().splitlines()[2]
+    assert first.startswith("**Nothing is decided**: *")
+    assert "A verdict needs 6 seeds of each way; there is 1: `mtbert study FOLDER --seeds 6`." in first
+
+
+def test_every_way_and_both_baselines_have_a_row_with_scores_weights_and_times(report: Path):
+    head, _, *rows = cells(report)
+    assert head == [
+        "way", "mean", "dup", "rel", "topic", "urgent", "less one model a task", "verdict", "weights to keep",
+        "to train", "a prediction",
+    ]  # fmt: skip
+    assert {row[0] for row in rows[:-2]} == {
+        "One model a task", "One shared model", "Shared, PALs", "Shared, low-rank layers", "LoRA", "Merged, mean",
+        "Merged, task arithmetic", "Merged, TIES",
+    }  # fmt: skip
+    assert [row[0] for row in rows[-2:]] == ["Majority class", "Untrained encoder"]
+    assert all(row[-2].endswith(" s") and row[-1].endswith(" ms") for row in rows[:-2])
+    assert [float(row[1]) for row in rows[:-2]] == sorted((float(row[1]) for row in rows[:-2]), reverse=True)
+
+
+def test_the_report_speaks_of_these_tasks_and_of_no_others(report: Path):
+    text = (report / "README.md").read_text()
+    assert "The mean is over dup (accuracy), rel (Pearson), topic (macro-F1), urgent (accuracy)" in text
+    assert [word for word in ("SST", "QQP", "STS", "sentiment", "overall") if word in text] == []
+    assert "| praise" in text  # a class by its name
+    assert "topic-dev.csv:" in text  # a row by file and line, since no text may be shown
+    assert desk.HURRY[0] not in text.split("## Each task")[1].split("## ")[0]
