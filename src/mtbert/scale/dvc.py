@@ -1,7 +1,6 @@
 """DVC in this repository: what has to be trained, what its cache has, and what is recorded.
 
-The one place that calls DVC. `_outdated` uses what DVC does not document, and was written against DVC 3.67: a failure
-there with a later one is a reason to look at that first.
+The one place that gives DVC's commands; `restoring` uses what no command does.
 """
 
 import os
@@ -11,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert.config.params import Params
+from mtbert.scale import restoring
+from mtbert.scale.restoring import State
 from mtbert.scale.trainings import OUTPUT, Training, say
 
 DVC = (sys.executable, "-m", "dvc", "--wait-for-lock")
@@ -56,28 +57,11 @@ def commit(*done: Training) -> None:
         run("commit", "--quiet", "--force", *(training.stage for training in done))
 
 
-def _outdated(found: Sequence[Training]) -> list[Training]:
-    """Return those to be trained; restore the others, since no command of DVC's restores without training the rest."""
-    from dvc.repo import Repo, lock_repo
-    from dvc.stage.cache import RunCacheNotFoundError
-    from dvc_data.hashfile.hash_info import HashInfo
-
-    waiting, restored = list[Training](), list[Training]()
-    with Repo(_wait_for_lock=True) as repo, lock_repo(repo):
-        for training in found:
-            (stage,) = repo.stage.collect(training.stage)
-            if not stage.changed():
-                continue
-            try:
-                stage.save_deps()
-                for out in stage.outs:  # else DVC takes dvc.lock's outputs for those of the new inputs
-                    out.hash_info = HashInfo()
-                repo.stage_cache.restore(stage, dry=True)  # whether it lies there
-                stage.remove_outs()
-                repo.stage_cache.restore(stage)
-                restored.append(training)
-                say(f"{training.name}: restored")
-            except RunCacheNotFoundError:
-                waiting.append(training)
+def _outdated(trainings: Sequence[Training]) -> list[Training]:
+    """Return those to be trained; restore and record the others."""
+    states = restoring.restore([training.stage for training in trainings])
+    restored = [training for training in trainings if states[training.stage] is State.RESTORED]
+    for training in restored:
+        say(f"{training.name}: restored")
     commit(*restored)
-    return waiting
+    return [training for training in trainings if states[training.stage] is State.OUTDATED]

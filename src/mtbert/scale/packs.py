@@ -3,11 +3,9 @@
 There the pack's folder is a build folder like any other, with checkpoints, locks and logs: what was cut off resumes.
 """
 
-import io
 import shutil
-import tarfile
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import safetensors
@@ -18,7 +16,7 @@ from mtbert.errors import DataError, first_of
 from mtbert.inputs import manifests
 from mtbert.results import collect
 from mtbert.results.schemas import Elsewhere, Origin
-from mtbert.scale import dvc, trainings
+from mtbert.scale import archives, dvc, trainings
 from mtbert.scale.trainings import BUILD, OUTPUT, SCRIPT, Training, say
 from mtbert.settings import Section
 
@@ -61,39 +59,7 @@ def write(out: Path, packed: Sequence[Training]) -> None:
     read += [file for file in sorted(PACKAGE.rglob("*")) if file.is_file() and file.suffix != ".pyc"]
     members = {file.as_posix(): file for file in read} | {"run.py": PACKAGE / "scale/run.py"}
     about = Pack(trainings=list(packed), files={name: files.sha256(file) for name, file in members.items()})
-    write_tar(out, PACK, {ABOUT: files.json_text(about.model_dump()).encode(), **members})
-
-
-def write_tar(out: Path, top: str, members: Mapping[str, Path | bytes]) -> None:
-    """Write files, or bytes, by their names in the folder `top`; equal members make equal bytes. None is compressed."""
-    with files.out_file(out) as partial, tarfile.open(partial, "w") as tar:
-        for name, content in members.items():
-            about = tarfile.TarInfo(f"{top}/{name}")
-            about.size = len(content) if isinstance(content, bytes) else content.stat().st_size
-            with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as handle:
-                tar.addfile(about, handle)
-
-
-def extract(archive: Path, folder: Path) -> None:
-    """Put what an archive holds below an empty folder; nothing of it is run, unpickled or written elsewhere.
-
-    Raises:
-        DataError: the archive is missing, cut off or no tar file, or holds what is no plain file below the folder.
-    """
-    if not archive.is_file():
-        raise DataError(f"{archive} is missing")
-    try:
-        with tarfile.open(archive, "r:") as tar:  # not compressed, so that it comes to no more than its own size
-            tar.extractall(folder, filter=_plain)
-    except (tarfile.TarError, OSError, ValueError) as error:
-        raise DataError(f"{archive} is cut off, altered or none of ours: {error}; nothing of it is used") from None
-
-
-def _plain(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo:
-    """Refuse what is no plain file, and what Python refuses of data: paths that leave the folder."""
-    if not member.isreg() or member.issparse():
-        raise tarfile.FilterError(f"{member.name!r} is not a plain file")
-    return tarfile.data_filter(member, path)
+    archives.write(out, PACK, {ABOUT: files.json_text(about.model_dump()).encode(), **members})
 
 
 def train(out: Path, jobs: int | None, weights: bool, only: str | None = None) -> None:
@@ -129,7 +95,7 @@ def _bring(out: Path, packed: Pack, weights: bool) -> None:
     outputs = (Path("output", f"{training.name}.log") for training in packed.trainings)
     members |= {output.as_posix(): output for output in outputs if output.is_file()}
     members[ABOUT] = files.json_text(packed.model_dump()).encode()  # last: an archive that is cut off lacks it
-    write_tar(out, RUNS, members)
+    archives.write(out, RUNS, members)
     say(f"{out}: {len(done)} of {len(packed.trainings)} runs, {out.stat().st_size / 2**20:.1f} MiB")
 
 
@@ -158,7 +124,7 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
     """
     taken, faults, listed = list[Training](), list[str](), dvc.listed()
     with tempfile.TemporaryDirectory(dir=BUILD, prefix=".", suffix=files.PARTIAL) as scratch:
-        extract(archive, Path(scratch))
+        archives.extract(archive, Path(scratch))
         folder = Path(scratch, RUNS)
         packed = files.read_as(Pack, folder / ABOUT, "run.py")
         if packed.files.get(SCRIPT.as_posix()) != files.sha256(SCRIPT):

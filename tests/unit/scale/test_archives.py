@@ -8,7 +8,7 @@ import pytest
 from elsewhere import snapshot
 
 from mtbert.errors import DataError
-from mtbert.scale import packs
+from mtbert.scale import archives
 
 
 def member(name: str, content: bytes = b"text", kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
@@ -26,8 +26,8 @@ def tar(file: Path, *members: tarfile.TarInfo) -> Path:
 
 def test_what_is_written_comes_back(tmp_path: Path):
     (tmp_path / "own").write_text("a file")
-    packs.write_tar(tmp_path / "made.tar", "top", {"runs/a/1/scores": tmp_path / "own", "said.log": b"done"})
-    packs.extract(tmp_path / "made.tar", tmp_path / "there")
+    archives.write(tmp_path / "made.tar", "top", {"runs/a/1/scores": tmp_path / "own", "said.log": b"done"})
+    archives.extract(tmp_path / "made.tar", tmp_path / "there")
     assert snapshot(tmp_path / "there") == {"top/runs/a/1/scores": b"a file", "top/said.log": b"done"}
 
 
@@ -48,12 +48,12 @@ def test_what_is_no_plain_file_in_the_folder_is_refused(tmp_path: Path, about: t
     inside.mkdir(parents=True)
     archive = tar(tmp_path / "bad.tar", member("good"), about)
     with pytest.raises(DataError, match=rf"bad\.tar .*{why}"):
-        packs.extract(archive, inside)
+        archives.extract(archive, inside)
     assert set(snapshot(tmp_path)) == {"a/b/good", "bad.tar"}
 
 
 def test_an_absolute_path_stays_below_the_folder(tmp_path: Path):
-    packs.extract(tar(tmp_path / "odd.tar", member(f"{tmp_path}/outside")), tmp_path / "there")
+    archives.extract(tar(tmp_path / "odd.tar", member(f"{tmp_path}/outside")), tmp_path / "there")
     assert not (tmp_path / "outside").exists()
 
 
@@ -62,7 +62,7 @@ def test_an_archive_that_says_it_holds_more_than_it_does_is_refused(tmp_path: Pa
     about.size = 10**15
     (tmp_path / "bad.tar").write_bytes(about.tobuf() + b"\0" * 1024)
     with pytest.raises(DataError, match=r"bad\.tar is cut off"):
-        packs.extract(tmp_path / "bad.tar", tmp_path / "there")
+        archives.extract(tmp_path / "bad.tar", tmp_path / "there")
     assert sum(map(len, snapshot(tmp_path / "there").values())) <= 1024
 
 
@@ -70,4 +70,4 @@ def test_an_archive_that_says_it_holds_more_than_it_does_is_refused(tmp_path: Pa
 def test_what_is_no_archive_is_told(tmp_path: Path, name: str, said: str):
     (tmp_path / "bad.tar").write_bytes(b"text")
     with pytest.raises(DataError, match=said):
-        packs.extract(tmp_path / name, tmp_path / "there")
+        archives.extract(tmp_path / name, tmp_path / "there")

@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 
 from mtbert import files, layout
 from mtbert.errors import DataError, TrainingError
-from mtbert.scale import dvc, packs
+from mtbert.scale import archives, dvc, packs
 from mtbert.scale.trainings import Training
 
 A, B = Training(variant="a", seed=1), Training(variant="b", seed=1)
@@ -41,7 +41,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: list[Trainin
 def there(here: Path, tmp_path: Path) -> Path:
     """The folder of a pack of both trainings, on a machine of its own."""
     packs.pack(here / "pack.tar", None)
-    packs.extract(here / "pack.tar", tmp_path / "there")
+    archives.extract(here / "pack.tar", tmp_path / "there")
     told(tmp_path / "there/mtbert-pack")
     return tmp_path / "there/mtbert-pack"
 
@@ -52,7 +52,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = repository(tmp_path_factory.mktemp("made") / "root")
     with contextlib.chdir(root):
         packs.write(root / "pack.tar", [A, B])
-    packs.extract(root / "pack.tar", root)
+    archives.extract(root / "pack.tar", root)
     told(root / "mtbert-pack")
     runs(root / "mtbert-pack")
     return root / "mtbert-pack"
@@ -146,14 +146,14 @@ RUN = "runs/a/1"
 def repacked(archive: Path, change: Callable[[Path], None], seal: bool = False) -> None:
     """Change an archive as someone would who knows its form; `seal` makes digests of a run anew."""
     folder = archive.with_suffix(".changed")
-    packs.extract(archive, folder)
+    archives.extract(archive, folder)
     run = folder / "mtbert-runs" / RUN
     log = layout.log(run)
     change(folder / "mtbert-runs")
     if seal:
         layout.seal(run)
         log.rename(layout.log(run))
-    packs.write_tar(
+    archives.write(
         archive, "mtbert-runs", {name: folder / "mtbert-runs" / name for name in snapshot(folder / "mtbert-runs")}
     )
 
