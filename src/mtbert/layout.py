@@ -203,7 +203,7 @@ def outputs(build: Path) -> Path:
 def stage(folder: Path) -> str:
     """Return the DVC stage that makes a folder, such as `train@pals-1` for build/runs/pals/1."""
     if folder.parent.name == "encoders":
-        return "encoder" if folder.name == "base" else f"pretrain@{folder.name}"
+        return "encoder" if folder.name == "base" else "pretrain"
     training = f"train@{folder.parent.name}-{folder.name}"
     return STAGES.get(folder.name) or STAGES_OF_MODELS.get(folder.parent.parent.name, training)
 

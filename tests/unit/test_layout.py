@@ -58,7 +58,7 @@ def test_a_log_lies_in_a_folder_named_after_the_results(tmp_path: Path):
         ("data", "preprocess"),
         ("manifest", "manifest"),
         ("encoders/base", "encoder"),
-        ("encoders/sbert", "pretrain@sbert"),
+        ("encoders/sbert", "pretrain"),
         ("runs/pals/1", "train@pals-1"),
         ("merged/own-merged-mean/1", "merge"),
     ],

@@ -137,7 +137,7 @@ def test_individual_pre_training_trains_bert_for_similarity_alone() -> None:
 
 
 def test_pretraining_is_as_the_report_says() -> None:
-    document = planning.plan(PARAMS.put(("variants",), ["sbert-pals"]))["pretrain-sbert"]
+    document = planning.plan(PARAMS.put(("variants",), ["sbert-pals"]))["pretrain"]
     found = {key: document[key] for key in ("max_pairs", "batch_size", "epochs", "learning_rate", "warmup", "eps")}
     assert found == {
         "max_pairs": None, "batch_size": 32, "epochs": 1, "learning_rate": 2e-5, "warmup": 0.1, "eps": 1e-7

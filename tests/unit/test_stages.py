@@ -17,7 +17,7 @@ COMMANDS = [  # the file of the plan that each misses, and its script's argument
     ("catalog", "collect", "build", "build/results"),
     ("encoder", "encoder", f"{PLAN}/encoder.yaml", "data", "build/encoders/base"),
     ("needs", "preprocess", "data", "build/encoders/base", "build/data", f"{PLAN}/needs.yaml"),
-    ("pretrain-sbert", "pretrain", "sbert", f"{PLAN}/pretrain-sbert.yaml", "build"),
+    ("pretrain", "pretrain", f"{PLAN}/pretrain.yaml", "build"),
 ]
 
 

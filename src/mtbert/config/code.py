@@ -14,7 +14,6 @@ from pathlib import Path
 import mtbert
 from mtbert import files, tasks
 from mtbert.config.techniques import REGISTRIES
-from mtbert.encoders.settings import PRETRAININGS
 
 PACKAGE = Path(mtbert.__file__).parent
 SCRIPTS = Path("stages")  # one for each stage; they run at the repository's root
@@ -27,9 +26,7 @@ KINDS |= {Path(tasks.__file__).with_name(tasks.FILE)}
 
 def of_stages(scripts: Path = SCRIPTS) -> dict[str, dict[str, str]]:
     """Return the plan file, such as `code-encoder`, of each script below `scripts`: digests of the files it reaches."""
-    plain = {script.stem: [script] for script in sorted(scripts.glob("*.py"))}
-    pretrainings = {f"pretrain-{name}": [*plain["pretrain"], PACKAGE / f"encoders/{name}.py"] for name in PRETRAININGS}
-    by_file = {f"code-{stem}": digests(starts) for stem, starts in {**plain, **pretrainings}.items()}
+    by_file = {f"code-{script.stem}": digests([script]) for script in sorted(scripts.glob("*.py"))}
     return by_file | {"code-train": digests(TRAINING, KINDS)}
 
 

@@ -13,6 +13,7 @@ from mtbert.config import resolve
 from mtbert.config.params import Params, Place, at, layers
 from mtbert.config.sections import WRITTEN
 from mtbert.config.techniques import SECTIONS
+from mtbert.encoders.settings import SBERT
 from mtbert.settings import LENGTHS
 
 Variants = dict[str, dict[str, Any]]  # resolved, by name
@@ -86,7 +87,7 @@ def _changes(params: Params, selected: Variants, place: Place) -> list[str]:
     files = {name for name in shared if shared[name] != shared_without.get(name)}
     variants: list[str] = []
     for name, document in selected.items():
-        start = {"encoder", f"pretrain-{document['model']['encoder']}"}
+        start = {"encoder", "pretrain"} if document["model"]["encoder"] == SBERT else {"encoder"}
         if files & start or resolve.variant(without, name)[0] != document:
             variants.append(name)
     return variants or sorted(files)

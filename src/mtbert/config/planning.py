@@ -15,7 +15,7 @@ from mtbert.config.params import Fault, Params, dotted
 from mtbert.config.techniques import SECTIONS
 from mtbert.data.preprocess import MOST_REFUSED
 from mtbert.encoders import folders
-from mtbert.encoders.settings import PRETRAININGS, EncoderSettings
+from mtbert.encoders.settings import EncoderSettings, SbertSettings
 from mtbert.errors import SettingsError
 from mtbert.settings import VariantSettings
 
@@ -92,10 +92,9 @@ def _splits(selected: Documents, shared: Documents) -> list[list[str]]:
             needed |= {(task, "train"), (task, "dev")}
         for phase in variant["phases"]:
             needed |= {(entry, "train") for entry in phase["tasks"]}
-    for name, settings_type in PRETRAININGS.items():
-        settings = dict(shared[f"pretrain-{name}"])
-        if settings.pop("needed"):
-            needed |= {(corpus, "train") for corpus in settings_type(**settings).corpora}
+    pretrain = dict(shared["pretrain"])
+    if pretrain.pop("needed"):
+        needed |= {(corpus, "train") for corpus in SbertSettings(**pretrain).corpora}
     return [list(pair) for pair in sorted(needed)]
 
 

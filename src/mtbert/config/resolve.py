@@ -13,7 +13,7 @@ from mtbert import tasks
 from mtbert.config import code, rates
 from mtbert.config.params import IN_PAPERS, OTHERS, Fault, Params, Place, merged, origin, over
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES
-from mtbert.encoders.settings import PRETRAININGS, EncoderSettings
+from mtbert.encoders.settings import SBERT, EncoderSettings, SbertSettings
 from mtbert.errors import SettingsError, faults
 from mtbert.models.adapters import ADAPTERS, SIZED
 from mtbert.models.connectors import CONNECTORS
@@ -43,18 +43,15 @@ def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, dic
     """Return the files on the starting weights of the selected variants, by name."""
     run = merged(params, "run")
     encoder = merged(params, "encoder")
-    pretrain = merged(params, "pretrain")
     as_elsewhere = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # as in trainings
     if "weights" in encoder:
         as_elsewhere["weights"] = encoder["weights"]
-    documents = {"encoder": EncoderSettings(**encoder).model_dump()}
-    starts = {variant["model"]["encoder"] for variant in selected.values()}
-    for name, kind in PRETRAININGS.items():
-        document: dict[str, Any] = {"needed": name in starts}
-        if name in starts:
-            document |= kind(**as_elsewhere | pretrain.get(name, {})).model_dump(mode="json")
-        documents[f"pretrain-{name}"] = document
-    return documents
+    is_needed = SBERT in {variant["model"]["encoder"] for variant in selected.values()}
+    pretrain: dict[str, Any] = {"needed": is_needed}
+    if is_needed:
+        given = as_elsewhere | merged(params, "pretrain").get(SBERT, {})
+        pretrain |= SbertSettings(**given).model_dump(mode="json")
+    return {"encoder": EncoderSettings(**encoder).model_dump(), "pretrain": pretrain}
 
 
 def about(params: Params, name: str) -> dict[str, Any]:

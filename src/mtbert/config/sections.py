@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from mtbert import files
 from mtbert.config.params import COMMON, OTHERS, Fault, Params, Place, at, merged, origin
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
-from mtbert.encoders.settings import PRETRAININGS, EncoderSettings
+from mtbert.encoders.settings import SBERT, STARTS, EncoderSettings, SbertSettings
 from mtbert.errors import faults
 from mtbert.merging import MERGES
 from mtbert.models.heads import HEADS
@@ -36,7 +36,8 @@ from mtbert.training.objectives import OBJECTIVES
 
 # dvc.yaml puts data_dir into commands and paths: it may hold nothing that a shell, YAML or DVC interprets.
 PLAIN = re.compile(r"(?!-)(?!.*\.\.)[\w/.,=+@:-]+( +[\w/.,=+@:-]+)*")
-OWN_FILES = ("catalog", "encoder", "needs", "pretrain-", "code-")  # how names of other files of the plan begin
+OWN_FILES = ("catalog", "encoder", "needs", "pretrain")  # of the plan, beside the variants'
+OF_CODE = "code-"  # how the others begin
 MOST = 2**31 - 1  # that any key may hold whose field says nothing: larger numbers overflow
 
 
@@ -60,8 +61,8 @@ def _plain(text: str) -> str:
 
 
 def _free(name: str) -> str:
-    if name.startswith(OWN_FILES):
-        raise ValueError(f"a file of the plan has such a name; taken, as a beginning: {', '.join(OWN_FILES)}")
+    if name in OWN_FILES or name.startswith(OF_CODE):
+        raise ValueError(f"a file of the plan has such a name; taken: {', '.join(OWN_FILES)}, and {OF_CODE}...")
     return name
 
 
@@ -105,10 +106,13 @@ def _by_task(kind: Any, default: str | None) -> tuple[Any, Any]:
 
 Objectives = Annotated[list[Annotated[str, one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE]
 PhaseTasks = Literal["all"] | Annotated[list[TaskName], Field(min_length=1), ONCE]
-Start = Annotated[str, one_of("starting weights", ("base", *PRETRAININGS))]
+Start = Annotated[str, one_of("starting weights", STARTS)]
 # By place, the settings in full, and as they are written.
-FULL: dict[Place, type[Section]] = {("run",): RunSettings, ("encoder",): EncoderSettings}
-FULL |= {("pretrain", name): settings for name, settings in PRETRAININGS.items()}
+FULL: dict[Place, type[Section]] = {
+    ("run",): RunSettings,
+    ("encoder",): EncoderSettings,
+    ("pretrain", SBERT): SbertSettings,
+}
 FULL |= {(name,): registry[name].settings for registry in REGISTRIES for name in registry}
 TRAINING = _written(
     PhaseSettings,
@@ -128,7 +132,7 @@ WRITTEN = {place: _written(kind) for place, kind in FULL.items()} | {
         **_techniques("model"),
     ),
 }
-OF_PRETRAINING = _optional("pretrain", {name: (WRITTEN["pretrain", name], None) for name in PRETRAININGS})
+OF_PRETRAINING = _optional("pretrain", {SBERT: (WRITTEN["pretrain", SBERT], None)})
 
 
 def _layer(name: str, sections: Iterable[str], *bases: type[Section]) -> Any:

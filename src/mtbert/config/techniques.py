@@ -3,7 +3,7 @@
 from typing import Any
 
 from mtbert.config.params import COMMON, SHARED
-from mtbert.encoders.settings import PRETRAININGS
+from mtbert.encoders.settings import SBERT
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.features import FEATURES
@@ -29,4 +29,4 @@ PLACES: dict[tuple[str, str], Registry[..., Any]] = {  # where settings name one
     ("training", "gradients"): GRADIENTS,
     ("training", "schedule"): SCHEDULES,
 }
-USABLE = (*(name for registry in REGISTRIES if registry is not HEADS for name in registry), *PRETRAININGS)  # by `uses`
+USABLE = (*(name for registry in REGISTRIES if registry is not HEADS for name in registry), SBERT)  # by `uses`

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from safetensors import SafetensorError, safe_open
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.data import tokens
 from mtbert.encoders import folders
 from mtbert.errors import EncoderError, first_of
@@ -112,12 +112,10 @@ def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> N
 def card(directory: Path) -> dict[str, Any]:
     """Read the card of an encoder's directory; EncoderError where it holds no encoder."""
     path = directory / CARD
-    stage = "encoder" if directory.name == "base" else f"pretrain@{directory.name}"
+    again = layout.remedy(directory)
     if not path.is_file() or files.read_json(path) == {"needed": False}:
-        raise EncoderError(
-            f"{directory} holds no encoder; `dvc repro {stage}` makes it where a selected variant needs it"
-        )
-    return files.read_as(EncoderCard, path, f"dvc repro {stage}").model_dump()
+        raise EncoderError(f"{directory} holds no encoder; `{again}` makes it where a selected variant needs it")
+    return files.read_as(EncoderCard, path, again).model_dump()
 
 
 def write_card(directory: Path, name: str, origin: str, note: str, weights: Literal["fp32", "fp16"] = "fp32") -> None:

@@ -30,7 +30,7 @@ from transformers.trainer_callback import PrinterCallback
 from mtbert import files, layout, seeding
 from mtbert.command import starting
 from mtbert.encoders import loading
-from mtbert.encoders.settings import SbertSettings
+from mtbert.encoders.settings import SBERT, SbertSettings
 from mtbert.errors import DataError
 from mtbert.models.encoder import hardware
 from mtbert.models.encoder.architectures import read_config
@@ -48,7 +48,7 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     The result loads with SentenceTransformer(path), with AutoModel.from_pretrained(path) and with `loading.load`.
     """
     torch.set_num_threads(settings.threads)
-    base, out = layout.encoder(build), layout.encoder(build, "sbert")
+    base, out = layout.encoder(build), layout.encoder(build, SBERT)
     base_card = loading.card(base)
     chosen = pairs(layout.data(build), settings)
     model = sentence_model(base, settings.device)

@@ -12,6 +12,8 @@ from mtbert.errors import UnknownNameError
 from mtbert.settings import ALL, NONE, Section, TaskName, undivided
 
 TINY = "tiny"
+SBERT = "sbert"  # the starting weights that stage `pretrain` makes
+STARTS = ("base", SBERT)
 FOLDER = ("/", "./", "../", "~/")  # how the name of a folder begins: no other name begins so
 CUT = re.compile("-([1-9][0-9]*)$")  # how another name may end: so many layers are kept, from the first on
 
@@ -198,7 +200,3 @@ class SbertSettings(Section):
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     threads: int = Field(default=2, ge=1, le=256)
     seed: int = Field(default=1, ge=0, lt=2**31)
-
-
-# What can be done to the base encoder before any variant trains; each is a module beside this one with `pretrain`.
-PRETRAININGS: dict[str, type[SbertSettings]] = {"sbert": SbertSettings}

@@ -29,9 +29,9 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
         (("mlp.width", 128), {*SINGLE, "frozen-bert", *PALS}),
         (("catalog.pals.pals.dim", 12), {"pals"}),
         (("catalog.bert-sst.training.epochs", 1), {"bert-sst"}),
-        (("pretrain.sbert.batch_size", 16), {"pretrain-sbert"}),
-        (("encoder.weights", "fp16"), {"encoder", "pretrain-sbert", "catalog"}),
-        (("run.threads", 3), {*SINGLE, "frozen-bert", *PALS, "pretrain-sbert"}),
+        (("pretrain.sbert.batch_size", 16), {"pretrain"}),
+        (("encoder.weights", "fp16"), {"encoder", "pretrain", "catalog"}),
+        (("run.threads", 3), {*SINGLE, "frozen-bert", *PALS, "pretrain"}),
         (("seeds", [1, 2]), {"catalog"}),
         (("profiles.laptop.training.epochs", 9), set()),
     ],
@@ -81,7 +81,7 @@ def test_a_rate_is_one_number_or_one_by_kind_and_the_strongest_layer_counts(plan
         ("training.clip", "none", "pals", ("phases", 0, "clip")),
         ("training.steps_per_epoch", "all", "pals", ("phases", 0, "examples_per_task")),
         ("profiles.sample.model.dropout", "own", "pals", ("model", "dropout")),
-        ("profiles.sample.pretrain.sbert.max_pairs", "all", "pretrain-sbert", ("max_pairs",)),
+        ("profiles.sample.pretrain.sbert.max_pairs", "all", "pretrain", ("max_pairs",)),
     ],
 )
 def test_a_word_stands_for_no_number(planned: Planned, key: str, word: str, file: str, place: tuple[Any, ...]) -> None:
@@ -112,7 +112,7 @@ def test_phases_start_from_the_training_section_each_with_the_rate_of_its_kind(p
 
 def test_what_the_other_stages_need_follows_from_the_selection(planned: Planned) -> None:
     few = planned(("variants", ["pals"]))
-    assert few["pretrain-sbert"] == {"needed": False}
+    assert few["pretrain"] == {"needed": False}
     assert few["needs"]["splits"] == [[task, split] for task in ("qqp", "sst", "sts") for split in ("dev", "train")]
     assert ["snli", "train"] in planned()["needs"]["splits"]
     assert planned(("held_out", 60))["needs"]["held_out"] == 60

@@ -55,6 +55,8 @@ Refused = Callable[..., list[str]]
         ("catalog.pals.uses", ["pals", "magic"], "catalog.pals.uses.1: unknown technique 'magic'; known: words"),
         ("ensembles.vote", {"members": ["pals", "palz"]}, "ensembles.vote.members.1: unknown variant 'palz'; did"),
         ("catalog.catalog", {}, "catalog.catalog: a file of the plan has such a name"),
+        ("catalog.pretrain", {}, "catalog.pretrain: a file of the plan has such a name; taken: catalog, encoder, needs, pre"),
+        ("catalog.code-mine", {}, "catalog.code-mine: a file of the plan has such a name"),
         ("catalog.a/b", {}, "catalog.a/b: String should match pattern"),
         ("run.threads", 1000, "run.threads: Input should be less than or equal to 256, got 1000"),
         ("pals.dim", 1_200_000_000, "pals.dim: Input should be less than or equal to 4096, got 1200000000"),

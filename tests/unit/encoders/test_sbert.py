@@ -177,7 +177,7 @@ def test_too_few_pairs_and_missing_corpora(tmp_path: Path) -> None:
 
 def test_stage_where_nothing_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files.write_yaml(tmp_path / "plan.yaml", {"needed": False})
-    monkeypatch.setattr(sys, "argv", ["pretrain", "sbert", str(tmp_path / "plan.yaml"), str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", ["pretrain", str(tmp_path / "plan.yaml"), str(tmp_path)])
     with pytest.raises(SystemExit, match=r"^0$"):
         runpy.run_path(str(STAGE), run_name="__main__")
     out = tmp_path / "encoders" / "sbert"

@@ -103,8 +103,8 @@ def test_a_manifest_names_the_corpora_that_are_reused_for_its_tasks(build: Path)
     ("file", "stage"),
     [
         ("data/sts/train.parquet", "preprocess"),
-        ("encoders/sbert/model.safetensors", "pretrain@sbert"),
-        ("encoders/sbert/tokenizer.json", "pretrain@sbert"),
+        ("encoders/sbert/model.safetensors", "pretrain"),
+        ("encoders/sbert/tokenizer.json", "pretrain"),
     ],
 )
 @pytest.mark.parametrize("after", [b"altered", None])
@@ -139,7 +139,7 @@ def test_a_manifest_that_names_less_than_it_has_to_is_refused(build: Path, chang
         ("manifest", "b.json", "manifest"),
         ("encoders/base", "model.safetensors", "encoder"),
         ("encoders/base", "encoder.json", "encoder"),
-        ("encoders/sbert", "config.json", "pretrain@sbert"),
+        ("encoders/sbert", "config.json", "pretrain"),
     ],
 )
 def test_a_flipped_bit_in_what_a_stage_wrote_is_refused(build: Path, folder: str, file: str, stage: str):
