@@ -55,7 +55,7 @@ Refused = Callable[..., list[str]]
         ("catalog.pals.uses", ["pals", "magic"], "catalog.pals.uses.1: unknown technique 'magic'; known: words"),
         ("ensembles.vote", {"members": ["pals", "palz"]}, "ensembles.vote.members.1: unknown variant 'palz'; did"),
         ("catalog.catalog", {}, "catalog.catalog: a file of the plan has such a name"),
-        ("catalog.pretrain", {}, "catalog.pretrain: a file of the plan has such a name; taken: catalog, encoder, needs, pre"),
+        ("catalog.pretrain", {}, "catalog.pretrain: a file of the plan has such a name; taken: catalog, "),
         ("catalog.code-mine", {}, "catalog.code-mine: a file of the plan has such a name"),
         ("catalog.a/b", {}, "catalog.a/b: String should match pattern"),
         ("run.threads", 1000, "run.threads: Input should be less than or equal to 256, got 1000"),
