@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 from corpus import Corpus, Plan, vocabulary
-from transformers import BertConfig, BertModel
+from transformers import AutoModel, PretrainedConfig
 
 from mtbert.data.batches import Batch, Examples
 from mtbert.encoders import loading, tiny
@@ -80,13 +80,12 @@ class Served:
         return self.examples.batch(next(self.picks), self.lengths)
 
 
-def write_build(build: Path, config: BertConfig, corpora: Mapping[str, Corpus]) -> None:
+def write_build(build: Path, config: PretrainedConfig, corpora: Mapping[str, Corpus]) -> None:
     """What earlier stages leave below `build`: an untrained encoder of that shape, and the corpora's word pieces."""
     encoder = build / "encoders" / "base"
     torch.manual_seed(SEED)
-    bert = BertModel(config)
     loading.silence()
-    bert.save_pretrained(encoder)
+    AutoModel.from_config(config).save_pretrained(encoder)
     loading.save_tokenizer(tiny.tokenizer(vocabulary(config.vocab_size)), config.max_position_embeddings, encoder)
     loading.write_card(encoder, "benchmark", "made here", "")
     for task, corpus in corpora.items():
@@ -113,6 +112,7 @@ def training(
     It calls what it is given after each update.
     """
     tasks = sorted({task for step in plan for task in step})
+    pooling = "pooler" if loading.card(build / "encoders" / "base")["pooler"] else "cls"
     settings = VariantSettings(
         variant="benchmark",
         paper=None,
@@ -125,7 +125,7 @@ def training(
             "features": {"name": "words"},
             "adapter": adapter,
             "connector": {"name": "direct"},
-            "pooling": dict.fromkeys(tasks, "pooler"),
+            "pooling": dict.fromkeys(tasks, pooling),
             "heads": {task: {"name": "linear"} for task in tasks},
         },  # type: ignore[arg-type]
         phases=[

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from corpus import Corpus, Plan, vocabulary
 from transformers import (
-    BertConfig,
-    BertForSequenceClassification,
+    AutoModelForSequenceClassification,
     BertTokenizer,
     DataCollatorWithPadding,
+    PretrainedConfig,
     PrinterCallback,
     TrainingArguments,
 )
@@ -44,7 +44,7 @@ def training(
     kind: str,
     plan: Plan,
     corpora: Mapping[str, Corpus],
-    config: BertConfig,
+    config: PretrainedConfig,
     device: torch.device,
     scratch: Path,
     bf16: bool,
@@ -60,8 +60,8 @@ def training(
         for pick in range(len(corpus.first)):
             place[task, pick] = len(examples)
             ids, types = corpus.joined(pick)
-            row = {"input_ids": ids, "token_type_ids": types, "attention_mask": [1] * len(ids)}
-            examples.append(row | {"labels": corpus.labels[pick]})
+            row = {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": corpus.labels[pick]}
+            examples.append(row | ({"token_type_ids": types} if config.model_type == "bert" else {}))
     settings = {**KINDS[kind], "bf16": bf16 and kind != "trainer"}
     arguments = TrainingArguments(
         output_dir=str(scratch),
@@ -75,7 +75,7 @@ def training(
     )
     config.num_labels = 5
     trainer = Planned(
-        model=BertForSequenceClassification(config),
+        model=AutoModelForSequenceClassification.from_config(config),
         args=arguments,
         train_dataset=examples,  # type: ignore[arg-type]
         data_collator=DataCollatorWithPadding(tokenizer),

@@ -9,12 +9,13 @@ import gc
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
 import clock
+import corpus
 import numpy as np
 import ours
 import peers
@@ -23,14 +24,14 @@ import record
 import torch
 from corpus import Corpus, Plan, Rule, at_random, by_length, corpora, grouped, plan
 from lengths import TASKS
-from transformers import BertConfig
+from transformers import CONFIG_MAPPING
 
 from mtbert.command.program import report_errors
 
 
 @dataclass(frozen=True)
 class Shape:
-    """An encoder's shape, and how much of it is timed where nothing else is asked for."""
+    """An encoder's architecture and shape, and how much of it is timed where nothing else is asked for."""
 
     layers: int
     width: int
@@ -41,6 +42,7 @@ class Shape:
     passes: int
     contestants: tuple[str, ...]
     pals_aim: float
+    kind: str = "bert"  # `model_type`
 
     @property
     def pals(self) -> dict[str, Any]:
@@ -56,31 +58,55 @@ class Shape:
         """Multiplications and additions of a forward and a backward pass (twice that) over these sequences' tokens.
 
         Matrix products of the layers alone: 2 (4 w^2 + 2 w f) a token and 4 n w for its attention; of a PAL
-        2 (2 w d + 3 d^2) and 4 n d; of two targets' factors or two bottlenecks of width m 2 (4 w m).
+        2 (2 w d + 3 d^2) and 4 n d; of two targets' factors or two bottlenecks of width m 2 (4 w m). A gated
+        feed-forward has 3 w f; attention by distance, of which there are 2 n, 8 n w more.
         """
         wide, deep, narrow = self.width, self.feed_forward, (adapter == "pals") * self.pals["dim"]
         thin = {"lora": ours.ADAPTERS["lora"]["rank"], "houlsby": ours.ADAPTERS["houlsby"]["size"]}.get(adapter, 0)
-        token = 2 * (4 * wide**2 + 2 * wide * deep + 2 * wide * narrow + 3 * narrow**2 + 4 * wide * thin)
-        other = 4 * (wide + narrow)  # a token with each of its sequence
+        maps = 3 if self.kind == "modernbert" else 2
+        token = 2 * (4 * wide**2 + maps * wide * deep + 2 * wide * narrow + 3 * narrow**2 + 4 * wide * thin)
+        other = 4 * (wide + narrow) + 8 * wide * (self.kind == "deberta-v2")  # a token with each of its sequence
         return 3 * self.layers * sum(float(n) * token + float(n) ** 2 * other for n in lengths)
 
-    def config(self) -> BertConfig:
-        """As transformers knows it; dropout is BERT's own 0.1."""
-        return BertConfig(
+    def config(self) -> Any:
+        """As transformers knows it; dropout is the architecture's own: 0.1, of ModernBERT 0."""
+        made: Any = CONFIG_MAPPING[self.kind]
+        return made(
             vocab_size=self.vocabulary,
             hidden_size=self.width,
             num_hidden_layers=self.layers,
             num_attention_heads=self.heads,
             intermediate_size=self.feed_forward,
+            **FORMS[self.kind],
         )
 
 
+SPECIAL = {name: corpus.SPECIAL.index(mark) for name, mark in [("pad_token_id", "[PAD]"), ("cls_token_id", "[CLS]"),
+           ("bos_token_id", "[CLS]"), ("sep_token_id", "[SEP]"), ("eos_token_id", "[SEP]")]}  # fmt: skip
+FORMS: dict[str, dict[str, Any]] = {  # what else config.json states on the hub
+    "bert": {},
+    "roberta": {"max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5, **SPECIAL},
+    "modernbert": SPECIAL,
+    "deberta-v2": {
+        "position_buckets": 256, "relative_attention": True, "share_att_key": True, "pos_att_type": ["p2c", "c2p"],
+        "norm_rel_ebd": "layer_norm", "position_biased_input": False, "type_vocab_size": 0, "layer_norm_eps": 1e-7,
+    },
+}  # fmt: skip
 FEW = ("plain", *ours.ADAPTERS, "bert-n-pals", "trainer", "trainer-best")
 EVERY = (*ours.KINDS, "bert-n-pals", "minbert", "trainer", "trainer-best")
+OTHERS = ("plain", "pals", "trainer", "trainer-best")
 SHAPES = {
     "minilm": Shape(6, 384, 12, 1536, 30522, 3, 5, EVERY, 1.25),
     "base": Shape(12, 768, 12, 3072, 30522, 1, 3, FEW, 1.15),
+    # Each as wide as MiniLM, and in proportion to its base model.
+    "roberta": Shape(6, 384, 12, 1536, 50265, 1, 3, OTHERS, 1.25, "roberta"),
+    "modernbert": Shape(11, 384, 6, 576, 50368, 1, 3, OTHERS, 1.25, "modernbert"),
+    "deberta": Shape(6, 384, 6, 1536, 128100, 1, 3, OTHERS, 1.25, "deberta-v2"),
     "tiny": Shape(2, 24, 2, 48, 200, 1, 2, EVERY, 1.3),  # for the tests
+}
+SHAPES |= {
+    f"tiny-{name}": replace(SHAPES["tiny"], kind=SHAPES[name].kind, contestants=OTHERS)
+    for name in ("roberta", "modernbert", "deberta")
 }
 KNOWN = (*ours.KINDS, *plain.KINDS, *peers.KINDS)
 FP32 = (*plain.KINDS, "trainer")
@@ -262,7 +288,14 @@ def bench(shape: str, arguments: argparse.Namespace, scratch: Path) -> None:
 def main() -> None:
     """Read the arguments, go through the shapes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shape", nargs="+", choices=list(SHAPES), default=["minilm", "base"], metavar="minilm|base")
+    parser.add_argument(
+        "--shape",
+        nargs="+",
+        choices=list(SHAPES),
+        default=["minilm", "base"],
+        metavar="NAME",
+        help=f"of {', '.join(SHAPES)}",
+    )
     parser.add_argument("--steps", type=int, help="steps of each task in a pass")
     parser.add_argument("--passes", type=int)
     parser.add_argument("--batch", type=int, default=32)

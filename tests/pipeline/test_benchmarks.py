@@ -45,6 +45,19 @@ def test_every_contestant_trains_and_is_compared(kept: Path):
     assert page.count("old") == 1
 
 
+def test_every_architecture_trains_beside_the_trainer_with_the_same():
+    names = ["tiny-roberta", "tiny-modernbert", "tiny-deberta"]
+    command = ["steps.py", "--shape", *names, "--only", "pals", "trainer", "--batch", "4", "--passes", "1"]
+    done = subprocess.run(
+        [sys.executable, *command, "--device", "cpu"], cwd=FOLDER, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert [line for line in done.stdout.splitlines() if line.startswith("tiny-")] == [
+        f"{name}: pals, trainer" for name in names
+    ]
+    assert done.stdout.count("\ntrainer ") == len(names)
+
+
 def test_a_variant_of_the_catalog_trains(kept: Path, monkeypatch: pytest.MonkeyPatch):
     import catalog
 
@@ -65,6 +78,9 @@ def test_an_adapters_arithmetic_is_that_of_its_matrix_products():
     assert pals - plain == 3 * 12 * (2 * (2 * 768 * 204 + 3 * 204**2) + 4 * 204)
     assert lora - plain == 3 * 2 * 294_912  # each of its weights once a token, times and plus
     assert houlsby - plain == 3 * 12 * 2 * 2 * (2 * 768 * 64)
+    modern, deberta = (steps.SHAPES[name].arithmetic([10], "plain") for name in ("modernbert", "deberta"))
+    assert modern == 3 * 11 * 10 * (2 * (4 * 384**2 + 3 * 384 * 576) + 10 * 4 * 384)  # its feed-forward is gated
+    assert deberta == 3 * 6 * 10 * (2 * (4 * 384**2 + 2 * 384 * 1536) + 10 * 12 * 384)  # attends by 20 distances, too
     assert shape.adapter("plain") == {"name": "none"}
     assert shape.adapter("lora") == {"name": "lora", "rank": 8}
 
