@@ -229,7 +229,8 @@ def _open(answer: Answer) -> str:
     else:
         likely = answer.ways[choice.likely]
         share = f"{100 * likely.weights / best.weights:.0f} % of its weights"
-        found = f"{first}; the best with fewer weights, {_said(likely.label)} ({share}), has {_signed(choice.against)}."
+        less = markdown.number(choice.against.difference and -choice.against.difference.mean)
+        found = f"{first}; the best with fewer weights, {_said(likely.label)} ({share}), is {less} lower."
     return " ".join([found, *_missing(answer)])
 
 

@@ -73,9 +73,12 @@ def test_the_cheapest_way_that_is_good_enough_may_be_far_smaller(monkeypatch):
 def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(monkeypatch):
     one = found(monkeypatch, 3, single=0.9, shared=0.89, lora=0.6)
     (first, *rest) = answer.sentences(one)
-    less = markdown.number(mean(one, "Shared"), "+")
+    less = markdown.number(-(mean(one, "Shared") or 0))
     assert first.startswith("**Nothing is decided**: *One model a task* has the highest mean; the best with fewer ")
-    assert f", *Shared* (37 % of its weights), has {less}. A verdict needs 6 seeds of each way; there are 3: `" in first
+    assert (
+        f", *Shared* (37 % of its weights), is {less} lower. A verdict needs 6 seeds of each way; there are 3: `"
+        in first
+    )
     assert rest == []
     one = found(monkeypatch, 1, single=0.9, shared=0.89)
     assert next(answer.sentences(one)).endswith("there is 1: `mtbert study FOLDER --seeds 6`.")
