@@ -107,3 +107,10 @@ def test_a_runs_settings_hold_what_a_model_needs_of_a_task_and_nothing_of_report
         "balanced": True,
     }  # fmt: skip
     assert tasks.restored({"mood": told})["mood"] == tasks.of_a_model(task)
+
+
+def test_a_folder_without_a_task_of_the_mean_is_refused(tmp_path: Path):
+    described = "mood:\n  files: {train: a.csv}\n  sentences: [text]\n  label: x\n  classes: 2\n  in_mean: false\n"
+    (tmp_path / "tasks.yaml").write_text(described)
+    with pytest.raises(SettingsError, match="no task is part of the mean; allowed: one at least without `in_mean: fa"):
+        tasks.of_folder(tmp_path)

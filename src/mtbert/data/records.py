@@ -32,6 +32,8 @@ def decoded(content: bytes, name: str, encoding: str = "utf-8", remedy: str = ""
     """Decode a text, with or without a byte order mark; DataError with line and remedy where it is something else."""
     try:
         text = content.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    except LookupError:
+        raise DataError(f"{name}: {encoding!r} is no encoding that Python knows{remedy}") from None
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise DataError(f"{name}, line {line}: not {encoding.upper()} text{remedy}") from None

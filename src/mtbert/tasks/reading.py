@@ -72,6 +72,8 @@ def read(file: Path) -> dict[str, Task]:
     for name, task in found.items():
         if task.serves and (task.serves not in found or found[task.serves].serves):
             raise _fault(file, (name, "serves"), str(UnknownNameError("task", task.serves, found)))
+    if not main(found):
+        raise SettingsError(f"{file}: no task is part of the mean; allowed: one at least without `in_mean: false`")
     return found
 
 

@@ -55,3 +55,17 @@ def test_a_byte_order_mark_is_not_text():
     assert decoded(b"\xef\xbb\xbfid", "a.csv") == "id"
     with pytest.raises(DataError, match=r"^a\.csv, line 2: not UTF-8 text$"):
         decoded(b"id\n\xff", "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "told"),
+    [
+        (b"a\nb", "klingon", "a.csv: 'klingon' is no encoding that Python knows; set it"),
+        (b"a\nb\0", "utf-8", "a.csv, line 2: it holds a NUL byte, as no text does; set it"),
+        (b"a\n\xff", "utf-8", "a.csv, line 2: not UTF-8 text; set it"),
+    ],
+)
+def test_what_is_no_text_is_told(content: bytes, encoding: str, told: str):
+    with pytest.raises(DataError) as error:
+        decoded(content, "a.csv", encoding, "; set it")
+    assert str(error.value) == told
