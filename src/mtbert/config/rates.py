@@ -6,7 +6,7 @@ schedule: a rate that an encoder bears as the peak of a warm-up is too high for 
 
 from typing import Any
 
-from mtbert.settings import Kind
+from mtbert.settings import Kind, PhaseSettings
 from mtbert.training.schedules import SCHEDULES
 
 ENCODER = {"encoder", "embeddings", "layers", "attention", "feed_forward"}  # parts that hold most of its weights
@@ -21,8 +21,7 @@ def of_phase(phase: dict[str, Any]) -> Kind:
     else, such as adapters or a connector on a frozen encoder, or its biases. `_constant` is appended where the first
     step has the full rate.
     """
-    frozen = phase.get("frozen") or []
-    trainable = {part for part in phase.get("trainable") or [] if part not in frozen}
+    trainable = trained_parts(phase)
     kind = "heads" if trainable <= HEADS else "adapters"
     if any(part in ENCODER or part.startswith("layer_") for part in trainable):
         kind = "encoder"
@@ -31,9 +30,10 @@ def of_phase(phase: dict[str, Any]) -> Kind:
     return named
 
 
-def trains_adapters(phase: dict[str, Any]) -> bool:
-    """Return whether an adapter is among the parts that a phase trains; by default it is."""
-    return "adapters" in (phase.get("trainable") or ["adapters"]) and "adapters" not in (phase.get("frozen") or [])
+def trained_parts(phase: dict[str, Any]) -> set[str]:
+    """Return the parts of the model that a phase trains; where it names none, the default's."""
+    trainable = phase.get("trainable") or PhaseSettings.model_fields["trainable"].default
+    return {*trainable} - {*(phase.get("frozen") or [])}
 
 
 def settled(phase: dict[str, Any]) -> dict[str, Any]:

@@ -109,7 +109,9 @@ class _Resolver:
             "described": tasks.of_run(self.params.tasks, self.tasks, trained_on),
             "sources": self._sources(),
         }
-        return VariantSettings.model_validate(document).model_dump()
+        settings = VariantSettings.model_validate(document)
+        self._check_evaluations(settings)
+        return {} if self.faults else settings.model_dump()
 
     def _refuse_unused_sections(self) -> None:
         """Record a fault for each section of the entry whose technique the variant does not use."""
@@ -118,6 +120,16 @@ class _Resolver:
                 allowed = ", ".join(sorted(self.used))
                 message = f"the variant does not use {key}; add it to `uses`, or allowed here: {allowed}"
                 self._fault(("catalog", self.name, key), message)
+
+    def _check_evaluations(self, settings: VariantSettings) -> None:
+        """Check that the best epoch of the last phase can be known: that one of its epochs is scored on dev."""
+        every = settings.run.evaluations
+        if settings.run.keep != "best" or not settings.phases:
+            return
+        epochs = [phase.epochs for phase in settings.phases]
+        if sum(epochs) // every == sum(epochs[:-1]) // every:
+            message = f"run.keep is best, but none of the last phase's {epochs[-1]} epochs is scored on dev; allowed: 1"
+            self._fault(("run", "evaluations"), message)
 
     def _sources(self) -> dict[str, str]:
         """Return the digests of the files that the variant's techniques use, by name."""
@@ -138,7 +150,16 @@ class _Resolver:
             if other := chosen.get(place):
                 message = f"{name!r} would take the place of {other!r}; allowed: one {'.'.join(place)}"
                 self._fault(("catalog", self.name, "uses", number), message)
-            chosen[place] = (model if place[0] == "model" else training)[place[1]] = name
+            section, key = place
+            stated = (self.entry.get(section) or {}).get(key)
+            if stated not in (None, name):
+                message = f"{name!r} would take the place of {section}.{key}: {stated}; allowed: one of the two"
+                self._fault(("catalog", self.name, "uses", number), message)
+            chosen[place] = name
+            if section == "model":
+                model[key] = name
+            else:
+                training[key] = name
 
     def _model(self, model: dict[str, Any]) -> dict[str, Any]:
         heads, pooling = model.get("heads") or {}, model.get("pooling") or {}
@@ -162,7 +183,7 @@ class _Resolver:
         has_adapter = not self.used.isdisjoint(set(ADAPTERS) - {"none"})
         if phase.get("trainable") == ["adapters"] and not has_adapter:
             self._fault(("training", "trainable"), "adapters alone are trained, but the variant has no adapter")
-        if not has_adapter or not rates.trains_adapters(phase):
+        if not has_adapter or "adapters" not in rates.trained_parts(phase):
             phase = {key: value for key, value in phase.items() if key != "adapter_rate"}  # it would have no effect
         objectives = [self._choice(OBJECTIVES, name) for name in phase.get("objectives") or []]
         resolved = {**phase, **self._choices("training", phase), "tasks": trained, "objectives": objectives}

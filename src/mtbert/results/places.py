@@ -62,7 +62,8 @@ def of_run(file: Path, labels: Mapping[str, np.ndarray], tasks: Tasks) -> dict[s
     found = {}
     for task in (name for name in labels if f"{name}/rows" in kept):
         embedded, rows = kept[task].astype(np.float32), kept[f"{task}/rows"]
-        apart = tasks[task].is_pair and len(embedded) == 2
+        is_told = tasks[task].kind != "classes"  # which of two classes or scores says that sentences are alike
+        apart = tasks[task].is_pair and is_told and len(embedded) == 2
         if apart:
             drawn = _drawn(kinds(tasks[task], labels[task][rows]))
             embedded, rows = embedded[:, drawn], rows[drawn]

@@ -314,7 +314,10 @@ def _checks(results: Results) -> Iterator[tuple[str, Frame, Any]]:
     rows = shared.drop_duplicates(["task", "split", "row", "id", "label"])
     unlike = "rows or labels that are others in another run; train both on the same data (`dvc repro`)"
     yield unlike, rows, rows.duplicated(["task", "split", "row"])
-    computed = pd.DataFrame.from_dict(computed_scores(results), orient="index").rename_axis(KEY)
+    by_run = computed_scores(results)
+    if not by_run:  # all labels are withheld
+        return
+    computed = pd.DataFrame.from_dict(by_run, orient="index").rename_axis(KEY)
     told, computed = runs.set_index(KEY)[[*scores(results.tasks)]].align(computed)
     differ = ((told - computed).abs() > ROUNDING) | (told.isna() != computed.isna())
     what = f"{', '.join(differ.columns[differ.any()])} not as the predictions say"

@@ -36,6 +36,10 @@ def test_a_schedule_is_asked_for_its_first_step(schedule: dict[str, Any], kind: 
     assert of_phase({"trainable": ["heads"], "schedule": schedule}) == kind
 
 
+def test_where_no_part_is_named_the_whole_model_is_trained() -> None:
+    assert of_phase({"trainable": None, "schedule": {"name": "constant"}}) == "encoder_constant"
+
+
 def test_a_part_that_is_frozen_again_does_not_count() -> None:
     phase = {"trainable": ["encoder", "heads"], "schedule": {"name": "slanted_triangular", "warmup": 0.1}}
     assert of_phase({**phase, "frozen": ["encoder"]}) == "heads"

@@ -109,6 +109,16 @@ def test_a_folder_of_compressed_corpora_is_told_what_unpacks_them(refused: Refus
             "catalog.pals.uses.1: 'round_robin' would take the place of",
         ),
         ("catalog.pals.model", {"heads": {"sts": "squared_cosine"}}, "catalog.pals.model.heads.sts: "),
+        (
+            "catalog.pals",
+            {"uses": ["round_robin"], "training": {"sampler": "sequential"}},
+            "catalog.pals.uses.0: 'round_robin' would take the place of training.sampler: sequential; allowed: one",
+        ),
+        (
+            "run",
+            {"keep": "best", "evaluations": 50},
+            "run.evaluations: run.keep is best, but none of the last phase's 4 epochs is scored on dev; allowed: 1",
+        ),
         ("catalog.pals.training", {"tasks": ["sst", "cfimdb"]}, "catalog.pals.training.tasks: cfimdb: trains none of"),
     ],
 )

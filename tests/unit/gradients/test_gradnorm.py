@@ -33,3 +33,9 @@ def test_the_task_with_the_longer_gradient_counts_less_after_an_update_also_in_i
     assert step() == [9.0, 1.0]
     first, second = step()
     assert (first, second) == pytest.approx((8 * second + 2 - second, 0.975), abs=1e-3)
+
+
+def test_a_loss_that_is_not_finite_moves_nothing():
+    rule = GRADIENTS.build({"name": "gradnorm"}, torch.Generator())
+    rule.after_update({"sst": torch.tensor(float("nan")), "sts": torch.tensor(2.0)})
+    assert rule.first.tolist() == []

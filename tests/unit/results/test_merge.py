@@ -46,3 +46,11 @@ def test_only_a_folder_of_tables_is_replaced(tmp_path: Path):
     (tmp_path / "mine.txt").touch()
     with pytest.raises(DataError, match="which no evidence does"):
         merge.write(made.results(ONE), tmp_path)
+
+
+def test_evidence_of_data_whose_labels_are_all_withheld_is_whole():
+    results = made.results(ONE)
+    results.predictions["label"] = float("nan")
+    for column in tables.scores(results.tasks):
+        results.runs[column] = float("nan")
+    tables.check(merge.packed(results), "evidence")

@@ -59,8 +59,10 @@ class GradNorm(GramianRule):
         return counts
 
     def after_update(self, losses: Mapping[str, Tensor]) -> None:
-        """Move the weights."""
+        """Move the weights; not where a loss is not finite, which the loop reports."""
         now = torch.tensor([loss.item() for loss in losses.values()], dtype=torch.float64)
+        if not now.isfinite().all():
+            return
         if not self.first.any():
             self.first = now.clamp(min=torch.finfo(now.dtype).tiny)
         weights, left = self._weights(), now / self.first
