@@ -101,7 +101,7 @@ def tables(study: Study) -> list[Table]:
     of PALs and variants of one's own have a table each, the highest mean first.
     """
     data = "" if study.is_comparable else markdown.plain(study.results.data.name)
-    if study.results.data.whose == "sample":
+    if study.results.data.kind == "sample":
         data = f"generated sentences, {data}"
     tasks = study.results.tasks
     every: list[Table] = []

@@ -150,7 +150,7 @@ def _results(study: Study, answered: Sequence[ClaimResult], kept: str) -> str:
 def _notes(study: Study) -> Iterator[str]:
     data, start = study.results.data, study.results.start
     kept = next(iter(study.about.values())).run
-    if data.whose == "sample":
+    if data.kind == "sample":
         yield "**Generated sentences.** They show that the machinery works, and say nothing of the methods."
     if data.faults:
         yield f"**Data**: {'; '.join(map(markdown.literal, data.faults))}."
