@@ -196,11 +196,12 @@ def variants(params: Annotated[Path, Argument(help="The file of settings.")] = P
     from mtbert.config import papers
     from mtbert.config.params import Params
 
-    settings, known = Params(params), papers.load()
+    settings = Params(params)
+    published = papers.load()
     selected = settings.get("variants")
     for name, entry in settings.get("catalog").items():
         paper, row = (entry.get(key, "") if isinstance(entry, dict) else "" for key in ("paper", "row"))
-        title = known[paper].title if paper in known else paper
+        title = published[paper].title if paper in published else paper
         print(f"{'*' if name in selected else ' '} {name:26} {title:24} {row}")
 
 
@@ -224,8 +225,8 @@ def tables(build: BuildArgument = BUILD) -> None:
 
     results = tables.read(layout.results(build))
     whole = study.Study(results)
-    found = answer.of_study(whole)
-    print(terminal.in_short(whole, paper_tables.tables(whole), found, layout.report(build)))
+    which_way = answer.of_study(whole)
+    print(terminal.in_short(whole, paper_tables.tables(whole), which_way, layout.report(build)))
 
 
 @app.command()
@@ -245,8 +246,9 @@ def report(
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
         raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
     folder = out or (evidence.resolve().parent if evidence else layout.report(build))
-    if evidence is not None and third is None and (beside := evidence.resolve().with_name(write.THIRD)).is_dir():
-        third = beside
+    if evidence is not None and third is None:
+        folder_of_third = evidence.resolve().with_name(write.THIRD)
+        third = folder_of_third if folder_of_third.is_dir() else None
     with locking.exclusive(layout.lock(build, "report"), "report"):
         if evidence is None:
             layout.check_inputs(build)

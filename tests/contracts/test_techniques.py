@@ -23,7 +23,7 @@ from mtbert.models.adapters import ADAPTERS
 from mtbert.models.adapters.base import Adapter, Shape
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.encoder.encoder import Encoder
-from mtbert.models.encoder.slot import Linear
+from mtbert.models.encoder.slot import LinearName
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.models.heads.base import Head
@@ -35,7 +35,7 @@ from mtbert.training.gradients import GRADIENTS
 from mtbert.training.objectives import OBJECTIVES
 from mtbert.training.objectives.base import Objective
 from mtbert.training.samplers import SAMPLERS
-from mtbert.training.samplers.base import Plan, Sampler
+from mtbert.training.samplers.base import Sampler, Workload
 from mtbert.training.schedules import SCHEDULES
 from mtbert.training.weightings import WEIGHTINGS
 
@@ -209,7 +209,7 @@ def test_weights_of_two_tasks_at_the_shape_of_bert_base(choice: dict[str, Any], 
 
 @pytest.mark.parametrize(
     ("name", "targets"),
-    [(name, target) for name in ("lora", "dora", "mtl_lora") for target in get_args(Linear)],
+    [(name, target) for name in ("lora", "dora", "mtl_lora") for target in get_args(LinearName)],
 )
 @on_every_architecture
 def test_each_linear_map_of_a_layer_can_be_changed_alone(name: str, targets: str, kind: str):
@@ -354,7 +354,7 @@ def test_a_connector_mixes_of_the_tasks_that_it_serves(name: str):
 
 # --- samplers ---------------------------------------------------------------------------------------------------------
 
-PLAN = Plan(sizes={"sst": 8, "qqp": 100, "sts": 6}, epochs=3, steps=50, batches={"sst": 20, "qqp": 250, "sts": 17})
+PLAN = Workload(sizes={"sst": 8, "qqp": 100, "sts": 6}, epochs=3, steps=50, batches={"sst": 20, "qqp": 250, "sts": 17})
 
 
 def groups(sampler: Sampler, epoch: int) -> list[tuple[str, ...]]:
@@ -380,7 +380,7 @@ def test_an_epochs_groups_do_not_depend_on_earlier_calls(name: str):
 
 @pytest.mark.parametrize("name", list(SAMPLERS))
 def test_a_phase_of_one_epoch_and_one_task(name: str):
-    sampler = SAMPLERS.build({"name": name}, Plan(sizes={"sst": 8}, epochs=1, steps=2, batches={"sst": 4}))
+    sampler = SAMPLERS.build({"name": name}, Workload(sizes={"sst": 8}, epochs=1, steps=2, batches={"sst": 4}))
     assert groups(sampler, 1) == [("sst",), ("sst",)]
 
 

@@ -59,7 +59,8 @@ class Batch:
         return len(self.ids)
 
 
-Row = tuple[tuple[np.ndarray, int], ...]  # an example's sequences: their ids, and where the second part of each starts
+# An example's sequences, one or two: the ids of each, and where its second part starts.
+Sequences = tuple[tuple[np.ndarray, int], ...]
 
 
 class Examples:
@@ -86,7 +87,7 @@ class Examples:
             columns = [table["tokens1"], table["tokens2"]] if task.is_pair else [table["tokens1"]]
             rows = (tuple(special.single(tokens, limit) for tokens in row) for row in zip(*columns, strict=True))
         # in a tenth of the memory of lists
-        self.rows: list[Row] = [tuple((np.array(ids, np.int32), second) for ids, second in row) for row in rows]
+        self.rows: list[Sequences] = [tuple((np.array(ids, np.int32), second) for ids, second in row) for row in rows]
         self.lengths = np.array([max(len(ids) for ids, _ in row) for row in self.rows])
         self.chooses = self.scored = np.ones(len(self.ids), dtype=bool)
         self.crossed = False

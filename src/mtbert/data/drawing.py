@@ -32,13 +32,13 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
     kept, refused = readers.read(data_dir, task, source(task, split))
     if split == "test" or not draws(task):
         return kept, refused
-    of_dev = drawn(kept)
-    if not of_dev.any():
+    is_in_dev = drawn(kept)
+    if not is_in_dev.any():
         raise DataError(
             f"{data_dir / task.files['train']}: no dev can be drawn from its {len(kept)} rows, which share sentences "
             f"or are too few; name a file `dev` of {task.name} in tasks.yaml"
         )
-    rows = [row for row, is_dev in zip(kept, of_dev, strict=True) if bool(is_dev) is (split == "dev")]
+    rows = [row for row, is_dev in zip(kept, is_in_dev, strict=True) if bool(is_dev) is (split == "dev")]
     return rows, [] if split == "dev" else refused
 
 

@@ -1,6 +1,6 @@
-"""Tell a folder's tasks from its files: the splits of each, its sentences and its label, and what kind the label is.
+"""Guess a folder's tasks from its files: the splits of each, its sentences, its label, and the kind of label.
 
-What cannot be told is refused with the lines that tasks.yaml needs; nothing is decided by a file's order.
+What cannot be guessed is refused, with the lines that tasks.yaml needs. The order of columns decides nothing.
 """
 
 import math
@@ -23,7 +23,7 @@ LABELS = ("label", "gold_label", "class", "category", "target", "score", "simila
 SCORES = ("score", "similarity", "relevance")  # labels of such a name are scores, if they are numbers
 IDS = ("", "id", "idx", "index", "guid", "pairid", "unnamed: 0")
 PAIRS = (("sentence1", "sentence2"), ("question1", "question2"), ("premise", "hypothesis"), ("text", "text_pair"))
-SEEN = 2000  # rows by which a column is told
+SAMPLED = 2000  # rows that decide what a column holds
 FEW = 20  # values of a column of labels, if it has no label's name, and of whole numbers that are classes
 FEW_NUMBERS = 5  # among words that are classes
 MOST_CLASSES = 200
@@ -41,28 +41,31 @@ def tasks_of(folder: Path, encoding: str = "utf-8") -> dict[str, dict[str, Any]]
     Raises:
         DataError: there is no such file, two are of one split, or a file does not tell what it is.
     """
-    found: dict[str, dict[Split, str]] = {}
+    files_by_task: dict[str, dict[Split, str]] = {}
     for file in sorted([*folder.glob("*"), *folder.glob("*/*")]):
         if readers.ending(file) not in ENDINGS or file.name.startswith("."):
             continue
         name, split = _named(file, folder)
         shown = file.relative_to(folder).as_posix()
-        if other := found.setdefault(name, {}).get(split):
+        if other := files_by_task.setdefault(name, {}).get(split):
             raise DataError(f"{folder}: two files are {split} of {name}: {other} and {shown}; remove one, or rename it")
-        found[name][split] = shown
-    if not found:
+        files_by_task[name][split] = shown
+    if not files_by_task:
         raise DataError(f"{folder} holds no task; allowed: files such as topic-train.csv and topic-dev.csv")
-    return {name: _described(folder, name, files, encoding) for name, files in found.items()}
+    return {name: _described(folder, name, files, encoding) for name, files in files_by_task.items()}
 
 
 def _named(file: Path, folder: Path) -> tuple[str, Split]:
     """Return the task and the split that a file's name tells; a file that names no split is train."""
     stem = file.name.split(readers.ending(file))[0]
-    told = NAMED.fullmatch(stem)
+    parts = NAMED.fullmatch(stem)
     within = "" if file.parent == folder else file.parent.name
-    words = (told[1] if told else stem) or within or folder.name
+    words = (parts[1] if parts else stem) or within or folder.name
     name = re.sub(r"[^a-z0-9]+", "_", words.casefold()).strip("_")
-    return name if name[:1].isalpha() else f"task_{name}".rstrip("_"), SPLITS[told[2].casefold()] if told else "train"
+    return (
+        name if name[:1].isalpha() else f"task_{name}".rstrip("_"),
+        SPLITS[parts[2].casefold()] if parts else "train",
+    )
 
 
 def _described(folder: Path, name: str, files: dict[Split, str], encoding: str) -> dict[str, Any]:
@@ -77,9 +80,9 @@ def _described(folder: Path, name: str, files: dict[Split, str], encoding: str) 
         label = _label(name, rows)
         sentences = _sentences(rows, label)
     except ValueError as error:
-        told = f"its columns are {', '.join(rows[0])}, and {error}"
+        fault = f"its columns are {', '.join(rows[0])}, and {error}"
         example = TEMPLATE.format(name=name, file=files["train"])
-        raise DataError(f"{file}: {told}; say it in {folder / FILE}:\n{example}") from None
+        raise DataError(f"{file}: {fault}; say it in {folder / FILE}:\n{example}") from None
     described = {"files": dict(files), "sentences": sentences, "label": label}
     described |= _kind(file, label, [label_text(row[label]) for row in rows if row.get(label) not in (None, "")])
     described |= {"encoding": encoding} if encoding != "utf-8" else {}
@@ -89,8 +92,8 @@ def _described(folder: Path, name: str, files: dict[Split, str], encoding: str) 
 def _label(name: str, rows: Rows) -> str:
     """Return the column of the label: by its name, or the only one with few values; ValueError where none tells."""
     columns = [column for column in rows[0] if column.casefold() not in IDS]
-    for known in (name, *LABELS):
-        if named := [column for column in columns if column.casefold() == known]:
+    for label in (name, *LABELS):
+        if named := [column for column in columns if column.casefold() == label]:
             return named[0]
     few = [column for column in columns if not _is_text(rows, column)]
     if len(few) != 1:
@@ -113,7 +116,7 @@ def _sentences(rows: Rows, label: str) -> list[str]:
 
 def _is_text(rows: Rows, column: str) -> bool:
     """Return whether a column holds text: words, and more than a few of them."""
-    values = [str(row.get(column)) for row in rows[:SEEN]]
+    values = [str(row.get(column)) for row in rows[:SAMPLED]]
     distinct = {*values}
     return len(distinct) > min(FEW, len(values) / 2) and not all(map(_is_number, distinct))
 

@@ -39,7 +39,9 @@ def chosen(cluster: np.ndarray, rows: int, order: np.ndarray | None = None) -> n
     """Choose as many whole clusters [rows] as fit into `rows` rows, by an order, or a random one: a mask [rows]."""
     sizes = np.bincount(cluster)
     held, left = np.zeros(len(sizes), dtype=bool), rows
-    for number in np.random.default_rng(1).permutation(len(sizes)) if order is None else order:
+    if order is None:
+        order = np.random.default_rng(1).permutation(len(sizes))
+    for number in order:
         if sizes[number] <= left:
             held[number] = True
             left -= int(sizes[number])

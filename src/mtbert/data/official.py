@@ -22,7 +22,7 @@ from mtbert import files
 from mtbert.errors import DataError
 
 TIMEOUT = 60  # seconds without a byte
-SAMPLE = "300ba8a4b9ad5ac1d74ba6585b417e5ae4fbbfc2dda313b790f2cae424bf4193"  # of its files, as `whose` lists them
+SAMPLE = "300ba8a4b9ad5ac1d74ba6585b417e5ae4fbbfc2dda313b790f2cae424bf4193"  # of its files, as `data_kind` lists them
 
 
 @dataclass(frozen=True)
@@ -50,21 +50,21 @@ LISTED = Path(__file__).with_name("downloads.yaml")
 def listed(file: Path) -> tuple[Download, ...]:
     """Return the downloads that a file lists; DataError where it is none."""
     content = files.read_as(list[dict[str, Any]], file, f"git checkout {file}", files.read_yaml)
-    return tuple(Download(**one) for one in content)
+    return tuple(Download(**entry) for entry in content)
 
 
 DOWNLOADS = listed(LISTED)
 COURSE = {item.path: item.sha256 for item in DOWNLOADS if item.path.endswith("-dev.csv")}
 
 
-def whose(digests: Mapping[str, str]) -> Literal["sample", "course", "own"]:
-    """Determine whose corpora a data directory holds, by the SHA-256 of each file, by its path there.
+def data_kind(digests: Mapping[str, str]) -> Literal["sample", "course", "own"]:
+    """Return the kind of data in a data directory, by the SHA-256 of each file: `sample`, `course` or `own`.
 
-    The sample is the sample as a whole. The course's corpora are told by their dev sets, on which results are compared
-    with published ones: training sets may be parts, and files of SNLI and MNLI are beside the point.
+    For `sample` all files have to be the sample's. For `course` the dev sets have to be the course's, since results are
+    compared with published ones on them; training sets may be parts, and files of SNLI and MNLI do not matter.
     """
-    listed = "".join(f"{digest}  {path}\n" for path, digest in sorted(digests.items()))  # as sha256sum does
-    if hashlib.sha256(listed.encode()).hexdigest() == SAMPLE:
+    lines = "".join(f"{digest}  {path}\n" for path, digest in sorted(digests.items()))  # as sha256sum does
+    if hashlib.sha256(lines.encode()).hexdigest() == SAMPLE:
         return "sample"
     dev = {path: digest for path, digest in digests.items() if path in COURSE}
     return "course" if dev and dev.items() <= COURSE.items() else "own"
@@ -92,19 +92,19 @@ def _fetch(item: Download, kept: Path) -> Path:
     shown = item.path or item.url.rsplit("/", 1)[-1]
     name = shown.replace("/", "-")  # GLUE's files have one name in several folders
     print(shown, file=sys.stderr)
-    known = f"sha256:{item.sha256}" if item.sha256 else None
+    digest = f"sha256:{item.sha256}" if item.sha256 else None
     transfer = pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT)
     try:
         # pooch's own downloaders do not fit its type of a downloader
-        path = pooch.retrieve(item.url, known, name, kept, downloader=transfer)  # pyright: ignore[reportArgumentType]
-        if item.blob and (came := git_hash(Path(path).read_bytes())) != item.blob:  # pooch knows no such digest
+        path = pooch.retrieve(item.url, digest, name, kept, downloader=transfer)  # pyright: ignore[reportArgumentType]
+        if item.blob and (blob := git_hash(Path(path).read_bytes())) != item.blob:  # pooch knows no such digest
             Path(path).unlink()
-            raise ValueError(f"its git blob id is {came}, expected {item.blob}")
+            raise ValueError(f"its git blob id is {blob}, expected {item.blob}")
     except (requests.RequestException, ValueError) as error:  # pooch raises ValueError for other content
         if isinstance(error, requests.HTTPError) and error.response is not None:
             error.response.close()
-        told = f"{shown} could not be downloaded from {item.url}: {error}"
-        raise DataError(f"{told}. Try again later, or use your own copies: docs/data.md") from error
+        message = f"{shown} could not be downloaded from {item.url}: {error}"
+        raise DataError(f"{message}. Try again later, or use your own copies: docs/data.md") from error
     return Path(path)
 
 

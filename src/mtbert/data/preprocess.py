@@ -25,7 +25,7 @@ from mtbert.files import compressed, new_directory, new_file, read_parquet, sha2
 from mtbert.tasks import SPLITS, Split, Task, Tasks, of_folder
 
 Tokenize = Callable[[list[str]], list[list[int]]]
-Name = tuple[str, Split]  # task and split
+TaskSplit = tuple[str, Split]  # task and split
 MOST_REFUSED = 0.01  # of a file's rows: more are no slips, but another kind of label
 FEW = 3
 MOST_CUT = 0.02  # of train's rows: more are told
@@ -47,7 +47,7 @@ def preprocess(
     data_dir: Path,
     out: Path,
     tokenize: Tokenize,
-    required: set[Name],
+    required: set[TaskSplit],
     held: int = 0,
     most_refused: float = MOST_REFUSED,
     longest: Mapping[str, tuple[bool, int]] | None = None,
@@ -65,19 +65,21 @@ def preprocess(
 
     Returns:
         The content of report.json: rows read, kept and refused, duplicates and conflicts of each file; what is wrong
-        with them (`faults`, a line each); and whose corpora they are (`whose`, see `official.whose`).
+        with them (`faults`, a line each); and the kind of data (`whose`, see `official.data_kind`).
 
     Raises:
         DataError: a required file is missing or has too many faulty rows, or a file has another format.
     """
     tasks = of_folder(data_dir)
-    named: dict[Name, str] = {
+    named: dict[TaskSplit, str] = {
         (task.name, split): task.files[source]
         for task in tasks.values()
         for split in SPLITS
         if (source := drawing.source(task, split)) in task.files
     }
-    present = [name for name, file in named.items() if (data_dir / file).is_file() and _wanted(tasks, name, required)]
+    present = [
+        name for name, file in named.items() if (data_dir / file).is_file() and _is_wanted(tasks, name, required)
+    ]
     if missing := sorted(required.difference(present)):
         names = [f"{named[task, split]} (for {task}/{split})" for task, split in missing]
         raise DataError(
@@ -85,25 +87,28 @@ def preprocess(
             f"in params.yaml{compressed(data_dir, (named[name] for name in missing))}"
         )
     with new_directory(out) as directory:
-        found, rows, nothing = {}, {}, checks.digests([])
-        for name in present:
-            found["/".join(name)], rows[name] = _write(data_dir, tasks[name[0]], name[1], directory, tokenize)
-            if name in required:
-                _check_refused(data_dir, tasks[name[0]], found["/".join(name)], rows[name], most_refused)
-        for task in (task for task, split in required if split == "dev" and held):
+        read_files: dict[str, dict[str, Any]] = {}
+        rows: dict[TaskSplit, Any] = {}  # `checks.digests`, a pandas.DataFrame
+        for task, split in present:
+            about, rows[task, split] = _write(data_dir, tasks[task], split, directory, tokenize)
+            if (task, split) in required:
+                _check_refused(data_dir, tasks[task], about, rows[task, split], most_refused)
+            read_files[f"{task}/{split}"] = about
+        for task in [task for task, split in required if split == "dev" and held]:
             train = rows[task, "train"]
             mask = held_out.hold_out(directory, task, train, held)
             rows[task, "train"], rows[task, "dev"] = train[~mask], train[mask].reset_index(drop=True)
         for task, split in present:
             if split == "dev":
-                _write_about(directory, task, rows[task, split], rows.get((task, "train"), nothing))
+                _write_about(directory, task, rows[task, split], rows.get((task, "train"), checks.digests([])))
         digests = {named[name]: sha256(data_dir / named[name]) for name in present}
         for name, limit in (longest or {}).items():
-            found[f"{name}/train"]["cut"] = _cut(layout.examples(directory, name, "train"), *limit)
-        made = {"files": found, "faults": _faults(found), "whose": "own" if held else official.whose(digests)}
-        write_json(layout.data_report(directory), made)
+            read_files[f"{name}/train"]["cut"] = _cut(layout.examples(directory, name, "train"), *limit)
+        kind = "own" if held else official.data_kind(digests)
+        report = {"files": read_files, "faults": _faults(read_files), "whose": kind}
+        write_json(layout.data_report(directory), report)
         layout.seal(directory)
-    return made
+    return report
 
 
 def _check_refused(data_dir: Path, task: Task, file: dict[str, Any], rows: pd.DataFrame, most_refused: float) -> None:
@@ -112,35 +117,37 @@ def _check_refused(data_dir: Path, task: Task, file: dict[str, Any], rows: pd.Da
     As many as FEW are slips, however small the file is; where `most_refused` is 0, none may be faulty.
     """
     faulty = [refusal for refusal in file["refused"] if refusal["is_faulty"]]
-    may_be = max(FEW, most_refused * file["read"]) if most_refused else 0
-    if len(faulty) <= may_be:
+    tolerated = max(FEW, most_refused * file["read"]) if most_refused else 0
+    if len(faulty) <= tolerated:
         return
-    unknown = {refusal["label"] for refusal in faulty if refusal["label"]}
+    in_refused_rows = {refusal["label"] for refusal in faulty if refusal["label"]}
     words = {number: word for word, number in task.labels.items()}
-    known = {words.get(int(label), f"{label:g}") for label in rows["label"].dropna().unique()}
-    holds = f"Its {task.label} holds {first_of(sorted(known | unknown), SHOWN)}; " if unknown else ""
-    allowed = f"allowed: {readers.allowed_labels(task)}. " if unknown else ""
+    in_kept_rows = {words.get(int(label), f"{label:g}") for label in rows["label"].dropna().unique()}
+    labels = ""
+    if in_refused_rows:
+        present = first_of(sorted(in_kept_rows | in_refused_rows), SHOWN)
+        labels = f"Its {task.label} holds {present}; allowed: {readers.allowed_labels(task)}. "
     share = math.ceil(100 * len(faulty) / file["read"]) / 100
     raise DataError(
         f"{data_dir / file['file']}: {len(faulty):,} of {file['read']:,} rows cannot be used, more than "
-        f"{100 * most_refused:g}%. {holds}{allowed}First, line {faulty[0]['line']}: {faulty[0]['reason']}. To leave "
+        f"{100 * most_refused:g}%. {labels}First, line {faulty[0]['line']}: {faulty[0]['reason']}. To leave "
         f"such rows out, set most_refused in params.yaml to the share that may be faulty, here {share:g}"
     )
 
 
 def _classes_that_lack(task: Task, rows: pd.DataFrame) -> list[str]:
     """Return the names of the classes that no labelled row has; none for scores, and for files without labels."""
-    there = {int(label) for label in rows["label"].dropna()} if task.kind != "score" else set[int]()
-    if not there:
+    labels = {int(label) for label in rows["label"].dropna()} if task.kind != "score" else set[int]()
+    if not labels:
         return []
     words = {number: word for word, number in task.labels.items()}
-    return [words.get(number, str(number)) for number in range(task.classes) if number not in there]
+    return [words.get(number, str(number)) for number in range(task.classes) if number not in labels]
 
 
-def _faults(found: dict[str, Any]) -> list[str]:
+def _faults(read_files: dict[str, Any]) -> list[str]:
     """Return what is wrong with the files, a line each: refused rows, classes that lack, a dev of one label alone."""
     lines: list[str] = []
-    for file in found.values():
+    for file in read_files.values():
         if file["drawn"]:
             lines.append(
                 f"{file['file']}: {file['kept']:,} of its rows are dev, drawn by their text; there is no dev file"
@@ -158,7 +165,7 @@ def _faults(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _wanted(tasks: Tasks, name: Name, required: set[Name]) -> bool:
+def _is_wanted(tasks: Tasks, name: TaskSplit, required: set[TaskSplit]) -> bool:
     """Return whether a file is read: one that trains another task's head only where a variant asks for it."""
     return name in required or not tasks[name[0]].serves
 
@@ -171,7 +178,7 @@ def _write(
     (directory / task.name).mkdir(exist_ok=True)
     pq.write_table(_table(kept, tokenize), layout.examples(directory, task.name, split))
     digests = checks.digests(kept)
-    found = {
+    about = {
         "file": task.files[drawing.source(task, split)],
         "drawn": split == "dev" and drawing.draws(task),
         "labelled": bool(digests["label"].notna().all()),
@@ -183,7 +190,7 @@ def _write(
         "duplicates": {"folded": checks.duplicates(digests)},
         "conflicts": checks.conflicts(digests),
     }
-    return found, digests
+    return about, digests
 
 
 def _cut(file: Path, is_one: bool, limit: int) -> float:

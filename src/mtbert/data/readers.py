@@ -57,7 +57,9 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
     path = data_dir / task.files[split]
     if not path.is_file():
         raise DataError(f"{path}: no such file")
-    kept, refused, labelled = dict[str, Example](), list[Refusal](), True
+    kept: dict[str, Example] = {}
+    refused: list[Refusal] = []
+    labelled = True
     for line, fields in rows_of(path, task.encoding, task.name):
         if not kept and not refused:
             _check_columns(path, [*fields], task, split)
@@ -70,8 +72,8 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
         else:
             refused.append(row)
     if not kept:
-        told = "".join(f"; line {row.line}: {row.reason}" for row in refused[:1])
-        raise DataError(f"{path}: it holds no row that can be used{told}")
+        first_refusal = "".join(f"; line {row.line}: {row.reason}" for row in refused[:1])
+        raise DataError(f"{path}: it holds no row that can be used{first_refusal}")
     return [*kept.values()], refused
 
 
@@ -91,11 +93,11 @@ def _checked(
         faults.append(_fault_of_label(task, label))
     elif not labelled and label not in WITHHELD:
         faults.append(f"it has a {task.label}, and the first row has none")
-    told = "; ".join(filter(None, faults))
-    if not told and identifier in earlier:
-        told = f"its id is that of line {earlier[identifier].line}"
-    if told:
-        return Refusal(line, told, str(label) if labelled and value is None else "")
+    reason = "; ".join(filter(None, faults))
+    if not reason and identifier in earlier:
+        reason = f"its id is that of line {earlier[identifier].line}"
+    if reason:
+        return Refusal(line, reason, str(label) if labelled and value is None else "")
     sentences = [fields[name] for name in task.sentences]
     return Example(identifier, sentences[0], sentences[1] if task.is_pair else None, value, line)
 
@@ -156,7 +158,7 @@ def _text(path: Path, encoding: str, task: str) -> str:
     return records.decoded(records.unpacked(path.read_bytes(), str(path)), str(path), encoding, remedy)
 
 
-def rows_of(path: Path, encoding: str = "utf-8", task: str = "TASK") -> Iterator[records.Record]:
+def rows_of(path: Path, encoding: str = "utf-8", task: str = "TASK") -> Iterator[records.NumberedRow]:
     """Read a file's rows by its ending, each with the line on which it starts.
 
     A file that is neither Parquet nor JSON lines, one object a line, has a header, quoted fields, doubled quotes, and
@@ -170,7 +172,7 @@ def rows_of(path: Path, encoding: str = "utf-8", task: str = "TASK") -> Iterator
     return records.separated(text, str(path), "\t" if ending(path) == ".tsv" else records.separator_of(text))
 
 
-def _parquet(path: Path) -> Iterator[records.Record]:
+def _parquet(path: Path) -> Iterator[records.NumberedRow]:
     """Read a Parquet file, as the model hub has data sets; a row's number is its line, and numbers become text."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -15,7 +15,7 @@ from mtbert.errors import DataError
 GZIP = ".gz"
 SNIFFED, FIRST_ROWS = 2**16, 20  # characters and rows by which a separator is told
 LINE_END = re.compile(r"[\r\n]")
-Record = tuple[int, dict[str, Any]]  # the line on which it starts, from 1, and its values by column
+NumberedRow = tuple[int, dict[str, Any]]  # the line on which it starts, from 1, and its values by column
 
 
 def unpacked(content: bytes, name: str) -> bytes:
@@ -68,7 +68,7 @@ def lines(text: str) -> Iterator[str]:
     return (line.removesuffix("\n") for line in io.StringIO(text, newline=None))
 
 
-def separated(text: str, name: str, separator: str) -> Iterator[Record]:
+def separated(text: str, name: str, separator: str) -> Iterator[NumberedRow]:
     """Yield the rows of CSV or TSV with a header; DataError, with the line, where it is malformed."""
     reader, line = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True), 1
     try:
@@ -96,7 +96,7 @@ def separated(text: str, name: str, separator: str) -> Iterator[Record]:
         raise DataError(f"{name}, line {line}: {told}") from None
 
 
-def json_lines(text: str, name: str) -> Iterator[Record]:
+def json_lines(text: str, name: str) -> Iterator[NumberedRow]:
     """Yield the JSON objects of a text, one from each line; DataError, with the line, for anything else."""
     for number, line in enumerate(lines(text), 1):
         if not line.strip():

@@ -48,8 +48,10 @@ class SpecialTokens:
 
     def crossed(self, first: Sequence[int], second: Sequence[int], limit: int) -> tuple[list[int], int]:
         """Return both sentences in one sequence, at most `limit` long, and where its second part starts."""
-        one, two = truncated(len(first), len(second), limit - self.count(pair=True))
-        return [self.start, *first[:one], self.end, *self.again, *second[:two], self.end], one + 2
+        first_count, second_count = truncated(len(first), len(second), limit - self.count(pair=True))
+        first_part = [self.start, *first[:first_count], self.end]
+        second_part = [*self.again, *second[:second_count], self.end]
+        return first_part + second_part, len(first_part)
 
 
 def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
@@ -86,12 +88,12 @@ def vocabulary(encoder: Path) -> list[str]:
 
 def named(tokenizer: "Tokenizer") -> dict[str, str]:
     """Return what a tokenizer calls its special tokens; EncoderError where it does so as none that is known."""
-    there = tokenizer.get_vocab()
-    found = next((names for names in NAMED if there.keys() >= {*names.values()}), None)
-    if found is None:
+    vocabulary = tokenizer.get_vocab()
+    kind = next((names for names in NAMED if vocabulary.keys() >= {*names.values()}), None)
+    if kind is None:
         kinds = ", or ".join(" ".join(names.values()) for names in NAMED)
         raise EncoderError(f"the encoder's tokenizer lacks special tokens; allowed: {kinds}")
-    return found
+    return kind
 
 
 def special_tokens(encoder: Path) -> SpecialTokens:

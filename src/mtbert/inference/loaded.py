@@ -58,6 +58,6 @@ def onnx(folder: str, texts: Texts) -> Rows:
 FORMS = {"hf": hf, "sentence-transformers": sentence_transformers, "onnx": onnx}
 
 if __name__ == "__main__":
-    form, folder, given, out = sys.argv[1:]
-    rows = FORMS[form](folder, json.loads(Path(given).read_text(encoding="utf-8")))
+    form, folder, texts_file, out = sys.argv[1:]
+    rows = FORMS[form](folder, json.loads(Path(texts_file).read_text(encoding="utf-8")))
     Path(out).write_text(json.dumps(rows), encoding="utf-8")

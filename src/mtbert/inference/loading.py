@@ -56,8 +56,8 @@ def load(place: str | Path, seed: int | None = None, build: str | Path = "build"
             f"{name} has been trained here, but its runs are not in {layout.runs(build)} now: params.yaml lists other "
             f"variants; `dvc exp run -S 'variants=[{name}]'` restores it from DVC's cache and trains nothing again"
         )
-    known = sorted({variant for variant, _ in runs})
-    unknown = str(UnknownNameError("model", name, known)) if known else "nothing is trained there"
+    trained = sorted({variant for variant, _ in runs})
+    unknown = str(UnknownNameError("model", name, trained)) if trained else "nothing is trained there"
     raise ModelError(f"{name} is no folder of a finished run, such as build/runs/pals/1, and in {build}: {unknown}")
 
 

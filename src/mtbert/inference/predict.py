@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from mtbert import files, layout
-from mtbert.data.records import Record, decoded, lines, separated, separator_of
+from mtbert.data.records import NumberedRow, decoded, lines, separated, separator_of
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
 from mtbert.inference.predicting import ANY_TASK, Model, fault_of_row
@@ -55,7 +55,7 @@ def _given(task: Task, sentences: list[str]) -> list[Values]:
     return [{"text": sentence} for sentence in sentences]
 
 
-def read(path: Path) -> tuple[list[Record], str | None]:
+def read(path: Path) -> tuple[list[NumberedRow], str | None]:
     """Return the rows of a file, or of standard input for `-`, with their lines, and what separates the columns.
 
     A .csv or .tsv file has a header; a .csv file is separated by commas, semicolons or tabs. In others a
@@ -81,12 +81,12 @@ def read(path: Path) -> tuple[list[Record], str | None]:
     return rows, separator
 
 
-def _checked(task: Task, rows: list[Record], path: Path) -> list[Values]:
+def _checked(task: Task, rows: list[NumberedRow], path: Path) -> list[Values]:
     """Return the rows' values; DataError with the lines of those whose texts cannot be predicted."""
     columns = _columns(task, [*rows[0][1]])
     faults = ((line, fault_of_row(columns, [values[column] for column in columns])) for line, values in rows)
-    if told := [f"line {line}: {fault}" for line, fault in faults if fault]:
-        raise DataError(f"{_shown(path)}, {first_of(told, SHOWN)}; each row needs its text")
+    if faulty_rows := [f"line {line}: {fault}" for line, fault in faults if fault]:
+        raise DataError(f"{_shown(path)}, {first_of(faulty_rows, SHOWN)}; each row needs its text")
     return [values for _, values in rows]
 
 
@@ -104,14 +104,14 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _columns(task: Task, there: Sequence[str]) -> tuple[str, ...]:
+def _columns(task: Task, available: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of a task's texts; DataError where they are not there, or there is one too many."""
-    wanted = task.sentences, ANY_TASK[: len(task.sentences)]
-    found = next((names for names in wanted if {*names} <= {*there}), None)
-    if found is None or (not task.is_pair and {"text_pair", "sentence2"} & {*there}):
-        allowed = ", or ".join(" and ".join(names) for names in wanted)
-        raise DataError(f"the rows have the columns {', '.join(there)}; {task.name} needs {allowed}")
-    return found
+    accepted = task.sentences, ANY_TASK[: len(task.sentences)]
+    columns = next((names for names in accepted if {*names} <= {*available}), None)
+    if columns is None or (not task.is_pair and {"text_pair", "sentence2"} & {*available}):
+        allowed = ", or ".join(" and ".join(names) for names in accepted)
+        raise DataError(f"the rows have the columns {', '.join(available)}; {task.name} needs {allowed}")
+    return columns
 
 
 def _predicted(predictor: Model, task: Task, rows: list[Values]) -> pd.DataFrame:

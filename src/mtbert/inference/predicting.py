@@ -79,13 +79,13 @@ class Model:
         about = self.task(task)
         examples, cut = self.examples(about, checked_rows(about, rows))
         with self._as_in_training():
-            found = evaluation.columns(self.network, examples, self.device)
-        prediction = found.pop("prediction")
+            columns = evaluation.columns(self.network, examples, self.device)
+        prediction = columns.pop("prediction")
         if about.kind == "score":
-            told = {"lowest": about.lowest, "highest": about.highest}
+            labels = {"lowest": about.lowest, "highest": about.highest}
         else:
-            told = {"class": [about.class_names[int(number)] for number in prediction]}
-        return pd.DataFrame({"prediction": prediction} | told | found | {"cut": cut})
+            labels = {"class": [about.class_names[int(number)] for number in prediction]}
+        return pd.DataFrame({"prediction": prediction} | labels | columns | {"cut": cut})
 
     def timed(self, task: str, row: tuple[str, ...]) -> float:
         """Return the seconds that a prediction of one row takes, from its tokens on."""

@@ -30,7 +30,7 @@ ABOUT = (
 
 
 def judge(study: Study, third: Study | None = None) -> tuple[list[ClaimResult], list[ClaimResult]]:
-    """Judge the papers' claims of which a model is in the results, and all questions that the report begins with.
+    """Judge the papers' claims that the results have runs for, and the questions that the report begins with.
 
     Both are empty on other data than the papers'. Errors as for `at_a_third`.
     """
@@ -39,8 +39,9 @@ def judge(study: Study, third: Study | None = None) -> tuple[list[ClaimResult], 
     every = claims.load()
     whole = claims.of_results(study.results)
     before = None if third is None else claims.at_a_third(whole, claims.of_results(third.results))
-    papers, questions = (claims.judge(of.values(), whole, before) for of in (every.claims, every.questions))
-    return [result for result in papers if result.reason is not Reason.NOT_RUN], questions
+    judged = claims.judge(every.claims.values(), whole, before)
+    questions = claims.judge(every.questions.values(), whole, before)
+    return [result for result in judged if result.reason is not Reason.NOT_RUN], questions
 
 
 def answer(result: ClaimResult) -> str:
@@ -49,17 +50,17 @@ def answer(result: ClaimResult) -> str:
 
 
 def pair(part: Part) -> str:
-    """Return such as `a - b, SST-5`: whose difference it is."""
-    ours, other = (" + ".join(side) for side in (part.ours, part.other))
-    return f"{ours} {markdown.MINUS} {other}, {markdown.heading(part.metric)}"
+    """Return what is compared, such as `a - b, SST-5`."""
+    return f"{' + '.join(part.ours)} {markdown.MINUS} {' + '.join(part.other)}, {markdown.heading(part.metric)}"
 
 
 def difference(part: PartResult) -> str:
-    """Return our difference with its interval, marked where the encoder may have learned the task; a dash for none."""
+    """Return our difference and interval, marked where the encoder may have learned the task; a dash for none."""
     if part.difference is None:
         return markdown.DASH
     may_be_known = part.part.is_about_similarity or part.part.metric == "qqp"
-    return markdown.estimate(part.difference.mean, part.difference.interval, "+") + (f" {SEEN}" if may_be_known else "")
+    estimate = markdown.estimate(part.difference.mean, part.difference.interval, "+")
+    return f"{estimate} {SEEN}" if may_be_known else estimate
 
 
 def contamination(study: Study) -> str:
@@ -73,7 +74,7 @@ def render(study: Study, results: Sequence[ClaimResult]) -> str:
     lines = [line for result in results for line in _lines(result)]
     if not lines:
         return ""
-    counts = "; ".join(f"{said}: {count}" for said, count in Counter(map(answer, results)).most_common())
+    counts = "; ".join(f"{verdict}: {count}" for verdict, count in Counter(map(answer, results)).most_common())
     where = f"{ABOUT}: profile {study.profile}, encoder {markdown.literal(study.results.start.name)}."
     parts = [
         f"{len(results)} claims. {counts[0].upper()}{counts[1:]}.",
@@ -94,10 +95,11 @@ def _lines(result: ClaimResult) -> list[dict[str, str]]:
 
 
 def own_answer(part: PartResult) -> str:
-    """Return what is proved of a comparison by itself, not corrected, or why nothing is."""
-    if part.undeclared or part.confounders:
-        why = "confounded by" if part.confounders and not part.undeclared else "not comparable: also differ in"
-        return f"{why} {', '.join(part.undeclared or part.confounders)}"
+    """Return what is proved of a comparison alone, not corrected, or why nothing is."""
+    if part.undeclared:
+        return f"not comparable: also differ in {', '.join(part.undeclared)}"
+    if part.confounders:
+        return f"confounded by {', '.join(part.confounders)}"
     words = WORDS[part.verdict or part.reason]
     return words if part.decides else f"{words} (decides nothing)"
 
@@ -117,16 +119,17 @@ def frame(results: Sequence[ClaimResult]) -> Frame:
 
 
 def _values(result: ClaimResult, part: PartResult) -> dict[str, object]:
-    found, compared = part.difference, part.part.model_dump()
-    low, high = (found and found.interval) or (None, None)
+    difference = part.difference
+    low, high = (difference and difference.interval) or (None, None)
+    compared = part.part.model_dump()
     return {
         "claim": result.claim.name,
         **result.claim.model_dump(include={"paper", "source", "section", "statement"}),
         "verdict": answer(result), "reason": WORDS[part.reason],
         "p_holds": result.p.holds, "p_fails": result.p.fails, "p_small": result.p.small,
-        **{key: " ".join(said) if isinstance(said, tuple) else said for key, said in compared.items()},
-        "difference": found and found.mean, "low": low, "high": high, "p": found and found.p,
-        "seeds": found and " / ".join(map(str, found.seeds)), "rows": found and found.rows,
+        **{key: " ".join(value) if isinstance(value, tuple) else value for key, value in compared.items()},
+        "difference": difference and difference.mean, "low": low, "high": high, "p": difference and difference.p,
+        "seeds": difference and " / ".join(map(str, difference.seeds)), "rows": difference and difference.rows,
         "third": part.third and part.third.mean, "leak_free": part.leak_free,
         "unlike": ", ".join(part.unlike), "undeclared": ", ".join(part.undeclared),
         "confounders": ", ".join(part.confounders), "stability": part.stability or "",

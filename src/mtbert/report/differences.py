@@ -25,7 +25,7 @@ def find(study: Study) -> dict[tuple[str, str], dict[str, Difference]]:
     Of two of one's own the later one in the results comes first.
     """
     runs = claims.of_results(study.results)
-    by_pair = {pair: _of_pair(study, runs, *pair) for pair in _pairs(study)}
+    by_pair = {pair: _between(study, runs, *pair) for pair in _pairs(study)}
     return {pair: differences for pair, differences in by_pair.items() if differences}
 
 
@@ -37,7 +37,7 @@ def _pairs(study: Study) -> Iterator[tuple[str, str]]:
             yield from ((own, other) for other in names if study.about[other].paper != OWN or other in earlier)
 
 
-def _of_pair(study: Study, runs: BudgetRuns, own: str, other: str) -> dict[str, Difference]:
+def _between(study: Study, runs: BudgetRuns, own: str, other: str) -> dict[str, Difference]:
     shared = [
         task for task in study.results.tasks if task in study.about[own].tasks and task in study.about[other].tasks
     ]

@@ -13,9 +13,9 @@ COUNTED = ("steps", "epoch", "threads", *WEIGHTS)
 
 
 def runs(study: Study) -> Frame:
-    """Return results.csv: one line for each run and vote, all that is the same in two runs of the same settings."""
-    about = study.runs["variant"].map(study.about)
-    table = study.runs.assign(paper=about.map(lambda one: one.paper), row=about.map(lambda one: one.row))
+    """Return results.csv: a line for each run and vote, with all that two runs of the same settings have alike."""
+    abouts = study.runs["variant"].map(study.about)
+    table = study.runs.assign(paper=abouts.map(lambda about: about.paper), row=abouts.map(lambda about: about.row))
     tasks = study.results.tasks
     scored = [column for column in scores(tasks) if table[column].notna().any()]
     first = ["variant", "kind", "paper", "row", "seed", "steps", "epoch", "epochs", "overrides"]
@@ -25,21 +25,28 @@ def runs(study: Study) -> Frame:
 
 def means(study: Study) -> dict[str, dict[str, float]]:
     """Return mean dev scores over seeds by variant or ensemble, then metric, to six decimals."""
-    found = {name: study.group([name]).means for name in study.about}
-    kept = shown(study.results.tasks)
-    return {name: {metric: round(of[metric].mean, 6) for metric in kept if metric in of} for name, of in found.items()}
+    by_model: dict[str, dict[str, float]] = {}
+    for name in study.about:
+        by_metric = study.group([name]).means
+        metrics_shown = [metric for metric in shown(study.results.tasks) if metric in by_metric]
+        by_model[name] = {metric: round(by_metric[metric].mean, 6) for metric in metrics_shown}
+    return by_model
 
 
 def summary(means: dict[str, dict[str, float]], tasks: Tasks) -> dict[str, float]:
     """Return summary.json, which `dvc metrics` shows: a variant's mean over tasks, over its own if these are fewer."""
     every = metrics.means(tasks)[0]
-    return {name: scores.get(every, round(fmean(scores.values()), 6)) for name, scores in means.items() if scores}
+    return {
+        name: by_metric.get(every, round(fmean(by_metric.values()), 6))
+        for name, by_metric in means.items()
+        if by_metric
+    }
 
 
 def bars(means: dict[str, dict[str, float]]) -> Frame:
     """Return scores.csv, which `dvc plots` draws: bar (`sst pals`), variant, metric, score; a metric's side by side."""
-    rows = [
-        (f"{metric} {name}", name, metric, score) for name, scores in means.items() for metric, score in scores.items()
-    ]
+    rows = []
+    for name, by_metric in means.items():
+        rows += [(f"{metric} {name}", name, metric, score) for metric, score in by_metric.items()]
     table = pd.DataFrame(rows, columns=["bar", "variant", "metric", "score"])
     return table.sort_values("metric", kind="stable", ignore_index=True)

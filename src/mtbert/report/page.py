@@ -17,7 +17,7 @@ IMAGE = re.compile(r'<img src="([^":]+\.png)"')
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A section of the report.
 
     Attributes:
@@ -41,7 +41,7 @@ class Section:
         return f"## {title}\n\n{self.body}"
 
 
-def render(sections: Sequence[Section], folder: Path) -> str:
+def render(sections: Sequence[PageSection], folder: Path) -> str:
     """Return the page, with the first section's title; `folder` holds the pictures that the Markdown names."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     bodies = {section.name: _embedded(parser.render(section.body), folder) for section in sections}

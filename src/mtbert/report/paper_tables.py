@@ -101,30 +101,50 @@ def tables(study: Study) -> list[Table]:
     of PALs and variants of one's own have a table each, the highest mean first.
     """
     data = "" if study.is_comparable else markdown.plain(study.results.data.name)
-    if study.results.data.whose == "sample":
+    if study.results.data.kind == "sample":
         data = f"generated sentences, {data}"
-    found, tasks = [], study.results.tasks
-    printed = {paper: its.tables for paper, its in papers.load().items() if its.tables}
-    for paper, its in printed.items():
-        for number, table in its.items():
-            asked = [(label, split, row) for label, row in table.rows.items() for split in row.splits]
-            answers = [_rows(study, paper, *one) for one in asked]
-            rows = [row for answer in answers for row in answer]
-            found.append(Table(paper, number, rows, answers.count([]) if study.is_comparable else 0, data, tasks))
-        others = _others(study, paper, {label for table in its.values() for label in table.rows})
-        found.append(Table(paper, "others", others, data=data, tasks=tasks))
+    tasks = study.results.tasks
+    every: list[Table] = []
+    published = {paper: content.tables for paper, content in papers.load().items() if content.tables}
+    for paper, published_tables in published.items():
+        labels: set[str] = set()
+        for number, published_table in published_tables.items():
+            rows, absent = _answers(study, paper, published_table)
+            every.append(Table(paper, number, rows, absent, data, tasks))
+            labels |= published_table.rows.keys()
+        every.append(Table(paper, "others", _others(study, paper, labels), data=data, tasks=tasks))
     for paper in dict.fromkeys((*(about.paper for about in study.about.values()), RIVALS)):
-        if paper not in printed:
+        if paper not in published:
             best_first = sorted(_others(study, paper), key=lambda row: study.rank(row.group))
-            found.append(Table(paper, "variants", best_first, data=data, tasks=tasks))
-    return [table for table in found if any(row.group.means for row in table.rows)]
+            every.append(Table(paper, "variants", best_first, data=data, tasks=tasks))
+    return [table for table in every if any(row.group.means for row in table.rows)]
+
+
+def _answers(study: Study, paper: str, table: papers.PublishedTable) -> tuple[list[Row], int]:
+    """Return our rows for a published table, and how many of its rows were not run, which is 0 on other data."""
+    rows: list[Row] = []
+    absent = 0
+    for label, published in table.rows.items():
+        for split in published.splits:
+            answers = _rows(study, paper, label, split, published)
+            rows += answers
+            absent += not answers
+    return rows, absent if study.is_comparable else 0
 
 
 def _others(study: Study, paper: str, labels: Collection[str] = ()) -> list[Row]:
     """Return rows of the variants of a paper that answer to none of its published labels."""
-    rows = [about.rival if paper == RIVALS and about.rival else about.row for about in study.about.values()
-            if about.paper == paper or (paper == RIVALS and about.rival)]  # fmt: skip
-    return [row for label in dict.fromkeys(rows) if label not in labels for row in _rows(study, paper, label)]
+    wanted: list[str] = []
+    for about in study.about.values():
+        if paper == RIVALS and about.rival:
+            wanted.append(about.rival)
+        elif about.paper == paper:
+            wanted.append(about.row)
+    rows: list[Row] = []
+    for label in dict.fromkeys(wanted):
+        if label not in labels:
+            rows += _rows(study, paper, label)
+    return rows
 
 
 def _rows(
@@ -133,25 +153,19 @@ def _rows(
     """Return a row for each model that answers to a label; where these are several, each is named."""
     printed = printed if printed and study.is_comparable else papers.PublishedRow()
     scores = printed.splits.get(split, {})
+    averaged = _averaged(scores, main(study.results.tasks))
     models = study.joined(study.answering(paper, label))
-    found = []
+    rows: list[Row] = []
     for names in models:
-        said = ", ".join(names)
-        shown = f"{label} ({said})" if label and len(models) > 1 else label or said
-        found.append(
-            Row(
-                shown,
-                split,
-                scores,
-                study.group(names, split, _averaged(scores, main(study.results.tasks))),
-                printed.note,
-            )
-        )
-    return found
+        shown = label or ", ".join(names)
+        if label and len(models) > 1:
+            shown = f"{label} ({', '.join(names)})"
+        rows.append(Row(shown, split, scores, study.group(names, split, averaged), printed.note))
+    return rows
 
 
 def _averaged(published: papers.Scores, every: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the tasks that an overall is the mean of: all of it or, where the paper averages over fewer, those."""
+    """Return the tasks that an overall is the mean of: all, or those of a paper that averages over fewer."""
     published_tasks = tuple(task for task in every if task in published)
     return published_tasks if published_tasks and "overall_raw" in published else every
 

@@ -14,7 +14,7 @@ from mtbert.report import claims, markdown
 from mtbert.report.study import Study
 from mtbert.results.tables import UNTRAINED
 
-ROWS = "front"  # the questions that are rows; all are lines of the picture
+ROWS = "front"  # the paper of the questions that are rows; all questions are lines of the picture
 PICTURE = "questions"
 START, END = "<!-- questions -->\n", "<!-- /questions -->\n"
 SAYS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL: "yes, but too little to matter"}
@@ -31,15 +31,23 @@ ABOUT = (
 
 def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
     """Return the rows: question, ours, published, answer."""
-    found = []
-    for result in (one for one in questions if one.claim.paper == ROWS):
+    cells = []
+    for result in questions:
+        if result.claim.paper != ROWS:
+            continue
         part = result.parts[0].part
         words = markdown.DASH if UNTRAINED in part.other else PUBLISHED[part.expects]
         published = words if part.published is None else markdown.number(part.published, "+")
         published += f" ({result.claim.source})" if result.claim.source else ""
-        cells = {"question": asked(result), "ours": claims.difference(result.parts[0])}
-        found.append(cells | {"published": published, "answer": says(result)})
-    return found
+        cells.append(
+            {
+                "question": asked(result),
+                "ours": claims.difference(result.parts[0]),
+                "published": published,
+                "answer": says(result),
+            }
+        )
+    return cells
 
 
 def says(result: ClaimResult) -> str:

@@ -81,7 +81,7 @@ class Study:
     @property
     def is_comparable(self) -> bool:
         """Whether the data are those of the papers, so that their numbers and claims can be held against ours."""
-        return self.results.data.whose == "course"
+        return self.results.data.kind == "course"
 
     @cached_property
     def by_paper(self) -> dict[str, list[str]]:

@@ -12,20 +12,20 @@ Compare the runs:  make mlflow
 Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
 
 
-def in_short(study: Study, tables: Sequence[paper_tables.Table], found: Answer | None, report: Path) -> str:
+def in_short(study: Study, tables: Sequence[paper_tables.Table], which_way: Answer | None, report: Path) -> str:
     """Return the tables, the papers' numbers, an arrow, and ours; one's own differences; the answer; a next step."""
     shown = []
     for table in tables:
-        lines = [
-            {"": markdown.plain(row.label)}
-            | {markdown.heading(m, study.results.tasks): _both(row, m) for m in table.metrics}
-            for row in table.rows
-        ]
+        lines = []
+        for row in table.rows:
+            scores = {markdown.heading(metric, table.tasks): _both(row, metric) for metric in table.metrics}
+            lines.append({"": markdown.plain(row.label)} | scores)
         shown.append(f"{table.heading}\n\n{markdown.lined(lines)}\n{table.more}".strip())
     if own := differences.lines(study):
         shown.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own)}")
     shown += [f"data: {fault}" for fault in study.results.data.faults]
-    shown += ["\n".join(map(markdown.bare, answer.sentences(found)))] if found else []
+    if which_way is not None:
+        shown.append("\n".join(map(markdown.bare, answer.sentences(which_way))))
     return "\n\n".join([*shown, NEXT.format(page=report / "index.html")])
 
 

@@ -7,11 +7,11 @@ from mtbert import files
 from mtbert.claims import ClaimResult
 from mtbert.errors import DataError, first_of
 from mtbert.report import answer, claims, differences, markdown, numbers, page, paper_tables, questions, terminal
-from mtbert.report.page import Section
+from mtbert.report.page import PageSection
 from mtbert.report.paper_tables import Table
 from mtbert.report.pictures import embeddings, labels, losses, misses
 from mtbert.report.pictures import questions as question_picture
-from mtbert.report.pictures import tasks as of_each
+from mtbert.report.pictures import tasks as task_pictures
 from mtbert.report.sentences import Sentences
 from mtbert.report.study import Study
 from mtbert.results.tables import Frame, Results
@@ -38,7 +38,7 @@ def write(
     """Write the report of results anew; evidence that lies in its folder stays.
 
     Args:
-        results: of all of the budget.
+        results: of the whole budget.
         directory: the report's folder.
         third: of the same variants at a third of the budget, for the steadiness of claims.
         readme: a file that gets the report's first rows, too, between the markers of `mtbert.report.questions`.
@@ -58,12 +58,16 @@ def write(
     with files.new_directory(directory) as partial:
         _write_numbers(study, judged, partial)
         question_picture.write(answered, partial)
-        found = answer.of_study(study)
-        first = "" if found is None else answer.render(found, partial)
-        more = [table for table in tables if found is None or table.paper != answer.STUDY]  # which it has already
+        which_way = answer.of_study(study)
+        first = ""
+        further_tables = tables
+        if which_way is not None:
+            first = answer.render(which_way, partial)
+            further_tables = [table for table in tables if table.paper != answer.STUDY]  # the answer has that one
+        each_task = task_pictures.render(study, which_way, partial, sentences or {})
         every = [
-            *_sections(study, more, judged, _results(study, answered, first)),
-            Section("tasks", "Each task", of_each.render(study, found, partial, sentences or {}), study.is_comparable),
+            *_sections(study, further_tables, judged, _results(study, answered, first)),
+            PageSection("tasks", "Each task", each_task, study.is_comparable),
             *_drawn(study, partial),
         ]
         sections = [section for section in every if section.body]
@@ -75,11 +79,11 @@ def write(
                 (directory / kept).rename(partial / kept)
     if readme is not None:
         questions.put(readme, study, answered, directory)
-    return terminal.in_short(study, tables, found, directory)
+    return terminal.in_short(study, tables, which_way, directory)
 
 
 def _refuse_others(directory: Path) -> None:
-    """A report takes the place of its whole folder, so that must be empty or hold a report, or evidence alone."""
+    """Raise DataError where the folder, which a report replaces whole, holds something else than report or evidence."""
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
         raise DataError(f"{directory} is no folder; --out names a folder")
     there = {file.name for file in directory.iterdir()} if directory.exists() else set()
@@ -95,21 +99,21 @@ def _sections(
     tables: Sequence[Table],
     judged: Sequence[ClaimResult],
     first: str,
-) -> Iterator[Section]:
+) -> Iterator[PageSection]:
     """Yield the sections of text in order; a new one is a line here. Those without text are left out."""
     where = "" if study.is_comparable else f", {study.results.data.name}"
-    yield Section("results", f"Results: profile {study.profile}{where}", first)
-    yield Section("tables", "Tables", _tables(study, tables))
-    yield Section("claims", "Claims", claims.render(study, judged))
-    yield Section("costs", "Scores and weights", paper_tables.costs(study), folded=True)
+    yield PageSection("results", f"Results: profile {study.profile}{where}", first)
+    yield PageSection("tables", "Tables", _tables(study, tables))
+    yield PageSection("claims", "Claims", claims.render(study, judged))
+    yield PageSection("costs", "Scores and weights", paper_tables.costs(study), folded=True)
 
 
-def _drawn(study: Study, folder: Path) -> Iterator[Section]:
+def _drawn(study: Study, folder: Path) -> Iterator[PageSection]:
     """Yield the sections of pictures in order, and draw these into the report's folder."""
-    yield Section("training", "Training loss", losses.render(study, folder))
-    yield Section("misses", "Misses", misses.render(study, folder))
-    yield Section("embeddings", "Embeddings", embeddings.render(study, folder))
-    yield Section("data", "Data", labels.render(study, folder))
+    yield PageSection("training", "Training loss", losses.render(study, folder))
+    yield PageSection("misses", "Misses", misses.render(study, folder))
+    yield PageSection("embeddings", "Embeddings", embeddings.render(study, folder))
+    yield PageSection("data", "Data", labels.render(study, folder))
 
 
 def _tables(study: Study, tables: Sequence[Table]) -> str:
@@ -144,8 +148,9 @@ def _results(study: Study, answered: Sequence[ClaimResult], kept: str) -> str:
 
 
 def _notes(study: Study) -> Iterator[str]:
-    data, start, kept = study.results.data, study.results.start, next(iter(study.about.values())).run
-    if data.whose == "sample":
+    data, start = study.results.data, study.results.start
+    kept = next(iter(study.about.values())).run
+    if data.kind == "sample":
         yield "**Generated sentences.** They show that the machinery works, and say nothing of the methods."
     if data.faults:
         yield f"**Data**: {'; '.join(map(markdown.literal, data.faults))}."
@@ -153,12 +158,19 @@ def _notes(study: Study) -> Iterator[str]:
         yield "**One seed.** Another gives other scores; that one variant is better cannot be concluded."
     if study.is_comparable and start.name != "bert-base-uncased":
         yield "**Another encoder** than the reports' `bert-base-uncased`: compare differences, not scores."
-    of_half = "; dev scores are of one half of the set" if kept.selection == "half" else ""
-    yield KEPT[kept.selection] if kept.keep == "best" else f"The last epoch is kept{of_half}."
-    having: dict[str, list[str]] = {}
+    scored_on = "; dev scores are of one half of the set" if kept.selection == "half" else ""
+    yield KEPT[kept.selection] if kept.keep == "best" else f"The last epoch is kept{scored_on}."
+    if changes := _changes(study):
+        yield f"**Changed settings**: {', '.join(changes)}."
+
+
+def _changes(study: Study) -> list[str]:
+    """Return the changed settings; those of some variants alone with their names."""
+    changed: dict[str, list[str]] = {}
     for name, runs in study.runs.groupby(level="variant", sort=False):
         for change in filter(None, runs["overrides"].iloc[0].split("; ")):
-            having.setdefault(markdown.literal(change), []).append(str(name))
-    of_some = {change: f" ({', '.join(names)})" for change, names in having.items() if len(names) < len(study.about)}
-    if having:
-        yield f"**Changed settings**: {', '.join(change + of_some.get(change, '') for change in having)}."
+            changed.setdefault(markdown.literal(change), []).append(str(name))
+    lines: list[str] = []
+    for change, names in changed.items():
+        lines.append(change if len(names) == len(study.about) else f"{change} ({', '.join(names)})")
+    return lines

@@ -141,11 +141,11 @@ class Rows(Lenient):
 
 
 class Data(Lenient):
-    """What `data` of a run says: the folder, whose data, its tasks, their rows, and what is wrong with its files."""
+    """What `data` of a run says: its folder, kind and tasks, their rows, and what is wrong with its files."""
 
     name: str = ""
     faults: list[str] = []
-    whose: Literal["sample", "course", "own"] = "own"
+    kind: Literal["sample", "course", "own"] = Field(default="own", alias="whose")  # the key of committed evidence
     rows: dict[TaskName, dict[Split, Rows]] = {}
     tasks: dict[TaskName, dict[str, Any]] = {}
 

@@ -20,10 +20,10 @@ def _bounded(act: Callable[..., None]) -> Callable[..., None]:
     """Have a method do nothing where the log is off; an error is printed in one line, and ends the log alone."""
 
     @functools.wraps(act)
-    def bounded(run: "LiveRun", *given: Any) -> None:
+    def bounded(run: "LiveRun", *arguments: Any) -> None:
         try:
             if run.is_on:
-                act(run, *given)
+                act(run, *arguments)
         except Exception as error:  # of MLflow, its database or the network: many types, with one message
             run.is_on = False
             at = f" at {store.shown(run.uri)}" if run.uri else ""

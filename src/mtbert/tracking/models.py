@@ -45,20 +45,22 @@ def bring(there: Store, records: list[Record]) -> bool:
 def _bring(there: Store, records: list[Record]) -> None:
     """Alias each variant's model with the best choosing score, too."""
     scored: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
-    for wanted in (one for one in records if (one.directory / WEIGHTS).is_file()):
+    for wanted in records:
+        if not (wanted.directory / WEIGHTS).is_file():
+            continue
         name = re.sub(r"[^\w.-]", "_", f"{wanted.experiment}-{wanted.tags['variant']}")
         version = _version(there, name, f"models:/{_model(there, wanted).model_id}")
         if (score := choosing(wanted)) is not None:
             scored[name].append((score, -version))
-    for name, of_variant in scored.items():
-        there.client.set_registered_model_alias(name, BEST, str(-max(of_variant)[1]))
+    for name, versions in scored.items():
+        there.client.set_registered_model_alias(name, BEST, str(-max(versions)[1]))
 
 
 def _version(there: Store, name: str, source: str) -> int:
     """Return the registered version of a model; register it if it is missing."""
-    for one in there.client.search_model_versions(f"name='{name}'"):
-        if one.source == source:
-            return int(one.version)
+    for version in there.client.search_model_versions(f"name='{name}'"):
+        if version.source == source:
+            return int(version.version)
     with redirect_stderr(StringIO()):  # MLflow tells of each
         return int(mlflow.register_model(source, name, await_registration_for=0).version)
 
@@ -83,7 +85,7 @@ def _model(there: Store, wanted: Record) -> LoggedModel:
         there.client.delete_logged_model(model.model_id)
     run_id = there.find(wanted)[0][0].info.run_id
     tags = {RUN_KEY: wanted.run_key, "choosing": str(choosing(wanted))}
-    made = there.client.create_logged_model(experiment, wanted.tags["variant"], run_id, tags)
+    new_model = there.client.create_logged_model(experiment, wanted.tags["variant"], run_id, tags)
     columns = [ColSpec("string", "text"), *(ColSpec("string", name, required=False) for name in ("text_pair", "task"))]
     task = ParamSchema([ParamSpec("task", "string", "")])  # type: ignore[arg-type]  # of rows whose column names none
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(action="ignore"):  # as in `folder`
@@ -93,15 +95,15 @@ def _model(there: Store, wanted: Record) -> LoggedModel:
             artifact_path=None,
             flavor=mlflow.pyfunc,
             run_id=run_id,
-            model_id=made.model_id,
+            model_id=new_model.model_id,
             step=FINAL_STEP,  # MLflow gives the model the scores of that step
             python_model=str(SERVED),
             artifacts={RUN: str(run)},
             signature=ModelSignature(Schema(columns), params=task),  # type: ignore[arg-type]
             pip_requirements=[],  # it is served where mtbert is installed: docs/using.md
         )
-    _share(wanted.directory, made)
-    return made
+    _share(wanted.directory, new_model)
+    return new_model
 
 
 def _collect(directory: Path, encoder: str, folder: Path) -> None:

@@ -129,10 +129,10 @@ def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def _settings(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield settings by their keys; those of a technique, which has a `name`, are in the section of that name."""
-    if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
-        for one in value:
-            yield from _settings(path, one)
-        yield path, [one["name"] for one in value]
+    if isinstance(value, list) and any(isinstance(choice, Mapping) for choice in value):
+        for choice in value:
+            yield from _settings(path, choice)
+        yield path, [choice["name"] for choice in value]
     elif isinstance(value, Mapping) and value:
         for key, child in value.items():
             if key == "name":

@@ -53,11 +53,11 @@ def _bring(there: Store, build: Path) -> str | None:
     """Log what MLflow lacks, and return the experiment of `build`; what is wrong there keeps no one from looking."""
     try:
         print(sync_runs(build))
-        found = there.client.get_experiment_by_name(record.experiment(record.plan(build)))
+        experiment = there.client.get_experiment_by_name(record.experiment(record.plan(build)))
     except MtbertError as error:
         print(f"warning: {error}")
         return None
-    return found and found.experiment_id
+    return experiment and experiment.experiment_id
 
 
 def _app(uri: str) -> Any:

@@ -134,13 +134,13 @@ class Store:
         name, saved = wanted.experiment, view.saved(wanted.scores)
         location = (self._file.with_name(ARTIFACTS) / name).as_uri() if self._file else None
         with FileLock(f"{self._file or project_root() / 'mlflow.db'}.lock"):  # trainings begin side by side
-            found = self.client.get_experiment_by_name(name)
-            if found and location in (None, found.artifact_location):
-                if found.tags.get(view.TAG) != saved:
-                    self.client.set_experiment_tag(found.experiment_id, view.TAG, saved)
-                return found.experiment_id
-            if found:
-                self.client.rename_experiment(found.experiment_id, f"{name} moved {found.experiment_id}")
+            existing = self.client.get_experiment_by_name(name)
+            if existing and location in (None, existing.artifact_location):
+                if existing.tags.get(view.TAG) != saved:
+                    self.client.set_experiment_tag(existing.experiment_id, view.TAG, saved)
+                return existing.experiment_id
+            if existing:
+                self.client.rename_experiment(existing.experiment_id, f"{name} moved {existing.experiment_id}")
             tags = {"mlflow.note.content": ABOUT, view.TAG: saved}
             return self.client.create_experiment(name, location, tags)
 

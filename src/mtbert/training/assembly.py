@@ -22,7 +22,7 @@ from mtbert.training.objectives import OBJECTIVES
 from mtbert.training.phases import Phase
 from mtbert.training.run import Parts
 from mtbert.training.samplers import SAMPLERS
-from mtbert.training.samplers.base import Plan, Sampler
+from mtbert.training.samplers.base import Sampler, Workload
 from mtbert.training.schedules import SCHEDULES
 from mtbert.training.weightings import WEIGHTINGS
 
@@ -168,4 +168,4 @@ def _sampler(settings: VariantSettings, phase: PhaseSettings, train: Mapping[str
         batches[task] = math.ceil(size * (phase.share_of_examples or 1) / batch_size)
     turns = phase.examples_per_task and math.ceil(phase.examples_per_task / phase.batch_size)
     serves = {name: settings.trains(name).name for name in phase.tasks}
-    return SAMPLERS.build(phase.sampler, Plan(sizes, phase.epochs, phase.steps_per_epoch, batches, turns, serves))
+    return SAMPLERS.build(phase.sampler, Workload(sizes, phase.epochs, phase.steps_per_epoch, batches, turns, serves))

@@ -7,14 +7,14 @@ import pytest
 
 from mtbert import files
 from mtbert.data import held_out
-from mtbert.data.preprocess import Name, preprocess
+from mtbert.data.preprocess import TaskSplit, preprocess
 from mtbert.errors import DataError
 
 HEADER = "\tid\tsentence1\tsentence2\tis_duplicate\n"
 # The first two and the sixth hang together, over b and a, and so does the fifth.
 PAIRS = [("a", "b"), ("B", "c"), ("d", "e"), ("f", "g"), ("h", "i"), ("i ", "a"), ("k", "l"), ("m", "n")]
 ROWS = "".join(f"{number}\tq{number}\t{one}\t{two}\t{number % 2}\n" for number, (one, two) in enumerate(PAIRS))
-NEEDED: set[Name] = {("qqp", "train"), ("qqp", "dev")}
+NEEDED: set[TaskSplit] = {("qqp", "train"), ("qqp", "dev")}
 
 
 @pytest.fixture

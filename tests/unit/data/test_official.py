@@ -143,15 +143,15 @@ def digests(folder: Path) -> dict[str, str]:
 def test_the_sample_is_the_sample_as_a_whole():
     found = digests(SAMPLE)
     assert len(found) == 17
-    assert official.whose(found) == "sample"
-    assert official.whose(found | {"nli/snli_1.0_dev.jsonl": "0"}) == "own"
-    assert official.whose({name: found[name] for name in list(found)[1:]}) == "own"
+    assert official.data_kind(found) == "sample"
+    assert official.data_kind(found | {"nli/snli_1.0_dev.jsonl": "0"}) == "own"
+    assert official.data_kind({name: found[name] for name in list(found)[1:]}) == "own"
 
 
 def test_the_courses_corpora_are_told_by_their_dev_sets():
     sst, sts = "cs224n/ids-sst-dev.csv", "cs224n/sts-dev.csv"
     assert sorted(official.COURSE) == [f"cs224n/{name}-dev.csv" for name in ("ids-cfimdb", "ids-sst", "quora", "sts")]
     course = {sst: official.COURSE[sst], "cs224n/ids-sst-train.csv": "a part"}
-    assert official.whose(course) == "course"
-    assert official.whose(course | {sts: "another"}) == "own"
-    assert official.whose({"cs224n/ids-sst-train.csv": "no dev set"}) == "own"
+    assert official.data_kind(course) == "course"
+    assert official.data_kind(course | {sts: "another"}) == "own"
+    assert official.data_kind({"cs224n/ids-sst-train.csv": "no dev set"}) == "own"

@@ -5,7 +5,7 @@ import pytest
 
 from mtbert.errors import SettingsError
 from mtbert.training.samplers import SAMPLERS
-from mtbert.training.samplers.base import Plan, Sampler
+from mtbert.training.samplers.base import Sampler, Workload
 
 SIZES = {"sst": 8, "qqp": 16, "sts": 4}
 BATCHES = {"sst": 2, "qqp": 4, "sts": 1}
@@ -30,28 +30,28 @@ def order(sampler: Sampler, epoch: int = 1) -> str:
     ],
 )
 def test_the_order_of_an_epoch(name: str, steps: int | None, epoch: int, expected: str):
-    sampler = SAMPLERS.build({"name": name}, Plan(SIZES, 3, steps, BATCHES))
+    sampler = SAMPLERS.build({"name": name}, Workload(SIZES, 3, steps, BATCHES))
     assert order(sampler, epoch) == expected
     assert sampler.steps == len(expected.split())
 
 
 def test_sequential_leaves_no_task_without_a_step():
-    plan = Plan({"sst": 8, "qqp": 1200, "sts": 4}, 1, 10, {"sst": 2, "qqp": 300, "sts": 1})
-    assert order(SAMPLERS.build({"name": "sequential"}, plan)) == "sst" + 8 * " qqp" + " sts"
+    workload = Workload({"sst": 8, "qqp": 1200, "sts": 4}, 1, 10, {"sst": 2, "qqp": 300, "sts": 1})
+    assert order(SAMPLERS.build({"name": "sequential"}, workload)) == "sst" + 8 * " qqp" + " sts"
 
 
 def test_round_robin_until_a_set_that_is_named():
-    plan = Plan(SIZES, 2, None, BATCHES)
-    named = SAMPLERS.build({"name": "round_robin_shortest", "until": "sst"}, plan)
+    workload = Workload(SIZES, 2, None, BATCHES)
+    named = SAMPLERS.build({"name": "round_robin_shortest", "until": "sst"}, workload)
     assert order(named) == "sst qqp sts sst qqp sts"
     with pytest.raises(SettingsError, match=r"until is cfimdb, which the phase does not train; allowed: smallest, sst"):
-        SAMPLERS.build({"name": "round_robin_shortest", "until": "cfimdb"}, plan)
+        SAMPLERS.build({"name": "round_robin_shortest", "until": "cfimdb"}, workload)
 
 
 def turned(name: str, *tasks: str) -> Sampler:
     serves = {"cfimdb_as_sst": "sst", "snli_as_qqp": "qqp"}
-    plan = Plan(dict.fromkeys(tasks, 800), 2, None, dict.fromkeys(tasks, 100), turns=5, serves=serves)
-    return SAMPLERS.build({"name": name}, plan)
+    workload = Workload(dict.fromkeys(tasks, 800), 2, None, dict.fromkeys(tasks, 100), turns=5, serves=serves)
+    return SAMPLERS.build({"name": name}, workload)
 
 
 @pytest.mark.parametrize("name", list(SAMPLERS))

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from mtbert.training.samplers import SAMPLERS
-from mtbert.training.samplers.base import Plan, RandomSampler
+from mtbert.training.samplers.base import RandomSampler, Workload
 
 DRAWS = 20_000
 
 
 def sampler(name: str, sizes: dict[str, int], epochs: int = 3, **options: object) -> RandomSampler:
-    built = SAMPLERS.build({"name": name, **options}, Plan(sizes, epochs, DRAWS))
+    built = SAMPLERS.build({"name": name, **options}, Workload(sizes, epochs, DRAWS))
     assert isinstance(built, RandomSampler)
     return built
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from mtbert.models.encoder.slot import PLAIN, Linear, Slot
+from mtbert.models.encoder.slot import PLAIN, LinearName, Slot
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Shape:
     initializer_range: float = 0.02
     gated: bool = False
 
-    def linear(self, name: Linear) -> tuple[int, int]:
+    def linear(self, name: LinearName) -> tuple[int, int]:
         """Return the numbers of inputs and outputs of one of a layer's linear maps."""
         inputs = self.inner if name == "output" else self.width
         if name == "intermediate":
@@ -48,7 +48,7 @@ class Adapter(nn.Module):
         """Return what the adapter does in layer `layer` (0, 1, ...) for `task`; here, nothing."""
         return PLAIN
 
-    def init_from_encoder(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
+    def init_from_encoder(self, layers: Sequence[Mapping[LinearName, nn.Linear]]) -> None:
         """Read the linear maps of every layer once before training, for weights that start from theirs."""
 
 

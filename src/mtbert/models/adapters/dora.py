@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from mtbert.models.adapters.base import InEveryLayer, Shape
 from mtbert.models.adapters.factors import Factored, FactorSettings
-from mtbert.models.encoder.slot import Linear
+from mtbert.models.encoder.slot import LinearName
 
 
 class Settings(FactorSettings):
@@ -41,7 +41,7 @@ class DecomposedLayer(Factored):
         outputs = {name: shape.linear(name)[1] for name in settings.targets}
         self.magnitude = nn.ParameterDict({name: torch.ones(count) for name, count in outputs.items()})
 
-    def linear(self, name: Linear, dense: nn.Linear, inputs: Tensor) -> Tensor:
+    def linear(self, name: LinearName, dense: nn.Linear, inputs: Tensor) -> Tensor:
         """m / |V| * (V x) + b for a target."""
         if name not in self.factors:
             return dense(inputs)
@@ -49,7 +49,7 @@ class DecomposedLayer(Factored):
         stretched = directed * self.stretch(name, dense).to(directed.dtype)
         return stretched if dense.bias is None else stretched + dense.bias.to(directed.dtype)
 
-    def stretch(self, name: Linear, dense: nn.Linear) -> Tensor:
+    def stretch(self, name: LinearName, dense: nn.Linear) -> Tensor:
         """m / |V|, [out]."""
         with torch.no_grad():
             lengths = (dense.weight + self.factors[name].product()).norm(dim=1)  # type: ignore[operator]
@@ -61,7 +61,7 @@ class WeightDecomposedAdaptation(InEveryLayer):
 
     in_layer = DecomposedLayer
 
-    def init_from_encoder(self, layers: Sequence[Mapping[Linear, nn.Linear]]) -> None:
+    def init_from_encoder(self, layers: Sequence[Mapping[LinearName, nn.Linear]]) -> None:
         """Set each magnitude to the length of the encoder's own row."""
         for modules in self.sets.values():
             for module, linears in zip(modules, layers, strict=True):  # type: ignore[call-overload]

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from mtbert.models.adapters.base import InLayer, Shape
 from mtbert.models.encoder.dropout import Dropout
-from mtbert.models.encoder.slot import Linear
+from mtbert.models.encoder.slot import LinearName
 from mtbert.settings import ONCE, Section
 
 
@@ -25,7 +25,7 @@ class FactorSettings(Section):
     rank: int = Field(default=8, ge=1, le=4096)
     alpha: float = Field(default=8.0, gt=0)
     dropout: float = Field(default=0.0, ge=0, lt=1)
-    targets: Annotated[list[Linear], Field(min_length=1), ONCE] = ["query", "value"]
+    targets: Annotated[list[LinearName], Field(min_length=1), ONCE] = ["query", "value"]
 
 
 class Factors(nn.Module):

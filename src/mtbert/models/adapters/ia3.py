@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from mtbert.models.adapters.base import InEveryLayer, InLayer, Shape
-from mtbert.models.encoder.slot import Linear
+from mtbert.models.encoder.slot import LinearName
 from mtbert.settings import Section
 
 
@@ -34,7 +34,7 @@ class ScaledLayer(InLayer):
         sizes = {"key": shape.width, "value": shape.width, "output": shape.inner}
         self.scales = nn.ParameterDict({name: torch.ones(size) for name, size in sizes.items()})
 
-    def linear(self, name: Linear, dense: nn.Linear, inputs: Tensor) -> Tensor:
+    def linear(self, name: LinearName, dense: nn.Linear, inputs: Tensor) -> Tensor:
         """l * (W h + b) for key and value, W (l * h) + b for output."""
         if name not in self.scales:
             return dense(inputs)

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from mtbert.models.adapters.base import InEveryLayer
 from mtbert.models.adapters.factors import Factored, FactorSettings
-from mtbert.models.encoder.slot import Linear
+from mtbert.models.encoder.slot import LinearName
 
 
 class Settings(FactorSettings):
@@ -31,7 +31,7 @@ class Settings(FactorSettings):
 class LowRankLayer(Factored):
     """The factors of one layer."""
 
-    def linear(self, name: Linear, dense: nn.Linear, inputs: Tensor) -> Tensor:
+    def linear(self, name: LinearName, dense: nn.Linear, inputs: Tensor) -> Tensor:
         """W x + b + s B A x for a target."""
         return dense(inputs) + self.factors[name](inputs) if name in self.factors else dense(inputs)
 

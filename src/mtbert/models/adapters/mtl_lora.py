@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from mtbert.models.adapters.base import Adapter, Shape
 from mtbert.models.adapters.factors import FactorSettings
 from mtbert.models.encoder.dropout import Dropout
-from mtbert.models.encoder.slot import Linear, Slot
+from mtbert.models.encoder.slot import LinearName, Slot
 
 
 class Settings(FactorSettings):
@@ -74,7 +74,7 @@ class ForTask(Slot):
     def __init__(self, mixtures: nn.ModuleDict, task: str) -> None:
         self.mixtures, self.task = mixtures, task
 
-    def linear(self, name: Linear, dense: nn.Linear, inputs: Tensor) -> Tensor:
+    def linear(self, name: LinearName, dense: nn.Linear, inputs: Tensor) -> Tensor:
         """W x + b and the task's change for a target."""
         if name not in self.mixtures:
             return dense(inputs)

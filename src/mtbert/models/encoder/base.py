@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from mtbert.models.encoder.config import Config
-from mtbert.models.encoder.slot import Linear, Slot
+from mtbert.models.encoder.slot import LinearName, Slot
 
 Slots = Callable[[int], Slot]  # from a layer's number
 
@@ -18,7 +18,7 @@ Slots = Callable[[int], Slot]  # from a layer's number
 class Layer(nn.Module):
     """A layer of an encoder."""
 
-    def linears(self) -> dict[Linear, nn.Linear]:
+    def linears(self) -> dict[LinearName, nn.Linear]:
         """Return the linear maps by the names that a slot uses."""
         raise NotImplementedError
 

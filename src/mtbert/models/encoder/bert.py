@@ -22,7 +22,7 @@ from mtbert.models.encoder.base import Layer as AnyLayer
 from mtbert.models.encoder.config import MLM_PARTS, Count, Share
 from mtbert.models.encoder.config import Config as AnyConfig
 from mtbert.models.encoder.dropout import Dropout
-from mtbert.models.encoder.slot import PLAIN, Linear, Slot, Sublayer
+from mtbert.models.encoder.slot import PLAIN, LinearName, Slot, Sublayer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class SelfAttention(nn.Module):
         self.value = nn.Linear(width, width)
         self.dropout = Dropout(config.attention_probs_dropout_prob)
 
-    def linears(self) -> dict[Linear, nn.Linear]:
+    def linears(self) -> dict[LinearName, nn.Linear]:
         """Return the three maps by the names that a slot uses."""
         return {"query": self.query, "key": self.key, "value": self.value}
 
@@ -99,9 +99,9 @@ class SelfAttention(nn.Module):
 class Output(nn.Module):
     """The end of each sub-layer: a dense map, the residual and LayerNorm."""
 
-    def __init__(self, dense: Linear, sublayer: Sublayer, inputs: int, config: Config) -> None:
+    def __init__(self, dense: LinearName, sublayer: Sublayer, inputs: int, config: Config) -> None:
         super().__init__()
-        self.names: tuple[Linear, Sublayer] = dense, sublayer
+        self.names: tuple[LinearName, Sublayer] = dense, sublayer
         self.dense = nn.Linear(inputs, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         self.dropout = Dropout(config.hidden_dropout_prob)
@@ -134,7 +134,7 @@ class Layer(AnyLayer):
         inner = F.gelu(slot.linear("intermediate", self.intermediate.dense, attended))  # type: ignore[arg-type]
         return self.output(inner, attended, slot, parallel)
 
-    def linears(self) -> dict[Linear, nn.Linear]:
+    def linears(self) -> dict[LinearName, nn.Linear]:
         """Return the linear maps by the names that a slot uses."""
         return {
             **self.attention.self.linears(),  # type: ignore[operator, union-attr]

@@ -29,7 +29,7 @@ from mtbert.models.encoder.bert import Bert
 from mtbert.models.encoder.config import MLM_PARTS, Share, Size
 from mtbert.models.encoder.config import Config as AnyConfig
 from mtbert.models.encoder.dropout import Dropout
-from mtbert.models.encoder.slot import Linear, Slot
+from mtbert.models.encoder.slot import LinearName, Slot
 
 SUMMANDS = 3  # of a score, by which d is multiplied
 # Of a masked language model: the head's weights as DeBERTa-v3's checkpoints name them, in the order of MLM_PARTS.
@@ -127,14 +127,14 @@ class SelfAttention(nn.Module):
         self.pos_dropout = Dropout(config.hidden_dropout_prob)
         self.dropout = Dropout(config.attention_probs_dropout_prob)
 
-    def linears(self) -> dict[Linear, nn.Linear]:
+    def linears(self) -> dict[LinearName, nn.Linear]:
         """Return the three maps by the names that a slot uses."""
         return {"query": self.query_proj, "key": self.key_proj, "value": self.value_proj}
 
     def forward(self, hidden: Tensor, mask: Tensor, slot: Slot, places: Tensor, by_bucket: Tensor) -> Tensor:
         """Hidden and result [rows, tokens, width], mask [rows, 1, 1, tokens]; the others as `Deberta` has them."""
 
-        def headed(name: Linear, inputs: Tensor) -> Tensor:
+        def headed(name: LinearName, inputs: Tensor) -> Tensor:
             """[rows, tokens, width] -> [rows, heads, tokens, d]."""
             mapped = slot.linear(name, self.linears()[name], inputs)
             return mapped.unflatten(-1, (self.heads, -1)).transpose(1, 2)

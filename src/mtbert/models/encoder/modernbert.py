@@ -30,7 +30,7 @@ from mtbert.models.encoder.base import Layer as AnyLayer
 from mtbert.models.encoder.config import Config as AnyConfig
 from mtbert.models.encoder.config import Share, Size
 from mtbert.models.encoder.dropout import Dropout
-from mtbert.models.encoder.slot import Linear, Slot
+from mtbert.models.encoder.slot import LinearName, Slot
 
 FULL, LOCAL = "full_attention", "sliding_attention"
 THETA = {FULL: 160_000.0, LOCAL: 10_000.0}
@@ -128,7 +128,11 @@ class Attention(nn.Module):
 
     def forward(self, hidden: Tensor, sight: Sight, slot: Slot) -> Tensor:
         """Hidden and result [rows, tokens, width]."""
-        maps: tuple[tuple[Linear, nn.Linear], ...] = (("query", self.query), ("key", self.key), ("value", self.value))
+        maps: tuple[tuple[LinearName, nn.Linear], ...] = (
+            ("query", self.query),
+            ("key", self.key),
+            ("value", self.value),
+        )
         query, key, value = (
             slot.linear(name, dense, hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2)
             for name, dense in maps  # [rows, heads, tokens, d]
@@ -217,7 +221,7 @@ class Layer(AnyLayer):
         output = slot.sublayer("feed_forward", self.mlp(self.mlp_norm(attended), slot), attended, following)
         return output if parallel is None else output + parallel
 
-    def linears(self) -> dict[Linear, nn.Linear]:
+    def linears(self) -> dict[LinearName, nn.Linear]:
         """Return the linear maps by the names that a slot uses."""
         return {
             "query": self.attn.query,

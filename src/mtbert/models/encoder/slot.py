@@ -7,7 +7,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-Linear = Literal["query", "key", "value", "attention_output", "intermediate", "output"]
+LinearName = Literal["query", "key", "value", "attention_output", "intermediate", "output"]
 Sublayer = Literal["attention", "feed_forward"]
 
 
@@ -25,7 +25,7 @@ class Slot:
     residual. A residual is normalised in BERT alone. Dropout lies before the linear map output there.
     """
 
-    def linear(self, name: Linear, dense: nn.Linear, inputs: Tensor) -> Tensor:
+    def linear(self, name: LinearName, dense: nn.Linear, inputs: Tensor) -> Tensor:
         """Return the output of one of the layer's linear maps: [rows, tokens, in] -> [rows, tokens, out] of `dense`."""
         return dense(inputs)
 

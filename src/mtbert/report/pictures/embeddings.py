@@ -1,5 +1,6 @@
 """Dev sentences in the plane: those of SST-5 by label, and pairs that are encoded apart as lines."""
 
+import itertools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -32,24 +33,24 @@ ABOUT_PAIRS = (
 
 def render(study: Study, folder: Path) -> str:
     """Draw the pictures into a report's folder; return them as Markdown, empty where there are no places."""
-    placed, joined = sentences(study), pairs(study)
-    of_sentences, of_pairs = [], []
+    sentence_places, pair_places = sentences(study), pairs(study)
+    tasks = study.results.tasks
+    sentence_pictures, pair_pictures = list[str](), list[str]()
     for paper, names in study.by_paper.items():
-        panels = {name: placed[name] for name in names if name in placed}
+        panels = {name: sentence_places[name] for name in names if name in sentence_places}
         if panels:
             what = f"{COURSE[PICTURED].title} by label, {_rows(*panels.values())}"
-            of_sentences.append(_shown(paper, "embeddings", what, panels, folder))
-        pairwise = {
-            f"{name}, {study.results.tasks[task].shown}": joined[name, task]
-            for name in names
-            for task in main(study.results.tasks)
-            if (name, task) in joined
-        }
-        if pairwise:
-            of_pairs.append(_shown(paper, "pairs", "pairs of dev", pairwise, folder))
-    if of_pairs:
-        of_pairs = [ABOUT_PAIRS, *of_pairs]
-    return "\n\n".join([ABOUT, *of_sentences, *of_pairs]) if of_sentences or of_pairs else ""
+            sentence_pictures.append(_shown(paper, "embeddings", what, panels, folder))
+        panels = {}
+        for name, task in itertools.product(names, main(tasks)):
+            if (name, task) in pair_places:
+                panels[f"{name}, {tasks[task].shown}"] = pair_places[name, task]
+        if panels:
+            pair_pictures.append(_shown(paper, "pairs", "pairs of dev", panels, folder))
+    if pair_pictures:
+        pair_pictures = [ABOUT_PAIRS, *pair_pictures]
+    pictures = [*sentence_pictures, *pair_pictures]
+    return "\n\n".join([ABOUT, *pictures]) if pictures else ""
 
 
 def _rows(first: Frame, *_: Frame) -> str:

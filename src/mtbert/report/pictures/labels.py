@@ -24,20 +24,26 @@ ABOUT = (
 
 def render(study: Study, folder: Path) -> str:
     """Draw the picture into a report's folder; return it and the table of sizes as Markdown, empty if unknown."""
-    tasks, known = study.results.tasks, study.results.data.rows
-    rows = {task: known[task] for task in tasks if task in known and not tasks[task].serves}
-    sizes = markdown.lined([_line(tasks[task], of_task) for task, of_task in rows.items()])
-    found = {task: shares(of_task) for task, of_task in rows.items()}
-    found = {task: of_task for task, of_task in found.items() if of_task}
-    alt = "Share of each label in train and dev"
-    picture = drawing.put(_drawn(found, tasks), folder, "labels", ABOUT, alt) if found else ""
-    return "\n\n".join(filter(None, [picture, sizes]))
+    tasks, rows = study.results.tasks, study.results.data.rows
+    lines: list[dict[str, str]] = []
+    shares_by_task: dict[str, dict[str, np.ndarray]] = {}
+    for name, task in tasks.items():
+        if name in rows and not task.serves:
+            lines.append(_line(task, rows[name]))
+            task_shares = shares(rows[name])
+            if task_shares:
+                shares_by_task[name] = task_shares
+    picture = ""
+    if shares_by_task:
+        alt = "Share of each label in train and dev"
+        picture = drawing.put(_drawn(shares_by_task, tasks), folder, "labels", ABOUT, alt)
+    return "\n\n".join(filter(None, [picture, markdown.lined(lines)]))
 
 
 def shares(rows: OfTask) -> dict[str, np.ndarray]:
     """Return the share of each label [labels] in train and dev, where labels are known."""
     counts = {split: np.array(rows[split].labels) for split in COLOURS if split in rows}
-    return {split: of_split / of_split.sum() for split, of_split in counts.items() if of_split.sum()}
+    return {split: label_counts / label_counts.sum() for split, label_counts in counts.items() if label_counts.sum()}
 
 
 def _line(task: Task, rows: OfTask) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Training loss by step, one picture a paper: a panel for each task, a line for each variant."""
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,15 +27,15 @@ def render(study: Study, folder: Path) -> str:
     """Draw the pictures into a report's folder; return them as Markdown, empty where no loss was logged."""
     shown = []
     for paper, names in study.by_paper.items():
-        several = [names[at : at + LINES] for at in range(0, len(names), LINES)]
-        several = [found for some in several if (found := curves(study, some))]
-        for number, found in enumerate(several, 1):
-            part = f" ({number} of {len(several)})" if len(several) > 1 else ""
+        parts = [curves(study, names[start : start + LINES]) for start in range(0, len(names), LINES)]
+        parts = [loss_curves for loss_curves in parts if loss_curves]
+        for number, loss_curves in enumerate(parts, 1):
+            part = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
             says = f"**{markdown.literal(title(paper))}**: training loss by step{part}"
             name = f"{paper}-loss" + (f"-{number}" if number > 1 else "")
             shown.append(
                 drawing.put(
-                    _drawn(found, study.results.tasks),
+                    _drawn(loss_curves, study.results.tasks),
                     folder,
                     name,
                     says,
@@ -45,7 +46,7 @@ def render(study: Study, folder: Path) -> str:
 
 
 def curves(study: Study, names: Sequence[str]) -> Curves:
-    """Return the smoothed training loss of variants on their own tasks; no task that none of them has a loss of.
+    """Return the smoothed training loss of variants on their own tasks; tasks without a loss are left out.
 
     All that was logged within 1 / POINTS of the longest training's steps is averaged, and then each SMOOTHED of these
     averages, at the last step of the middle one. Where nothing was logged, there is no point.
@@ -57,12 +58,12 @@ def curves(study: Study, names: Sequence[str]) -> Curves:
     longest = int(history["step"].max())
     parts = -(-history["step"].astype(int) * POINTS // longest)  # 1 to POINTS
     means = history.assign(part=parts).groupby(["name", "variant", "part"], observed=True)["value"].mean()
-    by_task = {
-        task: {name: _smoothed(means[f"loss/{task}", name], longest / POINTS) for name in names
-               if task in study.about[name].tasks and (f"loss/{task}", name) in means}
-        for task in study.results.tasks
-    }  # fmt: skip
-    return {task: of for task, of in by_task.items() if of}
+    by_task: Curves = {}
+    for task, name in itertools.product(study.results.tasks, names):
+        is_logged = (f"loss/{task}", name) in means
+        if is_logged and task in study.about[name].tasks:
+            by_task.setdefault(task, {})[name] = _smoothed(means[f"loss/{task}", name], longest / POINTS)
+    return by_task
 
 
 def _smoothed(means: Frame, width: float) -> Frame:

@@ -20,9 +20,9 @@ ABOUT = (
 
 def render(study: Study, folder: Path) -> str:
     """Draw the picture into a report's folder; return it as Markdown, empty where SST-5 is none of the tasks."""
-    found = distances(study)
-    told = f"Shares of {COURSE[PICTURED].title} predictions by their distance from the label"
-    return drawing.put(_drawn(found), folder, "misses", ABOUT, told) if found else ""
+    shares = distances(study)
+    alt = f"Shares of {COURSE[PICTURED].title} predictions by their distance from the label"
+    return drawing.put(_drawn(shares), folder, "misses", ABOUT, alt) if shares else ""
 
 
 def distances(study: Study) -> dict[str, np.ndarray]:

@@ -32,10 +32,12 @@ OF_CURVES = "Dev scores while the models train; the last is of the model that is
 
 def render(study: Study, answer: Answer | None, folder: Path, sentences: Sentences) -> str:
     """Draw the curves into a report's folder; return them and each task's tables as Markdown."""
-    tasks, models, said = study.results.tasks, [*study.about], ALL
-    ways = {name: (name,) for name in models}
-    if answer is not None:
-        models, said = [*answer.shown.group.names], f"*{markdown.literal(answer.shown.label)}*"
+    tasks = study.results.tasks
+    if answer is None:
+        models, models_in_words = [*study.about], ALL
+        ways = {name: (name,) for name in models}
+    else:
+        models, models_in_words = [*answer.shown.group.names], f"*{markdown.literal(answer.shown.label)}*"
         ways = {way.label: way.group.names for way in answer.ways}
     parts = list[str]()
     for name in main(tasks):
@@ -45,8 +47,9 @@ def render(study: Study, answer: Answer | None, folder: Path, sentences: Sentenc
         return ""
     unsure = UNSURE if study.results.predictions[SURE].isna().all() else ""
     hidden = "" if {*main(tasks)} <= {*sentences} else HIDDEN
-    about = " ".join(filter(None, [ABOUT.format(said), unsure, hidden]))
-    curves = {label: found for label, names in ways.items() if (found := _curves(study, names))}
+    about = " ".join(filter(None, [ABOUT.format(models_in_words), unsure, hidden]))
+    curves = {label: _curves(study, names) for label, names in ways.items()}
+    curves = {label: task_curves for label, task_curves in curves.items() if task_curves}
     drawn = [drawing.put(_drawn(study, curves), folder, "curves", OF_CURVES, "Dev scores by step")] if curves else []
     return "\n\n".join([about, *parts, *drawn])
 
@@ -55,8 +58,10 @@ def _of_task(rows: Frame, task: Task, texts: Sequence[str] | None) -> list[str]:
     """Return a task's name and its tables; nothing without rows."""
     if not len(rows):
         return []
-    how = "off by" if task.kind == "score" else "share" if rows[SURE].isna().all() else "sure"
-    tables = [[*_confused(rows, task)], [*_told(surest(rows, task), task, how, texts)]]
+    measure = "off by"
+    if task.kind != "score":
+        measure = "share" if rows[SURE].isna().all() else "sure"
+    tables = [[*_confused(rows, task)], [*_error_lines(surest(rows, task), task, measure, texts)]]
     return [f"**{markdown.literal(task.shown)}**", *filter(None, map(markdown.lined, tables))]
 
 
@@ -85,8 +90,8 @@ def surest(rows: Frame, task: Task) -> Frame:
         means = rows.groupby("row").agg({"id": "first", "label": "first", "prediction": "mean"})
         means["off"] = (means["prediction"] - means["label"]).abs()
     else:
-        known = rows[SURE].notna()
-        rows = rows[known] if known.any() else rows.assign(**{SURE: 1.0})
+        has_probability = rows[SURE].notna()
+        rows = rows[has_probability] if has_probability.any() else rows.assign(**{SURE: 1.0})
         rows = rows.assign(off=rows[SURE] / rows.groupby("row")["id"].transform("size"))
         wrong = rows[rows["label"] != rows["prediction"]]
         sums = wrong.groupby(["row", "prediction"]).agg({"id": "first", "label": "first", "off": "sum"}).reset_index()
@@ -94,13 +99,16 @@ def surest(rows: Frame, task: Task) -> Frame:
     return means[means["off"] > 0].sort_values("off", ascending=False, kind="stable").head(SUREST)
 
 
-def _told(errors: Frame, task: Task, how: str, texts: Sequence[str] | None) -> Iterator[dict[str, str]]:
+def _error_lines(errors: Frame, task: Task, measure: str, texts: Sequence[str] | None) -> Iterator[dict[str, str]]:
     """Yield a line for each error: its text where there are texts, else its id."""
     for number, row in zip(errors.index.tolist(), errors.to_dict("records"), strict=True):
-        what, told = ("id", row["id"]) if texts is None else ("text", texts[number])
-        label, said = (_value(task, row[key]) for key in ("label", "prediction"))
-        numbers = {"label": label, "predicted": said, how: markdown.number(row["off"], decimals=2)}
-        yield {what: markdown.literal(str(told))} | numbers
+        column, text = ("id", row["id"]) if texts is None else ("text", texts[number])
+        yield {
+            column: markdown.literal(str(text)),
+            "label": _value(task, row["label"]),
+            "predicted": _value(task, row["prediction"]),
+            measure: markdown.number(row["off"], decimals=2),
+        }
 
 
 def _value(task: Task, value: float) -> str:
@@ -110,15 +118,15 @@ def _value(task: Task, value: float) -> str:
 def _curves(study: Study, models: Sequence[str]) -> dict[str, Frame]:
     """Return the mean dev score of each task by the share of the training that is done."""
     history = study.results.history
-    own = history[history["variant"].isin([*models])]
-    found: dict[str, Frame] = {}
+    history = history[history["variant"].isin([*models])]
+    last_steps = history.groupby(["variant", "seed"], observed=True)["step"].transform("max")
+    curves: dict[str, Frame] = {}
     for task in main(study.results.tasks):
-        of_task = own[own["name"] == f"dev/{task}"]
-        if len(of_task):
-            last = own.groupby(["variant", "seed"], observed=True)["step"].transform("max")[of_task.index]
-            done = (of_task["step"] / last).round(3)
-            found[task] = pd.Series(of_task["value"].to_numpy(), done).groupby(level=0).mean()
-    return found
+        scores = history[history["name"] == f"dev/{task}"]
+        if len(scores):
+            done = (scores["step"] / last_steps[scores.index]).round(3)
+            curves[task] = pd.Series(scores["value"].to_numpy(), done).groupby(level=0).mean()
+    return curves
 
 
 def _drawn(study: Study, curves: dict[str, dict[str, Frame]]) -> Figure:
@@ -126,12 +134,14 @@ def _drawn(study: Study, curves: dict[str, dict[str, Frame]]) -> Figure:
     tasks = main(study.results.tasks)
     down = -(-len(tasks) // 3)
     figure = drawing.empty(0.6 + 2.6 * down)
-    shown, lines = dict(list(curves.items())[: len(drawing.PALETTE)]), {}
+    shown = dict(list(curves.items())[: len(drawing.PALETTE)])
+    lines = {}
     for at, task in enumerate(tasks, 1):
         axes = figure.add_subplot(down, 3, at)
-        for colour, (label, of_way) in zip(drawing.PALETTE, shown.items(), strict=False):
-            if task in of_way:
-                (lines[label],) = axes.plot(of_way[task].index, of_way[task], "o-", color=colour, markersize=3)
+        for colour, (label, curve_by_task) in zip(drawing.PALETTE, shown.items(), strict=False):
+            if task in curve_by_task:
+                curve = curve_by_task[task]
+                (lines[label],) = axes.plot(curve.index, curve, "o-", color=colour, markersize=3)
         axes.set_title(study.results.tasks[task].shown, fontsize="medium")
         axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         axes.spines[["top", "right"]].set_visible(False)

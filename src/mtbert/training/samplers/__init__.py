@@ -11,9 +11,9 @@ from mtbert.training.samplers import (
     sequential,
     square_root,
 )
-from mtbert.training.samplers.base import Plan, RandomSettings, Sampler
+from mtbert.training.samplers.base import RandomSettings, Sampler, Workload
 
-SAMPLERS: Registry[[Plan], Sampler] = Registry(
+SAMPLERS: Registry[[Workload], Sampler] = Registry(
     "sampler",
     {
         "sequential": Technique(NoOptions, sequential.Sequential),

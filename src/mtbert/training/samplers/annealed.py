@@ -25,4 +25,4 @@ class Annealed(RandomSampler):
 
     def exponent(self, epoch: int) -> float:
         """Return a; 1 where there is only one epoch."""
-        return 1.0 - self.settings.decrease * (epoch - 1) / max(1, self.plan.epochs - 1)
+        return 1.0 - self.settings.decrease * (epoch - 1) / max(1, self.workload.epochs - 1)

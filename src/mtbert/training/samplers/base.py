@@ -13,7 +13,7 @@ Group = tuple[str, ...]  # the tasks of one step, one batch each
 
 
 @dataclass(frozen=True)
-class Plan:
+class Workload:
     """The facts of a phase that a sampler works from.
 
     Attributes:
@@ -49,15 +49,15 @@ class Sampler:
 
     several_tasks = False
 
-    def __init__(self, settings: Any, plan: Plan) -> None:
+    def __init__(self, settings: Any, workload: Workload) -> None:
         self.settings = settings
-        self.plan = plan
+        self.workload = workload
 
     @property
     def steps(self) -> int:
         """Steps of an epoch: as set, else `turns` for each task, else as many as all tasks have batches."""
-        plan = self.plan
-        return plan.steps or (plan.turns or 0) * plan.tasks or sum(plan.batches.values())
+        workload = self.workload
+        return workload.steps or (workload.turns or 0) * workload.tasks or sum(workload.batches.values())
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """Return the groups of epoch `epoch` (1, 2, ...): one for each step."""
@@ -84,7 +84,7 @@ class RandomSampler(Sampler):
     def probabilities(self, epoch: int) -> dict[str, float]:
         """Return p of each task in an epoch."""
         exponent, divide = self.exponent(epoch), self.settings.divide
-        weights = {task: float(size) ** exponent / divide.get(task, 1.0) for task, size in self.plan.sizes.items()}
+        weights = {task: float(size) ** exponent / divide.get(task, 1.0) for task, size in self.workload.sizes.items()}
         total = sum(weights.values())
         return {task: weight / total for task, weight in weights.items()}
 

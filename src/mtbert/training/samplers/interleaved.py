@@ -22,8 +22,12 @@ class Interleaved(Sampler):
     @property
     def steps(self) -> int:
         """Steps of an epoch: as set, else `turns`, else all batches over the number of tasks."""
-        return self.plan.steps or self.plan.turns or -(-sum(self.plan.batches.values()) // len(self.plan.batches))
+        return (
+            self.workload.steps
+            or self.workload.turns
+            or -(-sum(self.workload.batches.values()) // len(self.workload.batches))
+        )
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """Return all tasks for every step; draws nothing from the generator."""
-        return [tuple(self.plan.sizes)] * self.steps
+        return [tuple(self.workload.sizes)] * self.steps

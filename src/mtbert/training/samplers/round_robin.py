@@ -15,6 +15,6 @@ class RoundRobin(Sampler):
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """Return one task for each step, in turn; draws nothing from the generator."""
-        tasks = list(self.plan.sizes)
+        tasks = list(self.workload.sizes)
         first = (epoch - 1) * self.steps
         return [(tasks[step % len(tasks)],) for step in range(first, first + self.steps)]

@@ -18,7 +18,7 @@ import numpy as np
 
 from mtbert.errors import SettingsError
 from mtbert.settings import Section, TaskName
-from mtbert.training.samplers.base import Group, Plan, Sampler
+from mtbert.training.samplers.base import Group, Sampler, Workload
 
 
 class Settings(Section):
@@ -30,22 +30,22 @@ class Settings(Section):
 class RoundRobinShortest(Sampler):
     """The tasks take turns until one set has been seen."""
 
-    def __init__(self, settings: Settings, plan: Plan) -> None:
-        super().__init__(settings, plan)
-        if settings.until not in ("smallest", *plan.sizes):
+    def __init__(self, settings: Settings, workload: Workload) -> None:
+        super().__init__(settings, workload)
+        if settings.until not in ("smallest", *workload.sizes):
             raise SettingsError(
                 f"round_robin_shortest.until is {settings.until}, which the phase does not train; allowed: smallest, "
-                f"{', '.join(plan.sizes)}"
+                f"{', '.join(workload.sizes)}"
             )
 
     @property
     def steps(self) -> int:
         """Steps of an epoch: as many as that set has batches, times the tasks; no more than set."""
-        batches = self.plan.batches
+        batches = self.workload.batches
         until = min(batches.values()) if self.settings.until == "smallest" else batches[self.settings.until]
-        return min(len(batches) * until, self.plan.steps or (self.plan.turns or until) * len(batches))
+        return min(len(batches) * until, self.workload.steps or (self.workload.turns or until) * len(batches))
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """Return one task for each step, in turn; draws nothing from the generator."""
-        tasks = list(self.plan.sizes)
+        tasks = list(self.workload.sizes)
         return [(tasks[step % len(tasks)],) for step in range(self.steps)]

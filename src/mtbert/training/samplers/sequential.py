@@ -20,12 +20,12 @@ class Sequential(Sampler):
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """Return one task for each step, task after task; draws nothing from the generator."""
-        ends = list(accumulate(self.plan.batches.values(), initial=0))
+        ends = list(accumulate(self.workload.batches.values(), initial=0))
         total = ends[-1]
         if self.steps != total:
-            rest = max(0, self.steps - len(self.plan.batches))
+            rest = max(0, self.steps - len(self.workload.batches))
             ends = [number + round(rest * end / total) for number, end in enumerate(ends)]
         groups: list[Group] = []
-        for task, (start, end) in zip(self.plan.batches, pairwise(ends), strict=True):
+        for task, (start, end) in zip(self.workload.batches, pairwise(ends), strict=True):
             groups += [(task,)] * (end - start)
         return groups[: self.steps]

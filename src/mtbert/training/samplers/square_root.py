@@ -2,7 +2,7 @@
 
 Formula: p_i = N_i^0.5 / sum_j N_j^0.5.
 
-Source: Stickland and Murray (2019), section 3. Symbols: N_i examples of task i (`plan.sizes`).
+Source: Stickland and Murray (2019), section 3. Symbols: N_i examples of task i (`workload.sizes`).
 """
 
 from mtbert.training.samplers.base import RandomSampler
