@@ -273,9 +273,16 @@ def check_sealed(folder: Path, only: Collection[str] | None = None) -> None:
             f"`mtbert unpack` bring it here, or `{again} --force --single-item` trains here"
         )
     compared = sorted(expected.keys() | names if only is None else only)
-    found = {name: files.sha256(folder / name) if name in names else None for name in compared}
-    if faulty := [name for name in compared if found[name] != expected.get(name)]:
-        shown = ", ".join(name if found[name] else f"{name} (missing)" for name in faulty)
+    faulty = []
+    for name in compared:
+        if name in expected and name not in names:
+            faulty.append(f"{name} (missing)")
+        elif name in names and name not in expected:
+            faulty.append(f"{name} (surplus)")
+        elif name in names and files.sha256(folder / name) != expected[name]:
+            faulty.append(name)
+    if faulty:
+        shown = ", ".join(faulty)
         raise DataError(  # DVC trusts read-only files of its cache, and checks those that can be written
             f"{folder} is not as it was written (altered: {shown}); "
             f"`rm -r {folder} && chmod -R u+w .dvc/cache && {again}` makes it again"
@@ -285,7 +292,7 @@ def check_sealed(folder: Path, only: Collection[str] | None = None) -> None:
 def check_inputs(build: Path) -> None:
     """Compare plan, examples, manifests and encoders with their seals, so that no damage is passed on.
 
-    What is missing is left to its reader.
+    A folder that is missing is left to its reader.
 
     Raises:
         DataError: a file was altered since, is missing, or is one too many; the message names it and what makes it.

@@ -32,7 +32,7 @@ def test_what_is_altered_missing_or_too_many_is_named_with_what_makes_it_again(t
     with pytest.raises(DataError) as error:
         layout.check_sealed(run)
     assert str(error.value) == (
-        f"{run} is not as it was written (altered: a.txt, b.txt (missing), c/.e.txt); "
+        f"{run} is not as it was written (altered: a.txt, b.txt (missing), c/.e.txt (surplus)); "
         f"`rm -r {run} && chmod -R u+w .dvc/cache && dvc repro train@pals-1` makes it again"
     )
 

@@ -55,7 +55,7 @@ def _in_section(params: Params, selected: Variants, section: str, values: Any) -
 
 
 def leaves(place: Place, node: Any) -> Iterator[tuple[Place, Any]]:
-    """Yield each value below a place that is no mapping and not null."""
+    """Yield each leaf below a place, with its own place; nulls are skipped."""
     if isinstance(node, dict):
         for key, value in node.items():
             yield from leaves((*place, key), value)

@@ -38,7 +38,7 @@ class Params:
             the paper's variant of its name.
         tasks: those of the data folder.
         of_papers: the papers' entries under `presets`, `catalog` and `ensembles`.
-        written: by the name of a variant that is made for one task, the name of the entry it is made from.
+        written: by the name of a variant of one task, the entry with `tasks: each` that it was expanded from.
     """
 
     def __init__(self, file: Path) -> None:
@@ -55,7 +55,8 @@ class Params:
         every_task = tasks.main(self.tasks)
         self.of_papers["catalog"] = studies.expanded(entries, every_task)
         self.of_papers["ensembles"] = studies.members(self.of_papers["ensembles"], entries, every_task)
-        self.written = {studies.named(name, task): name for name in entries for task in every_task}
+        each = [name for name, entry in entries.items() if entry.get("tasks") == studies.EACH]
+        self.written = {studies.named(name, task): name for name in each for task in every_task}
         self.values = self._merged()
 
     def _entries_of_papers(self, field: str) -> dict[str, Any]:
@@ -136,7 +137,7 @@ def dotted(place: Place) -> str:
 
 
 def layers(params: Params, variant: str | None = None) -> list[Place]:
-    """Return the layers above the defaults, the strongest last; without a variant, those of no variant or paper."""
+    """Return the layers above the defaults, the strongest last; without a variant, the profile and the top alone."""
     profile: Place = ("profiles", str(params.get("profile")))
     if variant is None:
         return [profile, ()]

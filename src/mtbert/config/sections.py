@@ -126,7 +126,7 @@ WRITTEN = {place: _written(kind) for place, kind in FULL.items()} | {
     ("model",): _written(
         ModelSettings,
         encoder=(Start, "base"),
-        token_types=(Literal["zeros", "by_sentence"], "zeros"),  # what a run states that has none is the encoder's own
+        token_types=(Literal["zeros", "by_sentence"], "zeros"),
         heads=_by_task(Annotated[str, one_of(HEADS.kind, HEADS)], HEADS.default),
         pooling=_by_task(Pooling, "pooler"),
         **_techniques("model"),

@@ -26,7 +26,7 @@ def expanded(entries: Mapping[str, dict[str, Any]], tasks: Sequence[str]) -> Ent
 
 
 def members(ensembles: Mapping[str, dict[str, Any]], entries: Mapping[str, Any], tasks: Sequence[str]) -> Entries:
-    """Return ensembles whose members are variants: a variant a task in place of an entry for `each` task."""
+    """Return ensembles whose members are variants: a member with `tasks: each` becomes its variants, one a task."""
     one_per_task = {name for name, entry in entries.items() if isinstance(entry, dict) and entry.get("tasks") == EACH}
     expanded_ensembles = Entries()
     for name, entry in ensembles.items():

@@ -236,7 +236,7 @@ def _origin(build: Path, folder: Path) -> Origin:
 def _untrained(source: Source) -> Iterator[Row]:
     """Yield the row of the starting weights without any training, where the stage `encoder` has scored them."""
     file = layout.untrained(source.build)
-    if not file.is_file() or source.catalog.get("held_out"):  # which are other rows than it was scored on
+    if not file.is_file() or source.catalog.get("held_out"):  # held-out rows replace dev, and it was scored on dev
         return
     scores = files.read_as(dict[str, float], file, "dvc repro encoder")
     yield Row(

@@ -30,7 +30,7 @@ def merge(sources: Sequence[Path]) -> Results:
 def packed(results: Results) -> Results:
     """Return the results without what evidence need not hold: rows without labels, and how sure the models were."""
     known = results.predictions[results.predictions["label"].notna()]
-    known = known.astype({"variant": str, "id": str})  # which lists names of the others no more
+    known = known.astype({"variant": str, "id": str})  # as categories they would still name the dropped rows'
     return Results(results.runs, known.assign(**{SURE: np.float32("nan")}), results.history)
 
 

@@ -138,7 +138,8 @@ class Manifest(Section):
     """build/manifest/<variant>.json: the SHA-256 of each input.
 
     Attributes:
-        files: of the starting weights' files and the examples, by path below the build folder.
+        files: of the starting weights' files and the examples, by path below the build folder; at least the encoder's
+            four files and the examples of one split.
         code: of the code that every training uses.
         machine: where the build folder was begun.
     """

@@ -193,7 +193,7 @@ class Results:
 
     @cached_property
     def about(self) -> dict[str, About]:
-        """By variant or ensemble, in the tables' order."""
+        """What the settings say of each variant or ensemble, by name, in the tables' order."""
         return {run.variant: run.settings for run in self.typed if run.kind != "encoder"}
 
     @cached_property
@@ -253,7 +253,7 @@ def read(folder: Path) -> Results:
 
 
 def _tasks(file: Path) -> Tasks:
-    """Return the tasks of which a table of runs tells; the course's, where it is none and a reader will say so."""
+    """Return the tasks that runs.parquet describes; where it is missing or empty the course's: its reader tells."""
     if not file.is_file():
         return COURSE
     try:

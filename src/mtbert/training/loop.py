@@ -8,6 +8,7 @@
                     compute its loss: the task's own, and what objectives add
                     weigh the losses, and let the gradient rule make one gradient of them
                     clip it, and update the weights where all numbers are finite
+                let the techniques follow the update, and set the next step's learning rate
                 read the numbers, log them, write a checkpoint, where these are due
             score dev, and remember the best weights                  Trainer._end_epoch
     go on with the weights of the best epoch
@@ -65,7 +66,7 @@ def loss_of(model: MultitaskModel, phase: Phase, name: str, batch: Batch) -> Los
     outputs = model(batch)
     own = model.loss(batch, outputs)
     terms = {f"{kind}/{name}": objective.term(batch, outputs) for kind, objective in phase.objectives.items()}
-    total = own if phase.settings.supervised else 0 * own
+    total = own if phase.settings.supervised else 0 * own  # so that the head has a gradient, and its weights decay
     for term in terms.values():
         total = total + term
     return Loss(total, {term_name: term.detach() for term_name, term in {name: own, **terms}.items()})
@@ -212,7 +213,7 @@ class Trainer(Stateful):
                     self._begin_phase()
                 self._run_phase(phase, bar)
         if self.outcome.steps > initial:
-            self._save(None)
+            self._save(None)  # so that a stop during the last predictions repeats no step
         if self.outcome.states:
             self.model.load_state_dict(self.outcome.states[self.outcome.epochs[0]])
         else:
@@ -235,7 +236,7 @@ class Trainer(Stateful):
             groups = phase.sampler.groups(self.position.epoch, generator)
             for group in groups[self.position.step :]:
                 self._step(phase, group, bar)
-                if self.position.step < len(groups):  # the last step's rate is set after the epoch's evaluation
+                if self.position.step < len(groups):  # _end_epoch sets the rate after the last: it may need a dev score
                     phase.lr_scheduler.step()
                 self._checkpoint_where_due(phase)
             self._read_numbers()

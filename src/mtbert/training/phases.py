@@ -75,7 +75,7 @@ class Phase(Stateful):
 
     @property
     def rate(self) -> float:
-        """Learning rate of the next step, of the optimiser's first group."""
+        """The learning rate that was set last, of the first group; not read from there, which would wait for a GPU."""
         return float(self.lr_scheduler.base_lrs[0]) * self.schedule.factor(self.lr_scheduler.last_epoch, self.steps)
 
     def _place_rates(self) -> None:

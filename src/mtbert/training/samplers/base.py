@@ -22,7 +22,7 @@ class Workload:
         steps: steps of an epoch where set; None leaves it to the sampler.
         batches: number of batches per task in which every example comes once, or the share of them that an epoch sees.
         turns: batches of each task in an epoch where set; None leaves it to `batches`.
-        serves: by name, the task that those of another's head and adapter train.
+        serves: by name, the task whose head and adapter its rows train: itself, unless it serves another.
     """
 
     sizes: Mapping[str, int]

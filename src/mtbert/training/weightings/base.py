@@ -17,7 +17,7 @@ Again = Callable[[], Mapping[str, Tensor]]
 class Weighting(Stateful, nn.Module):
     """Weights the tasks' losses of a phase; its parameters are trained with the model's.
 
-    Subclasses take (settings, tasks, generator), the tasks being those that the phase's entries train, by entry.
+    Subclasses take (settings, tasks, generator); `tasks` has the task that each name of the phase's `tasks` trains.
 
     Attributes:
         several_tasks: whether it needs several tasks in a step.
@@ -44,7 +44,7 @@ class Weighting(Stateful, nn.Module):
         """Called after every update.
 
         Args:
-            losses: of its step, not weighted: scalars on the device, which wait for it where they are read.
+            losses: of its step, not weighted: scalars on the device. To read one waits for the device.
             again: computes the losses of the same batches with the weights as they are now: another forward pass.
         """
 
