@@ -240,7 +240,8 @@ def replace(file: Path, old: str, new: str) -> None:
 
 def into_params(file: Path, text: str) -> None:
     """Add a section, or entries to `catalog` and `ensembles`, where `{}` stands until then."""
-    for name, entries in re.findall(r"^(\w+):\n((?: .*\n|\n)*)", text, re.M):
+    sections = f"catalog:\n{text}" if text.startswith(" ") else text
+    for name, entries in re.findall(r"^(\w+):\n((?: .*\n|\n)*)", sections, re.M):
         if name not in ("catalog", "ensembles"):
             replace(file, "\ncatalog:", f"\n{name}:\n{entries}catalog:")
         elif f"\n{name}: {{}}\n" in file.read_text(encoding="utf-8"):
