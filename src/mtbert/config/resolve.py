@@ -128,7 +128,8 @@ class _Resolver:
             return
         epochs = [phase.epochs for phase in settings.phases]
         if sum(epochs) // every == sum(epochs[:-1]) // every:
-            message = f"run.keep is best, but none of the last phase's {epochs[-1]} epochs is scored on dev; allowed: 1"
+            last = epochs[-1]
+            message = f"run.keep is best, but no epoch of the last phase is scored on dev; allowed: at most {last}"
             self._fault(("run", "evaluations"), message)
 
     def _sources(self) -> dict[str, str]:

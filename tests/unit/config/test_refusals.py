@@ -117,7 +117,7 @@ def test_a_folder_of_compressed_corpora_is_told_what_unpacks_them(refused: Refus
         (
             "run",
             {"keep": "best", "evaluations": 50},
-            "run.evaluations: run.keep is best, but none of the last phase's 4 epochs is scored on dev; allowed: 1",
+            "run.evaluations: run.keep is best, but no epoch of the last phase is scored on dev; allowed: at most 4",
         ),
         ("catalog.pals.training", {"tasks": ["sst", "cfimdb"]}, "catalog.pals.training.tasks: cfimdb: trains none of"),
     ],
@@ -143,6 +143,11 @@ def test_a_fault_names_file_and_line_also_in_a_paper(tmp_path: Path) -> None:
         f"  {tmp_path}/papers/mine.yaml:5: variants.plain.tasks.1: unknown task 'stss'; did you mean"
     )
     assert re.match(rf"  {tmp_path}/params.yaml:{lines.index('  log_every: 10') + 1}: run.log_every: ", own)
+
+
+def test_a_variant_of_ones_own_is_not_taken_for_one_that_a_paper_makes_of_each_task() -> None:
+    file, _, key = PARAMS.put(("catalog", "pals-sst"), {"uses": ["pals"]}).find(("catalog", "pals-sst", "tasks"))
+    assert (file, key) == (PARAMS.file, "catalog.pals-sst.tasks")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Places of dev sentences in a picture: which rows have one, and the same of the same embeddings."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,11 @@ def test_all_sentences_have_a_place_and_of_pairs_those_that_are_apart_and_alike_
         "sts": (["x", "y", "x2", "y2"], [0, 1, 2, 3, 6, 7]),
     }
     assert [table.abs().max().max() for table in found.values()] == [500, 500]
+
+
+def test_pairs_of_three_classes_have_no_places_since_none_of_these_says_alike(file: Path):
+    three = COURSE | {"sts": replace(COURSE["sts"], classes=3)}
+    assert [*places.of_run(file, LABELS | {"sts": LABELS["sts"] % 3}, three)] == ["sst"]
 
 
 def test_as_many_pairs_of_either_kind_are_drawn_from_the_whole_file(monkeypatch: pytest.MonkeyPatch):
