@@ -40,7 +40,7 @@ from mtbert.data import tokens
 from mtbert.data.batches import Batch, Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.encoders import loading, tiny
-from mtbert.models.building import build_model
+from mtbert.learning.samplers.base import Group
 from mtbert.models.encoder import architectures, hardware
 from mtbert.settings import VariantSettings
 from mtbert.training import assembly
@@ -48,8 +48,8 @@ from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
 from mtbert.training.loop import Trainer
 from mtbert.training.phases import Phase
-from mtbert.training.samplers.base import Group
 from mtbert.training.stopping import Stop
+from mtbert.variants.building import build_model
 
 PARAMS = Path(__file__).parents[1] / "params.yaml"
 FEW, MORE = 1, 2  # examples of the two batches of each kind

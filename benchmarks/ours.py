@@ -16,6 +16,7 @@ from transformers import AutoModel, PretrainedConfig
 
 from mtbert.data.batches import Batch, Examples
 from mtbert.encoders import loading, tiny
+from mtbert.learning.samplers.base import Group, Sampler
 from mtbert.models.encoder import hardware
 from mtbert.settings import VariantSettings
 from mtbert.training import assembly
@@ -24,7 +25,6 @@ from mtbert.training.history import History
 from mtbert.training.loop import Trainer
 from mtbert.training.phases import Phase
 from mtbert.training.run import hardware_of
-from mtbert.training.samplers.base import Group, Sampler
 from mtbert.training.stopping import Stop
 
 PALS = {"dim": 204, "heads": 12}

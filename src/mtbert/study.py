@@ -21,13 +21,13 @@ from mtbert.data.preprocess import FEW, MOST_REFUSED
 from mtbert.data.readers import Example, Refusal
 from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
 from mtbert.errors import DataError, first_of
-from mtbert.models.building import build_model
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
 from mtbert.settings import VariantSettings
 from mtbert.tasks import METRIC_NAMES, SPLITS, Split, Task
 from mtbert.tasks.reading import TAKEN
+from mtbert.variants.building import build_model
 
 WAYS = "own"  # the paper of what is trained: papers/own.yaml
 QUICK = 5  # ways of it that are trained with --quick

@@ -19,6 +19,13 @@ from torch import nn
 
 import mtbert
 from mtbert.errors import SettingsError
+from mtbert.learning.gradients import GRADIENTS
+from mtbert.learning.objectives import OBJECTIVES
+from mtbert.learning.objectives.base import Objective
+from mtbert.learning.samplers import SAMPLERS
+from mtbert.learning.samplers.base import Sampler, Workload
+from mtbert.learning.schedules import SCHEDULES
+from mtbert.learning.weightings import WEIGHTINGS
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.adapters.base import Adapter, Shape
 from mtbert.models.connectors import CONNECTORS
@@ -31,13 +38,6 @@ from mtbert.models.multitask import MultitaskModel
 from mtbert.registry import Registry
 from mtbert.settings import NoOptions, Section
 from mtbert.tasks import COURSE
-from mtbert.training.gradients import GRADIENTS
-from mtbert.training.objectives import OBJECTIVES
-from mtbert.training.objectives.base import Objective
-from mtbert.training.samplers import SAMPLERS
-from mtbert.training.samplers.base import Sampler, Workload
-from mtbert.training.schedules import SCHEDULES
-from mtbert.training.weightings import WEIGHTINGS
 
 PACKAGES: dict[str, Registry[..., Any]] = {
     "features": FEATURES,
@@ -112,7 +112,7 @@ def test_a_file_says_by_which_formula_and_whence(package: str, name: str):
 def test_what_needs_no_torch_does_not_import_it():
     script = """
 import importlib, sys
-for name in ("training.samplers", "training.schedules", "results.collect", "results.vote", "report.write"):
+for name in ("learning.samplers", "learning.schedules", "results.collect", "results.vote", "report.write"):
     importlib.import_module(f"mtbert.{name}")
     assert "torch" not in sys.modules, name
 """

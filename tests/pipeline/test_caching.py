@@ -33,7 +33,7 @@ def test_a_setting_trains_the_users_that_do_not_set_it_themselves_and_what_was_b
     """Neither do a comment, and an edit of report or tracking."""
     assert project.trained("-S", "pals.dim=8") == ["pals-1"]
     project.git("checkout", "-q", "--force", "HEAD")
-    project.append("src/mtbert/training/objectives/smart.py", "\n# edited\n")
+    project.append("src/mtbert/learning/objectives/smart.py", "\n# edited\n")
     project.append("src/mtbert/training/loop.py", "\n# edited\n")
     project.append("src/mtbert/report/paper_tables.py", "\nEDITED = 1\n")
     project.append("src/mtbert/tracking/live.py", "\nEDITED = 1\n")
@@ -42,7 +42,7 @@ def test_a_setting_trains_the_users_that_do_not_set_it_themselves_and_what_was_b
 
 
 def test_an_edited_technique_and_another_pretraining_train_those_that_use_them(project: Project):
-    project.append("src/mtbert/training/objectives/smart.py", "\nEDITED = 1\n")
+    project.append("src/mtbert/learning/objectives/smart.py", "\nEDITED = 1\n")
     ran = project.dvc("exp", "run", "-S", "pretrain.sbert.max_pairs=20", "train")
     assert sorted(stage for stage in ran if "train" in stage) == ["pretrain", "train@sbert-1", "train@smart-1"]
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from mtbert.training.gradients import GRADIENTS
+from mtbert.learning.gradients import GRADIENTS
 
 Array = NDArray[np.float64]  # a row a task
 C = 0.4

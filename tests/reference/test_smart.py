@@ -6,9 +6,9 @@ import torch.nn.functional as F
 from models import small_batch
 from torch import Tensor, nn
 
+from mtbert.learning.objectives import OBJECTIVES
 from mtbert.models.heads import HEADS
 from mtbert.tasks import COURSE
-from mtbert.training.objectives import OBJECTIVES
 
 ROWS, TOKENS, WIDTH, CLASSES = 2, 3, 4, 5
 WORDS, NOISE = torch.randn(2, ROWS, TOKENS, WIDTH, generator=torch.Generator().manual_seed(0))

@@ -6,8 +6,8 @@ schedule: a rate that an encoder bears as the peak of a warm-up is too high for 
 
 from typing import Any
 
+from mtbert.learning.schedules import SCHEDULES
 from mtbert.settings import Kind, PhaseSettings
-from mtbert.training.schedules import SCHEDULES
 
 ENCODER = {"encoder", "embeddings", "layers", "attention", "feed_forward"}  # parts that hold most of its weights
 HEADS = {"heads", "pooler"}

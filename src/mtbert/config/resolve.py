@@ -15,6 +15,11 @@ from mtbert.config.params import IN_PAPERS, OTHERS, Fault, Params, Place, merged
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES
 from mtbert.encoders.settings import SBERT, EncoderSettings, SbertSettings
 from mtbert.errors import SettingsError, faults
+from mtbert.learning.gradients import GRADIENTS
+from mtbert.learning.objectives import OBJECTIVES
+from mtbert.learning.samplers import SAMPLERS
+from mtbert.learning.schedules import SCHEDULES
+from mtbert.learning.weightings import WEIGHTINGS
 from mtbert.models.adapters import ADAPTERS, SIZED
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.encoder.architectures import read_config
@@ -22,11 +27,6 @@ from mtbert.models.heads import HEADS
 from mtbert.models.multitask import check_apart
 from mtbert.registry import Registry
 from mtbert.settings import VariantSettings
-from mtbert.training.gradients import GRADIENTS
-from mtbert.training.objectives import OBJECTIVES
-from mtbert.training.samplers import SAMPLERS
-from mtbert.training.schedules import SCHEDULES
-from mtbert.training.weightings import WEIGHTINGS
 
 
 def variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:

@@ -15,6 +15,7 @@ from mtbert.config.params import COMMON, OTHERS, Fault, Params, Place, at, merge
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
 from mtbert.encoders.settings import SBERT, STARTS, EncoderSettings, SbertSettings
 from mtbert.errors import faults
+from mtbert.learning.objectives import OBJECTIVES
 from mtbert.merging import MERGES
 from mtbert.models.heads import HEADS
 from mtbert.settings import (
@@ -32,7 +33,6 @@ from mtbert.settings import (
     one_of,
 )
 from mtbert.tasks import COURSE
-from mtbert.training.objectives import OBJECTIVES
 
 # dvc.yaml puts data_dir into commands and paths: it may hold nothing that a shell, YAML or DVC interprets.
 PLAIN = re.compile(r"(?!-)(?!.*\.\.)[\w/.,=+@:-]+( +[\w/.,=+@:-]+)*")

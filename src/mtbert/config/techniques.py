@@ -4,16 +4,16 @@ from typing import Any
 
 from mtbert.config.params import COMMON, SHARED
 from mtbert.encoders.settings import SBERT
+from mtbert.learning.gradients import GRADIENTS
+from mtbert.learning.objectives import OBJECTIVES
+from mtbert.learning.samplers import SAMPLERS
+from mtbert.learning.schedules import SCHEDULES
+from mtbert.learning.weightings import WEIGHTINGS
 from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.registry import Registry
-from mtbert.training.gradients import GRADIENTS
-from mtbert.training.objectives import OBJECTIVES
-from mtbert.training.samplers import SAMPLERS
-from mtbert.training.schedules import SCHEDULES
-from mtbert.training.weightings import WEIGHTINGS
 
 REGISTRIES: tuple[Registry[..., Any], ...] = (
     FEATURES, ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,

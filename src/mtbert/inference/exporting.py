@@ -24,9 +24,9 @@ from mtbert.encoders import loading
 from mtbert.errors import MtbertError
 from mtbert.inference import bundling, cards, modeling
 from mtbert.inference.predicting import Model
-from mtbert.models.building import PARTS
 from mtbert.models.heads import HEADS
 from mtbert.training import evaluation
+from mtbert.variants.building import PARTS
 
 MODELING = "mtbert.inference.modeling"
 LOADED = Path(__file__).with_name("loaded.py")

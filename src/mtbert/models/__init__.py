@@ -1,1 +1,1 @@
-"""The multi-task model and its parts; `building` puts them together for training, prediction and export alike."""
+"""The multi-task model and its parts."""

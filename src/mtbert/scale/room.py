@@ -15,7 +15,7 @@ from typing import Any
 from safetensors import safe_open
 
 from mtbert.layout import WEIGHTS
-from mtbert.training.samplers import SAMPLERS
+from mtbert.learning.samplers import SAMPLERS
 
 GIB = 2**30
 CONTEXT = 0.6 * GIB  # of CUDA, for each process

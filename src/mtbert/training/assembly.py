@@ -12,19 +12,19 @@ import torch
 from mtbert import files, layout, seeding
 from mtbert.data import batches, tokens
 from mtbert.data.batches import Examples, Stream
-from mtbert.models.building import build_model
+from mtbert.learning.gradients import GRADIENTS
+from mtbert.learning.objectives import OBJECTIVES
+from mtbert.learning.samplers import SAMPLERS
+from mtbert.learning.samplers.base import Sampler, Workload
+from mtbert.learning.schedules import SCHEDULES
+from mtbert.learning.weightings import WEIGHTINGS
 from mtbert.models.encoder import architectures, hardware
 from mtbert.models.multitask import MultitaskModel
 from mtbert.settings import PhaseSettings, VariantSettings
 from mtbert.tasks import SPLITS, Split
-from mtbert.training.gradients import GRADIENTS
-from mtbert.training.objectives import OBJECTIVES
 from mtbert.training.phases import Phase
 from mtbert.training.run import Parts
-from mtbert.training.samplers import SAMPLERS
-from mtbert.training.samplers.base import Sampler, Workload
-from mtbert.training.schedules import SCHEDULES
-from mtbert.training.weightings import WEIGHTINGS
+from mtbert.variants.building import build_model
 
 
 def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from mtbert import files
-from mtbert.training.states import Stateful
+from mtbert.learning.states import Stateful
 
 Listener = Callable[[int, dict[str, float]], None]  # (step, values)
 

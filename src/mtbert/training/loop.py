@@ -34,6 +34,7 @@ from mtbert import seeding
 from mtbert.command import starting
 from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
+from mtbert.learning.states import Stateful
 from mtbert.models.encoder.hardware import Hardware, own_stream
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results import predictions
@@ -43,7 +44,6 @@ from mtbert.training import evaluation
 from mtbert.training.checkpoints import Checkpoint, random_state, set_random_state
 from mtbert.training.history import History
 from mtbert.training.phases import Phase
-from mtbert.training.states import Stateful
 from mtbert.training.steps import Steps, steps_of
 from mtbert.training.stopping import Stop, Stopped
 

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from mtbert.data.batches import Stream
+from mtbert.learning.gradients.base import GradientRule
+from mtbert.learning.objectives.base import Objective
+from mtbert.learning.samplers.base import Sampler
+from mtbert.learning.schedules.base import Schedule
+from mtbert.learning.states import Stateful
+from mtbert.learning.weightings.base import Again, Weighting
 from mtbert.settings import PhaseSettings
-from mtbert.training.gradients.base import GradientRule
-from mtbert.training.objectives.base import Objective
-from mtbert.training.samplers.base import Sampler
-from mtbert.training.schedules.base import Schedule
-from mtbert.training.states import Stateful
-from mtbert.training.weightings.base import Again, Weighting
 
 
 @dataclass

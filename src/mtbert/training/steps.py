@@ -23,9 +23,9 @@ import torch
 from torch import Tensor
 
 from mtbert.data.batches import Batch
+from mtbert.learning.states import device_types
 from mtbert.models.encoder.hardware import Hardware
 from mtbert.training.phases import Phase
-from mtbert.training.states import device_types
 
 WAITS = "called a synchronizing CUDA operation"  # PyTorch's words, in its debug mode
 DEBUGS = "debug mode is a prototype"  # its words when that is turned on

@@ -123,6 +123,6 @@ def test_what_the_other_stages_need_follows_from_the_selection(planned: Planned)
 def test_a_variant_holds_nothing_of_what_it_does_not_use(planned: Planned) -> None:
     assert "smart" not in str(planned()["bert-sst"])
     assert list(planned()["smart-pals"]["sources"]) == [
+        "learning/objectives/smart.py", "learning/samplers/annealed.py", "learning/schedules/slanted_triangular.py",
         "models/adapters/pals.py", "models/heads/mlp.py",
-        "training/objectives/smart.py", "training/samplers/annealed.py", "training/schedules/slanted_triangular.py",
     ]  # fmt: skip

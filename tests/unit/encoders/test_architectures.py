@@ -16,10 +16,10 @@ from mtbert.data import tokens
 from mtbert.encoders import fetching, folders, loading, sbert
 from mtbert.encoders.settings import EncoderSettings
 from mtbert.errors import EncoderError
+from mtbert.learning.objectives import OBJECTIVES
 from mtbert.models.encoder.architectures import read, read_config
 from mtbert.models.encoder.encoder import Encoder
 from mtbert.models.multitask import MultitaskModel
-from mtbert.training.objectives import OBJECTIVES
 
 others = pytest.mark.parametrize("kind", architectures.OTHERS)
 

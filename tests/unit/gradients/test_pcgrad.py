@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from mtbert.training.gradients import GRADIENTS
+from mtbert.learning.gradients import GRADIENTS
 
 
 def generator(seed: int = 0) -> torch.Generator:

@@ -9,9 +9,9 @@ from transformers import BertForMaskedLM
 
 from mtbert.data.batches import Batch
 from mtbert.errors import SettingsError
+from mtbert.learning.objectives import OBJECTIVES
+from mtbert.learning.objectives.masked_language_model import MaskedLanguageModel, Settings, first_sentences
 from mtbert.models.encoder.config import MLM_PARTS
-from mtbert.training.objectives import OBJECTIVES
-from mtbert.training.objectives.masked_language_model import MaskedLanguageModel, Settings, first_sentences
 
 MASK = 3
 

@@ -7,8 +7,8 @@ import torch
 from models import small_batch, small_model
 
 from mtbert.errors import SettingsError
-from mtbert.training.objectives import OBJECTIVES
-from mtbert.training.objectives.base import Objective
+from mtbert.learning.objectives import OBJECTIVES
+from mtbert.learning.objectives.base import Objective
 
 
 def objective(name: str, **options: object) -> Objective:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from models import small_batch, small_model
 
-from mtbert.training.objectives import OBJECTIVES
+from mtbert.learning.objectives import OBJECTIVES
 
 
 def smart(model, **options):

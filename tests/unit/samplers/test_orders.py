@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mtbert.errors import SettingsError
-from mtbert.training.samplers import SAMPLERS
-from mtbert.training.samplers.base import Sampler, Workload
+from mtbert.learning.samplers import SAMPLERS
+from mtbert.learning.samplers.base import Sampler, Workload
 
 SIZES = {"sst": 8, "qqp": 16, "sts": 4}
 BATCHES = {"sst": 2, "qqp": 4, "sts": 1}

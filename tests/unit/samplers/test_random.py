@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from mtbert.training.samplers import SAMPLERS
-from mtbert.training.samplers.base import RandomSampler, Workload
+from mtbert.learning.samplers import SAMPLERS
+from mtbert.learning.samplers.base import RandomSampler, Workload
 
 DRAWS = 20_000
 

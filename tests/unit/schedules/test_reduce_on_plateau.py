@@ -2,7 +2,7 @@
 
 import torch
 
-from mtbert.training.schedules import SCHEDULES
+from mtbert.learning.schedules import SCHEDULES
 
 SCORES = [0.50, 0.55, 0.55, 0.54, 0.56, 0.56001, 0.56, 0.57, 0.1, 0.2]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mtbert.training.schedules import SCHEDULES
-from mtbert.training.schedules.slanted_triangular import Settings, SlantedTriangular
+from mtbert.learning.schedules import SCHEDULES
+from mtbert.learning.schedules.slanted_triangular import Settings, SlantedTriangular
 
 
 def test_constant():

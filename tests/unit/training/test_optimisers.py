@@ -5,9 +5,9 @@ from models import small_model
 from runs import parts, settings
 from torch import nn
 
+from mtbert.learning.weightings import WEIGHTINGS
 from mtbert.settings import PhaseSettings
 from mtbert.training.phases import adamw
-from mtbert.training.weightings import WEIGHTINGS
 
 EQUAL = WEIGHTINGS.build({"name": "equal"}, ["sst"], torch.Generator())
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from mtbert.training.states import Stateful
+from mtbert.learning.states import Stateful
 
 
 class Part(Stateful):

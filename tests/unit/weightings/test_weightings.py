@@ -6,9 +6,9 @@ import pytest
 import torch
 from torchjd.scalarization import DWA, FAMO
 
+from mtbert.learning.weightings import WEIGHTINGS
+from mtbert.learning.weightings.base import Weighting
 from mtbert.tasks import COURSE
-from mtbert.training.weightings import WEIGHTINGS
-from mtbert.training.weightings.base import Weighting
 
 TASKS = {name: COURSE[name] for name in ("sst", "sts")}
 

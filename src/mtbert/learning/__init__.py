@@ -1,0 +1,1 @@
+"""What a model learns by: samplers, objectives, weightings, gradient rules, schedules. Each is built from settings."""
