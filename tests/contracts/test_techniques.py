@@ -51,7 +51,7 @@ PACKAGES: dict[str, Registry[..., Any]] = {
     "schedules": SCHEDULES,
 }
 SOURCE = Path(mtbert.__file__).parent
-OF_MODELS = ("features", "adapters", "connectors", "heads")  # the other kinds lie in training
+OF_MODELS = ("features", "adapters", "connectors", "heads")  # the other kinds lie in learning
 HELPERS = {"adapters": {"factors"}, "gradients": {"gramian"}}  # files that hold no technique
 
 every_file = pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def in_base(package: str, name: str) -> bool:
 
 
 def folder(package: str) -> Path:
-    return SOURCE / ("models" if package in OF_MODELS else "training") / package
+    return SOURCE / ("models" if package in OF_MODELS else "learning") / package
 
 
 @pytest.mark.parametrize("package", list(PACKAGES))

@@ -13,12 +13,12 @@ from mtbert.data import tokens
 from mtbert.errors import EncoderError, UnknownNameError
 from mtbert.inference.predicting import Model, ModelError
 from mtbert.layout import METRICS, SETTINGS, WEIGHTS
-from mtbert.models import building
 from mtbert.models.encoder import architectures, hardware
 from mtbert.models.encoder.config import CONFIG
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results.schemas import RunMetrics
 from mtbert.settings import NAME, VariantSettings
+from mtbert.variants import building
 
 OF_ENCODER = (tokens.TOKENIZER, tokens.NAMES, CONFIG)
 LONGEST_SHOWN = 300  # characters of torch's message
