@@ -1,4 +1,4 @@
-"""README's table of rooms names each once, from the top floor down, as imports run."""
+"""README's table of packages names each once, from the top floor down, as imports run."""
 
 import itertools
 import re
@@ -8,14 +8,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_table_has_every_room_in_the_order_of_imports() -> None:
-    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("| room | what it is for |")[2]
+def test_the_table_has_every_package_in_the_order_of_imports() -> None:
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("| package | what it is for |")[2]
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     floors = [set(re.findall(r"`(\w+)`", cell)) for cell in cells]
-    rooms = {path.stem for path in (ROOT / "src/mtbert").iterdir() if not path.stem.startswith("__")}
-    assert set.union(*floors) == rooms
+    packages = {path.stem for path in (ROOT / "src/mtbert").iterdir() if not path.stem.startswith("__")}
+    assert set.union(*floors) == packages
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     layers = next(one["layers"] for one in contract["contracts"] if one["containers"] == ["mtbert"])
-    height = {room: number for number, layer in enumerate(layers) for room in layer.split(" | ")}
-    heights = [[height[room] for room in floor] for floor in floors]
+    height = {package: number for number, layer in enumerate(layers) for package in layer.split(" | ")}
+    heights = [[height[package] for package in floor] for floor in floors]
     assert all(max(above) <= min(below) for above, below in itertools.pairwise(heights))
