@@ -23,8 +23,8 @@ Exit status: 0 for success, 1 for an error (one line on standard error), 2 for w
 """
 Build = Annotated[Path, Option(help="The build directory in which names are looked up.")]
 BuildArgument = Annotated[Path, Argument(help="The build directory.")]
-Seed = Annotated[int | None, Option(min=0, help="For a variant's name: the seed; else the lowest.")]
-Variants = Annotated[str | None, Option(help="Set `variants` in params.yaml first: 'pals slap-smart', or all.")]
+Seed = Annotated[int | None, Option(min=0, help="The seed of the variant's model; else its lowest.")]
+Variants = Annotated[str | None, Option(help="Set `variants` in params.yaml first, as 'pals slap-smart' or all.")]
 Form = Literal["hf", "sentence-transformers", "onnx"]
 Device = Literal["auto", "cpu", "cuda", "mps"]
 BUILD = Path("build")
@@ -61,10 +61,10 @@ def _all(
 @app.command()
 def predict(
     model: Annotated[str, Argument(help="A variant, such as pals, or a run's folder.")],
-    sentences: Annotated[list[str] | None, Argument(help="Sentences, or the two of a pair; or use --file.")] = None,
-    task: Annotated[str | None, Option(help="The task, such as sst; needed where the model has several.")] = None,
+    sentences: Annotated[list[str] | None, Argument(help="Sentences, or the two of a pair; else use --file.")] = None,
+    task: Annotated[str | None, Option(help="The task, such as sst; needed if the model has several.")] = None,
     file: Annotated[
-        Path | None, Option("--file", "-f", help="Read .csv, .tsv or plain lines; - for standard input.")
+        Path | None, Option("--file", "-f", help="Read a .csv or .tsv file, or plain lines; - is standard input.")
     ] = None,
     out: Annotated[Path | None, Option("--out", "-o", help="Write to this file; else to standard output.")] = None,
     seed: Seed = None,
@@ -93,7 +93,7 @@ def predict(
 def export(
     model: Annotated[str, Argument(help="A variant's name, or a run's folder.")],
     out: Annotated[Path, Argument(help="The folder to write; it must not exist.")],
-    form: Annotated[Form, Option("--format", help="The libraries that load it.")] = "hf",
+    form: Annotated[Form, Option("--format", help="The libraries that are to load it.")] = "hf",
     seed: Seed = None,
     build: Build = BUILD,
 ) -> None:
@@ -110,10 +110,10 @@ def export(
 
 @app.command()
 def compare(
-    ours: Annotated[str, Argument(help="CSV or parquet. Or a variant, with --task.")],
-    theirs: Annotated[str, Argument(help="The same.")],
-    task: Annotated[str | None, Option(help="Sets metric and margin, such as sst.")] = None,
-    metric: Annotated[str | None, Option(help="accuracy, f1, pearson or spearman; else the task's.")] = None,
+    ours: Annotated[str, Argument(help="A file, CSV or parquet; with --task also a variant.")],
+    theirs: Annotated[str, Argument(help="The other side, named in the same way.")],
+    task: Annotated[str | None, Option(help="The task, such as sst; it sets metric and margin.")] = None,
+    metric: Annotated[str | None, Option(help="accuracy, f1, pearson or spearman; else that of the task.")] = None,
     margin: Annotated[
         float | None, Option(min=0, help="The smallest difference that matters; 0.01 without a task.")
     ] = None,
@@ -121,8 +121,8 @@ def compare(
 ) -> None:
     """Test whether one model predicts better than another.
 
-    Each side is a file of predictions on the same rows. It has the columns id, label and prediction; with seed,
-    trainings are compared, and with cluster rows of a cluster count as one. More: docs/comparing.md.
+    Each side is a file of predictions on the same rows, with the columns id, label and prediction. With a column seed
+    it compares trainings. With a column cluster, the rows of a cluster count as one. More: docs/comparing.md.
     """
     from mtbert import compare
 
@@ -133,13 +133,13 @@ def compare(
 def study(
     folder: Annotated[Path, Argument(help="The folder of your files, such as topic-train.csv and topic-dev.csv.")],
     quick: Annotated[bool, Option("--quick", help="Train one seed of five ways, to see that it works.")] = False,
-    seeds: Annotated[int, Option(min=1, max=100, help="Of each way; six decide.")] = 3,
-    encoding: Annotated[str, Option(help="Of text files, where it is not UTF-8, such as cp1252.")] = "utf-8",
+    seeds: Annotated[int, Option(min=1, max=100, help="Seeds of each way; verdicts need six.")] = 3,
+    encoding: Annotated[str, Option(help="The encoding of text files, such as cp1252.")] = "utf-8",
     params: Annotated[Path, Option(help="The file of settings.")] = Path("params.yaml"),
 ) -> None:
-    """Compare ways to train on a folder of your own: say what its tasks are, and set params.yaml.
+    """Prepare a study of a folder of your own: find out its tasks, and set params.yaml.
 
-    It writes FOLDER/tasks.yaml where there is none. `make reproduce` trains then, and the report answers: docs/own.md.
+    It writes FOLDER/tasks.yaml if there is none. Then `make reproduce` trains, and the report answers: docs/own.md.
     """
     with starting.quick_imports():
         from mtbert import study
@@ -152,8 +152,8 @@ def grid(
         int | None, Option(min=1, help="Trainings at a time: 2, or what GPUs or a cluster have room for.")
     ] = None,
     variants: Variants = None,
-    address: Annotated[str | None, Option(help="Of a running Ray cluster, such as 10.0.0.1:6379.")] = None,
-    gpus: Annotated[float | None, Option(min=0, max=1, help="Of a cluster: part of a GPU for each, as 0.25.")] = None,
+    address: Annotated[str | None, Option(help="The address of a running Ray cluster, such as 10.0.0.1:6379.")] = None,
+    gpus: Annotated[float | None, Option(min=0, max=1, help="On a cluster: the part of a GPU for each training, as 0.25.")] = None,
     storage: Annotated[str | None, Option(help="A folder that all nodes share, for checkpoints.")] = None,
 ) -> None:
     """Train what params.yaml lists, several trainings at a time.
@@ -172,7 +172,7 @@ def pack(
 ) -> None:
     """Write trainings to one file, for a machine without DVC.
 
-    They are those that are not up to date: docs/machines.md.
+    It packs the trainings that are not up to date: docs/machines.md.
     """
     from mtbert.scale import packs
 
@@ -181,9 +181,9 @@ def pack(
 
 @app.command()
 def unpack(archive: Annotated[Path, Argument(help="An archive of runs, made from a pack.")]) -> None:
-    """Bring the finished runs back, and record them in DVC.
+    """Bring the finished runs of a pack back, and record them in DVC.
 
-    They are checked first; `dvc repro` trains none of them.
+    The runs are checked first. `dvc repro` then trains none of them again.
     """
     from mtbert.scale import packs
 
@@ -192,7 +192,7 @@ def unpack(archive: Annotated[Path, Argument(help="An archive of runs, made from
 
 @app.command()
 def variants(params: Annotated[Path, Argument(help="The file of settings.")] = Path("params.yaml")) -> None:
-    """List the variants, those of the papers and your own; a star marks what params.yaml trains."""
+    """List the variants of the papers and your own; a star marks those that params.yaml trains."""
     from mtbert.config import papers
     from mtbert.config.params import Params
 
@@ -209,7 +209,7 @@ def variants(params: Annotated[Path, Argument(help="The file of settings.")] = P
 def why(variant: Annotated[str, Argument(help="A variant that params.yaml selects.")], build: Build = BUILD) -> None:
     """Say in what a variant's inputs differ from its last run's.
 
-    They are its settings, data, starting weights and code, and the machine.
+    Inputs are its settings, data, starting weights and code, and the machine.
     """
     from mtbert.inputs import why
 
@@ -232,10 +232,10 @@ def tables(build: BuildArgument = BUILD) -> None:
 @app.command()
 def report(
     build: BuildArgument = BUILD,
-    evidence: Annotated[Path | None, Option(help="Report this folder alone, such as reports/laptop/evidence.")] = None,
-    out: Annotated[Path | None, Option(help="The report's folder; else BUILD/report, or that of the evidence.")] = None,
-    third: Annotated[Path | None, Option(help="Evidence of a third of the budget; else `third` beside it.")] = None,
-    readme: Annotated[Path | None, Option(help="A file that gets the report's first rows between markers.")] = None,
+    evidence: Annotated[Path | None, Option(help="Report from this folder alone, such as reports/laptop/evidence.")] = None,
+    out: Annotated[Path | None, Option(help="The folder to write; else BUILD/report, or the one that holds the evidence.")] = None,
+    third: Annotated[Path | None, Option(help="The evidence of a third of the budget; else the folder `third` beside.")] = None,
+    readme: Annotated[Path | None, Option(help="A file to write the report's first rows into, between its markers.")] = None,
 ) -> None:
     """Write the report from the finished runs; train nothing."""
     with starting.quick_imports():
@@ -264,11 +264,11 @@ def report(
 @app.command()
 def evidence(
     out: Annotated[Path, Option(help="The folder to write.")],
-    sources: Annotated[list[Path] | None, Argument(help="Build directories and evidences; else `build`.")] = None,
+    sources: Annotated[list[Path] | None, Argument(help="Build directories, and folders of evidence; else `build`.")] = None,
 ) -> None:
     """Write the results of all sources to one folder of tables.
 
-    They are small enough to commit, and hold no sentence.
+    The tables are small enough to commit, and hold no sentence.
     """
     with starting.quick_imports():
         from mtbert.results import merge
@@ -277,7 +277,7 @@ def evidence(
 
 @app.command()
 def track(build: BuildArgument = BUILD) -> None:
-    """Log finished runs that MLflow lacks."""
+    """Log to MLflow the finished runs that it does not have yet."""
     from mtbert import tracking
 
     print(tracking.sync_runs(build))
@@ -286,7 +286,7 @@ def track(build: BuildArgument = BUILD) -> None:
 @app.command()
 def mlflow(
     build: BuildArgument = BUILD,
-    port: Annotated[int, Option(min=1, max=65535, help="Of this machine, where the pages are.")] = 5000,
+    port: Annotated[int, Option(min=1, max=65535, help="The port of this machine at which the pages are.")] = 5000,
 ) -> None:
     """Show the runs in a browser, at the address that is printed."""
     from mtbert.scale import trainings
