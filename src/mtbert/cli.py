@@ -153,7 +153,9 @@ def grid(
     ] = None,
     variants: Variants = None,
     address: Annotated[str | None, Option(help="The address of a running Ray cluster, such as 10.0.0.1:6379.")] = None,
-    gpus: Annotated[float | None, Option(min=0, max=1, help="On a cluster: the part of a GPU for each training, as 0.25.")] = None,
+    gpus: Annotated[
+        float | None, Option(min=0, max=1, help="On a cluster: the part of a GPU for each training, as 0.25.")
+    ] = None,
     storage: Annotated[str | None, Option(help="A folder that all nodes share, for checkpoints.")] = None,
 ) -> None:
     """Train what params.yaml lists, several trainings at a time.
@@ -232,10 +234,18 @@ def tables(build: BuildArgument = BUILD) -> None:
 @app.command()
 def report(
     build: BuildArgument = BUILD,
-    evidence: Annotated[Path | None, Option(help="Report from this folder alone, such as reports/laptop/evidence.")] = None,
-    out: Annotated[Path | None, Option(help="The folder to write; else BUILD/report, or the one that holds the evidence.")] = None,
-    third: Annotated[Path | None, Option(help="The evidence of a third of the budget; else the folder `third` beside.")] = None,
-    readme: Annotated[Path | None, Option(help="A file to write the report's first rows into, between its markers.")] = None,
+    evidence: Annotated[
+        Path | None, Option(help="Report from this folder alone, such as reports/laptop/evidence.")
+    ] = None,
+    out: Annotated[
+        Path | None, Option(help="The folder to write; else BUILD/report, or the one that holds the evidence.")
+    ] = None,
+    third: Annotated[
+        Path | None, Option(help="The evidence of a third of the budget; else the folder `third` beside.")
+    ] = None,
+    readme: Annotated[
+        Path | None, Option(help="A file to write the report's first rows into, between its markers.")
+    ] = None,
 ) -> None:
     """Write the report from the finished runs; train nothing."""
     with starting.quick_imports():
@@ -264,7 +274,9 @@ def report(
 @app.command()
 def evidence(
     out: Annotated[Path, Option(help="The folder to write.")],
-    sources: Annotated[list[Path] | None, Argument(help="Build directories, and folders of evidence; else `build`.")] = None,
+    sources: Annotated[
+        list[Path] | None, Argument(help="Build directories, and folders of evidence; else `build`.")
+    ] = None,
 ) -> None:
     """Write the results of all sources to one folder of tables.
 
