@@ -177,7 +177,7 @@ def majority_score(task: Task, rows: Rows) -> float | None:
         return None
     (most, _), *_ = Counter(row.label for row in rows["train"]).most_common(1)
     labels = [float(row.label or 0) for row in rows["dev"]]
-    return metrics.SCORES[task.metric](labels, [float(most or 0)] * len(labels))
+    return metrics.of_task(task, labels, [float(most or 0)] * len(labels))
 
 
 def _tokens(understood: Sequence[Understood]) -> int:

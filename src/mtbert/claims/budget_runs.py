@@ -120,7 +120,7 @@ class BudgetRuns:
     def _scored(self, task: str, predictions: np.ndarray, kept: np.ndarray) -> Side:
         """Score predictions [rows, seeds] on the rows of dev that count."""
         labels, clusters = (self.tasks[task].rows[column].to_numpy()[kept] for column in ("label", "cluster"))
-        return influence.scored(self.described[task].metric, labels, predictions[kept], clusters)
+        return influence.of_task(self.described[task], labels, predictions[kept], clusters)
 
     def _over_tasks(self, metric: str, row: Sequence[str], seeds: Sequence[int], task_sides: Sequence[Side]) -> Side:
         """Return the metric of a row from its tasks' scores; x of `SIGNED` counts as (x + 1) / 2 where normalised."""

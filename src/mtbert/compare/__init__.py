@@ -1,9 +1,9 @@
-"""Compare two files of predictions of any origin: scores, their difference, its interval and p, and an answer.
+"""Compare two files of predictions of any origin: scores, their difference, its interval and p, and a standing.
 
 `reading` reads the rows of both sides and checks them against each other; `comparing` compares them by `mtbert.stats`,
 and words the result. Nothing here imports torch, DVC or MLflow.
 """
 
-from mtbert.compare.comparing import Answer, FileComparison, as_text, compare_files, score
+from mtbert.compare.comparing import FileComparison, Standing, as_text, compare_files, score
 
-__all__ = ["Answer", "FileComparison", "as_text", "compare_files", "score"]
+__all__ = ["FileComparison", "Standing", "as_text", "compare_files", "score"]

@@ -1,9 +1,11 @@
 """Compare two sides by `mtbert.stats`, and word the result."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,11 +16,12 @@ from mtbert.compare.reading import Pairs
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.results import metrics
 from mtbert.stats import Difference, Side, difference, influence, of_models
+from mtbert.tasks import METRIC_NAMES, Task, Tasks
 
-BOUNDS = {name: (-1.0 if name in metrics.SIGNED else 0.0, 1.0) for name in metrics.SCORES}  # of a score
+LEAST = {name: -1.0 if name in metrics.SIGNED else 0.0 for name in METRIC_NAMES}  # of a score, whose most is 1
 
 
-class Answer(StrEnum):
+class Standing(StrEnum):
     """What ours is, against theirs."""
 
     BETTER = "better"
@@ -27,23 +30,31 @@ class Answer(StrEnum):
     OPEN = "cannot be told"
 
 
+class FileScore(NamedTuple):
+    """The mean score of a side, by its name as it was given."""
+
+    name: str
+    score: Difference
+
+
 @dataclass(frozen=True)
 class FileComparison:
     """The result of a comparison.
 
     Attributes:
-        sides: by name as it was given, the mean score; ours first.
+        ours, theirs: what each side scores.
         metric: what they are scored by.
         margin: the smallest difference that matters.
         difference: ours - theirs.
-        answer: of ours, against theirs.
+        standing: of ours, against theirs.
     """
 
-    sides: list[tuple[str, Difference]]
+    ours: FileScore
+    theirs: FileScore
     metric: str
     margin: float
     difference: Difference
-    answer: Answer
+    standing: Standing
 
 
 def compare_files(
@@ -51,34 +62,54 @@ def compare_files(
     build: Path = Path("build"),
 ) -> FileComparison:  # fmt: skip
     """Compare as `mtbert compare` does, which describes each argument; DataError where the two do not fit together."""
-    described = tasks.of_build(build)
-    for kind, name, allowed in (("task", task, described), ("metric", metric, metrics.SCORES)):
-        if name is not None and name not in allowed:
-            raise UnknownNameError(kind, name, allowed)
-    metric = metric or (described[task].metric if task else "accuracy")
+    described = _described(task, tasks.of_build(build))
+    if metric is not None and metric not in METRIC_NAMES:
+        raise UnknownNameError("metric", metric, METRIC_NAMES)
+    metric = metric or (described.metric if described else "accuracy")
     if margin is None:
-        margin = described[task].matters if task else 0.01
+        margin = described.matters if described else 0.01
     if not 0 <= margin < math.inf:
         raise DataError(f"margin is {margin}; allowed: a number of 0 or more")
-    pairs = reading.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric)
-    our_side = _side(pairs, pairs.ours, metric)
-    their_side = _side(pairs, pairs.theirs, metric)
-    lowest, highest = BOUNDS[metric]
-    result = _difference(our_side, their_side, _differing(pairs, metric))
-    result = replace(result, bounds=(lowest - highest, highest - lowest))
-    sides = [(ours, _mean(our_side, metric)), (theirs, _mean(their_side, metric))]
-    return FileComparison(sides, metric, margin, result, _answer(result, margin))
+    pairs = reading.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric, described)
+    classes = _f1_classes(metric, pairs, described)
+    our_side = influence.scored(metric, pairs.labels, pairs.ours, pairs.clusters, classes)
+    their_side = influence.scored(metric, pairs.labels, pairs.theirs, pairs.clusters, classes)
+    most = 1.0 - LEAST[metric]
+    result = replace(_difference(our_side, their_side, _differing(pairs, metric)), bounds=(-most, most))
+    return FileComparison(
+        ours=FileScore(ours, _score(our_side, metric)),
+        theirs=FileScore(theirs, _score(their_side, metric)),
+        metric=metric,
+        margin=margin,
+        difference=result,
+        standing=_standing(result, margin),
+    )
 
 
 def score(run: Path, task: str) -> Difference:
     """Score a run's predictions of dev, with the interval over rows; DataError where they are faulty."""
-    side, metric = reading.of_run(run, task), tasks.of_build(run.parents[2])[task].metric
-    pairs = reading.pair(side, side, metric)
-    return _mean(_side(pairs, pairs.ours, metric), metric)
+    rows, described = reading.of_run(run, task), tasks.of_build(run.parents[2])[task]
+    pairs = reading.pair(rows, rows, described.metric, described)
+    side = influence.of_task(described, pairs.labels, pairs.ours, pairs.clusters)
+    return _score(side, described.metric)
 
 
-def _side(pairs: Pairs, predictions: np.ndarray, metric: str) -> Side:
-    return influence.scored(metric, pairs.labels, predictions, pairs.clusters)
+def _described(task: str | None, known: Tasks) -> Task | None:
+    """Return the description of a task of this name; None without a name."""
+    if task is not None and task not in known:
+        raise UnknownNameError("task", task, known)
+    return None if task is None else known[task]
+
+
+def _f1_classes(metric: str, pairs: Pairs, task: Task | None) -> Sequence[float]:
+    """Return the classes that F1 is the mean over, the same for both sides.
+
+    Without a task they are those of any label or prediction: for `f1` class 1 alone where these are 0 and 1.
+    """
+    if task is not None:
+        return metrics.f1_classes(metric, task.classes)
+    classes = np.unique(np.concatenate([pairs.labels, pairs.ours.ravel(), pairs.theirs.ravel()])).tolist()
+    return [1.0] if metric == "f1" and {*classes} <= {0.0, 1.0} else classes
 
 
 def _differing(pairs: Pairs, metric: str) -> int:
@@ -91,9 +122,9 @@ def _differing(pairs: Pairs, metric: str) -> int:
     return len(np.unique(pairs.clusters[differs]))
 
 
-def _mean(side: Side, metric: str) -> Difference:
+def _score(side: Side, metric: str) -> Difference:
     """Return a side's mean score: its difference from nothing."""
-    return replace(_difference(side, side.constant(0.0), side.clusters), bounds=BOUNDS[metric])
+    return replace(_difference(side, side.constant(0.0), side.clusters), bounds=(LEAST[metric], 1.0))
 
 
 def _difference(ours: Side, theirs: Side, differing: int) -> Difference:
@@ -102,40 +133,39 @@ def _difference(ours: Side, theirs: Side, differing: int) -> Difference:
     return compare(ours, theirs, differing)
 
 
-def _answer(result: Difference, margin: float) -> Answer:
-    """Answer from the interval: for one training each of these two models, for six seeds or more of the recipes."""
-    too_few = max(result.seeds) > 1 and min(result.seeds) < SEEDS
-    if result.interval is None or too_few:
-        return Answer.OPEN
+def _standing(result: Difference, margin: float) -> Standing:
+    """Judge by the interval: of one training each these two models, of six seeds or more the recipes."""
+    has_few_seeds = max(result.seeds) > 1 and min(result.seeds) < SEEDS
+    if result.interval is None or has_few_seeds:
+        return Standing.OPEN
     low, high = result.interval
     if -margin < low and high < margin:
-        return Answer.CLOSE
+        return Standing.CLOSE
     if low > 0:
-        return Answer.BETTER
-    return Answer.WORSE if high < 0 else Answer.OPEN
+        return Standing.BETTER
+    return Standing.WORSE if high < 0 else Standing.OPEN
 
 
 def as_text(comparison: FileComparison) -> str:
     """Return a few lines for a terminal."""
-    result = comparison.difference
-    (ours, our_side), (theirs, their_side) = comparison.sides
-    width = max(map(len, (ours, theirs, "difference")))
+    result, ours, theirs = comparison.difference, comparison.ours, comparison.theirs
+    width = max(map(len, (ours.name, theirs.name, "difference")))
     clusters = "" if result.clusters == result.rows else f" in {result.clusters} clusters"
-    holds = "This is of these two models: one training each says nothing of other trainings."
+    scope = "This is of these two models: one training each says nothing of other trainings."
     if max(result.seeds) > 1:
-        holds = "This is of {} and {} seeds: an answer needs {} of each.".format(*result.seeds, SEEDS)
+        scope = "This is of {} and {} seeds: an answer needs {} of each.".format(*result.seeds, SEEDS)
     return "\n".join([
         f"{comparison.metric} on {result.rows} rows{clusters}",
         "",
         f"{'':<{width}}  {'score':>8}  95 % interval, by Student's t",
-        f"{ours:<{width}}  {our_side.mean:>8.4f}  {_interval(our_side, '.4f')}",
-        f"{theirs:<{width}}  {their_side.mean:>8.4f}  {_interval(their_side, '.4f')}",
+        f"{ours.name:<{width}}  {ours.score.mean:>8.4f}  {_interval(ours.score, '.4f')}",
+        f"{theirs.name:<{width}}  {theirs.score.mean:>8.4f}  {_interval(theirs.score, '.4f')}",
         f"{'difference':<{width}}  {result.mean:>+8.4f}  {_interval(result, '+.4f')}",
         "",
         f"p of no difference: {'cannot be told' if result.p is None else f'{result.p:.4g}'}",
         "",
-        f"{ours} against {theirs}: {comparison.answer} (margin {comparison.margin:g}).",
-        holds,
+        f"{ours.name} against {theirs.name}: {comparison.standing} (margin {comparison.margin:g}).",
+        scope,
     ])  # fmt: skip
 
 

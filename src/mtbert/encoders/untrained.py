@@ -39,7 +39,7 @@ def write(encoder: Path, data_dir: Path) -> dict[str, float]:
         if dev is not None:
             predicted = _predicted(model, task, _rows(data_dir, task, "train"), dev)
         if dev is not None and predicted is not None:
-            found[task.name] = round(metrics.SCORES[task.metric](dev["label"].to_numpy(), predicted), DECIMALS)
+            found[task.name] = round(metrics.of_task(task, dev["label"].to_numpy(), predicted), DECIMALS)
     files.write_json(encoder / layout.UNTRAINED, found)
     return found
 

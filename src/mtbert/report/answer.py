@@ -162,7 +162,7 @@ def _majority(study: Study, task: str) -> float | None:
     counted = study.results.data.rows.get(task, {}).get("train")
     labels = rows["label"].to_numpy(float)
     counts = counted.labels if counted and counted.labels else np.bincount(labels.astype(int))
-    return metrics.SCORES[about.metric](labels, np.full(len(labels), float(np.argmax(counts))))
+    return metrics.of_task(about, labels, np.full(len(labels), float(np.argmax(counts))))
 
 
 def render(answer: Answer, folder: Path) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mtbert.errors import DataError
-from mtbert.tasks import Tasks, are_the_courses, main
+from mtbert.tasks import Task, Tasks, are_the_courses, main
 
 Values = Sequence[float] | np.ndarray
 OVERALLS = ("overall_raw", "overall_normalised")
@@ -34,28 +34,25 @@ def spearman(labels: Values, predictions: Values) -> float:
     return pearson(stats.rankdata(gold), stats.rankdata(guess))
 
 
-def f1(labels: Values, predictions: Values) -> float:
-    """Return F1, the harmonic mean of precision and recall, 0 to 1, as the mean over `f1_classes`."""
+def mean_f1(labels: Values, predictions: Values, classes: Sequence[float]) -> float:
+    """Return the mean over `classes` of F1, the harmonic mean of precision and recall, 0 to 1.
+
+    A class that is neither label nor prediction of any row has 0.
+    """
     gold, guess = _aligned(labels, predictions)
-    return _mean_f1(gold, guess, f1_classes(gold, guess))
+    return float(np.mean([_class_f1(gold == number, guess == number) for number in classes]))
 
 
-def macro_f1(labels: Values, predictions: Values) -> float:
-    """Return the mean of F1 over all classes on either side, 0 to 1."""
-    gold, guess = _aligned(labels, predictions)
-    return _mean_f1(gold, guess, sorted({*gold.tolist(), *guess.tolist()}))
+def _class_f1(is_label: np.ndarray, is_prediction: np.ndarray) -> float:
+    """Return F1 of a class that rows are labelled and predicted as."""
+    hits = np.sum(is_label & is_prediction)
+    positives = np.sum(is_label) + np.sum(is_prediction)
+    return 2 * hits / max(positives, 1)
 
 
-def _mean_f1(gold: np.ndarray, guess: np.ndarray, classes: Sequence[float]) -> float:
-    right = [2 * np.sum((gold == one) & (guess == one)) for one in classes]
-    either = [np.sum(gold == one) + np.sum(guess == one) for one in classes]
-    return float(np.mean([both / max(all_, 1) for both, all_ in zip(right, either, strict=True)]))
-
-
-def f1_classes(labels: np.ndarray, predictions: np.ndarray) -> list[float]:
-    """Return the classes that F1 is the mean over: 1 alone where there are only 0 and 1, else all on either side."""
-    classes = sorted({*labels.tolist(), *predictions.tolist()})
-    return [1.0] if set(classes) <= {0.0, 1.0} else classes
+def f1_classes(metric: str, count: int) -> range:
+    """Return which of so many classes F1 is the mean over: `f1` of two is that of class 1, any other that of all."""
+    return range(1, 2) if metric == "f1" and count == 2 else range(count)
 
 
 def mcc(labels: Values, predictions: Values) -> float:
@@ -63,22 +60,35 @@ def mcc(labels: Values, predictions: Values) -> float:
 
     Source: Gorodkin (2004), equation 8: Pearson's r of the classes' indicators, over all classes.
     """
-    gold, guess = _aligned(labels, predictions)
-    moves = indicators(gold, guess)
-    both, gold_only, guess_only = (float((one * other).sum()) for one, other in (moves, moves[:1] * 2, moves[1:] * 2))
-    return both / np.sqrt(gold_only * guess_only) if gold_only * guess_only > 0 else 0.0
+    gold, guess = indicators(*_aligned(labels, predictions))
+    norm = np.sqrt((gold * gold).sum() * (guess * guess).sum())
+    return float((gold * guess).sum() / norm) if norm > 0 else 0.0
 
 
 def indicators(gold: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return for each side whether a row is of a class, less the class's share: [rows, classes]."""
-    classes = np.array(sorted({*gold.tolist(), *guess.tolist()}))
-    one, other = ((side[:, None] == classes).astype(float) for side in (gold, guess))
-    return one - one.mean(axis=0), other - other.mean(axis=0)
+    classes = np.union1d(gold, guess)
+    is_gold = (gold[:, None] == classes).astype(float)
+    is_guess = (guess[:, None] == classes).astype(float)
+    return is_gold - is_gold.mean(axis=0), is_guess - is_guess.mean(axis=0)
 
 
-SCORES = {
-    "accuracy": accuracy, "f1": f1, "macro_f1": macro_f1, "mcc": mcc, "pearson": pearson, "spearman": spearman,
-}  # fmt: skip
+F1S = ("f1", "macro_f1")
+PLAIN = {"accuracy": accuracy, "mcc": mcc, "pearson": pearson, "spearman": spearman}
+
+
+def score(metric: str, labels: Values, predictions: Values, classes: Sequence[float]) -> float:
+    """Return a score by the name of its metric; `classes` are those that F1 is the mean over.
+
+    Raises:
+        DataError: there are no rows, not as many predictions as labels, or numbers that are not finite.
+    """
+    return mean_f1(labels, predictions, classes) if metric in F1S else PLAIN[metric](labels, predictions)
+
+
+def of_task(task: Task, labels: Values, predictions: Values) -> float:
+    """Return a task's score; errors as for `score`."""
+    return score(task.metric, labels, predictions, f1_classes(task.metric, task.classes))
 
 
 def means(tasks: Tasks) -> tuple[str, ...]:

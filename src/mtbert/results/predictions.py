@@ -46,4 +46,4 @@ def score(table: "pd.DataFrame", task: Task) -> float | None:
         return None
     if missing:
         raise DataError(f"{missing} of {len(table)} predictions of {task.name} have no label: all need one, or none")
-    return metrics.SCORES[task.metric](np.asarray(table["label"]), np.asarray(table["prediction"]))
+    return metrics.of_task(task, np.asarray(table["label"]), np.asarray(table["prediction"]))

@@ -6,30 +6,47 @@ bootstrap estimates by drawing (Davison and Hinkley 1997, section 2.7.2). Rows t
 single rows would understate the noise.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import stats
 
 from mtbert.results import metrics
 from mtbert.stats.side import Side
+from mtbert.tasks import Task
 
 
-def scored(metric: str, labels: np.ndarray, predictions: np.ndarray, clusters: np.ndarray) -> Side:
-    """Score predictions by one of `metrics.SCORES`.
+def scored(
+    metric: str, labels: np.ndarray, predictions: np.ndarray, clusters: np.ndarray, classes: Sequence[float]
+) -> Side:
+    """Score predictions as `metrics.score` does.
 
     Args:
         metric: its name.
         labels: [rows].
         predictions: [rows, seeds].
         clusters: a number for each row, equal for rows of a cluster.
+        classes: those that F1 is the mean over.
     """
-    scores = np.array([metrics.SCORES[metric](labels, column) for column in predictions.T])
-    row_influences = np.column_stack([INFLUENCES[metric](labels, column) for column in predictions.T])
-    distinct, place = np.unique(clusters, return_inverse=True)
-    moves = np.zeros((len(distinct), predictions.shape[1]))
-    np.add.at(moves, place, row_influences)
+    seeds = list(predictions.T)
+    scores = np.array([metrics.score(metric, labels, predicted, classes) for predicted in seeds])
+    row_influences = np.column_stack([_of_rows(metric, labels, predicted, classes) for predicted in seeds])
+    distinct, cluster_of_row = np.unique(clusters, return_inverse=True)
+    moves = np.zeros((len(distinct), len(seeds)))
+    np.add.at(moves, cluster_of_row, row_influences)
     return Side(scores, moves, rows=len(labels), clusters=len(distinct))
+
+
+def of_task(task: Task, labels: np.ndarray, predictions: np.ndarray, clusters: np.ndarray) -> Side:
+    """Score a task's predictions; arguments as for `scored`."""
+    return scored(task.metric, labels, predictions, clusters, metrics.f1_classes(task.metric, task.classes))
+
+
+def _of_rows(metric: str, labels: np.ndarray, predictions: np.ndarray, classes: Sequence[float]) -> np.ndarray:
+    """Return by how much each row moves the score of one seed, [rows]."""
+    if metric in metrics.F1S:
+        return _mean_f1(labels, predictions, classes)
+    return INFLUENCES[metric](labels, predictions)
 
 
 def _accuracy(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
@@ -59,17 +76,10 @@ def _spearman(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
 
 def _above(ranks: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return, for each row, the sum of the values of rows with a higher rank, and half that of rows with its own."""
-    _, place = np.unique(ranks, return_inverse=True)
-    totals = np.bincount(place, values)
-    return (totals[::-1].cumsum()[::-1] - totals / 2)[place]
-
-
-def _f1(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-    return _mean_f1(labels, predictions, metrics.f1_classes(labels, predictions))
-
-
-def _macro_f1(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-    return _mean_f1(labels, predictions, sorted({*labels.tolist(), *predictions.tolist()}))
+    _, rank_of_row = np.unique(ranks, return_inverse=True)
+    rank_sums = np.bincount(rank_of_row, values)
+    sums_from_rank_on = rank_sums[::-1].cumsum()[::-1]
+    return (sums_from_rank_on - rank_sums / 2)[rank_of_row]
 
 
 def _mean_f1(labels: np.ndarray, predictions: np.ndarray, classes: Sequence[float]) -> np.ndarray:
@@ -98,6 +108,4 @@ def _mcc(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     return xy / norm - xy.sum() / norm * (xx / xx.sum() + yy / yy.sum()) / 2
 
 
-INFLUENCES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "accuracy": _accuracy, "f1": _f1, "macro_f1": _macro_f1, "mcc": _mcc, "pearson": _pearson, "spearman": _spearman,
-}  # fmt: skip
+INFLUENCES = {"accuracy": _accuracy, "mcc": _mcc, "pearson": _pearson, "spearman": _spearman}

@@ -11,7 +11,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
-from mtbert.compare import Answer, FileComparison, as_text, compare_files
+from mtbert import files
+from mtbert.compare import FileComparison, Standing, as_text, compare_files
 from mtbert.errors import DataError
 from mtbert.results import metrics
 
@@ -52,38 +53,38 @@ def test_where_few_rows_differ_p_is_near_mcnemars_exact_one(of_right: Compare, o
 @pytest.mark.parametrize("ours", [range(1), range(24), [range(24)] * 6])
 def test_below_six_clusters_there_is_no_interval_and_no_p(of_right: Compare, ours: Any) -> None:
     found = of_right(ours, () if isinstance(ours, range) else [()] * 6, 24, clusters=np.arange(24) % 5)
-    assert (found.answer, found.difference.interval, found.difference.p) == (Answer.OPEN, None, None)
-    assert [one.interval for _, one in found.sides] == [None, None]
+    assert (found.standing, found.difference.interval, found.difference.p) == (Standing.OPEN, None, None)
+    assert [found.ours.score.interval, found.theirs.score.interval] == [None, None]
     assert "cannot be told" in as_text(found).splitlines()[5]
 
 
 @pytest.mark.parametrize(
-    ("rows", "ours", "theirs", "margin", "answer"),
+    ("rows", "ours", "theirs", "margin", "standing"),
     [
-        (1_000, 900, 600, 0.01, Answer.BETTER),
-        (1_000, 600, 900, 0.01, Answer.WORSE),
-        (1_000, 900, 600, 0.5, Answer.CLOSE),
-        (1_000, 602, 600, 0.001, Answer.OPEN),
+        (1_000, 900, 600, 0.01, Standing.BETTER),
+        (1_000, 600, 900, 0.01, Standing.WORSE),
+        (1_000, 900, 600, 0.5, Standing.CLOSE),
+        (1_000, 602, 600, 0.001, Standing.OPEN),
     ],
 )
 def test_answers_of_one_model_each(
-    of_right: Compare, rows: int, ours: int, theirs: int, margin: float, answer: Answer
+    of_right: Compare, rows: int, ours: int, theirs: int, margin: float, standing: Standing
 ) -> None:
-    assert of_right(range(ours), range(theirs), rows, margin).answer is answer
+    assert of_right(range(ours), range(theirs), rows, margin).standing is standing
 
 
 @pytest.mark.parametrize(
-    ("differences", "margin", "answer"),
+    ("differences", "margin", "standing"),
     [
-        ([50, 50, 50, 51, 49], 0.01, Answer.OPEN),  # five seeds decide nothing
-        ([50, 50, 50, 51, 49, 50], 0.01, Answer.BETTER),
-        ([1, -1, 0, 1, -1, 0], 0.1, Answer.CLOSE),
-        ([50, -60, 40, -30, 20, -10], 0.01, Answer.OPEN),
+        ([50, 50, 50, 51, 49], 0.01, Standing.OPEN),  # five seeds decide nothing
+        ([50, 50, 50, 51, 49, 50], 0.01, Standing.BETTER),
+        ([1, -1, 0, 1, -1, 0], 0.1, Standing.CLOSE),
+        ([50, -60, 40, -30, 20, -10], 0.01, Standing.OPEN),
     ],
 )
-def test_answers_of_several_seeds(of_right: Compare, differences: list[int], margin: float, answer: Answer) -> None:
+def test_answers_of_several_seeds(of_right: Compare, differences: list[int], margin: float, standing: Standing) -> None:
     ours, theirs = [range(250 + by) for by in differences], [range(250)] * len(differences)
-    assert of_right(ours, theirs, 500, margin).answer is answer
+    assert of_right(ours, theirs, 500, margin).standing is standing
 
 
 def test_one_model_each_has_the_error_of_scipys_paired_bootstrap(tmp_path: Path) -> None:
@@ -101,7 +102,7 @@ def test_one_model_each_has_the_error_of_scipys_paired_bootstrap(tmp_path: Path)
     )
     assert found.difference.mean == pytest.approx(difference(labels, ours, theirs))
     assert found.difference.error == pytest.approx(expected.standard_error, rel=0.15)
-    assert found.answer is Answer.BETTER
+    assert found.standing is Standing.BETTER
 
 
 def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessing_found(tmp_path: Path) -> None:
@@ -121,8 +122,7 @@ def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessi
 
 def test_what_is_said_of_two_models(of_right: Compare) -> None:
     found = of_right(range(19), range(9), 20)
-    sides = ["us", "them"]
-    named = replace(found, sides=[(name, side) for name, (_, side) in zip(sides, found.sides, strict=True)])
+    named = replace(found, ours=found.ours._replace(name="us"), theirs=found.theirs._replace(name="them"))
     assert as_text(named).splitlines() == [
         "accuracy on 20 rows",
         "",
@@ -150,6 +150,53 @@ def test_the_interval_of_a_difference_ends_where_scores_do(of_right: Compare) ->
     assert found.interval == pytest.approx((0.8476, 1.0), abs=1e-4)
 
 
+@pytest.fixture
+def moods(tmp_path: Path) -> Path:
+    """A build directory of a task of three classes, and of one of two whose F1 is that of `nice`."""
+    mood = {"sentences": ["text"], "label": "mood"}
+    two = mood | {"classes": 2, "metric": "f1", "labels": {"dull": 0, "nice": 1}}
+    catalog = {"tasks": {"three": mood | {"classes": 3, "metric": "f1"}, "two": two}}
+    files.write_yaml(tmp_path / "plan/catalog.yaml", catalog)
+    return tmp_path
+
+
+LABELS, NEVER_2, ONCE_2 = [0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("metric", "task", "theirs", "expected"),
+    [
+        # of three classes: (6/7 + 4/5 + 0) / 3, and (1 + 4/5 + 0) / 3
+        ("f1", "three", ONCE_2, (0.5524, 0.6)),
+        ("f1", None, ONCE_2, (0.5524, 0.6)),
+        ("f1", "two", NEVER_2, (0.8, 0.8)),  # of class 1
+        ("f1", None, NEVER_2, (0.8, 0.8)),
+        ("macro_f1", "two", NEVER_2, (0.8286, 0.8286)),  # (6/7 + 4/5) / 2
+    ],
+)
+def test_f1_of_both_sides_is_over_the_same_classes_those_of_the_task(
+    moods: Path, metric: str, task: str | None, theirs: list[int], expected: tuple[float, float]
+) -> None:
+    sides = side(moods / "x.csv", LABELS, NEVER_2), side(moods / "y.csv", LABELS, theirs)
+    found = compare_files(*sides, task=task, metric=metric, build=moods)
+    assert (found.ours.score.mean, found.theirs.score.mean) == pytest.approx(expected, abs=1e-4)
+
+
+def test_f1_of_a_tasks_words_is_that_of_its_class_1(moods: Path) -> None:
+    rows = pd.DataFrame(
+        {"id": range(6), "label": ["nice"] * 3 + ["dull"] * 3, "prediction": ["nice"] * 2 + ["dull"] * 4}
+    )
+    for name in ("x.csv", "y.csv"):
+        rows.to_csv(moods / name, index=False)
+    sides = str(moods / "x.csv"), str(moods / "y.csv")
+    assert compare_files(*sides, task="two", build=moods).ours.score.mean == pytest.approx(0.8)
+    assert compare_files(*sides, metric="f1").ours.score.mean == pytest.approx((0.8 + 6 / 7) / 2)
+    rows.assign(label="good").to_csv(moods / "x.csv", index=False)
+    message = r"^label is no class of two: 0 \(.*'good'\).*; allowed: 0 to 1, or in both files its labels: dull, nice$"
+    with pytest.raises(DataError, match=message):
+        compare_files(*sides, task="two", build=moods)
+
+
 @pytest.mark.parametrize("margin", [-0.1, float("nan"), float("inf")])
 def test_a_margin_is_a_number_of_0_or_more(of_right: Compare, margin: float) -> None:
     with pytest.raises(DataError, match="margin is"):
@@ -157,4 +204,4 @@ def test_a_margin_is_a_number_of_0_or_more(of_right: Compare, margin: float) -> 
 
 
 def test_where_all_rows_differ_nothing_can_be_told(of_right: Compare) -> None:
-    assert of_right(range(8), (), 8).answer is Answer.OPEN
+    assert of_right(range(8), (), 8).standing is Standing.OPEN

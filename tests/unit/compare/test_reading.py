@@ -34,7 +34,7 @@ def test_csv_and_parquet_are_the_same(tmp_path: Path, name: str) -> None:
     rows = reading.read(str(path))
     found = reading.pair(rows, rows, "pearson")
     assert (rows["id"].tolist(), found.labels.tolist(), found.ours.tolist()) == (["7", "8"], [1, 0], [[0.5], [2]])
-    assert rows["place"].tolist()[1] == f"{path}, {'row 2' if name == 'a.parquet' else 'line 3'}"
+    assert rows["position"].tolist()[1] == f"{path}, {'row 2' if name == 'a.parquet' else 'line 3'}"
 
 
 def test_rows_are_paired_by_id_in_the_order_of_ours(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mtbert.errors import DataError
 from mtbert.results import metrics
-from mtbert.tasks import COURSE
+from mtbert.tasks import COURSE, METRIC_NAMES, Metric
 
 
 @pytest.mark.parametrize(
@@ -21,22 +21,36 @@ from mtbert.tasks import COURSE
         # ranks 1, 2.5, 2.5, 4, 5 and 1, 3.5, 2, 3.5, 5
         (metrics.spearman, [1, 2, 2, 3, 5], [0.1, 0.3, 0.2, 0.3, 9], 8.75 / 9.5),
         (metrics.spearman, [1, 1], [1, 2], 0),
-        (metrics.f1, [0, 0, 1, 1, 1], [1, 0, 1, 1, 0], 2 / 3),  # of class 1: precision 2/3, recall 2/3
-        (metrics.f1, [0, 0], [0, 0], 0),  # no 1 anywhere
-        (metrics.f1, [0, 1, 2, 2], [0, 2, 2, 1], (1 + 0 + 1 / 2) / 3),
-        (metrics.macro_f1, [0, 0, 1, 1, 1], [1, 0, 1, 1, 0], (1 / 2 + 2 / 3) / 2),
         # two classes: (2 * 1 - 1 * 1) / sqrt(3 * 2 * 3 * 2)
         (metrics.mcc, [0, 0, 1, 1, 1], [1, 0, 1, 1, 0], 1 / 6),
         (metrics.mcc, [0, 1, 2], [1, 2, 0], -0.5),  # each class is wrong
         (metrics.mcc, [0, 1, 2], [1, 1, 1], 0),  # of a constant
-        (metrics.f1, [2, 2], [2, 3], (2 / 3 + 0) / 2),  # a class that is only predicted counts
     ],
 )
 def test_scores_by_hand(score, labels: list[float], predictions: list[float], expected: float):
     assert score(labels, predictions) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("score", metrics.SCORES.values())
+@pytest.mark.parametrize(
+    ("metric", "classes", "labels", "predictions", "expected"),
+    [
+        ("f1", 2, [0, 0, 1, 1, 1], [1, 0, 1, 1, 0], 2 / 3),  # of class 1: precision 2/3, recall 2/3
+        ("f1", 2, [0, 0], [0, 0], 0),  # no 1 anywhere
+        ("f1", 3, [0, 1, 2, 2], [0, 2, 2, 1], (1 + 0 + 1 / 2) / 3),
+        ("f1", 3, [0, 0, 1], [0, 1, 1], (2 / 3 + 2 / 3 + 0) / 3),  # no 2 anywhere: over three classes all the same
+        ("f1", 3, [0, 0, 1], [0, 2, 1], (2 / 3 + 1 + 0) / 3),  # a class that is only predicted
+        ("macro_f1", 2, [0, 0, 1, 1, 1], [1, 0, 1, 1, 0], (1 / 2 + 2 / 3) / 2),
+        ("macro_f1", 2, [0, 0], [0, 0], 1 / 2),
+    ],
+)
+def test_the_number_of_a_tasks_classes_decides_what_f1_is(
+    metric: Metric, classes: int, labels: list[float], predictions: list[float], expected: float
+):
+    task = replace(COURSE["sst"], classes=classes, metric=metric)
+    assert metrics.of_task(task, labels, predictions) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("metric", METRIC_NAMES)
 @pytest.mark.parametrize(
     ("labels", "predictions", "message"),
     [
@@ -45,9 +59,9 @@ def test_scores_by_hand(score, labels: list[float], predictions: list[float], ex
         ([1, 2], [1, float("inf")], "infinite"),
     ],
 )
-def test_what_cannot_be_scored_is_refused(score, labels: list[float], predictions: list[float], message: str):
+def test_what_cannot_be_scored_is_refused(metric: str, labels: list[float], predictions: list[float], message: str):
     with pytest.raises(DataError, match=message):
-        score(labels, predictions)
+        metrics.score(metric, labels, predictions, [0, 1])
 
 
 @pytest.mark.parametrize(

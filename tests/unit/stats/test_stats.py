@@ -10,6 +10,7 @@ from statsmodels.stats.multitest import multipletests
 from mtbert.results import metrics
 from mtbert.stats import Side, difference, holm, influence, summary
 from mtbert.stats.differences import of_models, welch
+from mtbert.tasks import METRIC_NAMES
 
 OURS, OTHER = np.array([0.71, 0.74, 0.72, 0.70]), np.array([0.70, 0.69, 0.73, 0.68, 0.70])
 
@@ -69,29 +70,33 @@ def test_welch_counts_clusters_among_the_degrees_of_freedom() -> None:
 
 def test_one_model_has_the_error_of_a_share_and_nothing_below_six_clusters() -> None:
     right = np.arange(200) < 150
-    model = influence.scored("accuracy", np.ones(200), right[:, None], np.arange(200))
+    model = influence.scored("accuracy", np.ones(200), right[:, None], np.arange(200), [])
     assert of_models(model, model.constant(0.0), 200).error == pytest.approx(np.sqrt(0.75 * 0.25 / 200))
-    few = influence.scored("accuracy", np.ones(200), right[:, None], np.arange(200) % 5)
+    few = influence.scored("accuracy", np.ones(200), right[:, None], np.arange(200) % 5, [])
     assert of_models(few, few.constant(0.0), 5).interval is None
 
 
-@pytest.mark.parametrize("metric", metrics.SCORES)
-def test_a_row_moves_a_score_as_one_more_copy_of_it_does(metric: str) -> None:
+@pytest.mark.parametrize("metric", METRIC_NAMES)
+@pytest.mark.parametrize("classes", [[0, 1, 2], [1], [1, 2, 3]])
+def test_a_row_moves_a_score_as_one_more_copy_of_it_does(metric: str, classes: list[float]) -> None:
     labels, said = np.array([1, 2, 2, 0, 1, 0, 2, 1]), np.array([1, 2, 0, 0, 2, 0, 1, 1])
-    copies, score = 10_000, metrics.SCORES[metric]
+    copies = 10_000
     gold, guess = (np.tile(side, copies) for side in (labels, said))
-    more = [score(np.append(gold, labels[row]), np.append(guess, said[row])) for row in range(8)]
-    moves = influence.scored(metric, labels, said[:, None], np.arange(8)).moves
-    assert moves[:, 0] == pytest.approx(copies * (np.array(more) - score(gold, guess)), abs=1e-4)
+    before = metrics.score(metric, gold, guess, classes)
+    after = [
+        metrics.score(metric, np.append(gold, labels[row]), np.append(guess, said[row]), classes) for row in range(8)
+    ]
+    moves = influence.scored(metric, labels, said[:, None], np.arange(8), classes).moves
+    assert moves[:, 0] == pytest.approx(copies * (np.array(after) - before), abs=1e-4)
 
 
 RIGHT_EVERY_SECOND = np.array([[1], [0], [1], [0]])
 
 
 def test_a_cluster_moves_a_score_by_the_sum_of_its_rows() -> None:
-    moves = influence.scored("accuracy", np.ones(4), RIGHT_EVERY_SECOND, np.array([7, 7, 2, 2])).moves
+    moves = influence.scored("accuracy", np.ones(4), RIGHT_EVERY_SECOND, np.array([7, 7, 2, 2]), []).moves
     assert moves.tolist() == [[0], [0]]
-    moves = influence.scored("accuracy", np.ones(4), RIGHT_EVERY_SECOND, np.array([7, 2, 7, 2])).moves
+    moves = influence.scored("accuracy", np.ones(4), RIGHT_EVERY_SECOND, np.array([7, 2, 7, 2]), []).moves
     assert moves.tolist() == [[-0.25], [0.25]]
 
 
