@@ -25,10 +25,12 @@ def counts(table: pd.DataFrame, encoding: str) -> list[int]:
     """How many sequences of each length the rows make; `table` has the columns tokens1 and tokens2."""
     first, second = table["tokens1"].tolist(), table["tokens2"].dropna().tolist()
     if encoding == "cross" and second:
-        lengths = [len(SPECIAL.crossed(one, two, LIMIT)[0]) for one, two in zip(first, second, strict=True)]
+        pairs = zip(first, second, strict=True)
+        sequences = [SPECIAL.frame_pair(*pair, LIMIT) for pair in pairs]
     else:
-        lengths = [len(SPECIAL.single(tokens, LIMIT)[0]) for tokens in (*first, *second)]
-    return pd.Series(lengths).value_counts().reindex(range(LIMIT + 1), fill_value=0).tolist()
+        sequences = [SPECIAL.frame(tokens, LIMIT) for tokens in (*first, *second)]
+    lengths = pd.Series([len(sequence.ids) for sequence in sequences])
+    return lengths.value_counts().reindex(range(LIMIT + 1), fill_value=0).tolist()
 
 
 def main(data: Path) -> None:
@@ -37,12 +39,11 @@ def main(data: Path) -> None:
     if missing:
         raise DataError(f"{data} holds no train.parquet of {', '.join(missing)}; `dvc repro preprocess` makes them")
     tables = {task: pd.read_parquet(data / task / "train.parquet", columns=["tokens1", "tokens2"]) for task in TASKS}
-    found = {encoding: {task: counts(tables[task], encoding) for task in TASKS} for encoding in ("cross", "bi")}
-    rows = [
-        f'  "{encoding}": {{\n' + ",\n".join(f'    "{task}": {json.dumps(row)}' for task, row in of.items()) + "\n  }"
-        for encoding, of in found.items()
-    ]
-    write_text(FILE, "{\n" + ",\n".join(rows) + "\n}\n")
+    parts: list[str] = []
+    for encoding in ("cross", "bi"):
+        lines = [f'    "{task}": {json.dumps(counts(table, encoding))}' for task, table in tables.items()]
+        parts.append(f'  "{encoding}": {{\n' + ",\n".join(lines) + "\n  }")
+    write_text(FILE, "{\n" + ",\n".join(parts) + "\n}\n")
 
 
 if __name__ == "__main__":

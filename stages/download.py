@@ -6,9 +6,9 @@ from mtbert.command import program
 from mtbert.data import official
 
 
-def main(out: Path, listed: Path = official.LISTED) -> None:
+def main(out: Path, downloads: Path = official.LIST) -> None:
     """Write the data directory."""
-    official.download(out, official.listed(listed))
+    official.download(out, official.read_list(downloads))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Stage `encoder`: fetch or make the starting weights, and tell what they know."""
+"""Stage `encoder`: fetch or make the starting weights, and score them before any training."""
 
 from pathlib import Path
 
@@ -9,14 +9,14 @@ from mtbert.encoders.settings import EncoderSettings
 
 
 def main(plan: Path, data_dir: Path, out: Path) -> None:
-    """Read the settings, write the encoder's directory, print what they know."""
+    """Read the settings, write the encoder's directory, print its scores."""
     settings = layout.read_planned(EncoderSettings, plan)
     fetching.fetch(settings, data_dir, out)
-    found = untrained.write(out, data_dir)
+    scores = untrained.write(out, data_dir)
     layout.seal(out)
     described = tasks.of_folder(data_dir)
-    known = [f"{described[name].shown} {score:.3f}" for name, score in found.items()]
-    print(f"{settings.shown}, untrained, by the cosine of embeddings on dev: {', '.join(known) or 'no data'}")
+    shown = ", ".join(f"{described[name].shown} {score:.3f}" for name, score in scores.items())
+    print(f"{settings.shown}, untrained, by the cosine of embeddings on dev: {shown or 'no data'}")
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ def main(out: Path) -> None:
     """Write the file if it is missing."""
     if out.is_file():
         return
-    first = Path(os.environ.get("DVC_ROOT", ""), out)
-    if first.is_file():
-        files.write_text(out, first.read_text(encoding="utf-8"))
+    of_repository = Path(os.environ.get("DVC_ROOT", ""), out)
+    if of_repository.is_file():
+        files.write_text(out, of_repository.read_text(encoding="utf-8"))
         return
     from mtbert.training import logs
 

@@ -17,16 +17,16 @@ def main(params: Path, out: Path) -> None:
         from mtbert.claims import names
         from mtbert.config import code, planning
         from mtbert.config.params import Params
-    given = Params(params)
+    settings = Params(params)
     try:
-        planned = planning.plan(given)
-        names.check(given)
+        documents = planning.plan(settings)
+        names.check(settings)
     except SettingsError as error:
         if not _edited_by_dvc():
             raise
         os.utime(params)  # git may take it for unchanged: DVC writes it within a second of git's last look at it
         raise SettingsError(f"{error}{STAYS.format(file=params)}") from None
-    planning.write(planned | code.of_stages(Path(__file__).parent), out)
+    planning.write(documents | code.of_stages(Path(__file__).parent), out)
 
 
 def _edited_by_dvc() -> bool:

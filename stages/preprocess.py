@@ -14,13 +14,17 @@ from mtbert.layout import read_plan
 
 def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:
     """Read, check and tokenize every corpus file below `data_dir` into `out`."""
-    wanted = read_plan(needs, "splits", "held_out", "most_refused", "longest")
-    required = {(task, split) for task, split in wanted["splits"]}
-    tokenize = wordpieces(encoder_dir)
-    made = preprocess(
-        data_dir, out, tokenize, required, wanted["held_out"] or 0, wanted["most_refused"], wanted["longest"]
+    plan = read_plan(needs, "splits", "held_out", "most_refused", "longest")
+    report = preprocess(
+        data_dir,
+        out,
+        wordpieces(encoder_dir),
+        required={(task, split) for task, split in plan["splits"]},
+        held_out_rows=plan["held_out"] or 0,
+        most_refused=plan["most_refused"],
+        longest=plan["longest"],
     )
-    for line in made["faults"]:
+    for line in report["faults"]:
         print(line)
 
 

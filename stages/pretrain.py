@@ -10,7 +10,8 @@ from mtbert.encoders.settings import SBERT, SbertSettings
 
 def main(plan: Path, build: Path) -> None:
     """Write build/encoders/sbert; only a card that says so where no selected variant starts from it."""
-    content, out = layout.read_plan(plan, "needed"), layout.encoder(build, SBERT)
+    content = layout.read_plan(plan, "needed")
+    out = layout.encoder(build, SBERT)
     if not content.pop("needed"):
         with files.new_directory(out) as partial:
             files.write_json(partial / "encoder.json", {"needed": False})

@@ -17,9 +17,9 @@ def main(build: Path, report: Path, submissions: Path) -> None:
         from mtbert.report import submissions as submitted
         from mtbert.results import tables
     results = tables.read(layout.results(build))
-    shown = write.write(results, report, sentences=sentences.of_build(build))
+    text = write.write(results, report, sentences=sentences.of_build(build))
     submitted.write(results, submissions)
-    print(f"{report} is written" if os.environ.get("MTBERT_TABLES") == "later" else shown)
+    print(f"{report} is written" if os.environ.get("MTBERT_TABLES") == "later" else text)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ def main(build: Path, out: Path) -> None:
     """Measure, and write what it took."""
     with starting.quick_imports():
         from mtbert.inference import speed
-    found = speed.measure(build)
+    measured = speed.measure(build)
     with files.new_directory(out) as partial:
-        files.write_json(partial / "speed.json", found.model_dump())
+        files.write_json(partial / "speed.json", measured.model_dump())
 
 
 if __name__ == "__main__":

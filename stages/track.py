@@ -11,7 +11,7 @@ from mtbert.command import program
 def main(build: Path) -> None:
     """Log the runs, and print their number."""
     try:
-        done = tracking.sync_runs(build)
+        summary = tracking.sync_runs(build)
     except tracking.TrackingError as error:
         # Exit status 1 keeps DVC from counting the stage as done, so that the next `dvc repro` tries again. The
         # stage is the last and nothing needs it, so all results are recorded by then. Within `dvc exp run` a
@@ -21,7 +21,7 @@ def main(build: Path) -> None:
             raise
         print(f"warning: {error} (`dvc exp apply {experiment}` first)", file=sys.stderr)
         return
-    print(done)
+    print(summary)
 
 
 if __name__ == "__main__":

@@ -26,9 +26,9 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
             parts.made_from = why.of_now(build, variant).model_dump()
             starting.warn_about_memory(weight.numel() for weight in parts.model.parameters())
             print(f"{variant}, seed {seed}: {parts.steps} steps on {', '.join(settings.tasks)}")
-            own = Checkpoint(layout.checkpoint(build, variant, seed), manifests.identity(build, variant, seed))
-            live = LiveRun(settings.model_dump(), seed, build)
-            metrics = run.train(parts, out, layout.logs(build, variant, seed), own, live_run=live)
+            checkpoint = Checkpoint(layout.checkpoint(build, variant, seed), manifests.identity(build, variant, seed))
+            live_run = LiveRun(settings.model_dump(), seed, build)
+            metrics = run.train(parts, out, layout.logs(build, variant, seed), checkpoint, live_run=live_run)
         print("dev: " + ", ".join(f"{name} {score:.3f}" for name, score in metrics["dev"].items()))
 
 

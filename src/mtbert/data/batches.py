@@ -5,10 +5,11 @@ first sentences, then all second ones); tokens the longest sequence of the batch
 """
 
 import copy
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -59,14 +60,19 @@ class Batch:
         return len(self.ids)
 
 
-# An example's sequences, one or two: the ids of each, and where its second part starts.
-Sequences = tuple[tuple[np.ndarray, int], ...]
+class Row(NamedTuple):
+    """A sequence of an example: the ids of its tokens, int32 [tokens], and where its second part starts."""
+
+    ids: np.ndarray
+    second: int
 
 
 class Examples:
     """The examples of one task and split, as sequences of token ids.
 
     Attributes:
+        rows: the sequences of each example, one or two.
+        lengths: tokens of each example's longest sequence, [examples].
         chooses, scored: masks [examples] of those on which an epoch is chosen, and of those that count in a score. Both
             hold all examples until `choose_on` is called.
         crossed: whether each half of the examples chooses the epoch for the other half's scores.
@@ -80,15 +86,16 @@ class Examples:
         self.labels = np.asarray(table["label"], dtype=np.float64)
         self.padding = special.padding
         self.limit = limit
-        if task.is_pair and encoding == "cross":
-            pairs = zip(table["tokens1"], table["tokens2"], strict=True)
-            rows = ((special.crossed(first, second, limit),) for first, second in pairs)
-        else:
-            columns = [table["tokens1"], table["tokens2"]] if task.is_pair else [table["tokens1"]]
-            rows = (tuple(special.single(tokens, limit) for tokens in row) for row in zip(*columns, strict=True))
-        # in a tenth of the memory of lists
-        self.rows: list[Sequences] = [tuple((np.array(ids, np.int32), second) for ids, second in row) for row in rows]
-        self.lengths = np.array([max(len(ids) for ids, _ in row) for row in self.rows])
+        columns = [table["tokens1"], table["tokens2"]] if task.is_pair else [table["tokens1"]]
+        self.rows: list[tuple[Row, ...]] = []
+        for sentences in zip(*columns, strict=True):
+            if len(sentences) == 2 and encoding == "cross":
+                sequences = [special.frame_pair(*sentences, limit)]
+            else:
+                sequences = [special.frame(tokens, limit) for tokens in sentences]
+            # arrays take a tenth of the memory of lists
+            self.rows.append(tuple(Row(np.array(ids, np.int32), second) for ids, second in sequences))
+        self.lengths = np.array([max(len(row.ids) for row in rows) for rows in self.rows])
         self.chooses = self.scored = np.ones(len(self.ids), dtype=bool)
         self.crossed = False
 
@@ -102,12 +109,14 @@ class Examples:
                 f"dev of {self.task.name} cannot be halved: its {len(self)} rows share sentences, or are too few; "
                 "run.selection in params.yaml is half or cross; allowed: whole"
             )
-        self.chooses, self.scored, self.crossed = chooses, ~chooses | crossed, crossed
+        self.chooses = chooses
+        self.scored = np.ones_like(chooses) if crossed else ~chooses
+        self.crossed = crossed
 
     def choosing(self) -> list["Examples"]:
         """Return the parts on which an epoch is chosen: one, or both where `crossed`. All rows of a part are scored."""
-        first = self._part(np.flatnonzero(self.chooses))
-        return [first, self._part(np.flatnonzero(~self.chooses))] if self.crossed else [first]
+        masks = [self.chooses, ~self.chooses] if self.crossed else [self.chooses]
+        return [self._part(np.flatnonzero(mask)) for mask in masks]
 
     def draw(self, count: int | None) -> np.ndarray:
         """Return the numbers of `count` examples drawn at random, in order; all where it is None, or there are fewer.
@@ -132,8 +141,10 @@ class Examples:
 
     def _part(self, picks: np.ndarray) -> "Examples":
         part = copy.copy(self)
-        part.ids, part.rows = tuple(self.ids[pick] for pick in picks), [self.rows[pick] for pick in picks]
-        part.labels, part.lengths = self.labels[picks], self.lengths[picks]
+        part.ids = tuple(self.ids[pick] for pick in picks)
+        part.rows = [self.rows[pick] for pick in picks]
+        part.labels = self.labels[picks]
+        part.lengths = self.lengths[picks]
         part.chooses = part.scored = np.ones(len(picks), dtype=bool)
         return part
 
@@ -146,22 +157,22 @@ class Examples:
         Its tokens are those of its longest sequence, or the next of `lengths` where it has one within the limit.
         """
         sequences = len(self.rows[0])
-        rows = [self.rows[pick][position] for position in range(sequences) for pick in picks]
-        input_ids = pad_sequence([torch.from_numpy(ids) for ids, _ in rows], True, self.padding)
-        longest = input_ids.shape[1]
-        tokens = min((length for length in lengths if length >= longest), default=longest)
-        input_ids = F.pad(input_ids, (0, max(min(tokens, self.limit), longest) - longest), value=self.padding)
-        place = torch.arange(input_ids.shape[1])  # [tokens]
-        mask = place < torch.tensor([[len(ids)] for ids, _ in rows])
-        second = place >= torch.tensor([[start] for _, start in rows])
+        rows = [self.rows[pick][number] for number in range(sequences) for pick in picks]
+        longest = max(len(row.ids) for row in rows)
+        tokens = max(longest, min(_next_of(lengths, longest), self.limit))
+        input_ids = pad_sequence([torch.from_numpy(row.ids) for row in rows], True, self.padding)
+        input_ids = F.pad(input_ids, (0, tokens - longest), value=self.padding)
+        positions = torch.arange(tokens)
+        is_token = positions < torch.tensor([[len(row.ids)] for row in rows])  # [rows, tokens]
+        is_second = positions >= torch.tensor([[row.second] for row in rows])
         return Batch(
-            self.task.name,
-            tuple(self.ids[pick] for pick in picks),
-            input_ids.long(),
-            mask.long(),
-            (mask & second).long(),
-            torch.from_numpy(self.labels[list(picks)].astype(np.float32)),
-            sequences,
+            task=self.task.name,
+            ids=tuple(self.ids[pick] for pick in picks),
+            input_ids=input_ids.long(),
+            mask=is_token.long(),
+            token_types=(is_token & is_second).long(),
+            labels=torch.from_numpy(self.labels[list(picks)].astype(np.float32)),
+            sequences=sequences,
         )
 
     def in_order(self, size: int, numbers: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Batch]]:
@@ -169,11 +180,17 @@ class Examples:
 
         Each item holds the numbers of a batch's examples, and the batch.
         """
-        chosen = np.arange(len(self)) if numbers is None else numbers
-        order = chosen[np.argsort(-self.lengths[chosen], kind="stable")]
-        for start in range(0, len(order), size):
-            picks = order[start : start + size]
+        if numbers is None:
+            numbers = np.arange(len(self))
+        longest_first = numbers[np.argsort(-self.lengths[numbers], kind="stable")]
+        for start in range(0, len(longest_first), size):
+            picks = longest_first[start : start + size]
             yield picks, self.batch(picks.tolist())
+
+
+def _next_of(lengths: Sequence[int], longest: int) -> int:
+    """Return the smallest of `lengths` that is not below the longest sequence; else that."""
+    return min((length for length in lengths if length >= longest), default=longest)
 
 
 class Stream:
@@ -197,25 +214,30 @@ class Stream:
         self.size = size
         self.seed = seed
         self.drawn = 0
-        self._current: tuple[int, list[list[int]]] = (-1, [])
+        self._pass = -1
+        self._batches: list[list[int]] = []  # of that pass, the numbers of each one's examples
 
     @property
     def batches_per_pass(self) -> int:
         """Number of batches in which every example comes once."""
-        return -(-len(self.examples) // self.size)
+        return math.ceil(len(self.examples) / self.size)
 
     def next(self) -> Batch:
         """Return the next batch."""
         number, position = divmod(self.drawn, self.batches_per_pass)
-        if self._current[0] != number:
-            generator = seeding.stream(self.seed, "order", self.examples.task.name, number)
-            if self.batching == "shuffled":
-                order = generator.permutation(len(self.examples)).tolist()
-                self._current = number, [order[at : at + self.size] for at in range(0, len(order), self.size)]
-            else:
-                self._current = number, batches_by_length(self.examples.lengths, self.size, generator)
+        if self._pass != number:
+            self._pass = number
+            self._batches = self._batches_of(number)
         self.drawn += 1
-        return self.examples.batch(self._current[1][position], self.lengths)
+        return self.examples.batch(self._batches[position], self.lengths)
+
+    def _batches_of(self, number: int) -> list[list[int]]:
+        """Return the numbers of the examples in each batch of a pass."""
+        generator = seeding.stream(self.seed, "order", self.examples.task.name, number)
+        if self.batching == "by_length":
+            return batches_by_length(self.examples.lengths, self.size, generator)
+        order = generator.permutation(len(self.examples)).tolist()
+        return [order[start : start + self.size] for start in range(0, len(order), self.size)]
 
 
 def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Generator) -> list[list[int]]:
@@ -227,9 +249,9 @@ def batches_by_length(lengths: np.ndarray, size: int, generator: np.random.Gener
     batches: list[list[int]] = []
     for start in range(0, len(order), POOL * size):
         pool = order[start : start + POOL * size]
-        pool = pool[np.argsort(lengths[pool], kind="stable")]
-        batches += [pool[at : at + size].tolist() for at in range(0, len(pool), size)]
-    return [batches[position] for position in generator.permutation(len(batches))]
+        by_length = pool[np.argsort(lengths[pool], kind="stable")].tolist()
+        batches += [by_length[first : first + size] for first in range(0, len(by_length), size)]
+    return [batches[number] for number in generator.permutation(len(batches))]
 
 
 def load(

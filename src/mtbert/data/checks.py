@@ -7,6 +7,7 @@ one process. Two different rows share it with a probability of 2^-64.
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,20 +31,40 @@ def bare(text: str) -> str:
     return folded(NOT_WORDS.sub("", text))
 
 
-def digests(rows: Iterable[Example]) -> pd.DataFrame:
-    """Return what is compared of rows: 48 bytes for each.
+class Digest(NamedTuple):
+    """What is compared of a row.
 
-    Returns:
-        Columns line and label (NaN where there is none), and hashes: `folded` and `bare` of a row's sentences in that
-        form, in either order; `sentence1` and `sentence2` of each alone, folded, the same where there is one.
+    Attributes:
+        line, label: those of the row; the label is NaN where there is none.
+        folded, bare: hashes of its sentences in that form, in either order.
+        sentence1, sentence2: hashes of each sentence alone, folded; the same where there is one.
     """
-    compared = []
-    for row in rows:
-        texts = [text for text in (row.sentence1, row.sentence2) if text is not None]
-        plain, words = sorted(map(folded, texts)), sorted(map(bare, texts))
-        each = hash(folded(texts[0])), hash(folded(texts[-1]))
-        compared.append((row.line, row.label, hash(tuple(plain)), hash(tuple(words)), *each))
-    return pd.DataFrame(compared, columns=list(COLUMNS)).astype(COLUMNS)
+
+    line: int
+    label: float | None
+    folded: int
+    bare: int
+    sentence1: int
+    sentence2: int
+
+
+def digests(rows: Iterable[Example]) -> pd.DataFrame:
+    """Return a `Digest` of each row, in 48 bytes."""
+    return pd.DataFrame(map(_digest, rows), columns=list(Digest._fields)).astype(COLUMNS)
+
+
+def _digest(row: Example) -> Digest:
+    texts = [text for text in (row.sentence1, row.sentence2) if text is not None]
+    folded_texts = [folded(text) for text in texts]
+    bare_texts = [bare(text) for text in texts]
+    return Digest(
+        line=row.line,
+        label=row.label,
+        folded=hash(tuple(sorted(folded_texts))),
+        bare=hash(tuple(sorted(bare_texts))),
+        sentence1=hash(folded_texts[0]),
+        sentence2=hash(folded_texts[-1]),
+    )
 
 
 def duplicates(rows: pd.DataFrame) -> int:
@@ -55,13 +76,17 @@ def clusters(rows: pd.DataFrame) -> np.ndarray:
     """Return cluster numbers, int64 [rows]: rows that share a sentence, directly or through others, have the same one.
 
     Case and spacing are folded. Rows of one cluster are not independent; those of different clusters share no sentence.
+
+    They are the connected parts of a graph whose nodes are first the rows, then the sentences; an edge leads from a row
+    to each of its sentences.
     """
-    sentence, _ = pd.factorize(rows[SENTENCES].to_numpy().ravel())
-    row = np.arange(len(rows)).repeat(len(SENTENCES))
-    size = len(rows) + len(sentence)
-    graph = coo_array((np.ones(len(row), dtype=bool), (row, len(rows) + sentence)), shape=(size, size))
-    _, number = connected_components(graph, directed=False)
-    return number[: len(rows)].astype(np.int64)
+    sentence_numbers, _ = pd.factorize(rows[SENTENCES].to_numpy().ravel())
+    row_ends = np.arange(len(rows)).repeat(len(SENTENCES))
+    sentence_ends = len(rows) + sentence_numbers
+    nodes = len(rows) + len(sentence_numbers)
+    graph = coo_array((np.ones(len(row_ends), dtype=bool), (row_ends, sentence_ends)), shape=(nodes, nodes))
+    _, part_numbers = connected_components(graph, directed=False)
+    return part_numbers[: len(rows)].astype(np.int64)
 
 
 def halves(cluster: np.ndarray) -> np.ndarray:
@@ -72,11 +97,12 @@ def halves(cluster: np.ndarray) -> np.ndarray:
     sizes = np.bincount(cluster)
     order = np.random.default_rng(0).permutation(len(sizes))
     order = order[np.argsort(-sizes[order], kind="stable")]
-    first, lead = np.zeros(len(sizes), dtype=bool), 0  # surplus of rows in the first half
+    in_first = np.zeros(len(sizes), dtype=bool)
+    surplus = 0  # of rows in the first half
     for number in order:
-        first[number] = lead <= 0
-        lead += int(sizes[number]) if first[number] else -int(sizes[number])
-    return first[cluster]
+        in_first[number] = surplus <= 0
+        surplus += int(sizes[number]) if in_first[number] else -int(sizes[number])
+    return in_first[cluster]
 
 
 def conflicts(rows: pd.DataFrame) -> int:

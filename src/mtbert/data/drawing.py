@@ -1,10 +1,11 @@
 """Rows of a split; where a task has no dev file, a fifth of its train is drawn, the same in every run.
 
 Rows that share a sentence, directly or through others, stay together: a model would know part of dev. They are drawn by
-a digest of their sentences, not by their place, so that a sorted file, or one that grows, does no harm.
+a digest of their sentences, not by where they stand, so that a sorted file, or one that grows, does no harm.
 """
 
 import hashlib
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -29,28 +30,30 @@ def draws(task: Task) -> bool:
 
 def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[Refusal]]:
     """Read the rows of a split, as `readers.read` does; faulty ones of a file that two splits come from are train's."""
-    kept, refused = readers.read(data_dir, task, source(task, split))
+    examples, refusals = readers.read(data_dir, task, source(task, split))
     if split == "test" or not draws(task):
-        return kept, refused
-    is_in_dev = drawn(kept)
-    if not is_in_dev.any():
+        return examples, refusals
+    in_dev = draw_dev(examples)
+    if not in_dev.any():
         raise DataError(
-            f"{data_dir / task.files['train']}: no dev can be drawn from its {len(kept)} rows, which share sentences "
-            f"or are too few; name a file `dev` of {task.name} in tasks.yaml"
+            f"{data_dir / task.files['train']}: no dev can be drawn from its {len(examples)} rows, which share "
+            f"sentences or are too few; name a file `dev` of {task.name} in tasks.yaml"
         )
-    rows = [row for row, is_dev in zip(kept, is_in_dev, strict=True) if bool(is_dev) is (split == "dev")]
-    return rows, [] if split == "dev" else refused
+    if split == "dev":
+        return [*itertools.compress(examples, in_dev)], []
+    return [*itertools.compress(examples, ~in_dev)], refusals
 
 
-def drawn(rows: list[Example]) -> np.ndarray:
+def draw_dev(rows: list[Example]) -> np.ndarray:
     """Return the mask [rows] of a fifth of the rows, in whole clusters, those with the smallest digests."""
     cluster = checks.clusters(checks.digests(rows))
-    smallest = np.full(cluster.max() + 1, np.iinfo(np.uint64).max, np.uint64)
+    smallest = np.full(cluster.max() + 1, np.iinfo(np.uint64).max, np.uint64)  # digest of each cluster
     np.minimum.at(smallest, cluster, np.array([_digest(row) for row in rows], np.uint64))
-    return held_out.chosen(cluster, len(rows) // SHARE, np.argsort(smallest, kind="stable"))
+    return held_out.choose(cluster, len(rows) // SHARE, np.argsort(smallest, kind="stable"))
 
 
 def _digest(row: Example) -> int:
     """Return a number of eight bytes that the row's sentences give, in either order; case and spacing are folded."""
-    texts = (hashlib.sha256(checks.folded(text).encode()) for text in (row.sentence1, row.sentence2) if text)
-    return min(int.from_bytes(digest.digest()[:8]) for digest in texts)
+    texts = [checks.folded(text) for text in (row.sentence1, row.sentence2) if text]
+    digests = [hashlib.sha256(text.encode()).digest() for text in texts]
+    return min(int.from_bytes(digest[:8]) for digest in digests)

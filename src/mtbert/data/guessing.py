@@ -5,7 +5,7 @@ What cannot be guessed is refused, with the lines that tasks.yaml needs. The ord
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ from mtbert.errors import DataError, first_of
 from mtbert.tasks import FILE, Split, label_text
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
-SPLITS: dict[str, Split] = {
+SPLIT_NAMES: dict[str, Split] = {
     "train": "train", "training": "train", "dev": "dev", "val": "dev", "valid": "dev", "validation": "dev",
     "test": "test",
 }  # fmt: skip
-NAMED = re.compile(rf"(?:(.+?)[-_. ])?({'|'.join(SPLITS)})(?:-\d+-of-\d+)?", re.I)
+# A file's name without ending: its task, if it names one, its split, and which of several files it is.
+STEM = re.compile(rf"(?:(?P<task>.+?)[-_. ])?(?P<split>{'|'.join(SPLIT_NAMES)})(?:-\d+-of-\d+)?", re.I)
 LABELS = ("label", "gold_label", "class", "category", "target", "score", "similarity", "relevance", "is_duplicate")
 SCORES = ("score", "similarity", "relevance")  # labels of such a name are scores, if they are numbers
 IDS = ("", "id", "idx", "index", "guid", "pairid", "unnamed: 0")
@@ -28,7 +29,7 @@ FEW = 20  # values of a column of labels, if it has no label's name, and of whol
 FEW_NUMBERS = 5  # among words that are classes
 MOST_CLASSES = 200
 TEMPLATE = "{name}:\n  files: {{train: {file}}}\n  sentences: [COLUMN]\n  label: COLUMN\n  classes: [ONE, OTHER]"
-Rows = Sequence[Mapping[str, Any]]
+Records = Sequence[Mapping[str, Any]]  # a file's rows, by column
 
 
 def tasks_of(folder: Path, encoding: str = "utf-8") -> dict[str, dict[str, Any]]:
@@ -39,41 +40,43 @@ def tasks_of(folder: Path, encoding: str = "utf-8") -> dict[str, dict[str, Any]]
         encoding: of its text files.
 
     Raises:
-        DataError: there is no such file, two are of one split, or a file does not tell what it is.
+        DataError: there is no such file, two are of one split, or what a file holds cannot be guessed.
     """
     files_by_task: dict[str, dict[Split, str]] = {}
     for file in sorted([*folder.glob("*"), *folder.glob("*/*")]):
         if readers.ending(file) not in ENDINGS or file.name.startswith("."):
             continue
-        name, split = _named(file, folder)
+        name, split = _task_and_split(file, folder)
         shown = file.relative_to(folder).as_posix()
         if other := files_by_task.setdefault(name, {}).get(split):
             raise DataError(f"{folder}: two files are {split} of {name}: {other} and {shown}; remove one, or rename it")
         files_by_task[name][split] = shown
     if not files_by_task:
         raise DataError(f"{folder} holds no task; allowed: files such as topic-train.csv and topic-dev.csv")
-    return {name: _described(folder, name, files, encoding) for name, files in files_by_task.items()}
+    return {name: _describe(folder, name, files, encoding) for name, files in files_by_task.items()}
 
 
-def _named(file: Path, folder: Path) -> tuple[str, Split]:
-    """Return the task and the split that a file's name tells; a file that names no split is train."""
+def _task_and_split(file: Path, folder: Path) -> tuple[str, Split]:
+    """Return the task and the split of a file by its name; a file that names no split is train.
+
+    A name without a task has that of the folder below `folder`, else of `folder`.
+    """
     stem = file.name.split(readers.ending(file))[0]
-    parts = NAMED.fullmatch(stem)
-    within = "" if file.parent == folder else file.parent.name
-    words = (parts[1] if parts else stem) or within or folder.name
-    name = re.sub(r"[^a-z0-9]+", "_", words.casefold()).strip("_")
-    return (
-        name if name[:1].isalpha() else f"task_{name}".rstrip("_"),
-        SPLITS[parts[2].casefold()] if parts else "train",
-    )
+    parts = STEM.fullmatch(stem)
+    words = parts["task"] if parts else stem
+    split = SPLIT_NAMES[parts["split"].casefold()] if parts else "train"
+    name = re.sub(r"[^a-z0-9]+", "_", (words or file.parent.name).casefold()).strip("_")
+    if not name[:1].isalpha():
+        name = f"task_{name}".rstrip("_")
+    return name, split
 
 
-def _described(folder: Path, name: str, files: dict[Split, str], encoding: str) -> dict[str, Any]:
+def _describe(folder: Path, name: str, files: dict[Split, str], encoding: str) -> dict[str, Any]:
     """Return a task as tasks.yaml has it."""
     if "train" not in files:
         raise DataError(f"{folder}: {name} has {first_of([*files.values()], 3)}, but no train; add {name}-train.csv")
     file = folder / files["train"]
-    rows = [values for _, values in readers.rows_of(file, encoding, name)]
+    rows = [row.values for row in readers.rows_of(file, encoding, name)]
     if not rows:
         raise DataError(f"{file}: it holds no row")
     try:
@@ -83,38 +86,43 @@ def _described(folder: Path, name: str, files: dict[Split, str], encoding: str) 
         fault = f"its columns are {', '.join(rows[0])}, and {error}"
         example = TEMPLATE.format(name=name, file=files["train"])
         raise DataError(f"{file}: {fault}; say it in {folder / FILE}:\n{example}") from None
-    described = {"files": dict(files), "sentences": sentences, "label": label}
-    described |= _kind(file, label, [label_text(row[label]) for row in rows if row.get(label) not in (None, "")])
-    described |= {"encoding": encoding} if encoding != "utf-8" else {}
-    return described | _id(rows)
+    labels = {label_text(row[label]) for row in rows if row.get(label) not in (None, "")}
+    entry = {"files": dict(files), "sentences": sentences, "label": label, **_kind(file, label, labels)}
+    if encoding != "utf-8":
+        entry["encoding"] = encoding
+    if column := _id(rows):
+        entry["id"] = column
+    return entry
 
 
-def _label(name: str, rows: Rows) -> str:
-    """Return the column of the label: by its name, or the only one with few values; ValueError where none tells."""
+def _label(name: str, rows: Records) -> str:
+    """Return the column of the label: by its name, or the only one with few values; ValueError where neither helps."""
     columns = [column for column in rows[0] if column.casefold() not in IDS]
     for label in (name, *LABELS):
-        if named := [column for column in columns if column.casefold() == label]:
-            return named[0]
-    few = [column for column in columns if not _is_text(rows, column)]
-    if len(few) != 1:
+        for column in columns:
+            if column.casefold() == label:
+                return column
+    with_few_values = [column for column in columns if not _is_text(rows, column)]
+    if len(with_few_values) != 1:
         raise ValueError("which of them is the label cannot be told; allowed: one that is called label")
-    return few[0]
+    return with_few_values[0]
 
 
-def _sentences(rows: Rows, label: str) -> list[str]:
+def _sentences(rows: Records, label: str) -> list[str]:
     """Return the one or two columns of text; ValueError where there are none, or more."""
     columns = [column for column in rows[0] if column != label and column.casefold() not in IDS]
     for pair in PAIRS:
         if {*pair} <= {*columns}:
             return [*pair]
     texts = [column for column in columns if _is_text(rows, column)]
-    texts = texts or (columns if len(columns) <= 2 else [])  # of a handful of rows
+    if not texts:
+        texts = columns  # a handful of rows has few values in each
     if len(texts) not in (1, 2):
         raise ValueError("which of them are the one or two sentences cannot be told")
     return texts
 
 
-def _is_text(rows: Rows, column: str) -> bool:
+def _is_text(rows: Records, column: str) -> bool:
     """Return whether a column holds text: words, and more than a few of them."""
     values = [str(row.get(column)) for row in rows[:SAMPLED]]
     distinct = {*values}
@@ -128,34 +136,44 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _kind(file: Path, label: str, values: list[str]) -> dict[str, Any]:
-    """Return what tasks.yaml says of a task's labels: a score's range, or the classes in order, and a metric."""
-    distinct = {*values}
-    numbers = [float(value) for value in distinct] if all(map(_is_number, distinct)) else []
-    whole = all(number.is_integer() for number in numbers)
-    if len(distinct) < 2:
-        raise DataError(f"{file}: its {label} holds {', '.join(distinct) or 'nothing'}; allowed: two labels or more")
-    if numbers and (label.casefold() in SCORES or not whole or len(distinct) > FEW):
-        return {"score": [math.floor(min(numbers)), math.ceil(max(numbers))]}
-    if len(mixed := [word for word in sorted(distinct) if _is_number(word)]) > FEW_NUMBERS and not numbers:
-        word = next(word for word in sorted(distinct) if not _is_number(word))
-        told = f"numbers such as {mixed[0]}, and {word!r}; correct it, or list its `classes` in tasks.yaml"
-        raise DataError(f"{file}: its {label} holds {told}")
-    if len(distinct) > MOST_CLASSES:
-        raise DataError(f"{file}: its {label} holds {len(distinct):,} words; allowed: at most {MOST_CLASSES} classes")
-    words = [int(number) for number in sorted(numbers)] if numbers else [*_in_yaml(sorted(distinct))]
-    return {"classes": words} | ({"metric": "f1"} if len(words) > 2 else {})
+def _kind(file: Path, label: str, labels: set[str]) -> dict[str, Any]:
+    """Return the entries of tasks.yaml about a task's labels: a score's range, or the classes in order, and a metric.
+
+    DataError where they are neither.
+    """
+    shown = f"{file}: its {label} holds"
+    if len(labels) < 2:
+        raise DataError(f"{shown} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
+    numbers = sorted(filter(_is_number, labels), key=float)
+    words = sorted(labels.difference(numbers))
+    if not words and _are_scores(label, [float(number) for number in numbers]):
+        return {"score": [math.floor(float(numbers[0])), math.ceil(float(numbers[-1]))]}
+    if words and len(numbers) > FEW_NUMBERS:
+        raise DataError(
+            f"{shown} numbers such as {min(numbers)}, and {words[0]!r}; correct it, or list its `classes` in tasks.yaml"
+        )
+    if len(labels) > MOST_CLASSES:
+        raise DataError(f"{shown} {len(labels):,} words; allowed: at most {MOST_CLASSES} classes")
+    entry: dict[str, Any] = {"classes": [_in_yaml(word) for word in sorted(labels)] if words else [*map(int, numbers)]}
+    if len(labels) > 2:
+        entry["metric"] = "f1"
+    return entry
 
 
-def _in_yaml(words: list[str]) -> Iterator[str | bool]:
-    for word in words:
-        yield word == "true" if word in ("true", "false") else word
+def _are_scores(label: str, numbers: list[float]) -> bool:
+    """Return whether labels that are numbers are scores, not classes."""
+    return label.casefold() in SCORES or len(numbers) > FEW or not all(number.is_integer() for number in numbers)
 
 
-def _id(rows: Rows) -> dict[str, str]:
-    """Return the column of ids, where one of such a name differs in every row."""
-    for column in (column for column in rows[0] if column.casefold() in IDS[1:]):
+def _in_yaml(word: str) -> str | bool:
+    """Return a label as YAML has it."""
+    return word == "true" if word in ("true", "false") else word
+
+
+def _id(rows: Records) -> str | None:
+    """Return the column of ids: the first of such a name whose values differ in every row."""
+    for column in rows[0]:
         values = [str(row.get(column) or "") for row in rows]
-        if all(values) and len({*values}) == len(values):
-            return {"id": column}
-    return {}
+        if column.casefold() in IDS[1:] and all(values) and len({*values}) == len(values):
+            return column
+    return None

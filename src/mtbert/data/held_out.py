@@ -28,21 +28,23 @@ def hold_out(data: Path, task: str, train: pd.DataFrame, rows: int) -> np.ndarra
     """
     if 2 * rows > len(train):
         raise DataError(f"held_out is {rows:,}; allowed: at most half of the {len(train):,} rows of {task}")
-    held, table = chosen(checks.clusters(train), rows), pq.read_table(layout.examples(data, task, "train"))
-    pq.write_table(table.filter(held), layout.examples(data, task, "dev"))
-    pq.write_table(table.filter(~held), layout.examples(data, task, "train"))
+    is_held_out = choose(checks.clusters(train), rows)
+    table = pq.read_table(layout.examples(data, task, "train"))
+    pq.write_table(table.filter(is_held_out), layout.examples(data, task, "dev"))
+    pq.write_table(table.filter(~is_held_out), layout.examples(data, task, "train"))
     layout.examples(data, task, "test").unlink(missing_ok=True)
-    return held
+    return is_held_out
 
 
-def chosen(cluster: np.ndarray, rows: int, order: np.ndarray | None = None) -> np.ndarray:
+def choose(cluster: np.ndarray, rows: int, order: np.ndarray | None = None) -> np.ndarray:
     """Choose as many whole clusters [rows] as fit into `rows` rows, by an order, or a random one: a mask [rows]."""
     sizes = np.bincount(cluster)
-    held, left = np.zeros(len(sizes), dtype=bool), rows
+    is_chosen = np.zeros(len(sizes), dtype=bool)
+    room = rows
     if order is None:
         order = np.random.default_rng(1).permutation(len(sizes))
     for number in order:
-        if sizes[number] <= left:
-            held[number] = True
-            left -= int(sizes[number])
-    return held[cluster]
+        if sizes[number] <= room:
+            is_chosen[number] = True
+            room -= int(sizes[number])
+    return is_chosen[cluster]

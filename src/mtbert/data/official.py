@@ -1,4 +1,4 @@
-"""Download the corpora from their hosts, check them against pinned digests, and place them as `mtbert.tasks` says.
+"""Download the corpora from their hosts, check them against pinned digests, and lay them out as `mtbert.tasks` says.
 
 The course's corpora are some 340 MB, GLUE 115 MB. Files that passed their check are kept beside the target until all
 are there, so that another try after a failure goes on where the last one ended.
@@ -27,7 +27,7 @@ SAMPLE = "300ba8a4b9ad5ac1d74ba6585b417e5ae4fbbfc2dda313b790f2cae424bf4193"  # o
 
 @dataclass(frozen=True)
 class Download:
-    """One file on a host, and its place in the data directory.
+    """One file on a host, and where it goes in the data directory.
 
     Attributes:
         url: its address.
@@ -44,16 +44,16 @@ class Download:
     members: dict[str, str] = field(default_factory=dict)
 
 
-LISTED = Path(__file__).with_name("downloads.yaml")
+LIST = Path(__file__).with_name("downloads.yaml")
 
 
-def listed(file: Path) -> tuple[Download, ...]:
-    """Return the downloads that a file lists; DataError where it is none."""
+def read_list(file: Path) -> tuple[Download, ...]:
+    """Return the downloads that a file lists; DataError where it is no such list."""
     content = files.read_as(list[dict[str, Any]], file, f"git checkout {file}", files.read_yaml)
     return tuple(Download(**entry) for entry in content)
 
 
-DOWNLOADS = listed(LISTED)
+DOWNLOADS = read_list(LIST)
 COURSE = {item.path: item.sha256 for item in DOWNLOADS if item.path.endswith("-dev.csv")}
 
 
@@ -74,20 +74,20 @@ def download(out: Path, downloads: Sequence[Download] = DOWNLOADS) -> None:
     """Fetch every file and fill the data directory `out`, whole or not at all; descriptions that lie there stay.
 
     Raises:
-        DataError: a file cannot be downloaded, or is not the known one; names the file, its address and what came.
+        DataError: a file cannot be downloaded, or is not the expected one; names the file, its address and what came.
     """
-    kept = out.with_name(f".{out.name}.downloads")
-    fetched = [(item, _fetch(item, kept)) for item in downloads]
+    cache = out.with_name(f".{out.name}.downloads")
+    paths = [_fetch(item, cache) for item in downloads]
     with files.new_directory(out) as partial:
-        for described in out.glob("*.yaml"):
-            shutil.copy(described, partial)
-        for item, path in fetched:
-            _place(item, path, partial)
-    shutil.rmtree(kept)
+        for description in out.glob("*.yaml"):
+            shutil.copy(description, partial)
+        for item, path in zip(downloads, paths, strict=True):
+            _copy(item, path, partial)
+    shutil.rmtree(cache)
 
 
-def _fetch(item: Download, kept: Path) -> Path:
-    """Return the file in the directory of kept downloads; download it if it is not there."""
+def _fetch(item: Download, cache: Path) -> Path:
+    """Return the file in the folder of downloads; download it if it is not there."""
     pooch.get_logger().setLevel(logging.WARNING)
     shown = item.path or item.url.rsplit("/", 1)[-1]
     name = shown.replace("/", "-")  # GLUE's files have one name in several folders
@@ -96,10 +96,8 @@ def _fetch(item: Download, kept: Path) -> Path:
     transfer = pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT)
     try:
         # pooch's own downloaders do not fit its type of a downloader
-        path = pooch.retrieve(item.url, digest, name, kept, downloader=transfer)  # pyright: ignore[reportArgumentType]
-        if item.blob and (blob := git_hash(Path(path).read_bytes())) != item.blob:  # pooch knows no such digest
-            Path(path).unlink()
-            raise ValueError(f"its git blob id is {blob}, expected {item.blob}")
+        path = pooch.retrieve(item.url, digest, name, cache, downloader=transfer)  # pyright: ignore[reportArgumentType]
+        _check_blob(item, Path(path))
     except (requests.RequestException, ValueError) as error:  # pooch raises ValueError for other content
         if isinstance(error, requests.HTTPError) and error.response is not None:
             error.response.close()
@@ -108,10 +106,23 @@ def _fetch(item: Download, kept: Path) -> Path:
     return Path(path)
 
 
-def _place(item: Download, path: Path, data_dir: Path) -> None:
+def _check_blob(item: Download, path: Path) -> None:
+    """Remove a file whose git blob id is another, with a ValueError; pooch does not check such ids."""
+    if not item.blob:
+        return
+    blob = git_hash(path.read_bytes())
+    if blob != item.blob:
+        path.unlink()
+        raise ValueError(f"its git blob id is {blob}, expected {item.blob}")
+
+
+def _copy(item: Download, path: Path, data_dir: Path) -> None:
     """Copy a file, or the wanted members of an archive: an archive's own names never reach the file system."""
-    for member, target in (item.members or {"": item.path}).items():
+    if item.members:
+        sources = {target: zipfile.Path(path, member) for member, target in item.members.items()}
+    else:
+        sources = {item.path: path}
+    for target, source in sources.items():
         (data_dir / target).parent.mkdir(parents=True, exist_ok=True)
-        source = zipfile.Path(path, member) if item.members else path
         with source.open("rb") as content, (data_dir / target).open("wb") as file:
             shutil.copyfileobj(content, file)

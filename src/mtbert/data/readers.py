@@ -57,47 +57,57 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
     path = data_dir / task.files[split]
     if not path.is_file():
         raise DataError(f"{path}: no such file")
-    kept: dict[str, Example] = {}
-    refused: list[Refusal] = []
-    labelled = True
-    for line, fields in rows_of(path, task.encoding, task.name):
-        if not kept and not refused:
-            _check_columns(path, [*fields], task, split)
-            labelled = split != "test" or fields.get(task.label) not in WITHHELD
-            if not labelled and task.label in fields:
+    examples: dict[str, Example] = {}  # by id
+    refusals: list[Refusal] = []
+    is_labelled = True
+    for row in rows_of(path, task.encoding, task.name):
+        if not examples and not refusals:
+            _check_columns(path, [*row.values], task, split)
+            is_labelled = split != "test" or row.values.get(task.label) not in WITHHELD
+            if not is_labelled and task.label in row.values:
                 print(f"{path}: its {task.label} is empty or -1, so it counts as without labels", file=sys.stderr)
-        row = _checked(f"{path.name}:{line}", line, fields, task, labelled, kept)
-        if isinstance(row, Example):
-            kept[row.id] = row
+        checked = _checked(row, f"{path.name}:{row.line}", task, is_labelled, examples)
+        if isinstance(checked, Example):
+            examples[checked.id] = checked
         else:
-            refused.append(row)
-    if not kept:
-        first_refusal = "".join(f"; line {row.line}: {row.reason}" for row in refused[:1])
+            refusals.append(checked)
+    if not examples:
+        first_refusal = "".join(f"; line {refusal.line}: {refusal.reason}" for refusal in refusals[:1])
         raise DataError(f"{path}: it holds no row that can be used{first_refusal}")
-    return [*kept.values()], refused
+    return [*examples.values()], refusals
 
 
 def _checked(
-    number: str, line: int, fields: dict[str, Any], task: Task, labelled: bool, earlier: dict[str, Example]
+    row: records.NumberedRow, number: str, task: Task, is_labelled: bool, earlier: dict[str, Example]
 ) -> Example | Refusal:
-    """Return the row, or why it is refused; `earlier` holds those that are kept, by id."""
+    """Return an example of a row, or why the row is refused.
+
+    Args:
+        row: a row of the file.
+        number: its id where the task has no column of ids.
+        task: the task.
+        is_labelled: whether the file has labels.
+        earlier: the examples before it, by id.
+    """
+    line, fields = row
     identifier: Any = fields.get(task.id) if task.id else number
     identifier = str(identifier) if isinstance(identifier, int) else identifier
     label: Any = fields.get(task.label)
-    if labelled and label_text(label) in task.left_out:
+    if is_labelled and label_text(label) in task.left_out:
         return Refusal(line, f"its {task.label} is {label!r}, which is left out", is_faulty=False)
     faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
     faults.append(fault_of_text("its id", identifier))
-    value = _number(task, label) if labelled else None
-    if labelled and value is None:
+    value = _number(task, label) if is_labelled else None
+    has_other_label = is_labelled and value is None
+    if has_other_label:
         faults.append(_fault_of_label(task, label))
-    elif not labelled and label not in WITHHELD:
+    if not is_labelled and label not in WITHHELD:
         faults.append(f"it has a {task.label}, and the first row has none")
     reason = "; ".join(filter(None, faults))
     if not reason and identifier in earlier:
         reason = f"its id is that of line {earlier[identifier].line}"
     if reason:
-        return Refusal(line, reason, str(label) if labelled and value is None else "")
+        return Refusal(line, reason, str(label) if has_other_label else "")
     sentences = [fields[name] for name in task.sentences]
     return Example(identifier, sentences[0], sentences[1] if task.is_pair else None, value, line)
 
@@ -123,8 +133,11 @@ def _number(task: Task, label: Any) -> float | None:
         number = float(label)
     except (TypeError, ValueError):
         return None
-    fits = task.lowest <= number <= task.highest if task.kind == "score" else number in range(task.classes)
-    return number if fits else None
+    if task.kind == "score":
+        is_allowed = task.lowest <= number <= task.highest
+    else:
+        is_allowed = number in range(task.classes)
+    return number if is_allowed else None
 
 
 def _fault_of_label(task: Task, label: object) -> str:
@@ -144,7 +157,7 @@ def _shown(value: object) -> str:
 
 
 def ending(path: PurePath) -> str:
-    """Return the ending that tells a file's format: `.csv` of `a.csv.gz`."""
+    """Return the ending that names a file's format: `.csv` of `a.csv.gz`."""
     return path.with_suffix("").suffix if path.suffix == records.GZIP else path.suffix
 
 
@@ -155,7 +168,8 @@ def separator(path: Path, encoding: str = "utf-8") -> str:
 
 def _text(path: Path, encoding: str, task: str) -> str:
     remedy = f"; set `encoding` of {task} in tasks.yaml to what it is, such as cp1252"
-    return records.decoded(records.unpacked(path.read_bytes(), str(path)), str(path), encoding, remedy)
+    content = records.unpacked(path.read_bytes(), str(path))
+    return records.decoded(content, str(path), encoding, remedy)
 
 
 def rows_of(path: Path, encoding: str = "utf-8", task: str = "TASK") -> Iterator[records.NumberedRow]:
@@ -182,13 +196,18 @@ def _parquet(path: Path) -> Iterator[records.NumberedRow]:
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path}: not a whole Parquet file: {' '.join(str(error).split())}") from None
     for number, row in enumerate(rows, 1):
-        yield number, {name: str(value) if isinstance(value, int | float) else value for name, value in row.items()}
+        for name, value in row.items():
+            if isinstance(value, int | float):
+                row[name] = str(value)
+        yield records.NumberedRow(number, row)
 
 
 def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> None:
     """Raise DataError for a missing column; only test files may lack labels."""
-    needed = [*filter(None, [task.id]), *task.sentences, *([] if split == "test" else [task.label])]
-    if faulty := [name for name in needed if name not in columns]:
+    needed = [*filter(None, [task.id]), *task.sentences]
+    if split != "test":
+        needed.append(task.label)
+    if missing := [name for name in needed if name not in columns]:
         raise DataError(
-            f"{path} needs the columns {', '.join(needed)}; missing: {', '.join(faulty)}; it has {_shown(columns)}"
+            f"{path} needs the columns {', '.join(needed)}; missing: {', '.join(missing)}; it has {_shown(columns)}"
         )

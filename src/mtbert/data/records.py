@@ -7,15 +7,22 @@ import itertools
 import json
 import re
 import zlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from mtbert.errors import DataError
 
 GZIP = ".gz"
-SNIFFED, FIRST_ROWS = 2**16, 20  # characters and rows by which a separator is told
+SNIFFED, FIRST_ROWS = 2**16, 20  # characters and rows by which a separator is chosen
 LINE_END = re.compile(r"[\r\n]")
-NumberedRow = tuple[int, dict[str, Any]]  # the line on which it starts, from 1, and its values by column
+UNCLOSED = "a quote opens here and nothing closes it; a quote within a text is doubled"
+
+
+class NumberedRow(NamedTuple):
+    """A row's values by column, and the line on which it starts, from 1."""
+
+    line: int
+    values: dict[str, Any]
 
 
 def unpacked(content: bytes, name: str) -> bytes:
@@ -37,30 +44,40 @@ def decoded(content: bytes, name: str, encoding: str = "utf-8", remedy: str = ""
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise DataError(f"{name}, line {line}: not {encoding.upper()} text{remedy}") from None
-    if (at := text.find("\0")) >= 0:  # no file of text has one, and UTF-16 has many
-        raise DataError(f"{name}, line {text.count(chr(10), 0, at) + 1}: it holds a NUL byte, as no text does{remedy}")
+    position = text.find("\0")  # no file of text has one, and UTF-16 has many
+    if position >= 0:
+        line = text.count("\n", 0, position) + 1
+        raise DataError(f"{name}, line {line}: it holds a NUL byte, as no text does{remedy}")
     return text
 
 
 def separator_of(text: str) -> str:
-    """Tell what separates the columns: tabs where the header has one, else commas or semicolons.
+    """Return what separates the columns: tabs where the header has one, else commas or semicolons.
 
     It is the one by which the first rows have as many fields as the header, at least two.
     """
     if "\t" in next(lines(text), ""):
         return "\t"
-    return max(",", ";", key=lambda separator: _columns(text, separator))
+    return max(",", ";", key=lambda separator: _fit(text, separator))
 
 
-def _columns(text: str, separator: str) -> tuple[bool, int]:
-    """Return whether all of the first rows have as many fields as the header, and how many it has."""
+class Fit(NamedTuple):
+    """How well a separator fits: whether the first rows have as many fields as the header, then how many it has."""
+
+    is_even: bool
+    columns: int
+
+
+def _fit(text: str, separator: str) -> Fit:
     start = io.StringIO(text[:SNIFFED], newline="")
     try:
         header, *rows = itertools.islice(csv.reader(start, delimiter=separator), FIRST_ROWS)
     except (csv.Error, ValueError):  # ValueError: no row at all
-        return False, 0
-    whole = rows if len(text) <= SNIFFED else rows[:-1]  # the last one may be cut off
-    return len(header) > 1 and all(len(row) in (0, len(header)) for row in whole), len(header)
+        return Fit(False, 0)
+    if len(text) > SNIFFED:
+        rows = rows[:-1]  # the last one may be cut off
+    is_even = len(header) > 1 and all(len(row) in (0, len(header)) for row in rows)
+    return Fit(is_even, len(header))
 
 
 def lines(text: str) -> Iterator[str]:
@@ -70,30 +87,36 @@ def lines(text: str) -> Iterator[str]:
 
 def separated(text: str, name: str, separator: str) -> Iterator[NumberedRow]:
     """Yield the rows of CSV or TSV with a header; DataError, with the line, where it is malformed."""
-    reader, line = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True), 1
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    line = 1  # on which the next row starts
     try:
         header = next(reader, [])
         if doubled := sorted({column for column in header if header.count(column) > 1}):
             raise DataError(f"{name}, line 1: columns come twice: {', '.join(doubled)}")
         line = reader.line_num + 1
         for fields in reader:
-            if any(LINE_END.search(field) and field.count(separator) >= max(1, len(header) - 1) for field in fields):
-                raise DataError(
-                    f"{name}, line {line}: a quoted text holds what looks like a further row; a quote may lack its "
-                    "other one, or those within a text are not doubled"
-                )
             if not fields and len(header) == 1:
                 fields = [""]  # in a file of one column an empty line is an empty value
-            if len(fields) == len(header):
-                yield line, dict(zip(header, fields, strict=True))
-            elif fields:  # an empty line is not a row of several columns
-                counts = f"it has {len(fields)} fields, the header {len(header)}"
-                raise DataError(f"{name}, line {line}: {counts}; quote a text that holds {separator!r}")
+            if fields:  # an empty line is not a row of several columns
+                _check_fields(fields, header, separator, f"{name}, line {line}")
+                yield NumberedRow(line, dict(zip(header, fields, strict=True)))
             line = reader.line_num + 1
     except csv.Error as error:
-        unclosed = str(error).startswith("unexpected end")
-        told = "a quote opens here and nothing closes it; a quote within a text is doubled" if unclosed else error
-        raise DataError(f"{name}, line {line}: {told}") from None
+        is_unclosed = str(error).startswith("unexpected end")
+        raise DataError(f"{name}, line {line}: {UNCLOSED if is_unclosed else error}") from None
+
+
+def _check_fields(fields: Sequence[str], header: Sequence[str], separator: str, shown: str) -> None:
+    """Raise DataError where a row has not as many fields as the header, or one of them looks like a further row."""
+    for field in fields:
+        if LINE_END.search(field) and field.count(separator) >= max(1, len(header) - 1):
+            raise DataError(
+                f"{shown}: a quoted text holds what looks like a further row; a quote may lack its other one, or those "
+                "within a text are not doubled"
+            )
+    if len(fields) != len(header):
+        counts = f"it has {len(fields)} fields, the header {len(header)}"
+        raise DataError(f"{shown}: {counts}; quote a text that holds {separator!r}")
 
 
 def json_lines(text: str, name: str) -> Iterator[NumberedRow]:
@@ -107,4 +130,4 @@ def json_lines(text: str, name: str) -> Iterator[NumberedRow]:
             raise DataError(f"{name}, line {number}: not JSON: {error}") from None
         if not isinstance(values, dict):
             raise DataError(f'{name}, line {number}: not a JSON object, {{"column": value, ...}}')
-        yield number, values
+        yield NumberedRow(number, values)

@@ -6,7 +6,7 @@ A sentence's word pieces do not depend on what stands beside it, so cross and bi
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mtbert.errors import EncoderError
 
@@ -16,10 +16,17 @@ if TYPE_CHECKING:
 TOKENIZER, NAMES = "tokenizer.json", "tokenizer_config.json"
 GROUP = 2**14  # sentences at once: what the library returns takes far more memory than the ids
 # What tokenizers call their special tokens: BERT's, ModernBERT's and DeBERTa's, and RoBERTa's.
-NAMED: tuple[dict[str, str], ...] = (
+SPECIAL_NAMES: tuple[dict[str, str], ...] = (
     {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]", "unk_token": "[UNK]"},
     {"cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>", "mask_token": "<mask>", "unk_token": "<unk>"},
 )
+
+
+class TokenSequence(NamedTuple):
+    """A sequence as an encoder takes it: the ids of its tokens, and where its second part starts."""
+
+    ids: list[int]
+    second: int
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,7 @@ class SpecialTokens:
 
     Attributes:
         start, end, padding, mask: ids of these tokens.
-        again: what else stands before the second sentence: RoBERTa's `</s>`, of BERT's kind nothing.
+        again: what else stands before the second sentence: RoBERTa's `</s>`, in BERT's way nothing.
     """
 
     start: int
@@ -41,17 +48,17 @@ class SpecialTokens:
         """Return how many there are in a sequence of one sentence, or of two."""
         return 3 + len(self.again) if pair else 2
 
-    def single(self, tokens: Sequence[int], limit: int) -> tuple[list[int], int]:
-        """Return start, tokens, end, at most `limit` long, and its length, since it has no second part."""
-        ids = [self.start, *tokens[: limit - 2], self.end]
-        return ids, len(ids)
+    def frame(self, tokens: Sequence[int], limit: int) -> TokenSequence:
+        """Return one sentence as a sequence of at most `limit` tokens; a second part would start at its end."""
+        ids = [self.start, *tokens[: limit - self.count(pair=False)], self.end]
+        return TokenSequence(ids, len(ids))
 
-    def crossed(self, first: Sequence[int], second: Sequence[int], limit: int) -> tuple[list[int], int]:
-        """Return both sentences in one sequence, at most `limit` long, and where its second part starts."""
+    def frame_pair(self, first: Sequence[int], second: Sequence[int], limit: int) -> TokenSequence:
+        """Return both sentences as one sequence of at most `limit` tokens."""
         first_count, second_count = truncated(len(first), len(second), limit - self.count(pair=True))
         first_part = [self.start, *first[:first_count], self.end]
         second_part = [*self.again, *second[:second_count], self.end]
-        return first_part + second_part, len(first_part)
+        return TokenSequence(first_part + second_part, len(first_part))
 
 
 def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
@@ -59,9 +66,11 @@ def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
     tokenizer = read(encoder)
 
     def encode(sentences: list[str]) -> list[list[int]]:
-        groups = (sentences[start : start + GROUP] for start in range(0, len(sentences), GROUP))
-        encoded = (tokenizer.encode_batch_fast(group, add_special_tokens=False) for group in groups)
-        return [encoding.ids for group in encoded for encoding in group]
+        ids: list[list[int]] = []
+        for start in range(0, len(sentences), GROUP):
+            encodings = tokenizer.encode_batch_fast(sentences[start : start + GROUP], add_special_tokens=False)
+            ids += [encoding.ids for encoding in encodings]
+        return ids
 
     return encode
 
@@ -86,28 +95,30 @@ def vocabulary(encoder: Path) -> list[str]:
     return sorted(ids, key=ids.__getitem__)
 
 
-def named(tokenizer: "Tokenizer") -> dict[str, str]:
-    """Return what a tokenizer calls its special tokens; EncoderError where it does so as none that is known."""
+def names_of_special(tokenizer: "Tokenizer") -> dict[str, str]:
+    """Return what a tokenizer calls its special tokens; EncoderError where that is none of SPECIAL_NAMES."""
     vocabulary = tokenizer.get_vocab()
-    kind = next((names for names in NAMED if vocabulary.keys() >= {*names.values()}), None)
-    if kind is None:
-        kinds = ", or ".join(" ".join(names.values()) for names in NAMED)
-        raise EncoderError(f"the encoder's tokenizer lacks special tokens; allowed: {kinds}")
-    return kind
+    for names in SPECIAL_NAMES:
+        if vocabulary.keys() >= {*names.values()}:
+            return names
+    allowed = ", or ".join(" ".join(names.values()) for names in SPECIAL_NAMES)
+    raise EncoderError(f"the encoder's tokenizer lacks special tokens; allowed: {allowed}")
 
 
 def special_tokens(encoder: Path) -> SpecialTokens:
-    """Return what an encoder's tokenizer puts around sentences; EncoderError where it is of no kind that is known."""
+    """Return what an encoder's tokenizer puts around sentences; EncoderError where it frames a pair in another way."""
     tokenizer = read(encoder)
-    names = named(tokenizer)
+    names = names_of_special(tokenizer)
     ids = tokenizer.get_vocab()
     start, end, padding, mask = (ids[names[f"{name}_token"]] for name in ("cls", "sep", "pad", "mask"))
-    inner, pair = tokenizer.encode("a", add_special_tokens=False).ids, tokenizer.encode("a", "a")
-    later = len(inner) + 1
+    word = tokenizer.encode("a", add_special_tokens=False).ids
+    pair = tokenizer.encode("a", "a")
     for again in ((), (end,)):
-        types = [0] * (later + 1) + [1] * (later + len(again))
-        framed = pair.ids == [start, *inner, end, *again, *inner, end]
-        if framed and pair.type_ids in (types, [0] * len(types)):
+        first_part = [start, *word, end]
+        second_part = [*again, *word, end]
+        untyped = [0] * len(first_part + second_part)
+        typed = [0] * len(first_part) + [1] * len(second_part)
+        if pair.ids == first_part + second_part and pair.type_ids in (typed, untyped):
             return SpecialTokens(start, end, padding, mask, again)
     raise EncoderError(
         f"the encoder's tokenizer makes {pair.tokens} of a pair, with types {pair.type_ids}; allowed: as BERT, [CLS] a "
@@ -122,8 +133,10 @@ def truncated(first: int, second: int, room: int) -> tuple[int, int]:
     """
     if first + second <= room:
         return first, second
-    shorter, longer = sorted((first, second))
-    longer = max(shorter, room - shorter)
-    if shorter + longer > room:
-        shorter, longer = room // 2, room - room // 2
+    shorter = min(first, second)
+    if 2 * shorter <= room:
+        longer = room - shorter
+    else:
+        shorter = room // 2
+        longer = room - shorter
     return (longer, shorter) if first > second else (shorter, longer)

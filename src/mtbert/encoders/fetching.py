@@ -3,7 +3,7 @@
 import importlib.util
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mtbert import files, tasks
 from mtbert.data import readers, tokens
@@ -17,39 +17,66 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
-    """Write the starting weights that the settings name to `out`, whole or not at all.
+class Encoder(NamedTuple):
+    """An encoder before it is written, and where it comes from, in words."""
 
-    tiny is made from the training sentences below `data_dir`; the others are checked against their SHA-256, and then
-    cut. Same input, same bytes.
+    tokenizer: "Tokenizer"
+    model: "PreTrainedModel"
+    source: str
+
+
+class Files(NamedTuple):
+    """A folder of an encoder's files, which have been checked, and where they come from, in words."""
+
+    folder: Path
+    source: str
+
+
+def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
+    """Write the starting weights that the settings name to `out`, whole or not at all. Same input, same bytes.
+
+    `tiny` is made from the training sentences below `data_dir`. Others are checked by their SHA-256, and then cut.
 
     Raises:
         EncoderError: the weights cannot be fetched, are not the known ones, or lack parts of their architecture.
         DataError: a corpus file that tiny's vocabulary is made from cannot be read.
     """
-    from mtbert.encoders import tiny
-
     loading.silence()
     with files.new_directory(out) as partial:
-        if settings.source is SOURCES[TINY]:
-            pieces = tiny.vocabulary(_sentences(data_dir, settings.corpora), settings.vocabulary)
-            tokenizer, model = tiny.tokenizer(pieces), tiny.model(settings, len(pieces))
-            origin = f"made here with seed {tiny.SEED}"
-        else:
-            folder, origin = _find(settings)
-            tokenizer, model = tokens.read(folder), loading.load(folder)
-            _check_vocabulary(folder, tokenizer, model)
-            if settings.layers:  # without the head, which reads the last layer
-                _cut(model, folder, settings.layers, settings.name)
-            else:
-                loading.keep_mlm_head(folder, partial)
-        loading.save_tokenizer(tokenizer, model.config.max_position_embeddings, partial)
+        is_tiny = settings.source is SOURCES[TINY]
+        encoder = _make_tiny(settings, data_dir) if is_tiny else _read(settings, partial)
+        model = encoder.model
+        loading.save_tokenizer(encoder.tokenizer, model.config.max_position_embeddings, partial)
         model.save_pretrained(partial, save_original_format=False)  # not by a checkpoint's older names, gamma and beta
-        loading.write_card(partial, settings.shown, origin, settings.note, settings.weights)
+        loading.write_card(partial, settings.shown, encoder.source, settings.note, settings.weights)
+
+
+def _make_tiny(settings: EncoderSettings, data_dir: Path) -> Encoder:
+    from mtbert.encoders import tiny
+
+    pieces = tiny.vocabulary(_sentences(data_dir, settings.corpora), settings.vocabulary)
+    return Encoder(tiny.tokenizer(pieces), tiny.model(settings, len(pieces)), f"made here with seed {tiny.SEED}")
+
+
+def _read(settings: EncoderSettings, out: Path) -> Encoder:
+    """Return the encoder of the files that the settings name; write its masked language model's head to `out`.
+
+    An encoder that is cut has no head, since that reads the last layer.
+    """
+    folder, source = _find(settings)
+    tokenizer = tokens.read(folder)
+    model = loading.load(folder)
+    _check_vocabulary(folder, tokenizer, model)
+    if settings.layers:
+        _cut(model, folder, settings.layers, settings.name)
+    else:
+        loading.keep_mlm_head(folder, out)
+    return Encoder(tokenizer, model, source)
 
 
 def _check_vocabulary(folder: Path, tokenizer: "Tokenizer", model: "PreTrainedModel") -> None:
-    if (highest := max(tokenizer.get_vocab().values())) >= model.config.vocab_size:
+    highest = max(tokenizer.get_vocab().values())
+    if highest >= model.config.vocab_size:
         raise EncoderError(
             f"{folder}: the tokenizer has a piece {highest}, but the weights are of {model.config.vocab_size}"
         )
@@ -58,11 +85,12 @@ def _check_vocabulary(folder: Path, tokenizer: "Tokenizer", model: "PreTrainedMo
 def _cut(model: "PreTrainedModel", folder: Path, layers: int, name: str) -> None:
     from mtbert.models.encoder.architectures import read_config
 
-    if layers > (own := model.config.num_hidden_layers):
-        raise EncoderError(f"encoder.name is {name}, but that encoder has only {own} layers")
+    count = model.config.num_hidden_layers
+    if layers > count:
+        raise EncoderError(f"encoder.name is {name}, but that encoder has only {count} layers")
     architecture, _ = read_config(folder)
-    whole: Any = model.get_submodule(architecture.layers_at)
-    model.set_submodule(architecture.layers_at, whole[:layers])
+    all_layers: Any = model.get_submodule(architecture.layers_at)
+    model.set_submodule(architecture.layers_at, all_layers[:layers])
     model.config.num_hidden_layers = layers
     if hasattr(model.config, "layer_types"):  # ModernBERT's, one for each layer
         model.config.layer_types = model.config.layer_types[:layers]
@@ -73,39 +101,52 @@ def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:
 
     Preprocessing reports missing files that are needed.
     """
-    known = tasks.of_folder(data_dir)
-    wanted = [known[name] for name in corpora] if known is tasks.COURSE else known.values()
+    described = tasks.of_folder(data_dir)
+    wanted = [described[name] for name in corpora] if described is tasks.COURSE else described.values()
     available = [task for task in wanted if (data_dir / task.files["train"]).is_file()]
     if not available:
         raise DataError(f"data_dir is {data_dir}, which holds no training file of {', '.join(corpora)}")
     for task in available:
-        kept, _ = readers.read(data_dir, task, "train")
-        yield from (row.sentence1 for row in kept)
-        yield from (row.sentence2 for row in kept if row.sentence2)
+        rows, _ = readers.read(data_dir, task, "train")
+        yield from (row.sentence1 for row in rows)
+        yield from (row.sentence2 for row in rows if row.sentence2)
 
 
-def _find(settings: EncoderSettings) -> tuple[Path, str]:
-    """Return the folder of the files, downloaded if needed and checked, and their origin in words."""
-    source, folder = settings.source, settings.folder
-    if folder is None and source.module and importlib.util.find_spec(source.module):
-        folder = Path(importlib.import_module(source.module).MODEL_DIR)
-    elif folder is None:
-        folder = _download(settings)
+def _find(settings: EncoderSettings) -> Files:
+    """Return the files of an encoder, downloaded if needed."""
     if settings.folder:
-        if (digest := folders.digest(folder)) != settings.revision:
-            raise EncoderError(
-                f"encoder.name is {folder}, whose digest is {digest}, but encoder.revision is {settings.revision}; set "
-                "it to the digest if these files are meant"
-            )
-        return folder, f"a folder whose digest is {digest}"
+        return _files_of_folder(settings.folder, settings.revision)
+    module = settings.source.module
+    if module and importlib.util.find_spec(module):
+        folder = Path(importlib.import_module(module).MODEL_DIR)
+    else:
+        folder = _download(settings)
+    return _files_of_known(settings, folder)
+
+
+def _files_of_folder(folder: Path, revision: str | None) -> Files:
+    """Return the files of a user's folder; EncoderError where their digest is not `encoder.revision`."""
+    digest = folders.digest(folder)
+    if digest != revision:
+        raise EncoderError(
+            f"encoder.name is {folder}, whose digest is {digest}, but encoder.revision is {revision}; set "
+            "it to the digest if these files are meant"
+        )
+    return Files(folder, f"a folder whose digest is {digest}")
+
+
+def _files_of_known(settings: EncoderSettings, folder: Path) -> Files:
+    """Return the files of an encoder that is known by name; EncoderError where their digest is another."""
+    source = settings.source
     folders.check(folder, folders.WHOLE)
-    if (digest := files.sha256(folder / WEIGHTS)) != source.sha256:
+    digest = files.sha256(folder / WEIGHTS)
+    if digest != source.sha256:
         raise EncoderError(
             f"encoder {settings.name} from {folder}: {WEIGHTS} is not the expected file. Its SHA-256 is {digest}, "
             f"expected {source.sha256}. It was altered or cut off: delete it and fetch it again"
         )
     # the card tells the content, not the way it came: other stages depend on the card
-    return folder, f"{source.repository}, {WEIGHTS} with SHA-256 {digest}"
+    return Files(folder, f"{source.repository}, {WEIGHTS} with SHA-256 {digest}")
 
 
 def _download(settings: EncoderSettings) -> Path:

@@ -30,7 +30,8 @@ def digest(folder: Path) -> str:
     indexed = shards(folder)
     names = sorted({*WHOLE, INDEX, *indexed} - {WEIGHTS}) if indexed else WHOLE
     check(folder, names)
-    return files.sha256_of("".join(f"{files.sha256(folder / name)}  {name}\n" for name in names).encode())
+    lines = "".join(f"{files.sha256(folder / name)}  {name}\n" for name in names)  # as sha256sum prints them
+    return files.sha256_of(lines.encode())
 
 
 def check(folder: Path, names: Sequence[str]) -> None:
@@ -63,11 +64,11 @@ def shards(folder: Path) -> dict[str, set[str]]:
     weights: Any = content.get("weight_map") if isinstance(content, dict) else None
     if not isinstance(weights, dict) or not weights:
         raise EncoderError(f"{index}: weight_map is missing or empty; allowed: the shard of each weight, by its name")
-    found: dict[str, set[str]] = {}
+    weights_of: dict[str, set[str]] = {}
     for weight, shard in weights.items():
         if not isinstance(shard, str) or not SHARD.fullmatch(shard):
             raise EncoderError(
                 f"{index} has {weight} in {shard!r}; allowed: a file of the same folder that ends in .safetensors"
             )
-        found.setdefault(shard, set()).add(weight)
-    return found
+        weights_of.setdefault(shard, set()).add(weight)
+    return weights_of

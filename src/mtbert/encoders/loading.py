@@ -6,7 +6,7 @@ mlm_head.safetensors is the head of a masked language model, where the checkpoin
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,10 +44,11 @@ def load(directory: Path) -> "PreTrainedModel":
 
     silence()
     architecture, _ = read_config(directory)
-    config: Any = CONFIG_MAPPING[content_of(directory).get("model_type", "bert")].from_json_file(directory / CONFIG)
+    model_type = content_of(directory).get("model_type", "bert")
+    config: Any = CONFIG_MAPPING[model_type].from_json_file(directory / CONFIG)
     try:
-        of_kind: Any = MODEL_MAPPING[type(config)]
-        loaded: Any = of_kind.from_pretrained(  # without the folder, of which it would read more
+        model_class: Any = MODEL_MAPPING[type(config)]
+        loaded: Any = model_class.from_pretrained(  # without the folder, of which it would read more
             None,
             config=config,
             state_dict=_weights(directory),
@@ -59,16 +60,16 @@ def load(directory: Path) -> "PreTrainedModel":
         raise EncoderError(f"{directory} holds weights that do not fit {CONFIG}: {error}") from error
     model, report = loaded
     if mismatched := sorted(report["mismatched_keys"]):
-        name, found, expected = mismatched[0]
+        name, shape, expected = mismatched[0]
         more = f"; {len(mismatched) - 1} more do not fit" if mismatched[1:] else ""
         raise EncoderError(
-            f"{directory} holds weights that do not fit {CONFIG}: {name} has the shape {[*found]}; expected: "
+            f"{directory} holds weights that do not fit {CONFIG}: {name} has the shape {[*shape]}; expected: "
             f"{[*expected]}{more}"
         )
     missing = set(report["missing_keys"])
-    if missing == POOLER:  # transformers has drawn one at random
-        model.pooler, missing = None, set()
-    if missing:
+    if missing == POOLER:
+        model.pooler = None  # transformers has drawn one at random
+    elif missing:
         raise EncoderError(
             f"{directory} lacks weights of {architecture.title}: {first_of(sorted(missing), folders.SHOWN)}"
         )
@@ -83,12 +84,12 @@ def _weights(directory: Path) -> "dict[str, Tensor]":
     if not shards:
         return load_file(directory / WEIGHTS)
     weights: dict[str, Tensor] = {}
-    for shard, named in shards.items():
+    for shard, names in shards.items():
         part = load_file(directory / shard)
-        if other := sorted(part.keys() ^ named):
+        if in_one_alone := sorted(part.keys() ^ names):
+            shown = first_of(in_one_alone, folders.SHOWN)
             raise EncoderError(
-                f"{directory / shard} and {folders.INDEX} name different weights: {first_of(other, folders.SHOWN)}; "
-                "fetch the folder again"
+                f"{directory / shard} and {folders.INDEX} name different weights: {shown}; fetch the folder again"
             )
         weights |= part
     return weights
@@ -96,48 +97,48 @@ def _weights(directory: Path) -> "dict[str, Tensor]":
 
 def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> None:
     """Raise EncoderError where a variant needs a pooler that the encoder lacks, or more tokens than it takes."""
-    about = card(directory)
+    encoder = card(directory)
     pooled = [task for task, how in pooling.items() if how == "pooler"]
-    if pooled and not about["pooler"]:
+    if pooled and not encoder["pooler"]:
         raise EncoderError(
-            f"model.pooling is pooler for {', '.join(pooled)}, but {about['name']} has none, and a fresh one would be "
-            "untrained; allowed: cls or mean"
+            f"model.pooling is pooler for {', '.join(pooled)}, but {encoder['name']} has none, and a fresh one would "
+            "be untrained; allowed: cls or mean"
         )
-    if max_tokens > about["positions"]:
+    if max_tokens > encoder["positions"]:
         raise EncoderError(
-            f"model.max_tokens is {max_tokens}, but {about['name']} takes {about['positions']} tokens at most"
+            f"model.max_tokens is {max_tokens}, but {encoder['name']} takes {encoder['positions']} tokens at most"
         )
 
 
 def card(directory: Path) -> dict[str, Any]:
     """Read the card of an encoder's directory; EncoderError where it holds no encoder."""
     path = directory / CARD
-    again = layout.remedy(directory)
+    remedy = layout.remedy(directory)
     if not path.is_file() or files.read_json(path) == {"needed": False}:
-        raise EncoderError(f"{directory} holds no encoder; `{again}` makes it where a selected variant needs it")
-    return files.read_as(EncoderCard, path, again).model_dump()
+        raise EncoderError(f"{directory} holds no encoder; `{remedy}` makes it where a selected variant needs it")
+    return files.read_as(EncoderCard, path, remedy).model_dump()
 
 
-def write_card(directory: Path, name: str, origin: str, note: str, weights: Literal["fp32", "fp16"] = "fp32") -> None:
+def write_card(directory: Path, name: str, source: str, note: str, weights: Literal["fp32", "fp16"] = "fp32") -> None:
     """Write encoder.json for what is already in the directory; round its weights first where they have to be fp16."""
-    if weights == "fp16":
-        _to_fp16(directory / WEIGHTS)
     from mtbert.models.encoder.architectures import POOLER, read_config
 
+    if weights == "fp16":
+        _to_fp16(directory / WEIGHTS)
     architecture, config = read_config(directory)
     with safe_open(directory / WEIGHTS, "pt") as file:
-        pooler = architecture.has_pooler and POOLER in file.keys()  # noqa: SIM118, it is not a mapping
-    written = EncoderCard(
+        has_pooler = architecture.has_pooler and POOLER in file.keys()  # noqa: SIM118, it is not a mapping
+    content = EncoderCard(
         name=name,
-        source=origin,
+        source=source,
         sha256=files.sha256(directory / WEIGHTS),
         note=note,
         layers=config.num_hidden_layers,
         width=config.hidden_size,
         positions=config.positions,
-        pooler=pooler,
+        pooler=has_pooler,
     )
-    files.write_json(directory / CARD, written.model_dump())
+    files.write_json(directory / CARD, content.model_dump())
 
 
 def _to_fp16(path: Path) -> None:
@@ -163,33 +164,41 @@ def keep_mlm_head(folder: Path, out: Path) -> None:
     from mtbert.models.encoder.architectures import read_config
 
     architecture, _ = read_config(folder)
-    # bert-base-uncased has the older names
-    weights = {
-        name.replace("gamma", "weight").replace("beta", "bias"): value for name, value in _weights(folder).items()
-    }
+    weights: dict[str, Tensor] = {}
+    for name, value in _weights(folder).items():
+        newer_name = name.replace("gamma", "weight").replace("beta", "bias")  # bert-base-uncased has the older ones
+        weights[newer_name] = value
     for names in architecture.mlm_heads:
         if weights.keys() >= {*filter(None, names)}:
-            dense = weights[str(names[0])]
-            found = (dense.new_zeros(len(dense)) if name is None else weights[name] for name in names)
-            head = {part: value.float().contiguous() for part, value in zip(MLM_PARTS, found, strict=True)}
-            save_file(head, out / MLM_HEAD)
+            save_file(_mlm_head(weights, names), out / MLM_HEAD)
             return
+
+
+def _mlm_head(weights: "Mapping[str, Tensor]", names: Sequence[str | None]) -> "dict[str, Tensor]":
+    """Return the head's weights by MLM_PARTS, from those of a checkpoint by its `names`; a bias without name is 0."""
+    dense = weights[str(names[0])]
+    head: dict[str, Tensor] = {}
+    for part, name in zip(MLM_PARTS, names, strict=True):
+        value = dense.new_zeros(len(dense)) if name is None else weights[name]
+        head[part] = value.float().contiguous()
+    return head
 
 
 def save_tokenizer(tokenizer: "Tokenizer", positions: int, out: Path) -> None:
     """Write a tokenizer with the names of its special tokens; EncoderError where they are of no kind that is known."""
     from transformers import PreTrainedTokenizerFast
 
-    named = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=positions, **tokens.named(tokenizer))
-    named.save_pretrained(out)
-    tokenizer.save(str(out / tokens.TOKENIZER))  # not that of `named`, which may add to it
-    tokens.special_tokens(out)
+    names = tokens.names_of_special(tokenizer)
+    by_transformers = PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=positions, **names)
+    by_transformers.save_pretrained(out)
+    tokenizer.save(str(out / tokens.TOKENIZER))  # not that of transformers, which may add to it
+    tokens.special_tokens(out)  # raises the error
 
 
-def copy_tokenizer(start: Path, out: Path) -> None:
+def copy_tokenizer(encoder: Path, out: Path) -> None:
     """Copy an encoder's tokenizer to weights that were trained from it."""
     for name in (tokens.TOKENIZER, tokens.NAMES):
-        shutil.copyfile(start / name, out / name)
+        shutil.copyfile(encoder / name, out / name)
 
 
 def silence() -> None:

@@ -12,6 +12,7 @@ Symbols: K batch_size; u, v the embeddings [K, width] of the two sentences; s 20
 Raises: EncoderError where the base encoder is missing; DataError where a corpus is, or holds no pair.
 """
 
+import math
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -48,27 +49,27 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     The result loads with SentenceTransformer(path), with AutoModel.from_pretrained(path) and with `loading.load`.
     """
     torch.set_num_threads(settings.threads)
-    base, out = layout.encoder(build), layout.encoder(build, SBERT)
+    base = layout.encoder(build)
     base_card = loading.card(base)
-    chosen = pairs(layout.data(build), settings)
+    training_pairs = pairs(layout.data(build), settings)
     model = sentence_model(base, settings.device)
-    sources = f"entailment pairs of {' and '.join(settings.corpora)}"
-    print(f"sbert: {len(chosen)} {sources}, epochs: {settings.epochs}", flush=True)
+    corpora = f"entailment pairs of {' and '.join(settings.corpora)}"
+    print(f"sbert: {len(training_pairs)} {corpora}, epochs: {settings.epochs}", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
         trainer = Trainer(
             model=model,
-            args=arguments(settings, len(chosen), scratch, hardware.measured(build)),
-            train_dataset=Dataset.from_pandas(chosen),
+            args=arguments(settings, len(training_pairs), scratch, hardware.measured(build)),
+            train_dataset=Dataset.from_pandas(training_pairs),
             loss=MultipleNegativesRankingLoss(model),
-            callbacks=[Told()],
+            callbacks=[ProgressBar()],
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()
-    with files.new_directory(out) as partial:
+    with files.new_directory(layout.encoder(build, SBERT)) as partial:
         model.save(str(partial), create_model_card=False)
         loading.copy_tokenizer(base, partial)
-        origin = f"{base_card['name']}, then SBERT pretraining on {sources}"
-        loading.write_card(partial, "sbert", origin, base_card["note"], settings.weights)
+        source = f"{base_card['name']}, then SBERT pretraining on {corpora}"
+        loading.write_card(partial, SBERT, source, base_card["note"], settings.weights)
 
 
 class Trainer(SentenceTransformerTrainer):
@@ -78,8 +79,8 @@ class Trainer(SentenceTransformerTrainer):
         """Add none."""
 
 
-class Told(TrainerCallback):
-    """Tell of a training by a bar, as the stage `train` does, in place of the library's lines."""
+class ProgressBar(TrainerCallback):
+    """A bar as the stage `train` shows it, in place of the library's lines."""
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Show the bar."""
@@ -100,12 +101,12 @@ class Told(TrainerCallback):
 
 
 def arguments(
-    settings: SbertSettings, pairs: int, scratch: str, of_cpu: hardware.Precision
+    settings: SbertSettings, pairs: int, scratch: str, cpu_precision: hardware.Precision
 ) -> SentenceTransformerTrainingArguments:
-    """Return what the library's trainer is told of a training on so many pairs; for `of_cpu`, see `hardware`."""
+    """Return the arguments of the library's trainer for so many pairs; for `cpu_precision`, see `hardware`."""
     device = hardware.device(settings.device)
-    steps = settings.epochs * -(-pairs // settings.batch_size)
-    made = SentenceTransformerTrainingArguments(
+    steps = settings.epochs * math.ceil(pairs / settings.batch_size)
+    result = SentenceTransformerTrainingArguments(
         output_dir=scratch,
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.batch_size,
@@ -115,38 +116,40 @@ def arguments(
         adam_epsilon=settings.eps,
         max_grad_norm=settings.clip or 0.0,  # the library clips by a norm above 0
         seed=seeding.derive(settings.seed, "sbert", "training") % 2**32,  # NumPy takes 32 bits
-        bf16=hardware.precision(settings.precision, device, of_cpu) == "bf16",
+        bf16=hardware.precision(settings.precision, device, cpu_precision) == "bf16",
         use_cpu=device.type == "cpu",
         dataloader_pin_memory=device.type == "cuda",
         logging_steps=max(1, steps // LOSSES_SHOWN),
         save_strategy="no",
         report_to="none",
-        disable_tqdm=True,  # `Told` shows ours
+        disable_tqdm=True,  # `ProgressBar` shows ours
     )
-    made._n_gpu = min(made.n_gpu, 1)  # each of several GPUs would see part of a batch, so fewer negatives
-    return made
+    result._n_gpu = min(result.n_gpu, 1)  # each of several GPUs would see part of a batch, so fewer negatives
+    return result
 
 
 def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:
     """Return the corpora's entailment pairs, each once, in random order, at most `max_pairs`: anchor, positive."""
     columns = [*COLUMNS, "label"]
-    table = pd.concat([files.read_parquet(layout.examples(data, name, "train"), columns) for name in settings.corpora])
-    entailed = table.loc[table["label"] == ENTAILMENT, [*COLUMNS]].rename(columns=COLUMNS)
-    table = entailed.drop_duplicates(ignore_index=True)
-    order = seeding.stream(settings.seed, "sbert", "pairs").permutation(len(table))[: settings.max_pairs]
+    tables = [files.read_parquet(layout.examples(data, name, "train"), columns) for name in settings.corpora]
+    rows = pd.concat(tables)
+    entailed = rows.loc[rows["label"] == ENTAILMENT, [*COLUMNS]].rename(columns=COLUMNS)
+    distinct = entailed.drop_duplicates(ignore_index=True)
+    order = seeding.stream(settings.seed, "sbert", "pairs").permutation(len(distinct))[: settings.max_pairs]
     if len(order) < 2:
         raise DataError(f"{data}: {len(order)} entailment pairs in {', '.join(settings.corpora)}, but 2 are needed")
-    return table.iloc[order].reset_index(drop=True)
+    return distinct.iloc[order].reset_index(drop=True)
 
 
 def sentence_model(directory: Path, device: str) -> SentenceTransformer:
     """Load the encoder of a directory as a model of sentences, which takes the mean over tokens."""
     loading.silence()
     card = loading.card(directory)
-    # Without a pooler of its own, one would be drawn at random and saved with it.
-    drawn = read_config(directory)[0].has_pooler and not card["pooler"]
-    kept = {"add_pooling_layer": False} if drawn else {}
-    read = {"use_safetensors": True, "dtype": torch.float32}
-    words = Transformer(str(directory), max_seq_length=min(MOST_TOKENS, card["positions"]), model_kwargs=read | kept)
-    pooling = Pooling(words.get_embedding_dimension(), pooling_mode="mean")
-    return SentenceTransformer(modules=[words, pooling], device=str(hardware.device(device)))
+    architecture, _ = read_config(directory)
+    options: dict[str, Any] = {"use_safetensors": True, "dtype": torch.float32}
+    if architecture.has_pooler and not card["pooler"]:
+        options["add_pooling_layer"] = False  # else one would be drawn at random, and saved with the model
+    longest = min(MOST_TOKENS, card["positions"])
+    encoder = Transformer(str(directory), max_seq_length=longest, model_kwargs=options)
+    pooling = Pooling(encoder.get_embedding_dimension(), pooling_mode="mean")
+    return SentenceTransformer(modules=[encoder, pooling], device=str(hardware.device(device)))

@@ -82,7 +82,7 @@ SOURCES: dict[str, Source] = {
 }
 
 
-def _known(name: str) -> str:
+def _check_name(name: str) -> str:
     if not (CUT.sub("", name) in SOURCES or name.startswith(FOLDER)):
         raise UnknownNameError("encoder", name, (*SOURCES, f"a folder that begins with {', '.join(FOLDER)}"))
     return name
@@ -105,7 +105,7 @@ class EncoderSettings(Section):
         positions: longest sequence, in tokens.
     """
 
-    name: Annotated[str, AfterValidator(_known)] = "bert-base-uncased"
+    name: Annotated[str, AfterValidator(_check_name)] = "bert-base-uncased"
     revision: str | None = None
     weights: Literal["fp32", "fp16"] = "fp32"
     width: int = Field(default=192, ge=1, le=4096)
@@ -131,8 +131,9 @@ class EncoderSettings(Section):
         """
         if not self.name.startswith(FOLDER):
             return None
-        here, there = Path(self.name).expanduser(), Path(os.environ.get("DVC_ROOT", ""), self.name)
-        return there if there.is_dir() and not here.is_dir() else here
+        here = Path(self.name).expanduser()
+        in_repository = Path(os.environ.get("DVC_ROOT", ""), self.name)
+        return in_repository if in_repository.is_dir() and not here.is_dir() else here
 
     @property
     def source(self) -> Source:

@@ -1,7 +1,7 @@
 """A small untrained BERT with a vocabulary from the data: runs the whole bench in minutes, without a download."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
@@ -26,11 +26,12 @@ def vocabulary(sentences: Iterable[str], size: int) -> list[str]:
     The same sentences give the same list. The trainer alone does not: it numbers continuations (`##e`) in the order
     of a randomly seeded hash table, and breaks ties by those numbers. So it gets them in a fixed order.
     """
-    lines = [[word for word, _ in _words.pre_tokenize_str(_lower.normalize_str(text))] for text in sentences]
-    counts = Counter(character for words in lines for word in words for character in word)
-    alphabet = sorted(sorted(counts, key=lambda character: (-counts[character], character))[:ALPHABET])
-    known = set(alphabet)
-    spelled = (" ".join(word for word in words if known.issuperset(word)) for words in lines)
+    words_of = [_split(text) for text in sentences]
+    counts = Counter[str]()
+    for words in words_of:
+        counts.update("".join(words))
+    by_count = sorted(counts, key=lambda character: (-counts[character], character))
+    alphabet = sorted(by_count[:ALPHABET])
     trainer = trainers.WordPieceTrainer(
         vocab_size=size,
         min_frequency=MINIMUM_COUNT,
@@ -39,21 +40,33 @@ def vocabulary(sentences: Iterable[str], size: int) -> list[str]:
     )
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    tokenizer.train_from_iterator(spelled, trainer)
-    pieces = tokenizer.get_vocab()
-    return sorted(pieces, key=pieces.__getitem__)
+    tokenizer.train_from_iterator(_spelled_in(alphabet, words_of), trainer)
+    ids = tokenizer.get_vocab()
+    return sorted(ids, key=ids.__getitem__)
+
+
+def _split(text: str) -> list[str]:
+    """Return a text's words in lower case."""
+    return [word for word, _ in _words.pre_tokenize_str(_lower.normalize_str(text))]
+
+
+def _spelled_in(alphabet: Iterable[str], sentences: Iterable[list[str]]) -> Iterator[str]:
+    """Yield sentences without the words that have a character outside the alphabet."""
+    characters = set(alphabet)
+    for words in sentences:
+        yield " ".join(word for word in words if characters.issuperset(word))
 
 
 def tokenizer(pieces: list[str]) -> Tokenizer:
     """Return BERT's lower-case tokenizer over a vocabulary."""
-    numbered = {piece: number for number, piece in enumerate(pieces)}
-    return BertTokenizer(vocab=numbered, do_lower_case=True).backend_tokenizer
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    return BertTokenizer(vocab=ids, do_lower_case=True).backend_tokenizer
 
 
-def model(settings: EncoderSettings, pieces: int) -> BertModel:
+def model(settings: EncoderSettings, vocabulary_size: int) -> BertModel:
     """Make an untrained BERT with a pooler; its weights come from generator `encoder/weights` of SEED."""
     config = BertConfig(
-        vocab_size=pieces,
+        vocab_size=vocabulary_size,
         hidden_size=settings.width,
         num_hidden_layers=settings.known_layers,
         num_attention_heads=settings.heads,

@@ -17,32 +17,33 @@ from mtbert.errors import MtbertError
 PACKAGE = Path(mtbert.__file__).parent
 ALLOWED = frozenset({"torch", "transformers", "mtbert"}) | sys.stdlib_module_names
 Statements = dict[str, ast.stmt]  # those of a module, by the names that they define or import
+Definition = tuple[str, str]  # a module, and a name that it defines
 
 
-def bundle(starts: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the files, by name, that hold these definitions, each a module and a name, and all that they need.
+def bundle(starts: Iterable[Definition]) -> dict[str, str]:
+    """Return the files, by name, that hold these definitions and all that they need.
 
     Raises:
         MtbertError: a needed definition imports a whole module, or another package than torch and transformers.
     """
     modules: dict[str, Statements] = {}
-    needed: set[tuple[str, str]] = set()
+    needed: set[Definition] = set()
     waiting = list(starts)
     while waiting:
-        module, name = wanted = waiting.pop()
+        definition = waiting.pop()
+        module, name = definition
         if module not in modules:
             modules[module] = _statements(module)
         if name not in modules[module]:
             raise MtbertError(f"{module} defines no {name}, which an export needs; import names, not modules")
-        if wanted not in needed:
-            needed.add(wanted)
-            waiting += _followed(module, modules[module], name)
-    return {
-        f"{file_name(module)}.py": _written(
-            module, [node for name, node in modules[module].items() if (module, name) in needed]
-        )
-        for module in sorted(modules)
-    }
+        if definition not in needed:
+            needed.add(definition)
+            waiting += _needed_by(module, modules[module], name)
+    texts: dict[str, str] = {}
+    for module in sorted(modules):
+        nodes = [node for name, node in modules[module].items() if (module, name) in needed]
+        texts[f"{file_name(module)}.py"] = _text(module, nodes)
+    return texts
 
 
 def file_name(module: str) -> str:
@@ -51,24 +52,30 @@ def file_name(module: str) -> str:
 
 
 def _statements(module: str) -> Statements:
-    base, found = PACKAGE.joinpath(*module.split(".")[1:]), Statements()
+    base = PACKAGE.joinpath(*module.split(".")[1:])
     file = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+    statements: Statements = {}
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Import):
-            found |= {alias.asname or alias.name.partition(".")[0]: ast.Import([alias]) for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found |= {each.asname or each.name: ast.ImportFrom(node.module, [each], 0) for each in node.names}
-        elif isinstance(node, ast.ClassDef | ast.FunctionDef):
-            found[node.name] = node
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = (part for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
-            found |= {name.id: node for name in names}
-    return found
+        statements |= _by_name(node)
+    return statements
 
 
-def _followed(module: str, statements: Statements, name: str) -> Iterator[tuple[str, str]]:
-    """Yield module and name of each definition that a definition or an import needs."""
+def _by_name(node: ast.stmt) -> Statements:
+    """Return a statement of a module by each name that it defines; of an import, the part that brings each name."""
+    if isinstance(node, ast.Import):
+        return {alias.asname or alias.name.partition(".")[0]: ast.Import([alias]) for alias in node.names}
+    if isinstance(node, ast.ImportFrom):
+        return {alias.asname or alias.name: ast.ImportFrom(node.module, [alias], 0) for alias in node.names}
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+        return {node.name: node}
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets: list[ast.expr] = [*node.targets] if isinstance(node, ast.Assign) else [node.target]
+        return {part.id: node for part in ast.walk(ast.Tuple(targets)) if isinstance(part, ast.Name)}
+    return {}
+
+
+def _needed_by(module: str, statements: Statements, name: str) -> Iterator[Definition]:
+    """Yield each definition that a definition or an import needs."""
     for node in _at_run_time(statements[name]):
         if isinstance(node, ast.Name) and node.id in statements:
             yield module, node.id
@@ -90,9 +97,9 @@ def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
             yield from _at_run_time(child)
 
 
-def _written(module: str, needed: list[ast.stmt]) -> str:
+def _text(module: str, statements: list[ast.stmt]) -> str:
     """Return the text of a module's file, where imports of this package lead to the files beside it."""
-    nodes = list(dict.fromkeys(needed))  # one that defines two names comes twice
+    nodes = list(dict.fromkeys(statements))  # one that defines two names comes twice
     for node in ast.walk(ast.Module(nodes, [])):
         if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == PACKAGE.name:
             node.module, node.level = file_name(str(node.module)), 1

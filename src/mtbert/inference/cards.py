@@ -13,22 +13,22 @@ TEMPLATE = Path(__file__).with_name("card.md")
 
 def card(model: Model, form: str) -> str:
     """Return the text of README.md, with metadata for the Hub, of an export in that form."""
-    is_sentences = form == "sentence-transformers"
-    sample = layout.data_kind(layout.build_of(model.run)) == "sample"
-    about = ModelCardData(
+    is_for_sentences = form == "sentence-transformers"
+    is_of_sample = layout.data_kind(layout.build_of(model.run)) == "sample"
+    metadata = ModelCardData(
         language="en",
-        license="apache-2.0" if sample else "other",
-        library_name=form if is_sentences or form == "onnx" else "transformers",
+        license="apache-2.0" if is_of_sample else "other",
+        library_name=form if is_for_sentences or form == "onnx" else "transformers",
         tags=["mtbert", *model.tasks],
         model_name=f"{model.name}-{model.seed}",
-        pipeline_tag="sentence-similarity" if is_sentences else "text-classification",
+        pipeline_tag="sentence-similarity" if is_for_sentences else "text-classification",
     )
     text = ModelCard.from_template(
-        about,
+        metadata,
         template_path=str(TEMPLATE),
         model=model,
         form=form,
-        sample=sample,
+        sample=is_of_sample,
         tasks=[model.task(name) for name in model.tasks],
         settings=(model.run / layout.SETTINGS).read_text(encoding="utf-8").strip(),
         seen=loading.card(model.encoder) if (model.encoder / loading.CARD).is_file() else None,

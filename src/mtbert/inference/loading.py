@@ -1,6 +1,7 @@
 """Load trained models by name or by folder."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,16 @@ from mtbert.results.schemas import RunMetrics
 from mtbert.settings import NAME, VariantSettings
 from mtbert.variants import building
 
-OF_ENCODER = (tokens.TOKENIZER, tokens.NAMES, CONFIG)
+ENCODER_FILES = (tokens.TOKENIZER, tokens.NAMES, CONFIG)
 LONGEST_SHOWN = 300  # characters of torch's message
 WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a run
 
 
-def load(place: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto") -> Model:
+def load(source: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto") -> Model:
     """Load a trained model.
 
     Args:
-        place: a variant's name, or a folder such as build/runs/pals/1.
+        source: a variant's name, or a folder such as build/runs/pals/1.
         seed: for a name, the seed of the run; without it the lowest one.
         build: the build directory in which names are looked up.
         device: auto (CUDA, else Apple's, else the CPU), cpu, cuda or mps.
@@ -38,44 +39,53 @@ def load(place: str | Path, seed: int | None = None, build: str | Path = "build"
         ModelError: there is no such model, or it lacks its encoder's folder.
         DataError, SettingsError: one of its files is missing, altered, or of another version of mtbert.
     """
-    name, build = str(place), Path(build)
-    runs = {(folder.parent.name, int(folder.name)): folder.resolve() for folder in layout.models(build)}
-    if seeds := sorted(number for variant, number in runs if variant == name):
-        seed = seeds[0] if seed is None else seed
-        if seed not in seeds:
-            there = ", ".join(map(str, seeds))
-            raise ModelError(
-                f"{name} is not trained with seed {seed} (seeds that are: {there}); "
-                f"`dvc repro train@{name}-{seed}` trains it"
-            )
-        return of_run(runs[name, seed], device)
-    if (Path(place) / METRICS).is_file():
-        return of_run(Path(place).resolve(), device)
+    name = str(source)
+    build = Path(build)
+    folders: dict[str, dict[int, Path]] = {}  # by variant and seed
+    for folder in layout.models(build):
+        folders.setdefault(folder.parent.name, {})[int(folder.name)] = folder.resolve()
+    if name in folders:
+        return of_run(_of_seed(folders[name], name, seed), device)
+    if (Path(source) / METRICS).is_file():
+        return of_run(Path(source).resolve(), device)
     if re.fullmatch(NAME, name) and layout.logs_of(build, name):
         raise ModelError(
             f"{name} has been trained here, but its runs are not in {layout.runs(build)} now: params.yaml lists other "
             f"variants; `dvc exp run -S 'variants=[{name}]'` restores it from DVC's cache and trains nothing again"
         )
-    trained = sorted({variant for variant, _ in runs})
-    unknown = str(UnknownNameError("model", name, trained)) if trained else "nothing is trained there"
+    unknown = str(UnknownNameError("model", name, sorted(folders))) if folders else "nothing is trained there"
     raise ModelError(f"{name} is no folder of a finished run, such as build/runs/pals/1, and in {build}: {unknown}")
+
+
+def _of_seed(folders: Mapping[int, Path], name: str, seed: int | None) -> Path:
+    """Return the folder of a variant's run with a seed; with the lowest where none is named."""
+    if seed is None:
+        return folders[min(folders)]
+    if seed not in folders:
+        trained = ", ".join(map(str, sorted(folders)))
+        raise ModelError(
+            f"{name} is not trained with seed {seed} (seeds that are: {trained}); "
+            f"`dvc repro train@{name}-{seed}` trains it"
+        )
+    return folders[seed]
 
 
 def of_run(folder: Path, device: str = "auto") -> Model:
     """Load the model of a finished run's folder; errors as for `load`."""
-    again = layout.remedy(folder)
+    remedy = layout.remedy(folder)
     layout.check_sealed(folder, only=(WEIGHTS, METRICS, SETTINGS))
-    content = files.read_as(dict[str, Any], folder / SETTINGS, again, files.read_yaml)
-    planned = {key: content[key] for key in content if key not in ("seed", "code")}
-    settings = files.read_as(VariantSettings, folder / SETTINGS, again, lambda *_: planned)
-    encoder, target = _encoder(folder, settings), hardware.device(device)
+    content = files.read_as(dict[str, Any], folder / SETTINGS, remedy, files.read_yaml)
+    of_variant = {key: value for key, value in content.items() if key not in ("seed", "code")}
+    settings = files.read_as(VariantSettings, folder / SETTINGS, remedy, lambda *_: of_variant)
+    encoder = _encoder(folder, settings)
+    on = hardware.device(device)
     return Model(
         settings=settings,
-        metrics=files.read_as(RunMetrics, folder / METRICS, again),
-        network=_network(settings, encoder, folder / WEIGHTS).to(target).eval(),
+        metrics=files.read_as(RunMetrics, folder / METRICS, remedy),
+        network=_network(settings, encoder, folder / WEIGHTS).to(on).eval(),
         tokenize=tokens.wordpieces(encoder),
         special_tokens=tokens.special_tokens(encoder),
-        device=target,
+        device=on,
         run=folder,
         encoder=encoder,
     )
@@ -89,7 +99,7 @@ def _encoder(folder: Path, settings: VariantSettings) -> Path:
     if (folder / "encoder").is_dir():
         return folder / "encoder"
     encoder = layout.encoder(layout.build_of(folder), settings.model.encoder)
-    layout.check_sealed(encoder, only=OF_ENCODER)
+    layout.check_sealed(encoder, only=ENCODER_FILES)
     return encoder
 
 
@@ -97,10 +107,11 @@ def _network(settings: VariantSettings, encoder: Path, weights: Path) -> Multita
     """Build the model with its trained weights, all of which the run holds."""
     try:
         state = load_file(weights)
-        inside = {name.removeprefix(WITHIN): value for name, value in state.items() if name.startswith(WITHIN)}
+        of_backbone = {name.removeprefix(WITHIN): value for name, value in state.items() if name.startswith(WITHIN)}
+        vocabulary = tokens.vocabulary(encoder)
         with architectures.Undrawn(), torch.random.fork_rng():  # all weights are replaced at once
-            start = architectures.backbone(encoder, inside)
-            model = building.build_model(settings, start, 0, tokens.vocabulary(encoder), tokens.special_tokens(encoder))
+            backbone = architectures.backbone(encoder, of_backbone)
+            model = building.build_model(settings, backbone, 0, vocabulary, tokens.special_tokens(encoder))
         model.load_state_dict(state)
     except (RuntimeError, KeyError, SafetensorError, EncoderError) as error:
         raise ModelError(

@@ -4,7 +4,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -25,28 +25,32 @@ def run(
     model: str, source: list[str] | Path, task: str | None, out: Path | None, seed: int | None, build: Path, device: str
 ) -> None:
     """Predict the sentences, or those of a file; print the predictions, or write them to `out`."""
-    warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
-    found, separator = read(source) if isinstance(source, Path) else ([], None)
+    warnings.showwarning = lambda message, *_, **__: _print_aside(f"warning: {message}")
+    content = read(source) if isinstance(source, Path) else Content([], None)
+    separator = content.separator
     if out is not None:
         separator = _separator(out) or separator
-    predictor = loading.load(model, seed, build, device)
-    about = predictor.task(task)
-    rows = _checked(about, found, source) if isinstance(source, Path) else _given(about, source)
-    _say(f"{predictor.name}, seed {predictor.seed}, {about.name}")
-    if layout.data_kind(layout.build_of(predictor.run)) == "sample":
-        _say("note: it was trained on the sample's generated sentences alone, and knows no others")
-    predicted = _predicted(predictor, about, rows)
-    text = predicted.to_csv(None, sep=separator or "\t", index=False)
+    loaded = loading.load(model, seed, build, device)
+    of_task = loaded.task(task)
+    if isinstance(source, Path):
+        rows = _checked(of_task, content.rows, source)
+    else:
+        rows = _rows_of_sentences(of_task, source)
+    _print_aside(f"{loaded.name}, seed {loaded.seed}, {of_task.name}")
+    if layout.data_kind(layout.build_of(loaded.run)) == "sample":
+        _print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
+    table = _predict(loaded, of_task, rows)
+    text = table.to_csv(None, sep=separator or "\t", index=False)
     if out is not None:
         with files.out_file(out) as partial:
             files.write_text(partial, text)
     elif isinstance(source, Path):
         sys.stdout.write(text)
     else:
-        print("\n".join(_in_words(about, predicted.to_dict("records"))))
+        print("\n".join(_in_words(of_task, table.to_dict("records"))))
 
 
-def _given(task: Task, sentences: list[str]) -> list[Values]:
+def _rows_of_sentences(task: Task, sentences: list[str]) -> list[Values]:
     """Return the rows by column; for a task of pairs the two sentences of the command line are one row."""
     if task.is_pair:
         if len(sentences) != len(ANY_TASK):
@@ -55,8 +59,15 @@ def _given(task: Task, sentences: list[str]) -> list[Values]:
     return [{"text": sentence} for sentence in sentences]
 
 
-def read(path: Path) -> tuple[list[NumberedRow], str | None]:
-    """Return the rows of a file, or of standard input for `-`, with their lines, and what separates the columns.
+class Content(NamedTuple):
+    """What a file holds: its rows, and what separates the columns; None for plain lines."""
+
+    rows: list[NumberedRow]
+    separator: str | None
+
+
+def read(path: Path) -> Content:
+    """Return what a file holds, or standard input for `-`.
 
     A .csv or .tsv file has a header; a .csv file is separated by commas, semicolons or tabs. In others a
     line is a text.
@@ -75,19 +86,22 @@ def read(path: Path) -> tuple[list[NumberedRow], str | None]:
     if separator:
         rows = [*separated(text, name, separator)]
     else:
-        rows = [(number, {"text": line}) for number, line in enumerate(lines(text), 1)]
+        rows = [NumberedRow(number, {"text": line}) for number, line in enumerate(lines(text), 1)]
     if not rows:
         raise DataError(f"{name} holds no rows")
-    return rows, separator
+    return Content(rows, separator)
 
 
 def _checked(task: Task, rows: list[NumberedRow], path: Path) -> list[Values]:
     """Return the rows' values; DataError with the lines of those whose texts cannot be predicted."""
-    columns = _columns(task, [*rows[0][1]])
-    faults = ((line, fault_of_row(columns, [values[column] for column in columns])) for line, values in rows)
-    if faulty_rows := [f"line {line}: {fault}" for line, fault in faults if fault]:
-        raise DataError(f"{_shown(path)}, {first_of(faulty_rows, SHOWN)}; each row needs its text")
-    return [values for _, values in rows]
+    columns = _columns(task, [*rows[0].values])
+    faults: list[str] = []
+    for row in rows:
+        if fault := fault_of_row(columns, [row.values[column] for column in columns]):
+            faults.append(f"line {row.line}: {fault}")
+    if faults:
+        raise DataError(f"{_shown(path)}, {first_of(faults, SHOWN)}; each row needs its text")
+    return [row.values for row in rows]
 
 
 def _shown(path: Path) -> str:
@@ -95,32 +109,36 @@ def _shown(path: Path) -> str:
 
 
 def _separator(path: Path) -> str | None:
-    if (ending := path.suffix.lower()) not in SEPARATORS:
+    ending = path.suffix.lower()
+    if ending not in SEPARATORS:
         raise DataError(f"{path}: unknown ending; allowed: {', '.join(filter(None, SEPARATORS))}")
     return SEPARATORS[ending]
 
 
-def _say(text: str) -> None:
+def _print_aside(text: str) -> None:
+    """Print what is no prediction, to standard error."""
     print(text, file=sys.stderr)
 
 
 def _columns(task: Task, available: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of a task's texts; DataError where they are not there, or there is one too many."""
-    accepted = task.sentences, ANY_TASK[: len(task.sentences)]
-    columns = next((names for names in accepted if {*names} <= {*available}), None)
-    if columns is None or (not task.is_pair and {"text_pair", "sentence2"} & {*available}):
-        allowed = ", or ".join(" and ".join(names) for names in accepted)
-        raise DataError(f"the rows have the columns {', '.join(available)}; {task.name} needs {allowed}")
-    return columns
+    accepted = [task.sentences, ANY_TASK[: len(task.sentences)]]
+    has_second = not {"text_pair", "sentence2"}.isdisjoint(available)
+    if task.is_pair or not has_second:
+        for columns in accepted:
+            if {*columns} <= {*available}:
+                return columns
+    allowed = ", or ".join(" and ".join(columns) for columns in accepted)
+    raise DataError(f"the rows have the columns {', '.join(available)}; {task.name} needs {allowed}")
 
 
-def _predicted(predictor: Model, task: Task, rows: list[Values]) -> pd.DataFrame:
+def _predict(model: Model, task: Task, rows: list[Values]) -> pd.DataFrame:
     """Return the rows as they came with their predictions beside them; warn of rows that were cut."""
     columns = _columns(task, [*rows[0]])
-    table = predictor.predict(task.name, [tuple(row[column] for column in columns) for row in rows])
+    table = model.predict(task.name, [tuple(row[column] for column in columns) for row in rows])
     if cut := [str(number) for number, is_cut in enumerate(table["cut"], 1) if is_cut]:
-        _say(
-            f"warning: {len(cut)} of {len(rows)} rows are longer than {predictor.longest} word pieces and lost "
+        _print_aside(
+            f"warning: {len(cut)} of {len(rows)} rows are longer than {model.longest} word pieces and lost "
             f"their end, as in training: row {first_of(cut, SHOWN)}"
         )
     if taken := rows[0].keys() & {*table}:
@@ -132,10 +150,10 @@ def _in_words(task: Task, rows: Sequence[Values]) -> Iterator[str]:
     """Yield lines for people: each row's texts, and below them its prediction."""
     for row in rows:
         yield " | ".join(row[column] for column in ANY_TASK if column in row)
-        yield f"  {_verdict(task, row)}"
+        yield f"  {_prediction_in_words(task, row)}"
 
 
-def _verdict(task: Task, row: Values) -> str:
+def _prediction_in_words(task: Task, row: Values) -> str:
     """Return `2.303 on a scale of 0 to 5`, or each class with its probability, the predicted one first."""
     if task.kind == "score":
         return f"{row['prediction']:.3f} on a scale of {task.lowest:g} to {task.highest:g}"

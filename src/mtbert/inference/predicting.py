@@ -27,7 +27,7 @@ FORMS = {1: "one text", 2: "two texts"}  # of a row, by the number of a task's s
 
 
 class ModelError(MtbertError):
-    """A trained model is missing, or cannot do what was asked."""
+    """A trained model is missing, or lacks a task."""
 
 
 @dataclass
@@ -76,15 +76,15 @@ class Model:
         Raises:
             ModelError: it does not predict the task. DataError: a row is empty or has another number of texts.
         """
-        about = self.task(task)
-        examples, cut = self.examples(about, checked_rows(about, rows))
+        of_task = self.task(task)
+        examples, cut = self.examples(of_task, checked_rows(of_task, rows))
         with self._as_in_training():
             columns = evaluation.columns(self.network, examples, self.device)
         prediction = columns.pop("prediction")
-        if about.kind == "score":
-            labels = {"lowest": about.lowest, "highest": about.highest}
+        if of_task.kind == "score":
+            labels = {"lowest": of_task.lowest, "highest": of_task.highest}
         else:
-            labels = {"class": [about.class_names[int(number)] for number in prediction]}
+            labels = {"class": [of_task.class_names[int(number)] for number in prediction]}
         return pd.DataFrame({"prediction": prediction} | labels | columns | {"cut": cut})
 
     def timed(self, task: str, row: tuple[str, ...]) -> float:
@@ -106,14 +106,15 @@ class Model:
 
     def examples(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Examples, np.ndarray]:
         """Make examples without labels, and a mask [rows] of those that are cut to the longest sequence."""
-        pieces = [self.tokenize([*texts]) for texts in zip(*rows, strict=True)]
-        table: dict[str, Any] = {f"tokens{number}": column for number, column in enumerate(pieces, 1)}
-        table |= {"id": [str(number) for number in range(len(rows))], "label": [np.nan] * len(rows)}
         encoding = self.settings.model.pair_encoding
-        lengths = np.array([[len(ids) for ids in column] for column in pieces])  # [texts, rows]
-        crossed = task.is_pair and encoding == "cross"
-        marked = (lengths.sum(axis=0) if crossed else lengths.max(axis=0)) + self.special_tokens.count(crossed)
-        return Examples(table, task, encoding, self.special_tokens, self.longest), marked > self.longest
+        columns = [self.tokenize([*texts]) for texts in zip(*rows, strict=True)]  # word pieces, [texts][rows]
+        table: dict[str, Any] = {f"tokens{number}": column for number, column in enumerate(columns, 1)}
+        table |= {"id": [str(number) for number in range(len(rows))], "label": [np.nan] * len(rows)}
+        counts = np.array([[len(ids) for ids in column] for column in columns])  # [texts, rows]
+        is_joined = task.is_pair and encoding == "cross"
+        longest = counts.sum(axis=0) if is_joined else counts.max(axis=0)
+        is_cut = longest + self.special_tokens.count(is_joined) > self.longest
+        return Examples(table, task, encoding, self.special_tokens, self.longest), is_cut
 
     @contextlib.contextmanager
     def _as_in_training(self) -> Iterator[None]:
@@ -135,8 +136,8 @@ def checked_rows(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:
             or not text.
     """
     if isinstance(rows, str) or not len(rows):
-        came = "a text" if rows else "no row"
-        raise DataError(f"{task.name} needs a list of rows, each {FORMS[len(task.sentences)]}; got {came}")
+        actual = "a text" if rows else "no row"
+        raise DataError(f"{task.name} needs a list of rows, each {FORMS[len(task.sentences)]}; got {actual}")
     row_texts: list[tuple[Any, ...]] = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
     for number, row in enumerate(row_texts, 1):
         if fault := fault_of_row(task.sentences, row):
@@ -148,4 +149,7 @@ def fault_of_row(columns: Sequence[str], row: Sequence[object]) -> str | None:
     """Return why a row's texts, which stand in these columns, cannot be predicted; None where they can."""
     if len(row) != len(columns):
         return f"needs {FORMS[len(columns)]}, got {len(row)}"
-    return next(filter(None, map(readers.fault_of_text, columns, row)), None)
+    for column, text in zip(columns, row, strict=True):
+        if fault := readers.fault_of_text(column, text):
+            return fault
+    return None

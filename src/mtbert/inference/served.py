@@ -27,26 +27,27 @@ class Served(PythonModel):
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> Any:
         """Return a dict for each row; for a faulty row MLflow answers with status 400 and our message."""
+        default_task = (params or {}).get("task") or None
         try:
-            return self._predicted(records(model_input), (params or {}).get("task") or None)
+            return self._predict_rows(records(model_input), default_task)
         except MtbertError as error:
             raise MlflowException(str(error), INVALID_PARAMETER_VALUE) from None
 
-    def _predicted(self, rows: list[dict[str, Any]], default: str | None) -> list[dict[str, Any]]:
-        """Predict the rows of each task together, and return them in the order in which they came."""
-        from mtbert.inference import predicting
+    def _predict_rows(self, rows: list[dict[str, Any]], default_task: str | None) -> list[dict[str, Any]]:
+        """Predict the rows of each task together, and return predictions in the order of the rows."""
+        from mtbert.inference.predicting import ANY_TASK, fault_of_row
 
-        tasks = [self.model.task(row.get("task") or default) for row in rows]
-        for number, (task, row) in enumerate(zip(tasks, rows, strict=True), 1):
-            if fault := predicting.fault_of_row(predicting.ANY_TASK[: len(task.sentences)], texts(row)):
-                raise DataError(f"row {number}: {task.name}: {fault}")
-        predicted: list[dict[str, Any]] = [{} for _ in rows]
-        for name in dict.fromkeys(task.name for task in tasks):
-            places = [place for place, task in enumerate(tasks) if task.name == name]
-            table = self.model.predict(name, [texts(rows[place]) for place in places])
-            for place, row in zip(places, table.to_dict("records"), strict=True):
-                predicted[place] = row
-        return predicted
+        numbers_of: dict[str, list[int]] = {}  # by task, which rows are its
+        for number, row in enumerate(rows):
+            task = self.model.task(row.get("task") or default_task)
+            if fault := fault_of_row(ANY_TASK[: len(task.sentences)], texts(row)):
+                raise DataError(f"row {number + 1}: {task.name}: {fault}")
+            numbers_of.setdefault(task.name, []).append(number)
+        predictions: dict[int, dict[str, Any]] = {}  # by the row's number
+        for name, numbers in numbers_of.items():
+            table = self.model.predict(name, [texts(rows[number]) for number in numbers])
+            predictions |= zip(numbers, table.to_dict("records"), strict=True)
+        return [predictions[number] for number in range(len(rows))]
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -1,7 +1,9 @@
 """How long a prediction takes with each model of a build folder, all measured one after the other on this machine."""
 
+import contextlib
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from mtbert import files, layout
@@ -19,33 +21,48 @@ WARM = 3  # predictions before that
 def measure(build: Path) -> Speed:
     """Return milliseconds a prediction of each selected model whose weights are here, and seconds of each training."""
     catalog = layout.read_catalog(build, "variants", "ensembles", "seeds")
-    trained = [layout.runs(build) / name for name, of in catalog["variants"].items() if of["selected"]]
-    merges = [name for name, of in catalog["ensembles"].items() if of["selected"] and of.get("merge")]
-    milliseconds, seconds = dict[str, float](), dict[str, dict[str, float]]()
-    for folder in [*trained, *(layout.merged(build) / name for name in merges)]:
-        there = [run for seed in catalog["seeds"] if (run := folder / str(seed)).is_dir()]
-        if folder in trained:
-            seconds[folder.name] = {run.name: took for run in there if (took := _seconds(run)) is not None}
-        if there and layout.WEIGHTS not in layout.left_elsewhere(there[0]):
-            milliseconds[folder.name] = round(_of_model(loading.of_run(there[0]), build), 3)
+    variants = [name for name, entry in catalog["variants"].items() if entry["selected"]]
+    merges = [name for name, entry in catalog["ensembles"].items() if entry["selected"] and entry.get("merge")]
+    milliseconds: dict[str, float] = {}
+    seconds: dict[str, dict[str, float]] = {}
+    for name in variants:
+        runs = _runs(layout.runs(build) / name, catalog["seeds"])
+        seconds[name] = _seconds(runs)
+        milliseconds |= _milliseconds(name, runs, build)
+    for name in merges:
+        milliseconds |= _milliseconds(name, _runs(layout.merged(build) / name, catalog["seeds"]), build)
     return Speed(machine=manifests.machine(build)["processor"], milliseconds=milliseconds, seconds=seconds)
 
 
-def _seconds(run: Path) -> float | None:
-    """Return how long a run took, of which its log tells."""
-    try:
-        return manifests.log(run).seconds
-    except DataError:
-        return None
+def _runs(folder: Path, seeds: Sequence[int]) -> list[Path]:
+    """Return the folders of those seeds that are there."""
+    return [run for run in (folder / str(seed) for seed in seeds) if run.is_dir()]
 
 
-def _of_model(model: Model, build: Path) -> float:
+def _seconds(runs: Sequence[Path]) -> dict[str, float]:
+    """Return by seed how long each run took; without those that have no log."""
+    seconds: dict[str, float] = {}
+    for run in runs:
+        with contextlib.suppress(DataError):
+            seconds[run.name] = manifests.log(run).seconds
+    return seconds
+
+
+def _milliseconds(name: str, runs: Sequence[Path], build: Path) -> dict[str, float]:
+    """Return by name the milliseconds of a prediction with the first run; nothing where its weights are not here."""
+    if not runs or layout.WEIGHTS in layout.left_elsewhere(runs[0]):
+        return {}
+    return {name: round(_measure_model(loading.of_run(runs[0]), build), 3)}
+
+
+def _measure_model(model: Model, build: Path) -> float:
     """Return the mean over its tasks of the median milliseconds of a prediction, tokens made before."""
-    taken = []
+    medians = []
     for task in model.tasks:
         columns = SENTENCES[: len(model.task(task).sentences)]
         table = files.read_parquet(layout.examples(layout.data(build), task, "dev"), columns)
         rows: list[Any] = [tuple(row) for row in table.head(ROWS).to_numpy()]
-        times = [model.timed(task, row) for row in [*rows[:WARM], *rows]][WARM:]
-        taken.append(1000 * median(times))
-    return sum(taken) / len(taken)
+        for row in rows[:WARM]:
+            model.timed(task, row)
+        medians.append(1000 * median(model.timed(task, row) for row in rows))
+    return fmean(medians)

@@ -1,7 +1,8 @@
 """Read tasks.yaml, which describes the tasks of a data folder; the course's, beside this file, are the default."""
 
+from collections.abc import Iterator
 from pathlib import Path, PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, TypeAdapter, ValidationError
 
@@ -59,8 +60,10 @@ def of_folder(data_dir: Path) -> dict[str, Task]:
 
 def of_build(build: Path) -> dict[str, Task]:
     """Return the tasks of what a build directory trains, by its plan; the course's where it has none."""
-    told = layout.read_catalog(build).get("tasks") if layout.plan(build).is_file() else None
-    return restored(told) if told else COURSE
+    if not layout.plan(build).is_file():
+        return COURSE
+    planned = layout.read_catalog(build).get("tasks")
+    return restored(planned) if planned else COURSE
 
 
 def read(file: Path) -> dict[str, Task]:
@@ -68,13 +71,13 @@ def read(file: Path) -> dict[str, Task]:
     content: Any = files.read_yaml(file, "correct it")
     if not isinstance(content, dict) or not content:
         raise SettingsError(f"{file} has to hold tasks by name, and holds none")
-    found = {str(name): _task(file, str(name), value) for name, value in content.items()}
-    for name, task in found.items():
-        if task.serves and (task.serves not in found or found[task.serves].serves):
-            raise _fault(file, (name, "serves"), str(UnknownNameError("task", task.serves, found)))
-    if not main(found):
+    tasks = {str(name): _task(file, str(name), entry) for name, entry in content.items()}
+    for name, task in tasks.items():
+        if task.serves and (task.serves not in tasks or tasks[task.serves].serves):
+            raise _fault(file, (name, "serves"), str(UnknownNameError("task", task.serves, tasks)))
+    if not main(tasks):
         raise SettingsError(f"{file}: no task is part of the mean; allowed: one at least without `in_mean: false`")
-    return found
+    return tasks
 
 
 def are_the_courses(tasks: Tasks) -> bool:
@@ -91,29 +94,29 @@ def _task(file: Path, name: str, content: Any) -> Task:
             raise _fault(file, (name, key), str(UnknownNameError("key", key, Described.model_fields)))
     try:
         TypeAdapter(Annotated[str, Field(pattern=NAME)]).validate_python(name)
-        written = Described.model_validate(content)
+        entry = Described.model_validate(content)
     except ValidationError as error:
-        place, told = faults(error)[0]
-        raise _fault(file, (name, *place), told) from None
-    if wrong := _wrong(name, written):
-        raise _fault(file, (name, wrong[0]), wrong[1])
-    labels = _labels(written)
-    lowest, highest = written.score or (0.0, 0.0)
-    same = {key: getattr(written, key) for key in (*NOT_OF_A_MODEL, "in_mean") if key != "left_out"}
+        keys, fault = faults(error)[0]
+        raise _fault(file, (name, *keys), fault) from None
+    for rule in _rules(name, entry):
+        if rule.is_broken:
+            raise _fault(file, (name, rule.key), rule.fault)
+    lowest, highest = entry.score or (0.0, 0.0)
+    unchanged = {key: getattr(entry, key) for key in (*NOT_OF_A_MODEL, "in_mean") if key != "left_out"}
     return Task(
         name=name,
-        classes=_count(written),
-        sentences=tuple(written.sentences),
-        label=written.label,
-        metric=_metric(written),
-        labels=labels,
-        names=tuple(written.names),
+        classes=_count(entry),
+        sentences=tuple(entry.sentences),
+        label=entry.label,
+        metric=_metric(entry),
+        labels=_labels(entry),
+        names=tuple(entry.names),
         lowest=lowest,
         highest=highest,
-        serves=written.serves,
-        balanced=written.weights == "balanced",
-        left_out=tuple(map(label_text, written.left_out)),
-        **same,
+        serves=entry.serves,
+        balanced=entry.weights == "balanced",
+        left_out=tuple(map(label_text, entry.left_out)),
+        **unchanged,
     )
 
 
@@ -129,68 +132,74 @@ def label_text(value: object) -> str:
     return str(int(number)) if number.is_integer() else str(number)
 
 
-def _count(written: Described) -> int:
+def _count(entry: Described) -> int:
     """Return the number of classes; of those that serve another task, the highest that is mentioned counts."""
-    if isinstance(written.classes, dict):
-        return max(written.classes.values(), default=0) + 1
-    return written.classes if isinstance(written.classes, int) else len(written.classes)
+    if isinstance(entry.classes, dict):
+        return max(entry.classes.values(), default=0) + 1
+    return entry.classes if isinstance(entry.classes, int) else len(entry.classes)
 
 
-def _labels(written: Described) -> dict[str, int]:
+def _labels(entry: Described) -> dict[str, int]:
     """Return the class of each label; for two classes the positive one is class 1."""
-    if isinstance(written.classes, dict):
-        return {label_text(label): number for label, number in written.classes.items()}
-    if isinstance(written.classes, int):
+    if isinstance(entry.classes, dict):
+        return {label_text(label): number for label, number in entry.classes.items()}
+    if isinstance(entry.classes, int):
         return {}
-    words = [label_text(label) for label in written.classes]
-    if written.positive is not None and label_text(written.positive) == words[0]:
+    words = [label_text(label) for label in entry.classes]
+    if entry.positive is not None and label_text(entry.positive) == words[0]:
         words.reverse()
     return {label: number for number, label in enumerate(words)}
 
 
-def _metric(written: Described) -> Metric:
-    if written.metric is None:
-        return "pearson" if written.score else "accuracy"
-    return "macro_f1" if written.metric == "f1" and written.positive is None else written.metric
+def _metric(entry: Described) -> Metric:
+    if entry.metric is None:
+        return "pearson" if entry.score else "accuracy"
+    return "macro_f1" if entry.metric == "f1" and entry.positive is None else entry.metric
 
 
-def _wrong(name: str, written: Described) -> tuple[str, str] | None:
-    """Return the key of what does not go together, and why."""
-    count, words = _count(written), [*_labels(written)]
-    given = len(written.classes) if isinstance(written.classes, list | dict) else count
-    positive = None if written.positive is None else label_text(written.positive)
-    low, high = written.score or (0, 1)
-    rules = {
-        "": (name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name"),
-        "classes": ((count < 2) is not bool(written.score), "allowed: two or more, or `score: [lowest, highest]`"),
-        "score": (low >= high, f"it is {low:g} to {high:g}; allowed: the lowest label, then the highest"),
-        "files": (
-            "train" not in written.files or any(map(_is_outside, written.files.values())),
-            "it has to name that of train, and files below the folder",
-        ),
-        "metric": (
-            written.metric is not None and bool(written.score) is not (written.metric in OF_SCORES),
-            "allowed: pearson or spearman for a score; accuracy, f1 or mcc for classes",
-        ),
-        "positive": (
-            positive is not None and (count != 2 or positive not in words),
-            "allowed: one of two classes that are listed",
-        ),
-        "names": (len(written.names) not in (0, count), f"allowed: one for each of {count} classes"),
-        "weights": (bool(written.weights and written.score), "a score has no classes to balance"),
-    }
-    if len(words) not in (0, given):
-        return "classes", "a label is listed twice; allowed: each once"
-    return next(((key, told) for key, (is_wrong, told) in rules.items() if is_wrong), None)
+class Rule(NamedTuple):
+    """What keys of a task have to be together.
+
+    Attributes:
+        key: the one that a message names; empty for the task itself.
+        is_broken: whether the task breaks it.
+        fault: what is said then.
+    """
+
+    key: str
+    is_broken: bool
+    fault: str
+
+
+def _rules(name: str, entry: Described) -> Iterator[Rule]:
+    """Yield the rules for a task, in the order in which they are checked."""
+    count = _count(entry)
+    words = _labels(entry)
+    is_score = entry.score is not None
+    is_doubled = isinstance(entry.classes, list | dict) and len(words) < len(entry.classes)
+    yield Rule("classes", is_doubled, "a label is listed twice; allowed: each once")
+    yield Rule("", name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name")
+    has_classes = count >= 2
+    yield Rule("classes", has_classes is is_score, "allowed: two or more, or `score: [lowest, highest]`")
+    low, high = entry.score or (0, 1)
+    yield Rule("score", low >= high, f"it is {low:g} to {high:g}; allowed: the lowest label, then the highest")
+    is_elsewhere = "train" not in entry.files or any(map(_is_outside, entry.files.values()))
+    yield Rule("files", is_elsewhere, "it has to name that of train, and files below the folder")
+    is_other_metric = entry.metric is not None and is_score is not (entry.metric in OF_SCORES)
+    yield Rule("metric", is_other_metric, "allowed: pearson or spearman for a score; accuracy, f1 or mcc for classes")
+    is_unlisted = entry.positive is not None and (count != 2 or label_text(entry.positive) not in words)
+    yield Rule("positive", is_unlisted, "allowed: one of two classes that are listed")
+    yield Rule("names", len(entry.names) not in (0, count), f"allowed: one for each of {count} classes")
+    yield Rule("weights", bool(entry.weights and is_score), "a score has no classes to balance")
 
 
 def _is_outside(file: str) -> bool:
     return PurePath(file).is_absolute() or ".." in PurePath(file).parts
 
 
-def _fault(file: Path, place: tuple[str | int, ...], told: str) -> SettingsError:
-    keys = [key for key in place if key != ""]
-    return SettingsError(f"{file}:{files.yaml_line(file, keys)}: {'.'.join(map(str, keys))}: {told}")
+def _fault(file: Path, keys: tuple[str | int, ...], fault: str) -> SettingsError:
+    keys = tuple(key for key in keys if key != "")
+    return SettingsError(f"{file}:{files.yaml_line(file, keys)}: {'.'.join(map(str, keys))}: {fault}")
 
 
 COURSE = read(Path(__file__).with_name(FILE))

@@ -67,7 +67,9 @@ class Task:
     @property
     def kind(self) -> Literal["classes", "binary", "score"]:
         """`score`, `binary` (label 0 or 1), or `classes` (label 0 to classes - 1, three or more)."""
-        return "score" if self.classes == 1 else "binary" if self.classes == 2 else "classes"
+        if self.classes == 1:
+            return "score"
+        return "binary" if self.classes == 2 else "classes"
 
     @property
     def is_pair(self) -> bool:
@@ -89,8 +91,11 @@ class Task:
         """The name of each class by its number: its own name, its label, or its number; none for a score."""
         if self.kind == "score":
             return ()
-        words = sorted(self.labels, key=self.labels.__getitem__) or map(str, range(self.classes))
-        return self.names or tuple(words)
+        if self.names:
+            return self.names
+        if self.labels:
+            return tuple(sorted(self.labels, key=self.labels.__getitem__))
+        return tuple(map(str, range(self.classes)))
 
 
 # Fields that a report, or the reading of files, needs and no trained model: none of them trains anything again.
@@ -100,36 +105,48 @@ Tasks = Mapping[str, Task]  # by name, in the order of tasks.yaml
 
 def of_a_model(task: Task) -> Task:
     """Return what a trained model needs of a task: what is in its run's settings."""
-    return replace(task, **{one.name: _default(one) for one in fields(Task) if one.name in NOT_OF_A_MODEL})
+    defaults = {key: default for key, default in _defaults().items() if key in NOT_OF_A_MODEL}
+    return replace(task, **defaults)
 
 
-def of_run(tasks: Tasks, own: Collection[str], others: Iterable[str] = ()) -> dict[str, Task]:
-    """Return what a model of its `own` tasks, which `others` may serve, needs of them.
+def of_run(tasks: Tasks, trained: Collection[str], others: Iterable[str] = ()) -> dict[str, Task]:
+    """Return what a model of its `trained` tasks, which `others` may serve, needs of them.
 
     Its scores have a mean where it has all tasks of the mean; else a further task of the folder would train it again.
     """
-    has_mean = {*main(tasks)} <= {*own}
-    of_model = {name: of_a_model(tasks[name]) for name in dict.fromkeys([*own, *others])}
-    return {name: replace(task, in_mean=task.in_mean and has_mean) for name, task in of_model.items()}
+    has_mean = {*main(tasks)} <= {*trained}
+    of_model: dict[str, Task] = {}
+    for name in [*trained, *others]:
+        task = of_a_model(tasks[name])
+        of_model[name] = replace(task, in_mean=task.in_mean and has_mean)
+    return of_model
 
 
 def stated(task: Task) -> dict[str, Any]:
-    """Return the fields of a task that are not at their default."""
-    values = {one.name: (getattr(task, one.name), _default(one)) for one in fields(Task) if one.name != "name"}
-    return {name: [*value] if isinstance(value, tuple) else value for name, (value, usual) in values.items()
-            if value != usual}  # fmt: skip
+    """Return the fields of a task that are not at their default, but for its name."""
+    values: dict[str, Any] = {}
+    for key, default in _defaults().items():
+        value = getattr(task, key)
+        if key != "name" and value != default:
+            values[key] = list(value) if isinstance(value, tuple) else value
+    return values
 
 
-def _default(one: Any) -> Any:
-    return one.default if one.default_factory is MISSING else one.default_factory()
+def _defaults() -> dict[str, Any]:
+    """Return the default of each field; MISSING for one that has none."""
+    defaults: dict[str, Any] = {}
+    for item in fields(Task):
+        defaults[item.name] = item.default if item.default_factory is MISSING else item.default_factory()
+    return defaults
 
 
 def restored(described: Mapping[str, Any]) -> dict[str, Task]:
     """Return tasks from what `stated` made of each, by name; pydantic's ValidationError where they are none."""
-    return {
-        name: TypeAdapter(Task).validate_python({"name": name, **values}) if isinstance(values, dict) else values
-        for name, values in described.items()
-    }
+    tasks: dict[str, Task] = {}
+    for name, values in described.items():
+        is_task = not isinstance(values, dict)
+        tasks[name] = values if is_task else TypeAdapter(Task).validate_python({"name": name, **values})
+    return tasks
 
 
 def main(tasks: Tasks) -> tuple[str, ...]:

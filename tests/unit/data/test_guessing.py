@@ -34,7 +34,7 @@ def write(folder: Path, **files: str) -> Path:
     ],
 )
 def test_a_files_name_tells_task_and_split(name: str, task: str, split: str):
-    assert guessing._named(Path("/desk", name), Path("/desk")) == (task, split)
+    assert guessing._task_and_split(Path("/desk", name), Path("/desk")) == (task, split)
 
 
 def test_a_task_is_told_from_its_header_and_rows(tmp_path: Path):

@@ -50,7 +50,7 @@ def test_such_data_are_nobodys_dev(data: Path) -> None:
 
 
 def test_clusters_stay_whole_and_no_more_than_fit_are_held_out() -> None:
-    assert held_out.chosen(np.array([0, 0, 0, 0, 1, 2, 3, 3]), 3).tolist() == [False] * 4 + [True, True, False, False]
+    assert held_out.choose(np.array([0, 0, 0, 0, 1, 2, 3, 3]), 3).tolist() == [False] * 4 + [True, True, False, False]
 
 
 def test_more_than_half_is_refused(data: Path) -> None:

@@ -88,7 +88,7 @@ def test_good_files_are_laid_out_and_nothing_else_is_left(host: str, tmp_path: P
 
 def test_glue_is_pinned_to_one_commit_and_its_descriptions_stay_beside_the_files(host: str, tmp_path: Path) -> None:
     glue = SAMPLE.parent / "glue"
-    wanted = official.listed(glue / "downloads.yaml")
+    wanted = official.read_list(glue / "downloads.yaml")
     assert {item.url.rsplit("/", 3)[-3] for item in wanted} == {"bcdcba79d07bc864c1c254ccfcedcce55bcc9a8c"}
     described = {name for task in files.read_yaml(glue / "tasks.yaml").values() for name in task["files"].values()}
     assert {item.path for item in wanted} == described

@@ -59,10 +59,10 @@ def test_a_directory_without_tokenizer_is_refused(tmp_path: Path):
 
 
 def test_sequences_are_framed_and_cut():
-    assert BERT.single([CAT, SAT], limit=8) == ([START, CAT, SAT, END], 4)
-    assert BERT.single([CAT, SAT, DOG, RAN], limit=5) == ([START, CAT, SAT, DOG, END], 5)
-    assert BERT.crossed([CAT, SAT], [DOG], limit=8) == ([START, CAT, SAT, END, DOG, END], 4)
-    assert BERT.crossed([CAT, SAT, DOG, RAN], [DOG], limit=6) == ([START, CAT, SAT, END, DOG, END], 4)
+    assert BERT.frame([CAT, SAT], limit=8) == ([START, CAT, SAT, END], 4)
+    assert BERT.frame([CAT, SAT, DOG, RAN], limit=5) == ([START, CAT, SAT, DOG, END], 5)
+    assert BERT.frame_pair([CAT, SAT], [DOG], limit=8) == ([START, CAT, SAT, END, DOG, END], 4)
+    assert BERT.frame_pair([CAT, SAT, DOG, RAN], [DOG], limit=6) == ([START, CAT, SAT, END, DOG, END], 4)
 
 
 @pytest.mark.parametrize("limit", [8, 9, 128])
@@ -70,7 +70,7 @@ def test_single_sequences_are_hugging_faces(reference: BertTokenizer, limit: int
     for length in (*range(12), 126, 127, 200):
         words = sentence(length, seed=length)
         expected = reference(text(words), truncation="longest_first", max_length=limit)
-        ids, second = BERT.single(words, limit)
+        ids, second = BERT.frame(words, limit)
         assert ids == expected["input_ids"]
         assert types(ids, second) == expected["token_type_ids"]
 
@@ -82,7 +82,7 @@ def test_crossed_sequences_are_hugging_faces_at_all_short_lengths(reference: Ber
     # as lists: alone, Hugging Face takes a pair with an empty second sentence for a single one
     firsts, seconds = ([text(pair[part]) for pair in pairs] for part in (0, 1))
     expected = reference(firsts, seconds, truncation="longest_first", max_length=limit)
-    found = [BERT.crossed(first, second, limit) for first, second in pairs]
+    found = [BERT.frame_pair(first, second, limit) for first, second in pairs]
     assert [ids for ids, _ in found] == expected["input_ids"]
     assert [types(ids, second) for ids, second in found] == expected["token_type_ids"]
 

@@ -80,11 +80,11 @@ def test_sentences_are_framed_as_its_own_tokenizer_frames_them(kind: str, tmp_pa
     assert special.mask == theirs.mask_token_id
     for limit in (64, 10, 8):
         how = {"truncation": True, "max_length": limit}
-        assert special.single(first, limit)[0] == theirs("a man plays a guitar .", **how)["input_ids"]
+        assert special.frame(first, limit)[0] == theirs("a man plays a guitar .", **how)["input_ids"]
         pair = theirs("a man plays a guitar .", "the cat sleeps", **how)["input_ids"]
-        assert special.crossed(first, second, limit)[0] == pair
-    ids, second_part = special.crossed(first, second, 64)
-    assert ids[:second_part] == special.single(first, 64)[0]
+        assert special.frame_pair(first, second, limit)[0] == pair
+    ids, second_part = special.frame_pair(first, second, 64)
+    assert ids[:second_part] == special.frame(first, 64)[0]
 
 
 @others
