@@ -45,7 +45,7 @@ def sync_runs(root: Path, uri: str = "") -> str:
 def choosing(root: Path, seed: int) -> float:
     from mtbert.tracking import models  # MLflow, where a test needs it
 
-    found = models.choosing(record.of_run(root / f"build/runs/crossed/{seed}", record.plan(root / "build")))
+    found = models.choosing(record.of_run(root / f"build/runs/crossed/{seed}", record.read_catalog(root / "build")))
     assert found is not None
     return found
 

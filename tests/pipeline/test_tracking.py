@@ -76,7 +76,7 @@ def test_restored_runs_appear_once_beside_those_of_other_settings(root: Path) ->
 def break_off(root: Path) -> None:
     """Leave a run as a training does that is killed after step 10."""
     there, build = store.Store(tracking.tracking_uri()), root / "build"
-    run_id = there.begin(record.begun(tracked.planned(build / "runs/pals/1"), 1, build, record.plan(build)))
+    run_id = there.begin(record.begun(tracked.planned(build / "runs/pals/1"), 1, build, record.read_catalog(build)))
     for step in range(11):
         there.client.log_metric(run_id, "loss/sst", 1.0 / (step + 1), step=step)
     there.client.set_terminated(run_id, "KILLED")

@@ -79,7 +79,7 @@ def test_names_of_runs(changes: dict[str, Any], name: str) -> None:
 
 
 def of_run(run: Path) -> record.Record:
-    return record.of_run(run, record.plan(run.parents[2]))
+    return record.of_run(run, record.read_catalog(run.parents[2]))
 
 
 def test_a_finished_run(run: Path) -> None:
@@ -126,14 +126,15 @@ def test_the_page_that_shows_changes_and_scores() -> None:
 
 
 def test_a_run_that_comes_back_is_the_one_that_was_live(tmp_path: Path, run: Path) -> None:
-    found, live = of_run(run), record.begun(planned(run), 1, tmp_path / "build", record.plan(tmp_path / "build"))
+    build = tmp_path / "build"
+    live = record.begun(planned(run), 1, build, record.read_catalog(build))
     for name in ("experiment", "name", "params", "tags"):
-        assert getattr(found, name) == getattr(live, name)
+        assert getattr(of_run(run), name) == getattr(live, name)
 
 
 def test_data_of_ones_own_never_look_like_the_sample(tmp_path: Path) -> None:
     write_catalog(tmp_path, ["pals"], data_dir="/home/me/reviews")
-    found = record.begun(SETTINGS, 1, tmp_path / "build", record.plan(tmp_path / "build"))
+    found = record.begun(SETTINGS, 1, tmp_path / "build", record.read_catalog(tmp_path / "build"))
     assert (found.experiment, found.name) == ("mtbert-sample-reviews", "data=reviews pals seed 1")
     assert (found.tags["data"], found.params["data"]) == ("reviews", "reviews")
 
@@ -266,4 +267,4 @@ def test_a_study_is_named_by_profile_and_data(
     files.write_yaml(tmp_path / "plan/catalog.yaml", catalog)
     if kind:
         files.write_json(tmp_path / "data/report.json", {"whose": kind})
-    assert record.plan(tmp_path)["study"] == name
+    assert record.read_catalog(tmp_path)["study"] == name

@@ -13,10 +13,14 @@ def write(out: Path, top: str, members: Mapping[str, Path | bytes]) -> None:
     """Write files, or bytes, by their names in the folder `top`; equal members make equal bytes. None is compressed."""
     with files.out_file(out) as partial, tarfile.open(partial, "w") as tar:
         for name, content in members.items():
-            about = tarfile.TarInfo(f"{top}/{name}")
-            about.size = len(content) if isinstance(content, bytes) else content.stat().st_size
-            with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as handle:
-                tar.addfile(about, handle)
+            member = tarfile.TarInfo(f"{top}/{name}")
+            if isinstance(content, bytes):
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
+            else:
+                member.size = content.stat().st_size
+                with content.open("rb") as handle:
+                    tar.addfile(member, handle)
 
 
 def extract(archive: Path, folder: Path) -> None:

@@ -25,7 +25,7 @@ from ray.exceptions import RayError
 from mtbert.errors import DataError, MtbertError, SettingsError
 from mtbert.scale import packs, trainings
 from mtbert.scale.packs import PACK
-from mtbert.scale.trainings import OUTPUT, Share, Start, Training, end_with_parent, threads
+from mtbert.scale.trainings import OUTPUT, Share, Starter, Training, end_with_parent, threads
 
 REACHED = 10.0  # seconds in which a cluster has to answer
 RETRIES = 4  # of a training whose node was lost
@@ -37,7 +37,7 @@ class ClusterError(MtbertError):
 
 
 @contextlib.contextmanager
-def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage: str | None) -> Iterator[Start]:
+def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage: str | None) -> Iterator[Starter]:
     """Join the cluster at an address and put a pack of all trainings there; leave it with the block.
 
     Args: see `mtbert grid --help`. Yields: what starts a training on some node.
@@ -47,29 +47,35 @@ def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage
     """
     if address.startswith("ray://"):
         raise SettingsError(f"--address is {address}; allowed: what `ray start` printed, such as 10.0.0.1:6379")
+    _join(address)
     try:
-        if (place := urlsplit(f"//{address}")).port:  # Ray itself tries for minutes
-            socket.create_connection((place.hostname or "", place.port), REACHED).close()
-        ray.init(address=address, logging_level=logging.ERROR)
-    except (OSError, RuntimeError, ValueError) as error:
-        why = " ".join(str(error).split())
-        raise ClusterError(f"--address is {address}, where no Ray can be joined: {why}") from None
-    try:
-        part = float("GPU" in ray.cluster_resources()) if gpus is None else gpus
+        if gpus is None:
+            gpus = 1.0 if "GPU" in ray.cluster_resources() else 0.0
         for module in (sys.modules[__name__], trainings):  # a node has nothing of mtbert but the pack
             cloudpickle.register_pickle_by_value(module)
         packs.write(OUTPUT / "pack.tar", wanted)
         pack = [ray.put((OUTPUT / "pack.tar").read_bytes())]
-        shared = storage and str(Path(storage).resolve())
+        storage_folder = storage and str(Path(storage).resolve())
 
         def start(training: Training, log: Path, share: Share) -> OnNode:
-            options = {"num_cpus": threads(training), "num_gpus": part, "max_retries": RETRIES}
+            options = {"num_cpus": threads(training), "num_gpus": gpus, "max_retries": RETRIES}
             task = ray.remote(on_node).options(name=training.name, **options)
-            return OnNode(log, task.remote(training.name, pack, shared))
+            return OnNode(log, task.remote(training.name, pack, storage_folder))
 
         yield start
     finally:
         ray.shutdown()
+
+
+def _join(address: str) -> None:
+    try:
+        url = urlsplit(f"//{address}")
+        if url.port:  # fails at once, where Ray itself tries for minutes
+            socket.create_connection((url.hostname or "", url.port), REACHED).close()
+        ray.init(address=address, logging_level=logging.ERROR)
+    except (OSError, RuntimeError, ValueError) as error:
+        why = " ".join(str(error).split())
+        raise ClusterError(f"--address is {address}, where no Ray can be joined: {why}") from None
 
 
 @dataclass
@@ -80,14 +86,15 @@ class OnNode:
     task: Any
 
     def poll(self) -> int | None:
-        """Return None while it runs; place its run here, and return 0, or 1 where that failed."""
+        """Return None while it runs; put its run where a training here would have, and return 0, or 1 for a failure."""
         if not ray.wait([self.task], timeout=0)[0]:
             return None
         archive = self.log.with_suffix(".tar")
         try:
             archive.write_bytes(ray.get(self.task))
-            if faults := packs.take(archive)[1]:
-                raise DataError("; ".join(faults))
+            arrived = packs.take(archive)
+            if arrived.faults:
+                raise DataError("; ".join(arrived.faults))
         except (RayError, DataError) as error:
             with self.log.open("a") as output:
                 print(f"error: {error}", file=output)

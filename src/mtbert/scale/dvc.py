@@ -35,13 +35,14 @@ def prepare(variants: str | None = None) -> list[Training]:
     `variants` are set in params.yaml first: names with spaces between, or all; None for what it says.
 
     Raises:
-        SystemExit: a stage failed, which DVC has told.
+        SystemExit: a stage failed, and DVC has printed why.
     """
     if variants is None:
         run("repro", "manifest")
     else:
         names = Params(PARAMS).get("catalog") if variants == "all" else variants.split()
-        run("exp", "run", "-S", f"variants=[{','.join(map(repr, names))}]", "manifest")  # in quotes: a name may be 12
+        quoted = ",".join(map(repr, names))  # a name may be 12
+        run("exp", "run", "-S", f"variants=[{quoted}]", "manifest")
     return _outdated(listed())
 
 

@@ -21,7 +21,7 @@ def run(
         SettingsError: an argument would have no effect.
         ClusterError: the cluster cannot be reached.
         TrainingError, KeyboardInterrupt: see `trainings.run`; what was trained is recorded.
-        SystemExit: a stage failed, which DVC has told.
+        SystemExit: a stage failed, and DVC has printed why.
     """
     if not address and (gpus or storage):
         raise SettingsError("--gpus and --storage are of a cluster, --address; here --jobs trainings share the GPUs")

@@ -1,4 +1,4 @@
-"""Trainings as a file for another machine, and their runs as a file back: nothing is placed before it is checked.
+"""Trainings as a file for another machine, and their runs as a file back: no run is used before it is checked.
 
 There the pack's folder is a build folder like any other, with checkpoints, locks and logs: what was cut off resumes.
 """
@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import safetensors
 
@@ -22,7 +23,7 @@ from mtbert.settings import Section
 
 PACK, RUNS = "mtbert-pack", "mtbert-runs"  # the folders that archives become
 PACKAGE = Path("src/mtbert")
-ABOUT = "pack.json"
+CONTENT = "pack.json"
 
 
 class Pack(Section):
@@ -30,6 +31,13 @@ class Pack(Section):
 
     trainings: list[Training]
     files: dict[str, str]
+
+
+class Arrived(NamedTuple):
+    """The trainings of an archive whose runs are in their folders, and what is wrong with the others, a line each."""
+
+    trainings: list[Training]
+    faults: list[str]
 
 
 def pack(out: Path, variants: str | None) -> None:
@@ -49,17 +57,17 @@ def pack(out: Path, variants: str | None) -> None:
 
 def write(out: Path, packed: Sequence[Training]) -> None:
     """Write a pack: what the trainings read, and the package."""
-    planned = [layout.plan(BUILD, name) for name in (manifests.CODE, manifests.ENCODER)]
-    read = [SCRIPT, layout.machine(BUILD), *planned]
+    paths = [SCRIPT, layout.machine(BUILD)]
+    paths += [layout.plan(BUILD, name) for name in (manifests.CODE, manifests.ENCODER)]
     for variant in dict.fromkeys(training.variant for training in packed):
         manifest = layout.manifest(BUILD, variant)
-        named = [BUILD / path for path in manifests.read(manifest).files]
-        card = next(path for path in named if path.name == "config.json").with_name("encoder.json")
-        read += [layout.plan(BUILD, variant), manifest, card, *named]
-    read += [file for file in sorted(PACKAGE.rglob("*")) if file.is_file() and file.suffix != ".pyc"]
-    members = {file.as_posix(): file for file in read} | {"run.py": PACKAGE / "scale/run.py"}
-    about = Pack(trainings=list(packed), files={name: files.sha256(file) for name, file in members.items()})
-    archives.write(out, PACK, {ABOUT: files.json_text(about.model_dump()).encode(), **members})
+        inputs = [BUILD / path for path in manifests.read(manifest).files]
+        (config,) = (path for path in inputs if path.name == "config.json")
+        paths += [layout.plan(BUILD, variant), manifest, config.with_name("encoder.json"), *inputs]
+    paths += [path for path in sorted(PACKAGE.rglob("*")) if path.is_file() and path.suffix != ".pyc"]
+    members = {path.as_posix(): path for path in paths} | {"run.py": PACKAGE / "scale/run.py"}
+    content = Pack(trainings=list(packed), files={name: files.sha256(path) for name, path in members.items()})
+    archives.write(out, PACK, {CONTENT: files.json_text(content.model_dump()).encode(), **members})
 
 
 def train(out: Path, jobs: int | None, weights: bool, only: str | None = None) -> None:
@@ -70,8 +78,9 @@ def train(out: Path, jobs: int | None, weights: bool, only: str | None = None) -
     Raises:
         DataError: the pack is damaged. TrainingError, KeyboardInterrupt: see `trainings.run`; the archive is written.
     """
-    packed = files.read_as(Pack, Path(ABOUT), "mtbert pack")
-    for file, digest in ((Path(name).resolve(), digest) for name, digest in packed.files.items()):
+    packed = files.read_as(Pack, Path(CONTENT), "mtbert pack")
+    for name, digest in packed.files.items():
+        file = Path(name).resolve()
         if not file.is_file() or files.sha256(file) != digest:
             raise DataError(f"{file} is not as it was packed; extract the pack again")
     wanted = [training for training in packed.trainings if only in (None, training.name)]
@@ -80,76 +89,87 @@ def train(out: Path, jobs: int | None, weights: bool, only: str | None = None) -
     try:
         trainings.run_here(waiting, jobs, Path("output").resolve())
     finally:
-        _bring(out, packed.model_copy(update={"trainings": wanted}), weights)
+        _write_runs(out, packed.model_copy(update={"trainings": wanted}), weights)
 
 
-def _bring(out: Path, packed: Pack, weights: bool) -> None:
+def _write_runs(out: Path, packed: Pack, weights: bool) -> None:
     """Write the archive of the trainings that are finished, with the output of all."""
     runs = [training.run() for training in packed.trainings]
-    done = [run for run in runs if manifests.is_finished(run, BUILD)]
-    members = dict[str, Path | bytes]()
-    for run in done:
+    finished = [run for run in runs if manifests.is_finished(run, BUILD)]
+    members: dict[str, Path | bytes] = {}
+    for run in finished:
         for file in sorted([*run.rglob("*"), *layout.log(run).rglob("*")]):
             if file.is_file() and (weights or file.name != layout.WEIGHTS):
                 members[file.relative_to(BUILD).as_posix()] = file
-    outputs = (Path("output", f"{training.name}.log") for training in packed.trainings)
-    members |= {output.as_posix(): output for output in outputs if output.is_file()}
-    members[ABOUT] = files.json_text(packed.model_dump()).encode()  # last: an archive that is cut off lacks it
+    for training in packed.trainings:
+        output = Path("output", f"{training.name}.log")
+        if output.is_file():
+            members[output.as_posix()] = output
+    members[CONTENT] = files.json_text(packed.model_dump()).encode()  # last: an archive that is cut off lacks it
     archives.write(out, RUNS, members)
-    say(f"{out}: {len(done)} of {len(packed.trainings)} runs, {out.stat().st_size / 2**20:.1f} MiB")
+    say(f"{out}: {len(finished)} of {len(packed.trainings)} runs, {out.stat().st_size / 2**20:.1f} MiB")
 
 
 def unpack(archive: Path) -> None:
-    """Check, place and record the runs of an archive that `run.py` wrote.
+    """Check the runs of an archive that `run.py` wrote, put them into their folders, and have DVC record them.
 
     Raises:
         DataError: the archive is damaged, and nothing of it was used; or runs are missing, cannot be read or were made
             from something else than lies here, and the others are recorded.
-        SystemExit: a stage before the trainings failed, or DVC could not record; which it has told.
+        SystemExit: a stage before the trainings failed, or DVC could not record, and DVC has printed why.
     """
     with locking.exclusive(dvc.LOCK, "unpack"):
         dvc.prepare()
-        taken, faults = take(archive)
-        dvc.commit(*taken)
-    say(f"{len(taken)} runs in place and recorded; `dvc repro` goes on with them")
-    if faults:
-        raise DataError("\n  ".join([f"{archive}: not all of it could be used, the others are recorded", *faults]))
+        arrived = take(archive)
+        dvc.commit(*arrived.trainings)
+    say(f"{len(arrived.trainings)} runs in place and recorded; `dvc repro` goes on with them")
+    if arrived.faults:
+        title = f"{archive}: not all of it could be used, the others are recorded"
+        raise DataError("\n  ".join([title, *arrived.faults]))
 
 
-def take(archive: Path) -> tuple[list[Training], list[str]]:
-    """Check the runs of an archive and place them; return those in place, and what is wrong with the others.
+def take(archive: Path) -> Arrived:
+    """Check the runs of an archive, and put those that can be used into their folders.
 
     Raises:
         DataError: the archive is damaged, or stages/train.py was another.
     """
-    taken, faults, listed = list[Training](), list[str](), dvc.listed()
+    listed = dvc.listed()
+    arrived = Arrived([], [])
     with tempfile.TemporaryDirectory(dir=BUILD, prefix=".", suffix=files.PARTIAL) as scratch:
         archives.extract(archive, Path(scratch))
         folder = Path(scratch, RUNS)
-        packed = files.read_as(Pack, folder / ABOUT, "run.py")
+        packed = files.read_as(Pack, folder / CONTENT, "run.py")
         if packed.files.get(SCRIPT.as_posix()) != files.sha256(SCRIPT):
             raise DataError(f"{archive} was made with another {SCRIPT} than lies here; pack and train again")
         for training in packed.trainings:
-            if (output := folder / "output" / f"{training.name}.log").is_file():
+            output = folder / "output" / f"{training.name}.log"
+            if output.is_file():
                 files.write_text(OUTPUT / output.name, output.read_text("utf-8", errors="replace"))
             try:
-                if training not in listed:
-                    names = first_of([one.name for one in listed], 8)
-                    raise DataError(f"params.yaml does not list its variant or seed, but {names}")
-                if not (run := training.run(folder)).is_dir():
-                    raise DataError(f"not finished; its output is {OUTPUT / training.name}.log")
-                _check(run, training)
+                _check(training, folder, listed)
             except DataError as error:
-                faults.append(f"{training.name}: {error}")
+                arrived.faults.append(f"{training.name}: {error}")
                 continue
-            taken.append(training)
+            arrived.trainings.append(training)
             here = training.run()
             if not manifests.is_finished(here, BUILD) or layout.left_elsewhere(here):
-                _place(run, folder)
-    return taken, faults
+                _copy(training.run(folder), folder)
+    return arrived
 
 
-def _check(run: Path, training: Training) -> None:
+def _check(training: Training, folder: Path, listed: Sequence[Training]) -> None:
+    """Raise DataError where the run of a training in an extracted archive cannot be used here."""
+    if training not in listed:
+        names = first_of([other.name for other in listed], 8)
+        raise DataError(f"params.yaml does not list its variant or seed, but {names}")
+    run = training.run(folder)
+    if not run.is_dir():
+        raise DataError(f"not finished; its output is {OUTPUT / training.name}.log")
+    _check_run(run)
+
+
+def _check_run(run: Path) -> None:
     """Check that a foreign run is whole, was made from what lies here, and is such that `collect` takes it."""
     try:
         _mark(run)
@@ -174,13 +194,13 @@ def _mark(run: Path) -> None:
     here = files.read_as(Origin, layout.machine(BUILD), "dvc repro machine")
     if not left and ran_on == here.model_copy(update={"precision": None}):
         return
-    place = layout.log(run)
+    log_before = layout.log(run)  # its name depends on the digests
     files.write_json(run / layout.ELSEWHERE, Elsewhere(machine=ran_on, left=left).model_dump())
     files.write_json(run / layout.DIGESTS, digests | {layout.ELSEWHERE: files.sha256(run / layout.ELSEWHERE)})
-    place.rename(layout.log(run))
+    log_before.rename(layout.log(run))
 
 
-def _place(run: Path, folder: Path) -> None:
+def _copy(run: Path, folder: Path) -> None:
     """Put a run and its log where a training here would have; each is there whole, or what was there before is."""
     for source in (layout.log(run), run):
         with files.new_directory(BUILD / source.relative_to(folder)) as fresh:

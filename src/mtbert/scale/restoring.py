@@ -28,7 +28,7 @@ def restore(names: Sequence[str]) -> dict[str, State]:
     """Restore the outputs of stages that ran before with the inputs of now; return how each stands.
 
     Raises:
-        DvcError: DVC has not the inner parts that are used here.
+        DvcError: this version of DVC lacks inner parts that are used here.
     """
     try:
         return _restore(names)
@@ -45,12 +45,12 @@ def _restore(names: Sequence[str]) -> dict[str, State]:
     from dvc.stage.cache import RunCacheNotFoundError
     from dvc_data.hashfile.hash_info import HashInfo
 
-    found = dict[str, State]()
+    states: dict[str, State] = {}
     with Repo(_wait_for_lock=True) as repo, lock_repo(repo):
         for name in names:
             (stage,) = repo.stage.collect(name)
             if not stage.changed():
-                found[name] = State.CURRENT
+                states[name] = State.CURRENT
                 continue
             try:
                 stage.save_deps()
@@ -59,7 +59,7 @@ def _restore(names: Sequence[str]) -> dict[str, State]:
                 repo.stage_cache.restore(stage, dry=True)  # whether it lies there
                 stage.remove_outs()
                 repo.stage_cache.restore(stage)
-                found[name] = State.RESTORED
+                states[name] = State.RESTORED
             except RunCacheNotFoundError:
-                found[name] = State.OUTDATED
-    return found
+                states[name] = State.OUTDATED
+    return states

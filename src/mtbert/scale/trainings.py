@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
@@ -24,9 +24,9 @@ from mtbert.settings import Name, Section
 
 BUILD, SCRIPT = Path("build"), Path("stages/train.py")
 OUTPUT = layout.outputs(BUILD)  # a log for each training
-JOBS = 2  # trainings at a time on a CPU where nobody says
+JOBS = 2  # trainings at a time on a CPU where no other number is set
 POLL = 0.2  # seconds
-TELL = 30.0  # seconds between two lines of a training that runs
+REPORT_EVERY = 30.0  # seconds between two lines of a training that runs
 PATIENCE = 60.0  # seconds in which a training that is stopped has to write its checkpoint
 PR_SET_PDEATHSIG = 1  # of Linux
 
@@ -56,7 +56,14 @@ say = partial(print, flush=True)  # at once, wherever the output goes
 Share = Mapping[str, str]  # what the environment of a training adds
 Done = Callable[[Training], object]  # is called for each that is trained
 # Starts a training whose output goes to the file; what it returns has poll, terminate, wait and kill as a Popen has.
-Start = Callable[[Training, Path, Share], Any]
+Starter = Callable[[Training, Path, Share], Any]
+
+
+class Running(NamedTuple):
+    """A training that runs: its process, or what has the same methods, and its share of the machine."""
+
+    process: Any
+    share: Share
 
 
 def threads(training: Training) -> int:
@@ -64,7 +71,7 @@ def threads(training: Training) -> int:
     return layout.read_plan(layout.plan(BUILD, training.variant), "run")["run"]["threads"]
 
 
-def run(wanted: Sequence[Training], start: Start, shares: Sequence[Share], output: Path, done: Done) -> None:
+def run(wanted: Sequence[Training], start: Starter, shares: Sequence[Share], output: Path, done: Done) -> None:
     """Train all in order, one with each share at a time, their logs in `output`.
 
     Raises:
@@ -97,34 +104,34 @@ class Queue:
     Attributes:
         waiting: those that have not begun, in order.
         free: shares of the machine that no training has.
-        running: the job of each that runs, and its share.
+        running: those that run.
         failed: a line for each that failed, with its log.
     """
 
     def __init__(
-        self, wanted: Sequence[Training], start: Start, shares: Sequence[Share], output: Path, done: Done
+        self, wanted: Sequence[Training], start: Starter, shares: Sequence[Share], output: Path, done: Done
     ) -> None:
         self.start = start
         self.done = done
         self.logs = {training: output / f"{training.name}.log" for training in wanted}
         self.waiting = [*wanted]
         self.free = [*shares]
-        self.running: dict[Training, tuple[Any, Share]] = {}
+        self.running: dict[Training, Running] = {}
         self.failed: list[str] = []
-        self.reported = time.monotonic()
+        self.last_report = time.monotonic()
 
     def start_next(self) -> None:
         """Start the first that waits, with a free share."""
         training = self.waiting.pop(0)
         share = self.free.pop(0)
         self.logs[training].unlink(missing_ok=True)
-        self.running[training] = self.start(training, self.logs[training], share), share
+        self.running[training] = Running(self.start(training, self.logs[training], share), share)
         say(f"{training.name}: started")
 
     def collect(self, stopped: bool) -> None:
         """Take those that have ended out of the running ones; what fails after `stopped` is no failure."""
-        for training, (job, share) in [*self.running.items()]:
-            status = job.poll()
+        for training, (process, share) in [*self.running.items()]:
+            status = process.poll()
             if status is None:
                 continue
             del self.running[training]
@@ -139,42 +146,45 @@ class Queue:
                 self.failed.append(f"\n  {training.name}: {self.logs[training]} (exit status {status})")
 
     def report(self) -> None:
-        """Print the last line of each running training's log, every TELL seconds."""
-        if time.monotonic() <= self.reported + TELL:
+        """Print the last line of each running training's log, every REPORT_EVERY seconds."""
+        if time.monotonic() <= self.last_report + REPORT_EVERY:
             return
-        self.reported = time.monotonic()
+        self.last_report = time.monotonic()
         for training in self.running:
             log = self.logs[training]
             if not log.is_file():  # a node's comes once it has ended
                 continue
-            if lines := log.read_text("utf-8", errors="replace").strip().splitlines():
+            lines = log.read_text("utf-8", errors="replace").strip().splitlines()
+            if lines:
                 say(f"{training.name}: {lines[-1]}")
 
     def stop(self) -> None:
         """Have all that run write a checkpoint and end."""
-        jobs = [job for job, _ in self.running.values()]
-        for job in jobs:
-            job.terminate()
-        for job in jobs:
+        processes = [running.process for running in self.running.values()]
+        for process in processes:
+            process.terminate()
+        for process in processes:
             try:
-                job.wait(PATIENCE)
+                process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
-                job.kill()
+                process.kill()
 
 
 @contextlib.contextmanager
 def _signals_noted() -> Iterator[list[int]]:
-    """Yield a list to which Ctrl-C, SIGTERM and SIGHUP add their numbers."""
-    came = list[int]()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    heeded = [number for number, handler in before.items() if handler != signal.SIG_IGN]  # as nohup has it
-    for number in heeded:
-        signal.signal(number, lambda number, _: came.append(number))
+    """Yield a list to which Ctrl-C, SIGTERM and SIGHUP add their numbers; a signal that is ignored stays so."""
+    received: list[int] = []
+    handlers: dict[int, Any] = {}  # those of before
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        handler = signal.getsignal(number)
+        if handler != signal.SIG_IGN:  # nohup ignores SIGHUP
+            handlers[number] = handler
+            signal.signal(number, lambda number, _: received.append(number))
     try:
-        yield came
+        yield received
     finally:
-        for number in heeded:
-            signal.signal(number, before[number])
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def run_here(wanted: Sequence[Training], jobs: int | None, output: Path, done: Done = lambda _: None) -> None:
@@ -198,27 +208,30 @@ def run_here(wanted: Sequence[Training], jobs: int | None, output: Path, done: D
 
     if not wanted:
         return
-    most = max(map(threads, wanted))
-    found = gpus()
+    most_threads = max(map(threads, wanted))
+    devices = gpus()
     if jobs is None:
-        jobs = side_by_side(wanted, len(found), most) if found else JOBS
-    together = min(jobs, len(wanted))
-    with room.gpu_for_many() if found and together > len(found) else contextlib.nullcontext("") as fault:
+        jobs = side_by_side(wanted, len(devices), most_threads) if devices else JOBS
+    count = min(jobs, len(wanted))
+    share_gpus = len(devices) > 0 and count > len(devices)
+    with room.gpu_for_many() if share_gpus else contextlib.nullcontext("") as fault:
         if fault:
             say(f"trainings take turns on a GPU, since they cannot share it: {fault}")
-        run(wanted, start, shares(together, most, found), output, done)
+        run(wanted, start, shares(count, most_threads, devices), output, done)
 
 
 def side_by_side(wanted: Sequence[Training], gpus: int, threads: int) -> int:
     """Return how many of these train at a time on so many GPUs, by their memory and the machine's cores."""
     import torch
 
-    needs = {variant: _needed(variant) for variant in {training.variant for training in wanted}}
+    needed_by = {variant: _needed(variant) for variant in {training.variant for training in wanted}}
+    needs = [needed_by[training.variant] for training in wanted]
     memory = min(torch.cuda.get_device_properties(number).total_memory for number in range(gpus))
-    of_each = max(1, cores() // threads // gpus)
-    together = gpus * room.fitting([needs[training.variant] for training in wanted], memory, of_each)
-    say(f"{together} at a time, by the memory of {gpus} GPU{'s' * (gpus > 1)} and {cores()} cores; --jobs sets another")
-    return together
+    most_on_one = max(1, cores() // threads // gpus)
+    count = gpus * room.fitting(needs, memory, most_on_one)
+    plural = "s" if gpus > 1 else ""
+    say(f"{count} at a time, by the memory of {gpus} GPU{plural} and {cores()} cores; --jobs sets another")
+    return count
 
 
 def _needed(variant: str) -> float:
@@ -242,10 +255,10 @@ def shares(jobs: int, threads: int, gpus: Sequence[str]) -> list[Share]:
     """
     if gpus:
         return [{"CUDA_VISIBLE_DEVICES": gpus[job % len(gpus)]} for job in range(jobs)]
-    fit = max(1, min(jobs, cores() // threads))
-    if fit < jobs:
-        say(f"{fit} at a time: {jobs} trainings of {threads} threads (run.threads) do not fit {cores()} cores")
-    return [{}] * fit
+    count = max(1, min(jobs, cores() // threads))
+    if count < jobs:
+        say(f"{count} at a time: {jobs} trainings of {threads} threads (run.threads) do not fit {cores()} cores")
+    return [{}] * count
 
 
 def cores() -> int:
@@ -255,8 +268,9 @@ def cores() -> int:
 
 def gpus() -> list[str]:
     """List the GPUs to choose from, as CUDA_VISIBLE_DEVICES names them."""
-    if (chosen := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
-        return [gpu.strip() for gpu in chosen.split(",") if gpu.strip()]
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        return [gpu.strip() for gpu in visible.split(",") if gpu.strip()]
     import torch
 
     return [str(index) for index in range(torch.cuda.device_count())]

@@ -26,10 +26,10 @@ def _bounded(act: Callable[..., None]) -> Callable[..., None]:
                 act(run, *arguments)
         except Exception as error:  # of MLflow, its database or the network: many types, with one message
             run.is_on = False
-            at = f" at {store.shown(run.uri)}" if run.uri else ""
+            where = f" at {store.shown(run.uri)}" if run.uri else ""
             print(
-                f"warning: this run is not logged to MLflow{at} any further ({store.reason(error, run.uri)}); the "
-                f"training goes on, and `{store.AGAIN}` brings the run in later",
+                f"warning: this run is not logged to MLflow{where} any further ({store.reason(error, run.uri)}); the "
+                f"training goes on, and `{store.COMMAND}` brings the run in later",
                 file=sys.stderr,
                 flush=True,
             )
@@ -42,12 +42,14 @@ class LiveRun(AbstractContextManager):
 
     def __init__(self, settings: Mapping[str, Any], seed: int, build: Path = Path("build")) -> None:
         """Describe a run, as for `record.begun`."""
-        self._about = dict(settings), seed, build
+        self._settings = dict(settings)
+        self._seed = seed
+        self._build = build
         self.is_on = os.environ.get(OFF) != "off"
         self.uri = ""
         self._started = time.time()
-        self._run: str | None = None
-        self._waiting: list[tuple[int, Mapping[str, float]]] = []
+        self._run_id: str | None = None
+        self._waiting: list[tuple[int, Mapping[str, float]]] = []  # steps, and the values of each
 
     @_bounded
     def log(self, step: int, values: Mapping[str, float]) -> None:
@@ -58,7 +60,7 @@ class LiveRun(AbstractContextManager):
         self._waiting.append((step, values))
         if time.time() < self._started + BEGINS_AFTER:
             return
-        if self._run is None:
+        if self._run_id is None:
             self._begin()
         for step, values in self._waiting:
             self._mlflow.log_metrics({name: float(value) for name, value in values.items()}, step, synchronous=False)
@@ -67,24 +69,25 @@ class LiveRun(AbstractContextManager):
     def _begin(self) -> None:
         import mlflow
 
-        self._mlflow, self.uri = mlflow, store.tracking_uri()
-        self._plan = record.plan(self._about[2])
+        self._mlflow = mlflow
+        self.uri = store.tracking_uri()
+        self._catalog = record.read_catalog(self._build)
         self._store = store.Store(self.uri)
-        wanted = record.begun(*self._about, self._plan)
-        self._run = self._store.begin(replace(wanted, started=int(1000 * self._started)))
-        mlflow.start_run(self._run, log_system_metrics=True)
+        begun = record.begun(self._settings, self._seed, self._build, self._catalog)
+        self._run_id = self._store.begin(replace(begun, started=int(1000 * self._started)))
+        mlflow.start_run(self._run_id, log_system_metrics=True)
 
     @_bounded
     def finish(self, run_directory: Path) -> None:
         """Put the whole run in the place of the live one, if that was begun, from its written directory."""
-        if self._run is not None:
+        if self._run_id is not None:
             self._end("FINISHED")
-            self._store.log(record.of_run(run_directory, self._plan))
+            self._store.log(record.of_run(run_directory, self._catalog))
 
     @_bounded
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         """End the run as failed, or as killed on Ctrl-C, unless `finish` was called."""
-        if self._run is not None:
+        if self._run_id is not None:
             self._end("KILLED" if kind and not issubclass(kind, Exception) else "FAILED")
 
     def _end(self, status: str) -> None:

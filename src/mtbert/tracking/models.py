@@ -9,6 +9,7 @@ from collections import defaultdict
 from contextlib import redirect_stderr, suppress
 from io import StringIO
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlparse
 
 import mlflow
@@ -27,14 +28,21 @@ from mtbert.tracking.store import RUN_KEY, Store
 BEST = "best"  # alias of the version with the best score that chooses epochs, of those that `track` brought last
 SERVED = Path(mtbert.__file__).parent / "inference" / "served.py"
 RUN = "run"  # folder in a model's artifacts
-OF_RUN = (SETTINGS, METRICS, layout.DIGESTS, WEIGHTS)
-OF_ENCODER = ("tokenizer.json", "tokenizer_config.json", "config.json")
+RUN_FILES = (SETTINGS, METRICS, layout.DIGESTS, WEIGHTS)
+ENCODER_FILES = ("tokenizer.json", "tokenizer_config.json", "config.json")
 
 
-def bring(there: Store, records: list[Record]) -> bool:
+class Version(NamedTuple):
+    """A registered version of a variant's model, and the score that chose its epoch."""
+
+    number: int
+    score: float
+
+
+def bring(tracker: Store, records: list[Record]) -> bool:
     """Make and register a model of each run with weights; return False where the server is of MLflow 2, without any."""
     try:
-        _bring(there, records)
+        _bring(tracker, records)
     except MlflowException as error:
         if error.error_code != "ENDPOINT_NOT_FOUND":
             raise
@@ -42,55 +50,59 @@ def bring(there: Store, records: list[Record]) -> bool:
     return True
 
 
-def _bring(there: Store, records: list[Record]) -> None:
-    """Alias each variant's model with the best choosing score, too."""
-    scored: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
-    for wanted in records:
-        if not (wanted.directory / WEIGHTS).is_file():
+def _bring(tracker: Store, records: list[Record]) -> None:
+    """Alias each variant's model with the best choosing score, too; of equal ones the first."""
+    versions_of: defaultdict[str, list[Version]] = defaultdict(list)
+    for record in records:
+        if not (record.directory / WEIGHTS).is_file():
             continue
-        name = re.sub(r"[^\w.-]", "_", f"{wanted.experiment}-{wanted.tags['variant']}")
-        version = _version(there, name, f"models:/{_model(there, wanted).model_id}")
-        if (score := choosing(wanted)) is not None:
-            scored[name].append((score, -version))
-    for name, versions in scored.items():
-        there.client.set_registered_model_alias(name, BEST, str(-max(versions)[1]))
+        name = re.sub(r"[^\w.-]", "_", f"{record.experiment}-{record.tags['variant']}")
+        number = _version(tracker, name, f"models:/{_model(tracker, record).model_id}")
+        score = choosing(record)
+        if score is not None:
+            versions_of[name].append(Version(number, score))
+    for name, versions in versions_of.items():
+        best = min(versions, key=lambda version: (-version.score, version.number))
+        tracker.client.set_registered_model_alias(name, BEST, str(best.number))
 
 
-def _version(there: Store, name: str, source: str) -> int:
-    """Return the registered version of a model; register it if it is missing."""
-    for version in there.client.search_model_versions(f"name='{name}'"):
+def _version(tracker: Store, name: str, source: str) -> int:
+    """Return the number of a model's registered version; register it if it is missing."""
+    for version in tracker.client.search_model_versions(f"name='{name}'"):
         if version.source == source:
             return int(version.version)
-    with redirect_stderr(StringIO()):  # MLflow tells of each
+    with redirect_stderr(StringIO()):  # MLflow prints a line for each
         return int(mlflow.register_model(source, name, await_registration_for=0).version)
 
 
-def choosing(wanted: Record) -> float | None:
+def choosing(record: Record) -> float | None:
     """Return the mean task score by which the run's epoch was chosen; None where dev was not scored in training."""
-    steps: defaultdict[int, list[float]] = defaultdict(list)
-    for name, step, value in wanted.points:
-        if name.startswith("dev/") and name.removeprefix("dev/") not in OVERALLS:
-            steps[step].append(value)
-    means = [sum(steps[step]) / len(steps[step]) for step in sorted(steps)]
-    best = max if wanted.params.get("run.keep") == "best" else list.pop
-    return best(means) if means else None
+    scores_at: defaultdict[int, list[float]] = defaultdict(list)  # by step
+    for point in record.points:
+        group, _, name = point.name.partition("/")
+        if group == "dev" and name not in OVERALLS:
+            scores_at[point.step].append(point.value)
+    if not scores_at:
+        return None
+    means = {step: sum(scores) / len(scores) for step, scores in scores_at.items()}
+    return max(means.values()) if record.params.get("run.keep") == "best" else means[max(means)]
 
 
-def _model(there: Store, wanted: Record) -> LoggedModel:
+def _model(tracker: Store, record: Record) -> LoggedModel:
     """Return MLflow's model of a finished run; make it if it is missing or unfinished."""
-    experiment = there.experiment(wanted)
-    for model in there.client.search_logged_models([experiment], f"tags.{RUN_KEY} = '{wanted.run_key}'"):
+    experiment = tracker.experiment(record)
+    for model in tracker.client.search_logged_models([experiment], f"tags.{RUN_KEY} = '{record.run_key}'"):
         if model.status == "READY":
             return model
-        there.client.delete_logged_model(model.model_id)
-    run_id = there.find(wanted)[0][0].info.run_id
-    tags = {RUN_KEY: wanted.run_key, "choosing": str(choosing(wanted))}
-    new_model = there.client.create_logged_model(experiment, wanted.tags["variant"], run_id, tags)
+        tracker.client.delete_logged_model(model.model_id)
+    run_id = tracker.find(record).complete[0].info.run_id
+    tags = {RUN_KEY: record.run_key, "choosing": str(choosing(record))}
+    new_model = tracker.client.create_logged_model(experiment, record.tags["variant"], run_id, tags)
     columns = [ColSpec("string", "text"), *(ColSpec("string", name, required=False) for name in ("text_pair", "task"))]
     task = ParamSchema([ParamSpec("task", "string", "")])  # type: ignore[arg-type]  # of rows whose column names none
-    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(action="ignore"):  # as in `folder`
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(action="ignore"):  # of MLflow's own code
         run = Path(scratch) / RUN  # MLflow keeps the folder's name
-        _collect(wanted.directory, wanted.params.get("model.encoder", "base"), run)
+        _collect(record.directory, record.params.get("model.encoder", "base"), run)
         Model.log(
             artifact_path=None,
             flavor=mlflow.pyfunc,
@@ -102,7 +114,7 @@ def _model(there: Store, wanted: Record) -> LoggedModel:
             signature=ModelSignature(Schema(columns), params=task),  # type: ignore[arg-type]
             pip_requirements=[],  # it is served where mtbert is installed: docs/using.md
         )
-    _share(wanted.directory, new_model)
+    _share(record.directory, new_model)
     return new_model
 
 
@@ -110,10 +122,10 @@ def _collect(directory: Path, encoder: str, folder: Path) -> None:
     """Copy the files of a model, since MLflow refuses links; DataError where the weights have been altered."""
     layout.check_sealed(directory, only=[WEIGHTS])
     (folder / "encoder").mkdir(parents=True)
-    for name in OF_RUN:
+    for name in RUN_FILES:
         shutil.copyfile(directory / name, folder / name)
     start = layout.encoder(layout.build_of(directory), encoder)
-    for name in OF_ENCODER:
+    for name in ENCODER_FILES:
         shutil.copyfile(start / name, folder / "encoder" / name)
 
 

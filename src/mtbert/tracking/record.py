@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mtbert import files, layout
 from mtbert.layout import HISTORY, METRICS, SETTINGS
@@ -17,16 +17,23 @@ from mtbert.tasks import COURSE, restored
 from mtbert.tracking import view
 from mtbert.tracking.view import CHANGED
 
-READ = (SETTINGS, METRICS, HISTORY)  # of a run's directory; the rest is not opened here
+FILES = (SETTINGS, METRICS, HISTORY)  # of a run's directory; the rest is not opened here
 LONGEST_CHANGES = 80  # characters of them in a run's name; the tag `changed` has more
 LONGEST_TAG = 5000  # MLflow's limit
-ASIDE = {"also", "rival", "sources", "phases"}  # of a plan file: no settings, or flattened apart
+APART = {"also", "rival", "sources", "phases"}  # keys of a plan file that are no settings, or are flattened apart
 GROUPS = {"dev": "final/dev", "test": "final/test", "train": "final/train", "parameters": "parameters"}
 FINAL_STEP = 0  # MLflow draws bars of values that have no later step, and lines of others
 TOTALS = {"seconds", "examples_per_second", "peak_memory_mb"}  # of a run's log
 # MLflow shows this as the experiment's description.
 ABOUT = "`final/...` is the result. `dev/...` are scores by which an epoch is chosen: compare no models by them."
-Point = tuple[str, int, float]  # name, step and value
+
+
+class Point(NamedTuple):
+    """A value of a run at a step."""
+
+    name: str
+    step: int
+    value: float
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,7 @@ class Record:
     directory: Path = Path()
 
 
-def plan(build: Path) -> dict[str, Any]:
+def read_catalog(build: Path) -> dict[str, Any]:
     """Return the plan's catalog, with the study's name as `study`; DataError where there is no plan."""
     catalog = layout.read_catalog(build, "variants", "seeds", "profile", "data_dir")
     return catalog | {"study": study(catalog, layout.data_kind(build))}
@@ -71,44 +78,59 @@ def study(catalog: Mapping[str, Any], data_kind: str) -> str:
     profile = catalog["profile"]
     if data_kind == ("sample" if profile == "sample" else "course"):
         return profile
-    held = f"-held-out-{catalog['held_out']}" if catalog.get("held_out") else ""
-    return f"{profile}-{Path(catalog['data_dir']).name if data_kind == 'own' else data_kind}{held}"
+    data = Path(catalog["data_dir"]).name if data_kind == "own" else data_kind
+    held_out = f"-held-out-{catalog['held_out']}" if catalog.get("held_out") else ""
+    return f"{profile}-{data}{held_out}"
 
 
-def experiment(plan_: Mapping[str, Any]) -> str:
-    """Return the name of a plan's experiment in MLflow, such as `mtbert-sample`."""
-    return f"mtbert-{plan_['study']}"
+def experiment(catalog: Mapping[str, Any]) -> str:
+    """Return the name of a catalog's experiment in MLflow, such as `mtbert-sample`."""
+    return f"mtbert-{catalog['study']}"
 
 
-def begun(settings: Mapping[str, Any], seed: int, build: Path, plan_: Mapping[str, Any]) -> Record:
+def begun(settings: Mapping[str, Any], seed: int, build: Path, catalog: Mapping[str, Any]) -> Record:
     """Return the record of a run that has no results yet.
 
     Args:
         settings: the plan file of a variant.
         seed: the run's seed.
         build: the build directory.
-        plan_: its plan, which says what departs from the defaults, and which data they are.
+        catalog: of its plan, as `read_catalog` returns it: what departs from the defaults, and which data they are.
     """
     settings = {**settings, "seed": seed}
     variant = str(settings["variant"])
-    manifest = layout.manifest(build, variant)
-    changes = dict(sorted((plan_["variants"].get(variant, {}).get("overrides") or {}).items()))
-    other_data = plan_["study"].removeprefix(str(settings["profile"])).removeprefix("-")
-    data = other_data or plan_["data_dir"]
+    entry = catalog["variants"].get(variant, {})
+    changes = dict(sorted((entry.get("overrides") or {}).items()))
+    other_data = catalog["study"].removeprefix(str(settings["profile"])).removeprefix("-")
+    data = other_data or catalog["data_dir"]
+    return Record(
+        experiment=experiment(catalog),
+        name=run_name(variant, ({"data": data} if other_data else {}) | changes, seed),
+        scores=view.scores(restored(catalog["tasks"]) if catalog.get("tasks") else COURSE),
+        params=parameters(settings) | {"data": data},
+        tags=_tags(settings, build, data, changes),
+    )
+
+
+def _tags(settings: Mapping[str, Any], build: Path, data: str, changes: Mapping[str, Any]) -> dict[str, str]:
     tags = {name: str(settings[name]) for name in ("variant", "seed", "paper", "row", "profile") if name in settings}
-    tags |= {"data": data, "settings_key": _digest(settings)}
-    tags |= {"inputs": files.sha256(manifest)} if manifest.is_file() else {}
-    tags |= {name.lower(): value for name in ("DVC_STAGE", "DVC_EXP_NAME") if (value := os.environ.get(name))}
+    tags["data"] = data
+    tags["settings_key"] = _digest(settings)
+    manifest = layout.manifest(build, str(settings["variant"]))
+    if manifest.is_file():
+        tags["inputs"] = files.sha256(manifest)
+    for name in ("DVC_STAGE", "DVC_EXP_NAME"):
+        if value := os.environ.get(name):
+            tags[name.lower()] = value
     if changes:
         tags[CHANGED] = "; ".join(f"{key}={_text(value)}" for key, value in changes.items())[:LONGEST_TAG]
-    name = run_name(variant, ({"data": data} if other_data else {}) | changes, seed)
-    scores = view.scores(restored(plan_["tasks"]) if plan_.get("tasks") else COURSE)
-    return Record(experiment(plan_), name, scores, parameters(settings) | {"data": data}, tags)
+    return tags
 
 
 def run_name(variant: str, changes: Mapping[str, Any], seed: int) -> str:
     """Return a name such as `pals.dim=276 pals seed 1`; a long list of changes is cut off."""
-    text = " ".join(f"{key.removeprefix(f'catalog.{variant}.')}={_text(value)}" for key, value in changes.items())
+    prefix = f"catalog.{variant}."
+    text = " ".join(f"{key.removeprefix(prefix)}={_text(value)}" for key, value in changes.items())
     return " ".join(filter(None, [text[:LONGEST_CHANGES], variant, f"seed {seed}"]))
 
 
@@ -118,7 +140,9 @@ def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
     `{"model": {"adapter": {"name": "pals", "dim": 204}}}` becomes `{"model.adapter": "pals", "pals.dim": "204"}`. A
     value in which phases differ is named `phases.0.epochs`, as in the catalog, and else `training.epochs`.
     """
-    flat = {key: value for name in settings.keys() - ASIDE for key, value in _settings(name, settings[name])}
+    flat: dict[str, Any] = {}
+    for name in settings.keys() - APART:
+        flat |= _settings(name, settings[name])
     phases = [dict(_settings("training", phase)) for phase in settings.get("phases", [])]
     for number, phase in enumerate(phases):
         for key, value in phase.items():
@@ -152,32 +176,53 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def of_run(directory: Path, plan_: Mapping[str, Any]) -> Record:
-    """Return the record of a finished run, from `build/runs/<variant>/<seed>`, its log, and its build's plan.
+def of_run(directory: Path, catalog: Mapping[str, Any]) -> Record:
+    """Return the record of a finished run, from `build/runs/<variant>/<seed>`, its log, and its plan's catalog.
 
     Raises: DataError where the run has been altered, or its log is damaged.
     """
-    layout.check_sealed(directory, READ)
-    settings, results = files.read_yaml(directory / SETTINGS), files.read_json(directory / METRICS)
-    settings = {name: value for name, value in settings.items() if name != "code"}  # a live run starts without it
-    file, started, ended = layout.log(directory) / layout.LOG, None, None
-    final = {f"{GROUPS[group]}/{name}": value for group in GROUPS for name, value in results.get(group, {}).items()}
-    final |= {f"run/{name}": results[name] for name in ("steps", "epoch")}
-    if file.is_file():
-        log = files.read_as(RunLog, file, f"dvc repro --force --single-item {layout.stage(directory)}")
-        final |= {f"run/{name}": value for name, value in log.model_dump(include=TOTALS, exclude_none=True).items()}
-        if log.started:
-            started = int(1000 * datetime.fromisoformat(log.started).timestamp())
-            ended = started + int(1000 * log.seconds)
-    with (directory / HISTORY).open(encoding="utf-8", newline="") as handle:
-        history = [(row["name"], int(row["step"]), float(row["value"])) for row in csv.DictReader(handle)]
-    history.sort(key=lambda point: not point[0].startswith("dev/"))  # all else stays in its order
-    about = begun(settings, int(results["seed"]), layout.build_of(directory), plan_)
+    layout.check_sealed(directory, FILES)
+    settings = files.read_yaml(directory / SETTINGS)
+    settings.pop("code", None)  # a live run starts without it
+    results = files.read_json(directory / METRICS)
+    log = _read_log(directory)
+    started, ended = None, None
+    if log is not None and log.started:
+        started = int(1000 * datetime.fromisoformat(log.started).timestamp())
+        ended = started + int(1000 * log.seconds)
+    final = [Point(name, FINAL_STEP, value) for name, value in _final(results, log).items()]
+    record = begun(settings, int(results["seed"]), layout.build_of(directory), catalog)
     return replace(
-        about,
-        run_key=_digest([about.tags["settings_key"], results, files.sha256(directory / HISTORY)]),
-        points=[*((name, FINAL_STEP, value) for name, value in final.items()), *history],
+        record,
+        run_key=_digest([record.tags["settings_key"], results, files.sha256(directory / HISTORY)]),
+        points=final + _read_history(directory / HISTORY),
         started=started,
         ended=ended,
         directory=directory,
     )
+
+
+def _read_log(run: Path) -> RunLog | None:
+    """Return a run's log; None where it is missing."""
+    file = layout.log(run) / layout.LOG
+    if not file.is_file():
+        return None
+    return files.read_as(RunLog, file, f"dvc repro --force --single-item {layout.stage(run)}")
+
+
+def _final(results: Mapping[str, Any], log: RunLog | None) -> dict[str, float]:
+    """Return the values of a whole run, by the names that MLflow shows."""
+    final: dict[str, float] = {}
+    for group, title in GROUPS.items():
+        final |= {f"{title}/{name}": value for name, value in results.get(group, {}).items()}
+    totals: dict[str, float] = {name: results[name] for name in ("steps", "epoch")}
+    if log is not None:
+        totals |= log.model_dump(include=TOTALS, exclude_none=True)
+    return final | {f"run/{name}": value for name, value in totals.items()}
+
+
+def _read_history(file: Path) -> list[Point]:
+    """Return the points of a run's history, the dev scores first; each kind stays in its order."""
+    with file.open(encoding="utf-8", newline="") as handle:
+        points = [Point(row["name"], int(row["step"]), float(row["value"])) for row in csv.DictReader(handle)]
+    return sorted(points, key=lambda point: not point.name.startswith("dev/"))

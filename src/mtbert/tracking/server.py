@@ -27,8 +27,8 @@ def serve(build: Path, port: int) -> None:
     if uri.startswith("http"):
         raise TrackingError(f"{store.URI} names a server: open its address, the runs are there")
     with _listen(port) as listening:
-        there = Store(uri)
-        experiment = _bring(there, build) if layout.runs(build).is_dir() else None
+        tracker = Store(uri)
+        experiment = _log_missing(tracker, build) if layout.runs(build).is_dir() else None
         app = _app(uri)
         import uvicorn  # comes with MLflow
 
@@ -49,11 +49,12 @@ def _listen(port: int) -> socket.socket:
         raise TrackingError(f"port {port} is taken: {another}") from None
 
 
-def _bring(there: Store, build: Path) -> str | None:
-    """Log what MLflow lacks, and return the experiment of `build`; what is wrong there keeps no one from looking."""
+def _log_missing(tracker: Store, build: Path) -> str | None:
+    """Log what MLflow lacks, and return the id of the experiment of `build`; a fault there is a warning."""
     try:
         print(sync_runs(build))
-        experiment = there.client.get_experiment_by_name(record.experiment(record.plan(build)))
+        name = record.experiment(record.read_catalog(build))
+        experiment = tracker.client.get_experiment_by_name(name)
     except MtbertError as error:
         print(f"warning: {error}")
         return None

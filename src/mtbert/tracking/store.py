@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from filelock import FileLock
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 URI = "MLFLOW_TRACKING_URI"
-AGAIN = "mtbert track"
+COMMAND = "mtbert track"  # which logs what is missing
 RUN_KEY = "run_key"
 ARTIFACTS = "mlartifacts"  # folder beside an SQLite database
 
@@ -111,6 +111,16 @@ def create(file: Path) -> None:
             partial.replace(file)
 
 
+class RunsOfKey(NamedTuple):
+    """MLflow's runs of a record: the complete ones with its key, and those of the same settings that were broken off.
+
+    There may be several complete ones, since a client begins a run twice where an answer was lost.
+    """
+
+    complete: "list[Run]"
+    broken_off: "list[Run]"
+
+
 class Store:
     """MLflow at one address. Every method may raise MlflowException."""
 
@@ -125,41 +135,43 @@ class Store:
         mlflow.set_registry_uri(uri)
         self.client = mlflow.MlflowClient()
 
-    def experiment(self, wanted: Record) -> str:
+    def experiment(self, record: Record) -> str:
         """Return the id of a run's experiment; create it if it is missing, and have its page show the run's scores.
 
         MLflow stores where an experiment's files lie. In a database that was moved or copied this is the old folder,
         where nothing may be written: the experiment is kept under another name, and a new one begun.
         """
-        name, saved = wanted.experiment, view.saved(wanted.scores)
+        name = record.experiment
+        saved_view = view.saved(record.scores)
         location = (self._file.with_name(ARTIFACTS) / name).as_uri() if self._file else None
         with FileLock(f"{self._file or project_root() / 'mlflow.db'}.lock"):  # trainings begin side by side
             existing = self.client.get_experiment_by_name(name)
             if existing and location in (None, existing.artifact_location):
-                if existing.tags.get(view.TAG) != saved:
-                    self.client.set_experiment_tag(existing.experiment_id, view.TAG, saved)
+                if existing.tags.get(view.TAG) != saved_view:
+                    self.client.set_experiment_tag(existing.experiment_id, view.TAG, saved_view)
                 return existing.experiment_id
             if existing:
                 self.client.rename_experiment(existing.experiment_id, f"{name} moved {existing.experiment_id}")
-            tags = {"mlflow.note.content": ABOUT, view.TAG: saved}
+            tags = {"mlflow.note.content": ABOUT, view.TAG: saved_view}
             return self.client.create_experiment(name, location, tags)
 
-    def find(self, wanted: Record) -> "tuple[list[Run], list[Run]]":
-        """Return the complete runs with that key, and those of the same settings and seed that were broken off."""
-        query = f"tags.settings_key = '{wanted.tags['settings_key']}'"
-        runs = self.client.search_runs([self.experiment(wanted)], query)
-        complete = [run for run in runs if run.data.tags.get(RUN_KEY) == wanted.run_key]
-        return complete, [run for run in runs if RUN_KEY not in run.data.tags]
+    def find(self, record: Record) -> RunsOfKey:
+        """Return the runs of a record."""
+        query = f"tags.settings_key = '{record.tags['settings_key']}'"
+        runs = self.client.search_runs([self.experiment(record)], query)
+        complete = [run for run in runs if run.data.tags.get(RUN_KEY) == record.run_key]
+        broken_off = [run for run in runs if RUN_KEY not in run.data.tags]
+        return RunsOfKey(complete, broken_off)
 
-    def begin(self, wanted: Record) -> str:
+    def begin(self, record: Record) -> str:
         """Start a run in the place of those that were broken off; return its id."""
         from mlflow.entities import Param
         from mlflow.tracking.context.registry import resolve_tags
 
-        self.delete(self.find(wanted)[1])
-        tags = {**resolve_tags(), **wanted.tags}
-        run = self.client.create_run(self.experiment(wanted), wanted.started, tags, wanted.name)
-        self.client.log_batch(run.info.run_id, params=[Param(name, value) for name, value in wanted.params.items()])
+        self.delete(self.find(record).broken_off)
+        tags = {**resolve_tags(), **record.tags}
+        run = self.client.create_run(self.experiment(record), record.started, tags, record.name)
+        self.client.log_batch(run.info.run_id, params=[Param(name, value) for name, value in record.params.items()])
         return run.info.run_id
 
     def delete(self, runs: "Iterable[Run]") -> None:
@@ -167,16 +179,18 @@ class Store:
         for run in runs:
             self.client.delete_run(run.info.run_id)
 
-    def log(self, wanted: Record) -> bool:
+    def log(self, record: Record) -> bool:
         """Log a finished run once, and delete its copies and those that were broken off; return whether it was new."""
-        complete, broken_off = self.find(wanted)
-        if complete:
-            self.delete([*complete[1:], *broken_off])  # a client begins a run twice where an answer was lost
-            return False
         from mlflow.entities import Metric
 
-        run_id, at = self.begin(wanted), wanted.ended or 0  # the times of single steps are not stored
-        self.client.log_batch(run_id, [Metric(name, float(value), at, step) for name, step, value in wanted.points])
-        self.client.set_terminated(run_id, "FINISHED", wanted.ended)
-        self.client.set_tag(run_id, RUN_KEY, wanted.run_key)
+        complete, broken_off = self.find(record)
+        if complete:
+            self.delete([*complete[1:], *broken_off])
+            return False
+        run_id = self.begin(record)
+        time = record.ended or 0  # the times of single steps are not stored
+        metrics = [Metric(point.name, float(point.value), time, point.step) for point in record.points]
+        self.client.log_batch(run_id, metrics)
+        self.client.set_terminated(run_id, "FINISHED", record.ended)
+        self.client.set_tag(run_id, RUN_KEY, record.run_key)
         return True

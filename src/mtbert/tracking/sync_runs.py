@@ -20,25 +20,27 @@ def sync_runs(build: Path) -> str:
     Raises:
         TrackingError: MLflow cannot be reached, or refuses. Runs logged before the error stay.
     """
-    plan = record.plan(build)
-    selected = [name for name, entry in plan["variants"].items() if entry["selected"]]
-    directories = [layout.run(build, name, seed) for seed in plan["seeds"] for name in selected]
-    records = [record.of_run(run, plan) for run in directories if (run / layout.METRICS).is_file()]
+    catalog = record.read_catalog(build)
+    selected = [name for name, entry in catalog["variants"].items() if entry["selected"]]
+    directories = [layout.run(build, name, seed) for seed in catalog["seeds"] for name in selected]
+    records = [record.of_run(run, catalog) for run in directories if (run / layout.METRICS).is_file()]
     uri = store.tracking_uri()
     try:
         with locking.exclusive(store.project_root() / LOCK, "track"):
             from mtbert.tracking import models  # with MLflow
 
-            there = Store(uri)
-            new = sum(there.log(wanted) for wanted in records)
-            has_models = models.bring(there, records)
+            tracker = Store(uri)
+            new = sum(tracker.log(finished) for finished in records)
+            has_models = models.bring(tracker, records)
     except MtbertError:  # of a file; MLflow does not matter for it
         raise
     except Exception as error:  # of MLflow, its database or the network: many types, with one message
         raise TrackingError(
             f"the runs are not in MLflow at {store.shown(uri)} yet ({store.reason(error, uri)}); "
-            f"their results are safe in {build}: once MLflow answers, `{store.AGAIN}` brings them in"
+            f"their results are safe in {build}: once MLflow answers, `{store.COMMAND}` brings them in"
         ) from None  # the cause's own text may hold credentials
-    left = len(directories) - len(records)
-    untrained = f", {left} not trained yet" if left else ""
-    return f"runs in MLflow: {new} new, {len(records) - new} already there{untrained}{'' if has_models else NO_MODELS}"
+    summary = f"runs in MLflow: {new} new, {len(records) - new} already there"
+    untrained = len(directories) - len(records)
+    if untrained:
+        summary += f", {untrained} not trained yet"
+    return summary if has_models else summary + NO_MODELS

@@ -24,14 +24,16 @@ def scores(tasks: Tasks) -> tuple[str, ...]:
 
 def saved(columns: Sequence[str]) -> str:
     """Return the saved view with these scores, as the value of `TAG`."""
-    name = {"attributes.`Run Name`": 260}
-    selected = {f"tags.`{CHANGED}`": 140} | {f"metrics.`{column}`": 24 + 7 * len(column) for column in columns}
+    name = "attributes.`Run Name`"
+    widths = {f"tags.`{CHANGED}`": 140}
+    for column in columns:
+        widths[f"metrics.`{column}`"] = 24 + 7 * len(column)
     state = {
         "orderByKey": "attributes.start_time",
         "orderByAsc": False,
-        "selectedColumns": [*selected],
-        "columnOrder": [*name, *selected, "duration"],
-        "columnWidths": name | selected,
+        "selectedColumns": [*widths],
+        "columnOrder": [name, *widths, "duration"],
+        "columnWidths": {name: 260, **widths},
     }
     return json.dumps({"name": "Scores", "createdAt": 0, "state": json.dumps(state)})
 

@@ -71,7 +71,7 @@ def test_each_at_a_time_has_a_share_of_its_own_that_the_next_one_gets(tmp_path: 
 def test_the_last_line_of_an_output_tells_how_far_a_training_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(trainings, "TELL", 0)
+    monkeypatch.setattr(trainings, "REPORT_EVERY", 0)
 
     def start(_: Training, log: Path, __: trainings.Share) -> Job:
         log.write_text("started\n3 of 8 steps, 00:02 left\n")
