@@ -1,4 +1,4 @@
-"""A `python` for tests that has imported what takes long: a command of the pipeline starts in a moment.
+"""A `python` for tests that has imported what takes long: a program that needs it starts in a moment.
 
 A server imports the packages, once for all workers. The `python` that `install` writes hands a program to it with its
 arguments, folder, environment and open files; the server forks, and the fork runs the program. Nothing of the project
@@ -26,6 +26,8 @@ import threading
 import traceback
 from functools import cache
 from pathlib import Path
+
+from filelock import FileLock
 
 PACKAGES = (
     "accelerate", "datasets", "dvc.cli", "dvc.commands.experiments.run", "dvc.commands.repro", "dvc.repo", "jinja2",
@@ -74,28 +76,31 @@ def install(folder: Path) -> Path:
 
 @cache
 def _server() -> Path:
-    """Start this process's server, which ends with it, and return its socket."""
-    folder = Path(tempfile.mkdtemp())
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    command = [sys.executable, __file__, os.fspath(folder / "socket")]
-    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-    assert server.stdout
-    assert server.stdout.read(5) == b"ready", "the server of preloaded programs did not start"
-    atexit.register(_end, server)
+    """The socket of the server, which the first worker starts, and which ends with the process that started workers."""
+    if run := os.environ.get("PYTEST_XDIST_TESTRUNUID"):
+        folder, tests = Path(tempfile.gettempdir(), f"preloaded-{run}"), os.getppid()
+        folder.mkdir(exist_ok=True)
+    else:
+        folder, tests = Path(tempfile.mkdtemp()), os.getpid()
+    with FileLock(folder / "lock"):
+        if not (folder / "socket").exists():
+            _start(folder / "socket", tests)
     return folder / "socket"
 
 
-def _end(server: "subprocess.Popen[bytes]") -> None:
-    """Close the server's standard input, with which it ends; until then this process holds it open."""
-    assert server.stdin
+def _start(address: Path, tests: int) -> None:
+    command = [sys.executable, __file__, os.fspath(address), str(tests)]
+    null = subprocess.DEVNULL
+    server = subprocess.Popen(command, stdin=null, stdout=subprocess.PIPE, start_new_session=True)
     assert server.stdout
-    server.stdin.close()
+    assert server.stdout.read(5) == b"ready", "the server of preloaded programs did not start"
     server.stdout.close()
-    server.wait()
+    server.returncode = 0  # it outlives this process, which must not wait for it
 
 
-def serve(address: str) -> list[str]:
-    """Fork for each program that comes; the fork returns its arguments. Ends with standard input."""
+def serve(address: str, tests: int) -> list[str]:
+    """Fork for each program that comes; the fork returns its arguments. Ends with the process of the tests."""
+    end = os.pidfd_open(tests)
     for package in PACKAGES:
         importlib.import_module(package)
     gc.freeze()  # what is not looked at stays shared
@@ -104,12 +109,14 @@ def serve(address: str) -> list[str]:
     listening.listen(64)
     os.write(1, b"ready")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    while listening in select.select([listening, 0], [], [])[0]:
+    while end not in select.select([listening, end], [], [])[0]:
         connection, _ = listening.accept()
         if os.fork() == 0:
             listening.close()
+            os.close(end)
             return watch(connection)
         connection.close()
+    shutil.rmtree(Path(address).parent)
     os._exit(0)
 
 
@@ -148,6 +155,8 @@ def become(program: list, files: list[int]) -> list[str]:
     os.environ.update(environment)
     sys.executable, real = shim, sys.executable
     multiprocessing.spawn.set_executable(real)
+    if "HF_MODULES_CACHE" in environment:  # which transformers read when the server imported it
+        sys.modules["transformers.dynamic_module_utils"].HF_MODULES_CACHE = environment["HF_MODULES_CACHE"]  # type: ignore[attr-defined]
     random.seed()
     tempfile.tempdir = None
     return arguments
@@ -181,7 +190,7 @@ def leave(status: int) -> None:
 
 
 if __name__ == "__main__":
-    to_run, status = serve(sys.argv[1]), 0
+    to_run, status = serve(sys.argv[1], int(sys.argv[2])), 0
     try:
         run(to_run)
     except SystemExit as ended:

@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from pipeline import preloaded
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
@@ -30,10 +31,16 @@ def content(kept: Path) -> dict:
     return found
 
 
-def test_every_contestant_trains_and_is_compared(kept: Path):
-    command = ["steps.py", "--shape", "tiny", "--batch", "4", "--passes", "1", "--device", "cpu", "--record", kept]
-    done = subprocess.run([sys.executable, *command], cwd=FOLDER, capture_output=True, text=True)
+def bench(*arguments: str) -> str:
+    """What `steps.py` prints when it compares contestants of these shapes."""
+    command = [preloaded.python(), "steps.py", "--batch", "4", "--passes", "1", "--device", "cpu", "--shape"]
+    done = subprocess.run([*command, *arguments], cwd=FOLDER, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_every_contestant_trains_and_is_compared(kept: Path):
+    bench("tiny", "--record", str(kept))
     found, adapters = content(kept), ["pals", "lora", "houlsby"]
     others = ["bert-n-pals", "minbert", "trainer", "trainer-best"]
     names = ["plain", *adapters, "smart", "interleaved", "pcgrad", *others]
@@ -47,15 +54,11 @@ def test_every_contestant_trains_and_is_compared(kept: Path):
 
 def test_every_architecture_trains_beside_the_trainer_with_the_same():
     names = ["tiny-roberta", "tiny-modernbert", "tiny-deberta"]
-    command = ["steps.py", "--shape", *names, "--only", "pals", "trainer", "--batch", "4", "--passes", "1"]
-    done = subprocess.run(
-        [sys.executable, *command, "--device", "cpu"], cwd=FOLDER, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert [line for line in done.stdout.splitlines() if line.startswith("tiny-")] == [
+    printed = bench(*names, "--only", "pals", "trainer")
+    assert [line for line in printed.splitlines() if line.startswith("tiny-")] == [
         f"{name}: pals, trainer" for name in names
     ]
-    assert done.stdout.count("\ntrainer ") == len(names)
+    assert printed.count("\ntrainer ") == len(names)
 
 
 def test_a_variant_of_the_catalog_trains(kept: Path, monkeypatch: pytest.MonkeyPatch):

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +14,7 @@ import pandas as pd
 import pytest
 import trained
 from architectures import ONE_EACH
+from pipeline import preloaded
 
 from mtbert import cli, files, layout
 from mtbert.data.preprocess import preprocess
@@ -97,7 +97,7 @@ def outside(build: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
             exporting.export(loading.load(name, build=build, device="cpu"), form, root / f"{name}-{form}")
     asked = [(name, form, task, [*TEXTS[task].values()]) for name, form in EXPORTS for task in tasks_of(form)]
     done = subprocess.run(
-        [sys.executable, "-c", OUTSIDE, json.dumps(asked)],
+        [preloaded.python(), "-c", OUTSIDE, json.dumps(asked)],
         env={**os.environ, "HF_MODULES_CACHE": str(root / "modules"), "HF_HUB_OFFLINE": "1"},
         cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
     )  # fmt: skip

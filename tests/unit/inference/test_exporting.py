@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from huggingface_hub import ModelCard
+from pipeline import preloaded
 from safetensors.torch import load_file
 
 from mtbert import files
@@ -60,6 +61,12 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "_check", lambda *_: None)
 
 
+@pytest.fixture
+def checked_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process in which an export is loaded again has imported transformers before."""
+    monkeypatch.setattr(sys, "executable", preloaded.python())
+
+
 @pytest.fixture(scope="module")
 def outside(build: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list]]:
     """Exports in one folder, and what a process without mtbert and without the network makes of them."""
@@ -69,7 +76,7 @@ def outside(build: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
         for name, form in FORMS.items():
             export(loading.load(name, build=build, device="cpu"), form, root / name)
     environment = {**os.environ, "HF_MODULES_CACHE": str(root / "modules"), "HF_HUB_OFFLINE": "1"}
-    given = [sys.executable, "-c", OUTSIDE, json.dumps([TEXTS, OTHERS, str(root)])]
+    given = [preloaded.python(), "-c", OUTSIDE, json.dumps([TEXTS, OTHERS, str(root)])]
     done = subprocess.run(
         given, env=environment, capture_output=True, text=True, check=False, cwd=root, stdin=subprocess.DEVNULL
     )
@@ -158,6 +165,7 @@ def test_what_cannot_be_is_said_and_nothing_changes(load: Callable[[str], Model]
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
+@pytest.mark.usefixtures("checked_soon")
 def test_an_export_whose_tokenizer_lacks_what_the_model_needs_is_not_kept(
     load: Callable[[str], Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +175,7 @@ def test_an_export_whose_tokenizer_lacks_what_the_model_needs_is_not_kept(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("checked_soon")
 def test_an_export_that_says_other_things_than_the_model_is_not_kept(
     load: Callable[[str], Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
