@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from mtbert.inputs import manifests
-from mtbert.results import tables
+from mtbert.results import checks, tables
 from mtbert.results.tables import Results
 from mtbert.tasks import COURSE
 
@@ -40,7 +40,7 @@ def results(
         tables.joined(rows, "predictions", COURSE),
         tables.joined(history, "history", COURSE),
     )
-    for (variant, seed), scores in tables.computed_scores(made).items():
+    for (variant, seed), scores in checks.computed_scores(made).items():
         of_run = (made.runs["variant"] == variant) & (made.runs["seed"] == seed)
         for column, value in scores.items():
             made.runs.loc[of_run, column] = value

@@ -26,7 +26,7 @@ from mtbert.errors import LONGEST_SHOWN, DataError, in_words
 if TYPE_CHECKING:
     import pandas as pd
 
-Kind = TypeVar("Kind")
+Content = TypeVar("Content")
 AGAIN = "remove it and run the stage that makes it"
 PARTIAL = ".partial"  # ending of unfinished files; .dvcignore and .gitignore list it
 
@@ -139,11 +139,13 @@ def read_json(path: Path, again: str = AGAIN) -> Any:
     return _parsed(path, partial(from_json, allow_inf_nan=False), "JSON", again)
 
 
-def read_as(kind: type[Kind], path: Path, remedy: str, read: Callable[[Path, str], Any] = read_json) -> Kind:
+def read_as(
+    content_type: type[Content], path: Path, remedy: str, read: Callable[[Path, str], Any] = read_json
+) -> Content:
     """Read a file that this project wrote, as a value of that type.
 
     Args:
-        kind: a type that pydantic can check, such as `dict[str, float]` or a `Section`.
+        content_type: a type that pydantic can check, such as `dict[str, float]` or a `Section`.
         path: the file.
         remedy: the command that makes it again, such as `dvc repro preprocess`.
         read: reads the file as plain values.
@@ -154,15 +156,16 @@ def read_as(kind: type[Kind], path: Path, remedy: str, read: Callable[[Path, str
     if not path.is_file():
         raise DataError(f"{path} is missing; `{remedy}` makes it")
     try:
-        return _adapter(kind).validate_python(read(path, f"`{remedy}` makes it again"), strict=True)
+        return _adapter(content_type).validate_python(read(path, f"`{remedy}` makes it again"), strict=True)
     except ValidationError as error:
         raise DataError(f"{path} is damaged: {in_words(error)}; `{remedy}` makes it again") from None
 
 
 @cache
-def _adapter(kind: type[Kind]) -> TypeAdapter[Kind]:
-    own = isinstance(kind, type) and hasattr(kind, "model_config")  # pydantic does not allow to configure such a type
-    return TypeAdapter(kind) if own else TypeAdapter(kind, config=ConfigDict(allow_inf_nan=False))
+def _adapter(content_type: type[Content]) -> TypeAdapter[Content]:
+    if isinstance(content_type, type) and hasattr(content_type, "model_config"):  # pydantic refuses a second one
+        return TypeAdapter(content_type)
+    return TypeAdapter(content_type, config=ConfigDict(allow_inf_nan=False))
 
 
 class _WithoutAliases(SafeRepresenter):

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 from mtbert import files
 from mtbert.errors import DataError
 
-Kind = TypeVar("Kind")
+Content = TypeVar("Content")
 # Files of an encoder, and of a trained model.
 WEIGHTS = "model.safetensors"
 UNTRAINED = "untrained.json"  # of an encoder: what it scores without any training
@@ -219,9 +219,9 @@ def remedy(folder: Path) -> str:
     return f"dvc repro {stage(folder)}"
 
 
-def read_planned(kind: type[Kind], file: Path) -> Kind:
+def read_planned(content_type: type[Content], file: Path) -> Content:
     """Read a file of the plan as a value of that type; DataError where it is missing or damaged."""
-    return files.read_as(kind, file, "dvc repro plan", files.read_yaml)
+    return files.read_as(content_type, file, "dvc repro plan", files.read_yaml)
 
 
 def read_plan(file: Path, *keys: str) -> dict[str, Any]:

@@ -77,7 +77,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "manifest/pals.json": lambda file, build: manifests.check(file, build),
     "data/report.json": lambda _, build: layout.data_kind(build),
     "data/sst/train.parquet": lambda file, _: batches.load(file, COURSE["sst"], "cross", SpecialTokens(1, 2, 0), 16),
-    "data/sst/dev-rows.parquet": lambda file, _: collect._known(file, None),
+    "data/sst/dev-rows.parquet": lambda file, _: collect._row_facts(file, None),
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: files.read_parquet(file),
     "results/runs.parquet": lambda file, _: tables.read(file.parent),

@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,10 @@ import pandas as pd
 from mtbert.claims import sides
 from mtbert.claims.reading import OVERFITTING
 from mtbert.errors import DataError
+from mtbert.results.columns import KEY, Frame, example_columns
+from mtbert.results.described import UNTRAINED
 from mtbert.results.metrics import OVERALLS, SIGNED
-from mtbert.results.tables import KEY, UNTRAINED, Frame, Results, counted
+from mtbert.results.tables import Results
 from mtbert.stats import Difference, Side, difference, influence, mean_of
 from mtbert.tasks import COURSE, Tasks, main
 
@@ -39,6 +42,13 @@ class TaskRows:
     predictions: Frame
 
 
+class Sides(NamedTuple):
+    """Two rows of a table, scored on the same rows of dev."""
+
+    ours: Side
+    other: Side
+
+
 @dataclass(frozen=True)
 class BudgetRuns:
     """The runs of one budget.
@@ -59,14 +69,13 @@ class BudgetRuns:
     described: Tasks = field(default_factory=lambda: COURSE)
 
     def seeds(self, row: Sequence[str], metric: str) -> list[int]:
-        """Return the seeds for which all models of a row have scores, in order; none where it lacks a task."""
+        """Return the seeds for which all models of a row have scores, in order; none if it lacks a task."""
         models = self._models(row, metric)
         if len(models) < len(tasks_of(metric, self.described)):
             return []
         scored = [{*self.tasks[task].predictions[name]} for task, name in models.items()]
         if metric == OVERFITTING:
-            for name in row:
-                scored.append({seed for variant, seed in self._on_train if variant == name})
+            scored += [{seed for variant, seed in self._on_train if variant == name} for name in row]
         return sorted(set.intersection(*scored))
 
     def lines(self, row: Collection[str], seeds: Collection[int] | None = None) -> Frame:
@@ -77,7 +86,7 @@ class BudgetRuns:
     def compare(
         self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None = None, leak_free: bool = False
     ) -> Difference | None:
-        """Return ours - other; None where a side has no run, or they share no row.
+        """Return ours - other; None if a side has no run, or they share no row.
 
         Args:
             ours: the models of a row.
@@ -86,41 +95,48 @@ class BudgetRuns:
             most: the first so many seeds of each; None for all.
             leak_free: whether rows that share a sentence with training are left out.
         """
-        untrained = self.untrained.get(metric) if UNTRAINED in other and not leak_free else None
-        if untrained is not None:
-            other = ours
-        our_seeds = self.seeds(ours, metric)[:most]
-        other_seeds = self.seeds(other, metric)[:most]
+        if UNTRAINED in other and metric in self.untrained and not leak_free:
+            sides = self._sides(ours, ours, metric, most, leak_free)
+            return None if sides is None else difference(sides.ours, sides.ours.constant(self.untrained[metric]))
+        sides = self._sides(ours, other, metric, most, leak_free)
+        return None if sides is None else difference(sides.ours, sides.other)
+
+    def _sides(
+        self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None, leak_free: bool
+    ) -> Sides | None:
+        """Score both rows on the same rows of dev; arguments and None as for `compare`."""
+        our_seeds, other_seeds = self.seeds(ours, metric)[:most], self.seeds(other, metric)[:most]
         if not our_seeds or not other_seeds:
             return None
         our_tasks, other_tasks = list[Side](), list[Side]()
         for task in tasks_of(metric, self.described):
             our_predictions = self._predictions(task, ours, metric, our_seeds)
             other_predictions = self._predictions(task, other, metric, other_seeds)
-            kept = self._kept(task, np.column_stack([our_predictions, other_predictions]), leak_free)
-            if not kept.any():
+            counts = self._counts(task, np.column_stack([our_predictions, other_predictions]), leak_free)
+            if not counts.any():
                 return None
-            our_tasks.append(self._scored(task, our_predictions, kept))
-            other_tasks.append(self._scored(task, other_predictions, kept))
-        our_side = self._over_tasks(metric, ours, our_seeds, our_tasks)
-        if untrained is not None:
-            return difference(our_side, our_side.constant(untrained))
-        return difference(our_side, self._over_tasks(metric, other, other_seeds, other_tasks))
+            our_tasks.append(self._scored(task, our_predictions, counts))
+            other_tasks.append(self._scored(task, other_predictions, counts))
+        return Sides(
+            ours=self._over_tasks(metric, ours, our_seeds, our_tasks),
+            other=self._over_tasks(metric, other, other_seeds, other_tasks),
+        )
 
     def _predictions(self, task: str, row: Sequence[str], metric: str, seeds: Sequence[int]) -> np.ndarray:
         """Return what the model of a row that has the task predicts, [rows, seeds]."""
         return self.tasks[task].predictions[self._models(row, metric)[task]][seeds].to_numpy()
 
-    def _kept(self, task: str, predictions: np.ndarray, leak_free: bool) -> np.ndarray:
-        """Return which rows of dev count, [rows]: those with a label that all runs predict, leak-free where asked."""
+    def _counts(self, task: str, predictions: np.ndarray, leak_free: bool) -> np.ndarray:
+        """Return which rows of dev count, [rows]: those with a label that all runs predict, if asked without leaks."""
         rows = self.tasks[task].rows
-        kept = rows["label"].notna().to_numpy() & ~np.isnan(predictions).any(axis=1)
-        return kept & ~rows["leaked"].to_numpy(bool) if leak_free else kept
+        counts = rows["label"].notna().to_numpy() & ~np.isnan(predictions).any(axis=1)
+        return counts & ~rows["leaked"].to_numpy(bool) if leak_free else counts
 
-    def _scored(self, task: str, predictions: np.ndarray, kept: np.ndarray) -> Side:
+    def _scored(self, task: str, predictions: np.ndarray, counts: np.ndarray) -> Side:
         """Score predictions [rows, seeds] on the rows of dev that count."""
-        labels, clusters = (self.tasks[task].rows[column].to_numpy()[kept] for column in ("label", "cluster"))
-        return influence.of_task(self.described[task], labels, predictions[kept], clusters)
+        rows = self.tasks[task].rows
+        labels, clusters = rows["label"].to_numpy()[counts], rows["cluster"].to_numpy()[counts]
+        return influence.of_task(self.described[task], labels, predictions[counts], clusters)
 
     def _over_tasks(self, metric: str, row: Sequence[str], seeds: Sequence[int], task_sides: Sequence[Side]) -> Side:
         """Return the metric of a row from its tasks' scores; x of `SIGNED` counts as (x + 1) / 2 where normalised."""
@@ -140,31 +156,36 @@ class BudgetRuns:
         """Return by task of the metric the first variant of a row that predicts it; tasks without one are left out."""
         models: dict[str, str] = {}
         for task in tasks_of(metric, self.described):
-            if task in self.tasks:
-                names = [name for name in row if name in self.tasks[task].predictions]
-                models |= {task: names[0]} if names else {}
+            if task not in self.tasks:
+                continue
+            predicting = [name for name in row if name in self.tasks[task].predictions]
+            if predicting:
+                models[task] = predicting[0]
         return models
 
     @cached_property
     def _on_train(self) -> dict[tuple[str, int], float]:
+        """The mean score on training rows of each variant and seed that has one."""
         return self.runs.set_index(KEY)["train_overall_normalised"].dropna().astype(float).to_dict()
 
 
 def of_results(results: Results) -> BudgetRuns:
     """Return results in the form that the rule takes."""
-    dev = results.predictions[(results.predictions["split"] == "dev") & results.predictions["label"].notna()]
-    tasks = {str(task): _rows(table) for task, table in dev.groupby("task", observed=True)}
-    first = results.trained.drop_duplicates("variant")
-    settings = {str(run.variant): json.loads(run.settings) for run in first.itertuples()}
+    predicted = results.predictions
+    dev = predicted[(predicted["split"] == "dev") & predicted["label"].notna()]
+    tasks = {str(task): _task_rows(table) for task, table in dev.groupby("task", observed=True)}
+    first_seeds = results.trained.drop_duplicates("variant")
+    settings = {str(run.variant): json.loads(run.settings) for run in first_seeds.itertuples()}
     return BudgetRuns(_lines(results), tasks, results.untrained, settings, results.tasks)
 
 
-def _rows(table: Frame) -> TaskRows:
+def _task_rows(table: Frame) -> TaskRows:
+    """Return the rows of one task's predictions of dev; a row without a cluster is one of its own."""
     table = table.astype({"variant": str}).sort_values("row", kind="stable")
     rows = table.drop_duplicates("row").set_index("row")
-    own_cluster = np.arange(len(rows)) + rows["cluster"].max() + 1
+    free_numbers = np.arange(len(rows)) + rows["cluster"].max() + 1
     rows = rows.assign(
-        cluster=rows["cluster"].where(rows["cluster"] >= 0, own_cluster),
+        cluster=rows["cluster"].where(rows["cluster"] >= 0, free_numbers),
         leaked=rows["in_train"] | rows["shares"],
     )
     scored = table.assign(prediction=table["prediction"].where(table["scored"]))
@@ -177,32 +198,40 @@ def _lines(results: Results) -> Frame:
     A vote has the settings of its first member, and its steps and examples are the sums over its members.
     """
     by_run = results.trained.set_index(KEY, drop=False).to_dict("index")
-    lines = []
+    lines: list[dict[str, Any]] = []
     for (name, seed), run in by_run.items():
         members = [by_run[member, seed] for member in results.about[name].members if (member, seed) in by_run] or [run]
-        settings = json.loads(members[0]["settings"])
-        about = results.about[members[0]["variant"]]
-        trained = pd.DataFrame(members)[["steps", *counted(results.tasks)]].astype(float).sum(min_count=1)
-        lines.append(
-            {"variant": name, "seed": seed, "train_overall_normalised": run["train_overall_normalised"]}
-            | trained.to_dict()
-            | {key: members[0][key] for key in ("code", "precision", "threads")}
-            | {"profile": about.profile, "keep": about.run.keep, "selection": about.run.selection}
-            | {"techniques": settings.get("sources") or {}}
-        )
+        first = members[0]
+        about = results.about[first["variant"]]
+        sums = pd.DataFrame(members)[["steps", *example_columns(results.tasks)]].astype(float).sum(min_count=1)
+        lines.append({
+            "variant": name,
+            "seed": seed,
+            "train_overall_normalised": run["train_overall_normalised"],
+            **sums.to_dict(),
+            "code": first["code"],
+            "precision": first["precision"],
+            "threads": first["threads"],
+            "profile": about.profile,
+            "keep": about.run.keep,
+            "selection": about.run.selection,
+            "techniques": json.loads(first["settings"]).get("sources") or {},
+        })  # fmt: skip
     return pd.DataFrame(lines)
 
 
 def unlike(lines: Frame) -> tuple[str, ...]:
     """Return the columns of ALIKE in which these runs differ, and the techniques whose code differs."""
     columns = [name for name in ALIKE if lines[name].nunique(dropna=False) > 1]
-    digests: Frame = pd.DataFrame([*lines["techniques"]]).nunique()
-    return (*columns, *digests.index[digests > 1])
+    digest_counts: Frame = pd.DataFrame([*lines["techniques"]]).nunique()
+    techniques = digest_counts.index[digest_counts > 1]
+    return (*columns, *techniques)
 
 
 def mean_per_seed(lines: Frame, column: str) -> float:
-    """Return a column's sum over a row's models, as a mean over seeds; NaN where a value is missing."""
-    return float(lines[column].astype(float).sum(skipna=False)) / lines["seed"].nunique()
+    """Return a column's sum over a row's models, as a mean over seeds; NaN if a value is missing."""
+    total = float(lines[column].astype(float).sum(skipna=False))
+    return total / lines["seed"].nunique()
 
 
 def at_a_third(whole: BudgetRuns, third: BudgetRuns) -> BudgetRuns:
@@ -211,20 +240,22 @@ def at_a_third(whole: BudgetRuns, third: BudgetRuns) -> BudgetRuns:
     Raises:
         DataError: there is no such run.
     """
-    kept = [name for name in third.runs["variant"].unique() if _is_a_third(whole.lines([name]), third.lines([name]))]
-    if not kept:
+    names = third.runs["variant"].unique()
+    variants = [name for name in names if _is_a_third(whole.lines([name]), third.lines([name]))]
+    if not variants:
         raise DataError(
             "no run of --third had a third of the updates that its variant has in the report, and the same code and "
             "settings; allowed: evidence of the same variants at a third of their budget"
         )
     tasks: dict[str, TaskRows] = {}
     for task, rows in third.tasks.items():
-        columns = [(variant, seed) for variant, seed in rows.predictions if variant in kept]
+        columns = [(variant, seed) for variant, seed in rows.predictions if variant in variants]
         tasks[task] = replace(rows, predictions=rows.predictions[columns])
-    return replace(third, runs=third.lines(kept), tasks=tasks)
+    return replace(third, runs=third.lines(variants), tasks=tasks)
 
 
 def _is_a_third(whole: Frame, third: Frame) -> bool:
+    """Return whether the runs `third` of a variant are like `whole`, and have a third of their steps."""
     if not len(whole) or unlike(pd.concat([whole, third])):
         return False
     steps = mean_per_seed(whole, "steps")

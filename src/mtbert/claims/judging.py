@@ -10,7 +10,8 @@ from mtbert.claims import sides
 from mtbert.claims.budget_runs import UNEQUAL, BudgetRuns, mean_per_seed, tasks_of, unlike
 from mtbert.claims.reading import Claim, Part
 from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, claim_p, corrected, part_p
-from mtbert.results.tables import UNTRAINED, Frame
+from mtbert.results.columns import Frame
+from mtbert.results.described import UNTRAINED
 from mtbert.stats import LEAST_CLUSTERS, Difference
 
 
@@ -128,8 +129,8 @@ def _first_reason(parts: Sequence[PartResult]) -> Reason | None:
 
 def _deciding(parts: Sequence[PartResult]) -> list[PartResult]:
     """Return the parts that decide on a claim; where a learning rate confounds every one of them, all of them."""
-    able = [part for part in parts if not part.part.is_always_confounded]
-    return [part for part in able if part.decides] or able
+    may_decide = [part for part in parts if not part.part.is_always_confounded]
+    return [part for part in may_decide if part.decides] or may_decide
 
 
 def compare(part: Part, runs: BudgetRuns, third: BudgetRuns | None = None) -> PartResult:
@@ -139,16 +140,13 @@ def compare(part: Part, runs: BudgetRuns, third: BudgetRuns | None = None) -> Pa
     if difference is None:
         return PartResult(part)
     at_third = None if third is None else third.compare(ours, other, metric, SEEDS)
-    stability = None if at_third is None else _stability(at_third.mean, difference.mean, part.margin)
-    leak_free = runs.compare(ours, other, metric, SEEDS, leak_free=True)
-    has_leaks = leak_free is not None and leak_free.rows != difference.rows
     differing = sides.differences(runs.settings, ours, other)
     result = PartResult(
         part,
         difference=difference,
         third=at_third,
-        stability=stability,
-        leak_free=leak_free.mean if leak_free is not None and has_leaks else None,
+        stability=None if at_third is None else _stability(at_third.mean, difference.mean, part.margin),
+        leak_free=_leak_free_mean(part, runs, difference.rows),
         unlike=unlike(pd.concat(_lines(part, runs))),
         undeclared=tuple(sorted(differing - {*part.differs, *part.confounded})),
         confounders=tuple(sorted(differing & {*part.confounded})),
@@ -160,14 +158,20 @@ def compare(part: Part, runs: BudgetRuns, third: BudgetRuns | None = None) -> Pa
     return replace(result, reason=reason, p=p)
 
 
+def _leak_free_mean(part: Part, runs: BudgetRuns, rows: int) -> float | None:
+    """Return the mean difference without rows that share a sentence with training; None if none of `rows` does."""
+    leak_free = runs.compare(part.ours, part.other, part.metric, SEEDS, leak_free=True)
+    return None if leak_free is None or leak_free.rows == rows else leak_free.mean
+
+
 def _lines(part: Part, runs: BudgetRuns) -> list[Frame]:
-    """Return the runs of each side that are compared."""
+    """Return the lines of the runs that are compared: those of ours, and those of the other."""
     return [runs.lines(row, runs.seeds(row, part.metric)[:SEEDS]) for row in (part.ours, part.other)]
 
 
 def _reason(result: PartResult, difference: Difference, runs: BudgetRuns) -> Reason | None:
     """Return why a part that was compared is not judged: the first reason that applies."""
-    applies = {
+    reasons = {
         Reason.UNLIKE_RUNS: bool(result.unlike),
         Reason.UNDECLARED: bool(result.undeclared),
         Reason.CONFOUNDED: bool(result.confounders),
@@ -177,10 +181,11 @@ def _reason(result: PartResult, difference: Difference, runs: BudgetRuns) -> Rea
         Reason.FEW_SEEDS: min(difference.seeds) < SEEDS,
         Reason.FLIPS: result.stability is Stability.FLIPS,
     }
-    return next((reason for reason, does in applies.items() if does), None)
+    return next((reason for reason, applies in reasons.items() if applies), None)
 
 
 def _stability(third: float, whole: float, margin: float) -> Stability:
+    """Return how a mean difference changes from a third of the budget to the whole."""
     if abs(whole - third) <= margin:
         return Stability.STEADY
     if third * whole < 0:
@@ -193,14 +198,16 @@ def _has_unequal_budgets(part: Part, runs: BudgetRuns) -> bool:
     ours, other = _lines(part, runs)
     if not len(ours) or not len(other):
         return False
-    columns = [] if "updates" in part.differs else ["steps"]
+    columns: list[str] = []
+    if "updates" not in part.differs:
+        columns.append("steps")
     if "examples" not in part.differs:
         columns += [f"examples_{task}" for task in tasks_of(part.metric)]
-    for column in columns:
-        first, second = mean_per_seed(ours, column), mean_per_seed(other, column)
-        if abs(first - second) > UNEQUAL * max(first, second):
-            return True
-    return False
+    return any(_are_unequal(mean_per_seed(ours, column), mean_per_seed(other, column)) for column in columns)
+
+
+def _are_unequal(first: float, second: float) -> bool:
+    return abs(first - second) > UNEQUAL * max(first, second)
 
 
 def _is_below_untrained(part: Part, runs: BudgetRuns) -> bool:

@@ -131,16 +131,16 @@ def _with_defaults(content: dict[str, Any]) -> dict[str, Any]:
     """Give each claim its name, and each part its margin and its claim's values where it has none of its own."""
 
     def completed(name: str, claim: dict[str, Any]) -> dict[str, Any]:
-        shared = {key: claim[key] for key in claim.keys() & Part.model_fields.keys()}
-        parts = []
-        for stated in claim.get("parts", [{}]):
-            part = shared | stated
-            parts.append({"margin": content["margins"].get(part.get("metric", ""))} | part)
-        own = {key: claim[key] for key in claim.keys() - shared.keys()}
-        return own | {"name": name, "parts": parts}
+        of_parts = {key: claim[key] for key in claim.keys() & Part.model_fields.keys()}
+        of_claim = {key: claim[key] for key in claim.keys() - of_parts.keys()}
+        parts = [_with_margin(of_parts | part, content["margins"]) for part in claim.get("parts", [{}])]
+        return of_claim | {"name": name, "parts": parts}
 
-    completed_kinds: dict[str, Any] = {}
-    for kind in ("claims", "questions"):
-        claims = content.get(kind, {})
-        completed_kinds[kind] = {name: completed(name, claim) for name, claim in claims.items()}
-    return content | completed_kinds
+    claims = {name: completed(name, claim) for name, claim in content.get("claims", {}).items()}
+    questions = {name: completed(name, claim) for name, claim in content.get("questions", {}).items()}
+    return content | {"claims": claims, "questions": questions}
+
+
+def _with_margin(part: dict[str, Any], margins: dict[str, float]) -> dict[str, Any]:
+    """Give a part the margin of its metric where it has none of its own."""
+    return {"margin": margins.get(part.get("metric", ""))} | part

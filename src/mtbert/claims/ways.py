@@ -7,6 +7,7 @@ the way with the highest mean. Since it is chosen by its scores, others look wor
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 from mtbert.claims.budget_runs import BudgetRuns, unlike
 from mtbert.claims.judging import Reason
@@ -14,6 +15,15 @@ from mtbert.claims.reading import Expected, Names
 from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, corrected, part_p
 from mtbert.stats import LEAST_CLUSTERS, Difference
 from mtbert.stats.power import Needed, needed
+
+
+class Standing(Enum):
+    """What is proved of ours against the other."""
+
+    BETTER = auto()
+    WORSE = auto()
+    CLOSE = auto()  # apart by less than the margin
+    OPEN = auto()
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,15 @@ class Comparison:
     reason: Reason | None
     verdict: Verdict | None = None
 
+    @property
+    def standing(self) -> Standing:
+        """What is proved of a case that expects the two to be close."""
+        if self.verdict is Verdict.HOLDS:
+            return Standing.CLOSE
+        if self.verdict is Verdict.FAILS and self.difference:
+            return Standing.BETTER if self.difference.mean > 0 else Standing.WORSE
+        return Standing.OPEN
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -48,11 +67,11 @@ class Choice:
 
     Attributes:
         best: the way with the highest mean.
-        kept: the cheapest way that is proved to be no worse; the best itself where that is refuted of all that are
-            cheaper; None where it cannot be told, and below SEEDS seeds.
-        likely: where it cannot be told, the best of those ways that are cheaper and may be no worse, if there are any.
-        against: that way less the best.
-        needed: what would decide on it; None where that is not known.
+        kept: the cheapest way that is proved to be no worse; the best itself if all that are cheaper are proved to be
+            worse; None if neither is proved, and below SEEDS seeds.
+        likely: if nothing is kept, the best of the ways that are cheaper and may be no worse; None if there are none.
+        against: the likely way less the best.
+        needed: what would decide on it; None if that is not known.
         seeds: the fewest seeds that a way has.
     """
 
@@ -67,11 +86,11 @@ class Choice:
 def judge(runs: BudgetRuns, cases: Sequence[Case]) -> list[Comparison]:
     """Judge cases; their p are corrected over all of them."""
     comparisons = [_compared(runs, case) for case in cases]
-    every = corrected([_p(comparison) for comparison in comparisons])
-    return [
-        replace(comparison, verdict=None if comparison.reason else p.verdict)
-        for comparison, p in zip(comparisons, every, strict=True)
-    ]
+    corrected_p = corrected([_p(comparison) for comparison in comparisons])
+    judged = []
+    for comparison, p in zip(comparisons, corrected_p, strict=True):
+        judged.append(comparison if comparison.reason else replace(comparison, verdict=p.verdict))
+    return judged
 
 
 def _compared(runs: BudgetRuns, case: Case) -> Comparison:
@@ -118,17 +137,17 @@ def choose(
     best = max(range(len(ways)), key=means.__getitem__)
     others = [number for number in range(len(ways)) if number != best]
     judged = judge(runs, [Case(ways[number], ways[best], metric, margin, "not lower") for number in others])
-    by_number = dict(zip(others, judged, strict=True))
-    seeds = min((min(one.difference.seeds) for one in judged if one.difference), default=0)
-    good = [number for number, one in by_number.items() if one.verdict is Verdict.HOLDS]
-    kept = min([best, *good], key=costs.__getitem__)
+    against_best = dict(zip(others, judged, strict=True))
+    seeds = min((min(comparison.difference.seeds) for comparison in judged if comparison.difference), default=0)
+    no_worse = [number for number in others if against_best[number].verdict is Verdict.HOLDS]
+    kept = min([best, *no_worse], key=costs.__getitem__)
     cheaper = [number for number in others if costs[number] < costs[best]]
-    open_ones = [number for number in cheaper if by_number[number].verdict is not Verdict.FAILS]
-    if kept != best or (not open_ones and seeds >= SEEDS):
+    undecided = [number for number in cheaper if against_best[number].verdict is not Verdict.FAILS]
+    if kept != best or (not undecided and seeds >= SEEDS):
         return Choice(best, kept, seeds=seeds)
-    if not open_ones:
+    if not undecided:
         return Choice(best, None, seeds=seeds)
-    likely = max(open_ones, key=means.__getitem__)
-    against = by_number[likely]
-    decides = needed(against.difference, margin, SEEDS) if against.difference else None
-    return Choice(best, None, likely, against, decides, seeds)
+    likely = max(undecided, key=means.__getitem__)
+    against = against_best[likely]
+    what_decides = needed(against.difference, margin, SEEDS) if against.difference else None
+    return Choice(best, None, likely, against, what_decides, seeds)

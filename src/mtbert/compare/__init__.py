@@ -4,6 +4,7 @@
 and words the result. Nothing here imports torch, DVC or MLflow.
 """
 
-from mtbert.compare.comparing import FileComparison, Standing, as_text, compare_files, score
+from mtbert.claims.ways import Standing
+from mtbert.compare.comparing import FileComparison, as_text, compare_files, score
 
 __all__ = ["FileComparison", "Standing", "as_text", "compare_files", "score"]

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from mtbert import tasks
 from mtbert.claims import SEEDS
+from mtbert.claims.ways import Standing
 from mtbert.compare import reading
 from mtbert.compare.reading import Pairs
 from mtbert.errors import DataError, UnknownNameError
@@ -18,16 +18,11 @@ from mtbert.results import metrics
 from mtbert.stats import Difference, Side, difference, influence, of_models
 from mtbert.tasks import METRIC_NAMES, Task, Tasks
 
+STANDINGS = {
+    Standing.BETTER: "better", Standing.WORSE: "worse", Standing.CLOSE: "apart by less than the margin",
+    Standing.OPEN: "cannot be told",
+}  # fmt: skip
 LEAST = {name: -1.0 if name in metrics.SIGNED else 0.0 for name in METRIC_NAMES}  # of a score, whose most is 1
-
-
-class Standing(StrEnum):
-    """What ours is, against theirs."""
-
-    BETTER = "better"
-    WORSE = "worse"
-    CLOSE = "apart by less than the margin"
-    OPEN = "cannot be told"
 
 
 class FileScore(NamedTuple):
@@ -164,7 +159,7 @@ def as_text(comparison: FileComparison) -> str:
         "",
         f"p of no difference: {'cannot be told' if result.p is None else f'{result.p:.4g}'}",
         "",
-        f"{ours.name} against {theirs.name}: {comparison.standing} (margin {comparison.margin:g}).",
+        f"{ours.name} against {theirs.name}: {STANDINGS[comparison.standing]} (margin {comparison.margin:g}).",
         scope,
     ])  # fmt: skip
 

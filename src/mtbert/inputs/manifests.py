@@ -24,20 +24,32 @@ ENCODER_FILES = (layout.WEIGHTS, "config.json", "tokenizer.json", "tokenizer_con
 
 def manifest(settings: dict[str, Any], build: Path) -> dict[str, Any]:
     """Return the digests of one variant's starting weights, examples and code, and the build's machine."""
-    encoder = layout.encoder(build, settings["model"]["encoder"])
-    weights = [*ENCODER_FILES, *([MLM_HEAD] if (encoder / MLM_HEAD).is_file() else [])]
-    data, examples = layout.data(build), list[Path]()
-    for task in settings["tasks"]:
-        examples += [layout.examples(data, task, split) for split in SPLITS]
-        examples.append(layout.rows(data, task, "dev"))
-    entries = {entry for phase in settings["phases"] for entry in phase["tasks"]}
-    examples += [layout.examples(data, name, "train") for name in sorted(entries - set(settings["tasks"]))]
-    named = [*(encoder / name for name in weights), *(file for file in examples if file.exists())]
+    named = [*_encoder_files(settings, build), *_data_files(settings, build)]
     return {
         "files": {_relative(file, build): files.sha256(file) for file in named},
         "code": files.sha256(layout.plan(build, CODE)),
         "machine": machine(build),
     }
+
+
+def _encoder_files(settings: dict[str, Any], build: Path) -> list[Path]:
+    """Return the files of the starting weights."""
+    encoder = layout.encoder(build, settings["model"]["encoder"])
+    mlm_head = encoder / MLM_HEAD
+    required = [encoder / name for name in ENCODER_FILES]
+    return [*required, mlm_head] if mlm_head.is_file() else required
+
+
+def _data_files(settings: dict[str, Any], build: Path) -> list[Path]:
+    """Return the files of examples that are there: all splits of own tasks, train alone of those that serve them."""
+    data, examples = layout.data(build), list[Path]()
+    for task in settings["tasks"]:
+        examples += [layout.examples(data, task, split) for split in SPLITS]
+        examples.append(layout.rows(data, task, "dev"))
+    trained = {task for phase in settings["phases"] for task in phase["tasks"]}
+    for task in sorted(trained - {*settings["tasks"]}):
+        examples.append(layout.examples(data, task, "train"))
+    return [file for file in examples if file.exists()]
 
 
 def machine(build: Path) -> dict[str, str]:
@@ -75,15 +87,15 @@ def identity(build: Path, variant: str, seed: int, torch: str | None = None) -> 
 
 
 def log(run: Path) -> RunLog:
-    """Return what the log of a run says, which lies in a build folder's `runs`; DataError where there is none."""
+    """Return what the log of a run says, which lies in a build folder's `runs`; DataError if there is none."""
     return files.read_as(RunLog, layout.log(run) / layout.LOG, layout.remedy(run))
 
 
 def check_run(run: Path, build: Path) -> None:
     """Check that a run, in any build folder, is whole and was made from what lies in `build`; DataError else."""
-    variant, seed, about = run.parent.name, run.name, log(run)
+    variant, seed, run_log = run.parent.name, int(run.name), log(run)
     layout.check_sealed(run)
-    if about.identity != identity(build, variant, int(seed), about.versions.get("torch", "")):
+    if run_log.identity != identity(build, variant, seed, run_log.versions.get("torch", "")):
         raise DataError(f"{run} was made from other settings, data, weights or code than lie in {build}")
 
 

@@ -14,8 +14,8 @@ from mtbert.tracking.record import parameters
 SHOWN = 3  # causes in a line
 
 
-class Kind(StrEnum):
-    """What may have changed."""
+class InputKind(StrEnum):
+    """What an input is of a training."""
 
     SETTING = "setting"
     DATA = "data"
@@ -28,10 +28,10 @@ class Cause(NamedTuple):
     """An input that has changed.
 
     Attributes:
-        before, now: its value, or a file's digest; None where there was none, or is none.
+        before, now: its value, or a file's digest; None if there was none, or is none.
     """
 
-    kind: Kind
+    kind: InputKind
     name: str
     before: str | None
     now: str | None
@@ -52,16 +52,16 @@ def of_now(build: Path, variant: str) -> Inputs:
 
 
 def of_last_run(build: Path, variant: str) -> Inputs | None:
-    """Return what the variant's run was made from, or without one its last logged run; None where there is neither."""
+    """Return what the variant's run was made from, or without one its last logged run; None if there is neither."""
     finished = [run for run in layout.runs_of(build, variant) if layout.is_sealed(run)]
-    logs = [log for log in map(inputs_of, finished) if log.is_file()]
-    if not logs:
-        earlier = [log / layout.INPUTS for log in layout.logs_of(build, variant)]
-        logs = sorted(filter(Path.is_file, earlier), key=_started)
-    return files.read_as(Inputs, logs[-1], f"rm {logs[-1]}") if logs else None
+    inputs = [file for file in map(inputs_of, finished) if file.is_file()]
+    if not inputs:
+        logged = [log / layout.INPUTS for log in layout.logs_of(build, variant)]
+        inputs = sorted(filter(Path.is_file, logged), key=_start_time)
+    return files.read_as(Inputs, inputs[-1], f"rm {inputs[-1]}") if inputs else None
 
 
-def _started(inputs: Path) -> str:
+def _start_time(inputs: Path) -> str:
     """Return when the run of a file of inputs began."""
     return files.read_json(inputs.with_name(layout.LOG))["started"]
 
@@ -74,20 +74,20 @@ def inputs_of(run: Path) -> Path:
 def causes(before: Inputs, now: Inputs) -> list[Cause]:
     """Return all that differs: settings first, then data, starting weights, code and machine."""
     differing = [
-        *_differing(Kind.SETTING, before.settings, now.settings),
-        *_differing(Kind.DATA, before.files, now.files),
-        *_differing(Kind.CODE, before.code, now.code),
-        *_differing(Kind.MACHINE, before.machine.model_dump(), now.machine.model_dump()),
+        *_differing(InputKind.SETTING, before.settings, now.settings),
+        *_differing(InputKind.DATA, before.files, now.files),
+        *_differing(InputKind.CODE, before.code, now.code),
+        *_differing(InputKind.MACHINE, before.machine.model_dump(), now.machine.model_dump()),
     ]
-    order = [*Kind]
-    return sorted(differing, key=lambda cause: order.index(cause.kind))
+    kinds = [*InputKind]
+    return sorted(differing, key=lambda cause: kinds.index(cause.kind))
 
 
-def _differing(kind: Kind, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Cause]:
+def _differing(kind: InputKind, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Cause]:
     for name in sorted({*before, *now}):
         if before.get(name) != now.get(name):
-            is_weights = kind == Kind.DATA and name.startswith("encoders/")
-            yield Cause(Kind.WEIGHTS if is_weights else kind, name, before.get(name), now.get(name))
+            is_weights = kind == InputKind.DATA and name.startswith("encoders/")
+            yield Cause(InputKind.WEIGHTS if is_weights else kind, name, before.get(name), now.get(name))
 
 
 def changed(build: Path) -> dict[str, list[Cause]]:
@@ -115,14 +115,14 @@ def line(variant: str, differing: list[Cause]) -> str:
 
 def in_words(cause: Cause) -> str:
     """Return a cause such as `pals.dim 204 -> 276` or `code training/loop.py changed`."""
-    if cause.kind in (Kind.SETTING, Kind.MACHINE):
+    if cause.kind in (InputKind.SETTING, InputKind.MACHINE):
         return f"{cause.name} {cause.before or 'not set'} -> {cause.now or 'not set'}"
     change = "changed"
     if cause.before is None:
         change = "added"
     elif cause.now is None:
         change = "removed"
-    name = cause.name.removeprefix("data/") if cause.kind == Kind.DATA else cause.name
+    name = cause.name.removeprefix("data/") if cause.kind == InputKind.DATA else cause.name
     return f"{cause.kind} {name} {change}"
 
 

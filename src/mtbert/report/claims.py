@@ -1,7 +1,8 @@
-"""What the papers claim beside what our runs say of it, by the rule of docs/verdicts.md: one table, and its words."""
+"""The section of claims: what the papers claim beside what our runs prove of it, as one table and in words."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -9,7 +10,8 @@ from mtbert import claims
 from mtbert.claims import ClaimResult, Part, PartResult, Reason, Verdict
 from mtbert.report import markdown
 from mtbert.report.study import Study, title
-from mtbert.results.tables import Frame
+from mtbert.results.columns import Frame
+from mtbert.stats import Difference
 
 WORDS: dict[Verdict | Reason | None, str] = {
     Verdict.HOLDS: "holds", Verdict.FAILS: "does not hold", Verdict.SMALL: "real, but smaller than what matters",
@@ -21,7 +23,7 @@ WORDS: dict[Verdict | Reason | None, str] = {
     Reason.FEW_CLUSTERS: "cannot be told: too few rows", Reason.FLIPS: "cannot be told: flips with the budget",
     None: "",
 }  # fmt: skip
-SEEN = "\N{DOUBLE DAGGER}"  # of what the encoder may have learned in its own training
+MAY_BE_KNOWN = "\N{DOUBLE DAGGER}"  # marks what the encoder may have learned in its own training
 ABOUT = (
     "A verdict needs six seeds of each side, and is corrected over all claims of its paper (docs/verdicts.md). *Ours* "
     "is first minus second, with its 95 % interval. *This comparison* says what it shows by itself, not corrected. A "
@@ -29,22 +31,28 @@ ABOUT = (
 )
 
 
-def judge(study: Study, third: Study | None = None) -> tuple[list[ClaimResult], list[ClaimResult]]:
-    """Judge the papers' claims that the results have runs for, and the questions that the report begins with.
+class Judged(NamedTuple):
+    """The papers' claims that the results have runs for, and the questions that the report begins with."""
 
-    Both are empty on other data than the papers'. Errors as for `at_a_third`.
-    """
+    claims: list[ClaimResult]
+    questions: list[ClaimResult]
+
+
+def judge(study: Study, third: Study | None = None) -> Judged:
+    """Judge claims and questions; none on other data than the papers'. Errors as for `at_a_third`."""
     if not study.is_comparable:
-        return [], []
+        return Judged([], [])
     every = claims.load()
     whole = claims.of_results(study.results)
     before = None if third is None else claims.at_a_third(whole, claims.of_results(third.results))
-    judged = claims.judge(every.claims.values(), whole, before)
-    questions = claims.judge(every.questions.values(), whole, before)
-    return [result for result in judged if result.reason is not Reason.NOT_RUN], questions
+    results = claims.judge(every.claims.values(), whole, before)
+    return Judged(
+        claims=[result for result in results if result.reason is not Reason.NOT_RUN],
+        questions=claims.judge(every.questions.values(), whole, before),
+    )
 
 
-def answer(result: ClaimResult) -> str:
+def verdict(result: ClaimResult) -> str:
     """Return the verdict, or why there is none, in words."""
     return WORDS[result.verdict or result.reason]
 
@@ -54,19 +62,19 @@ def pair(part: Part) -> str:
     return f"{' + '.join(part.ours)} {markdown.MINUS} {' + '.join(part.other)}, {markdown.heading(part.metric)}"
 
 
-def difference(part: PartResult) -> str:
-    """Return our difference and interval, marked where the encoder may have learned the task; a dash for none."""
-    if part.difference is None:
+def difference(result: PartResult) -> str:
+    """Return our difference and interval, marked if the encoder may have learned the task; a dash for none."""
+    if result.difference is None:
         return markdown.DASH
-    may_be_known = part.part.is_about_similarity or part.part.metric == "qqp"
-    estimate = markdown.estimate(part.difference.mean, part.difference.interval, "+")
-    return f"{estimate} {SEEN}" if may_be_known else estimate
+    may_be_known = result.part.is_about_similarity or result.part.metric == "qqp"
+    estimate = markdown.estimate(result.difference.mean, result.difference.interval, "+")
+    return f"{estimate} {MAY_BE_KNOWN}" if may_be_known else estimate
 
 
 def contamination(study: Study) -> str:
-    """Return what the mark means; empty where nothing is known of the encoder."""
-    note = markdown.literal(study.results.start.note)
-    return f"{SEEN} The encoder may know this task: {note}" if note else ""
+    """Return what the mark means; empty if nothing is known of the encoder."""
+    note = markdown.literal(study.results.starting_weights.note)
+    return f"{MAY_BE_KNOWN} The encoder may know this task: {note}" if note else ""
 
 
 def render(study: Study, results: Sequence[ClaimResult]) -> str:
@@ -74,43 +82,56 @@ def render(study: Study, results: Sequence[ClaimResult]) -> str:
     lines = [line for result in results for line in _lines(result)]
     if not lines:
         return ""
-    counts = "; ".join(f"{verdict}: {count}" for verdict, count in Counter(map(answer, results)).most_common())
-    where = f"{ABOUT}: profile {study.profile}, encoder {markdown.literal(study.results.start.name)}."
-    parts = [
-        f"{len(results)} claims. {counts[0].upper()}{counts[1:]}.",
-        where,
-        contamination(study),
-        markdown.lined(lines, 4),
-    ]
+    setting = f"{ABOUT}: profile {study.profile}, encoder {markdown.literal(study.results.starting_weights.name)}."
+    parts = [_counts(results), setting, contamination(study), markdown.lined(lines, 4)]
     return "\n\n".join(filter(None, parts))
+
+
+def _counts(results: Sequence[ClaimResult]) -> str:
+    """Return how many claims there are of each verdict."""
+    by_verdict = Counter(map(verdict, results)).most_common()
+    counts = "; ".join(f"{words}: {count}" for words, count in by_verdict)
+    return f"{len(results)} claims. {counts[0].upper()}{counts[1:]}."
 
 
 def _lines(result: ClaimResult) -> list[dict[str, str]]:
     """Return a line for each comparison that was run; claim and verdict stand in the first alone."""
-    where = f"{result.claim.source or title(result.claim.paper)}, {result.claim.section}"
-    doubt = f" (In doubt as published: {result.claim.doubt}.)" if result.claim.doubt else ""
-    about = {"claim": f"{result.claim.statement}{doubt}", "where": where, "verdict": answer(result)}
-    lines = [about | _line(part) for part in result.parts if part.difference is not None]
-    return [line if number == 0 else line | dict.fromkeys(about, "") for number, line in enumerate(lines)]
+    claim = result.claim
+    doubt = f" (In doubt as published: {claim.doubt}.)" if claim.doubt else ""
+    about = {
+        "claim": f"{claim.statement}{doubt}",
+        "where": f"{claim.source or title(claim.paper)}, {claim.section}",
+        "verdict": verdict(result),
+    }
+    lines: list[dict[str, str]] = []
+    for part in result.parts:
+        if part.difference is not None:
+            shown = dict.fromkeys(about, "") if lines else about
+            lines.append(shown | _line(part))
+    return lines
 
 
-def own_answer(part: PartResult) -> str:
+def own_verdict(result: PartResult) -> str:
     """Return what is proved of a comparison alone, not corrected, or why nothing is."""
-    if part.undeclared:
-        return f"not comparable: also differ in {', '.join(part.undeclared)}"
-    if part.confounders:
-        return f"confounded by {', '.join(part.confounders)}"
-    words = WORDS[part.verdict or part.reason]
-    return words if part.decides else f"{words} (decides nothing)"
+    if result.undeclared:
+        return f"not comparable: also differ in {', '.join(result.undeclared)}"
+    if result.confounders:
+        return f"confounded by {', '.join(result.confounders)}"
+    words = WORDS[result.verdict or result.reason]
+    return words if result.decides else f"{words} (decides nothing)"
 
 
-def _line(part: PartResult) -> dict[str, str]:
+def _line(result: PartResult) -> dict[str, str]:
     return {
-        "compared": pair(part.part), "expects": part.part.expects, "ours": difference(part),
-        "published": markdown.number(part.part.published, "+"), "this comparison": own_answer(part),
-        "steadiness": part.stability or "", "at a third": markdown.number(part.third and part.third.mean, "+"),
-        "leak-free": markdown.number(part.leak_free, "+"),
-    }  # fmt: skip
+        "compared": pair(result.part),
+        "expects": result.part.expects,
+        "ours": difference(result),
+        "published": markdown.number(result.part.published, "+"),
+        "this comparison": own_verdict(result),
+        "steadiness": result.stability or "",
+        "at a third": markdown.number(result.third and result.third.mean, "+"),
+        "leak-free": markdown.number(result.leak_free, "+"),
+    }
 
 
 def frame(results: Sequence[ClaimResult]) -> Frame:
@@ -118,19 +139,41 @@ def frame(results: Sequence[ClaimResult]) -> Frame:
     return pd.DataFrame([_values(result, part) for result in results for part in result.parts])
 
 
-def _values(result: ClaimResult, part: PartResult) -> dict[str, object]:
-    difference = part.difference
-    low, high = (difference and difference.interval) or (None, None)
-    compared = part.part.model_dump()
+def _values(result: ClaimResult, part_result: PartResult) -> dict[str, object]:
     return {
         "claim": result.claim.name,
         **result.claim.model_dump(include={"paper", "source", "section", "statement"}),
-        "verdict": answer(result), "reason": WORDS[part.reason],
-        "p_holds": result.p.holds, "p_fails": result.p.fails, "p_small": result.p.small,
-        **{key: " ".join(value) if isinstance(value, tuple) else value for key, value in compared.items()},
-        "difference": difference and difference.mean, "low": low, "high": high, "p": difference and difference.p,
-        "seeds": difference and " / ".join(map(str, difference.seeds)), "rows": difference and difference.rows,
-        "third": part.third and part.third.mean, "leak_free": part.leak_free,
-        "unlike": ", ".join(part.unlike), "undeclared": ", ".join(part.undeclared),
-        "confounders": ", ".join(part.confounders), "stability": part.stability or "",
-    }  # fmt: skip
+        "verdict": verdict(result),
+        "reason": WORDS[part_result.reason],
+        "p_holds": result.p.holds,
+        "p_fails": result.p.fails,
+        "p_small": result.p.small,
+        **_part_values(part_result.part),
+        **_difference_values(part_result.difference),
+        "third": part_result.third and part_result.third.mean,
+        "leak_free": part_result.leak_free,
+        "unlike": ", ".join(part_result.unlike),
+        "undeclared": ", ".join(part_result.undeclared),
+        "confounders": ", ".join(part_result.confounders),
+        "stability": part_result.stability or "",
+    }
+
+
+def _part_values(part: Part) -> dict[str, object]:
+    """Return what a part compares, by the names of its settings; several names as words."""
+    values = part.model_dump()
+    return {key: " ".join(value) if isinstance(value, tuple) else value for key, value in values.items()}
+
+
+def _difference_values(difference: Difference | None) -> Mapping[str, object]:
+    if difference is None:
+        return dict.fromkeys(("difference", "low", "high", "p", "seeds", "rows"))
+    low, high = difference.interval or (None, None)
+    return {
+        "difference": difference.mean,
+        "low": low,
+        "high": high,
+        "p": difference.p,
+        "seeds": " / ".join(map(str, difference.seeds)),
+        "rows": difference.rows,
+    }

@@ -1,13 +1,15 @@
 """How variants of one's own differ from the others that were trained beside them."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from mtbert import claims
 from mtbert.claims import BudgetRuns
 from mtbert.report import markdown
 from mtbert.report.study import Study
+from mtbert.results.columns import shown_metrics
+from mtbert.results.described import OWN
 from mtbert.results.metrics import means
-from mtbert.results.tables import OWN, shown
 from mtbert.stats import Difference
 from mtbert.stats.differences import LEAST_SEEDS
 from mtbert.tasks import main
@@ -19,43 +21,58 @@ ABOUT = (
 )
 
 
-def find(study: Study) -> dict[tuple[str, str], dict[str, Difference]]:
+class OwnPair(NamedTuple):
+    """A variant of one's own, and another that it is compared with."""
+
+    own: str
+    other: str
+
+
+def find(study: Study) -> dict[OwnPair, dict[str, Difference]]:
     """Return the differences, by metric, of each variant of one's own and each other one that shares a task with it.
 
     Of two of one's own the later one in the results comes first.
     """
     runs = claims.of_results(study.results)
-    by_pair = {pair: _between(study, runs, *pair) for pair in _pairs(study)}
+    by_pair = {pair: _between(study, runs, pair) for pair in _pairs(study)}
     return {pair: differences for pair, differences in by_pair.items() if differences}
 
 
-def _pairs(study: Study) -> Iterator[tuple[str, str]]:
+def _pairs(study: Study) -> Iterator[OwnPair]:
     names = [*study.about]
-    for place, own in enumerate(names):
-        if study.about[own].paper == OWN:
-            earlier = names[:place]
-            yield from ((own, other) for other in names if study.about[other].paper != OWN or other in earlier)
+    are_own = {name: about.paper == OWN for name, about in study.about.items()}
+    for number, own in enumerate(names):
+        if are_own[own]:
+            earlier = names[:number]
+            yield from (OwnPair(own, other) for other in names if not are_own[other] or other in earlier)
 
 
-def _between(study: Study, runs: BudgetRuns, own: str, other: str) -> dict[str, Difference]:
-    shared = [
-        task for task in study.results.tasks if task in study.about[own].tasks and task in study.about[other].tasks
-    ]
-    metrics = [*shared, *(means(study.results.tasks) if {*main(study.results.tasks)} <= {*shared} else ())]
-    compared = {metric: runs.compare((own,), (other,), metric) for metric in metrics}
-    return {metric: difference for metric, difference in compared.items() if difference is not None}
+def _between(study: Study, runs: BudgetRuns, pair: OwnPair) -> dict[str, Difference]:
+    tasks = study.results.tasks
+    shared_tasks = {*study.about[pair.own].tasks} & {*study.about[pair.other].tasks}
+    metrics = [task for task in tasks if task in shared_tasks]
+    if {*main(tasks)} <= shared_tasks:
+        metrics += means(tasks)
+    differences: dict[str, Difference] = {}
+    for metric in metrics:
+        difference = runs.compare((pair.own,), (pair.other,), metric)
+        if difference is not None:
+            differences[metric] = difference
+    return differences
 
 
 def lines(study: Study) -> list[dict[str, str]]:
-    """Return a line for each pair."""
-    by_pair = find(study)
-    tasks = study.results.tasks
-    metrics = [metric for metric in shown(tasks) if any(metric in differences for differences in by_pair.values())]
-    return [
-        {"": f"{own} {markdown.MINUS} {other}"}
-        | {markdown.heading(metric, tasks): _cell(differences.get(metric)) for metric in metrics}
-        for (own, other), differences in by_pair.items()
-    ]
+    """Return a line for each pair, with a column for each metric that any pair has."""
+    tasks, by_pair = study.results.tasks, find(study)
+    compared = {metric for differences in by_pair.values() for metric in differences}
+    metrics = [metric for metric in shown_metrics(tasks) if metric in compared]
+    lines: list[dict[str, str]] = []
+    for pair, differences in by_pair.items():
+        cells = {"": f"{pair.own} {markdown.MINUS} {pair.other}"}
+        for metric in metrics:
+            cells[markdown.heading(metric, tasks)] = _cell(differences.get(metric))
+        lines.append(cells)
+    return lines
 
 
 def _cell(difference: Difference | None) -> str:
@@ -64,5 +81,6 @@ def _cell(difference: Difference | None) -> str:
 
 def render(study: Study) -> str:
     """Return the section's text as Markdown; empty without variants of one's own."""
-    grid = markdown.lined([{key: markdown.literal(cell) for key, cell in line.items()} for line in lines(study)])
-    return f"### {TITLE}\n\n{ABOUT}\n\n{grid}" if grid else ""
+    literal_lines = [{key: markdown.literal(cell) for key, cell in line.items()} for line in lines(study)]
+    table = markdown.lined(literal_lines)
+    return f"### {TITLE}\n\n{ABOUT}\n\n{table}" if table else ""

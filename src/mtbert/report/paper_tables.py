@@ -1,12 +1,12 @@
 """The papers' tables: their numbers, and ours with intervals beside them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from mtbert.config import papers
 from mtbert.report import markdown
 from mtbert.report.study import RIVALS, Group, Mean, Study, title
-from mtbert.results.tables import shown
+from mtbert.results.columns import shown_metrics
 from mtbert.tasks import COURSE, METRIC_NAMES, Tasks, are_the_courses, main
 
 UNTRAINED = "Untrained encoder, cosine"
@@ -22,6 +22,9 @@ COSTS = (
     "in more than one thing. Weights in millions: *added* to the encoder, *trained*, and *stored*, which a model has "
     f"to keep beside the encoder. *{TIMES_BERT}*: all weights over one encoder's."
 )
+
+
+NUMBERS = {"text": ", in the text", "others": ", rows that it does not print", "variants": ""}  # that are no numbers
 
 
 @dataclass(frozen=True)
@@ -67,10 +70,10 @@ class Table:
     @property
     def heading(self) -> str:
         """Such as `Pals for PALs, table 1 (dev)`."""
-        places = {"text": ", in the text", "others": ", rows that it does not print", "variants": ""}
-        number = places.get(self.number, f", table {self.number}")
-        split = ", ".join(dict.fromkeys(row.split for row in self.rows))
-        return f"{title(self.paper)}{number} ({split}{f' of {self.data}' if self.data else ''})"
+        number = NUMBERS.get(self.number, f", table {self.number}")
+        splits = ", ".join(dict.fromkeys(row.split for row in self.rows))
+        data = f" of {self.data}" if self.data else ""
+        return f"{title(self.paper)}{number} ({splits}{data})"
 
     @property
     def more(self) -> str:
@@ -80,7 +83,8 @@ class Table:
     @property
     def metrics(self) -> list[str]:
         """The metrics that any of its rows has a number of."""
-        return [m for m in shown(self.tasks) if any(m in row.published or m in row.group.means for row in self.rows)]
+        metrics = {metric for row in self.rows for metric in (*row.published, *row.group.means)}
+        return [metric for metric in shown_metrics(self.tasks) if metric in metrics]
 
 
 def about(tasks: Tasks) -> str:
@@ -100,24 +104,33 @@ def tables(study: Study) -> list[Table]:
     Variants of a paper that answer to none of its rows have a table behind its own. Papers without tables, the rivals
     of PALs and variants of one's own have a table each, the highest mean first.
     """
-    data = "" if study.is_comparable else markdown.plain(study.results.data.name)
-    if study.results.data.kind == "sample":
-        data = f"generated sentences, {data}"
-    tasks = study.results.tasks
     every: list[Table] = []
     published = {paper: content.tables for paper, content in papers.load().items() if content.tables}
     for paper, published_tables in published.items():
-        labels: set[str] = set()
-        for number, published_table in published_tables.items():
-            rows, absent = _answers(study, paper, published_table)
-            every.append(Table(paper, number, rows, absent, data, tasks))
-            labels |= published_table.rows.keys()
-        every.append(Table(paper, "others", _others(study, paper, labels), data=data, tasks=tasks))
-    for paper in dict.fromkeys((*(about.paper for about in study.about.values()), RIVALS)):
+        every += _published(study, paper, published_tables)
+    names = (*(about.paper for about in study.about.values()), RIVALS)
+    for paper in dict.fromkeys(names):
         if paper not in published:
             best_first = sorted(_others(study, paper), key=lambda row: study.rank(row.group))
-            every.append(Table(paper, "variants", best_first, data=data, tasks=tasks))
+            every.append(_table(study, paper, "variants", best_first))
     return [table for table in every if any(row.group.means for row in table.rows)]
+
+
+def _published(study: Study, paper: str, published_tables: Mapping[str, papers.PublishedTable]) -> Iterator[Table]:
+    """Yield each table of a paper, and one of its variants that answer to no row of them."""
+    labels: set[str] = set()
+    for number, published in published_tables.items():
+        labels |= published.rows.keys()
+        rows, absent = _answers(study, paper, published)
+        yield _table(study, paper, number, rows, absent)
+    yield _table(study, paper, "others", _others(study, paper, labels))
+
+
+def _table(study: Study, paper: str, number: str, rows: list[Row], absent: int = 0) -> Table:
+    data = "" if study.is_comparable else markdown.plain(study.results.data.name)
+    if study.results.data.kind == "sample":
+        data = f"generated sentences, {data}"
+    return Table(paper, number, rows, absent, data, study.results.tasks)
 
 
 def _answers(study: Study, paper: str, table: papers.PublishedTable) -> tuple[list[Row], int]:
@@ -134,25 +147,26 @@ def _answers(study: Study, paper: str, table: papers.PublishedTable) -> tuple[li
 
 def _others(study: Study, paper: str, labels: Collection[str] = ()) -> list[Row]:
     """Return rows of the variants of a paper that answer to none of its published labels."""
-    wanted: list[str] = []
+    own_labels: dict[str, None] = {}
     for about in study.about.values():
         if paper == RIVALS and about.rival:
-            wanted.append(about.rival)
+            own_labels[about.rival] = None
         elif about.paper == paper:
-            wanted.append(about.row)
+            own_labels[about.row] = None
     rows: list[Row] = []
-    for label in dict.fromkeys(wanted):
+    for label in own_labels:
         if label not in labels:
             rows += _rows(study, paper, label)
     return rows
 
 
 def _rows(
-    study: Study, paper: str, label: str, split: str = "dev", printed: papers.PublishedRow | None = None
+    study: Study, paper: str, label: str, split: str = "dev", published: papers.PublishedRow | None = None
 ) -> list[Row]:
-    """Return a row for each model that answers to a label; where these are several, each is named."""
-    printed = printed if printed and study.is_comparable else papers.PublishedRow()
-    scores = printed.splits.get(split, {})
+    """Return a row for each model that answers to a label; if these are several, each is named."""
+    if published is None or not study.is_comparable:
+        published = papers.PublishedRow()
+    scores = published.splits.get(split, {})
     averaged = _averaged(scores, main(study.results.tasks))
     models = study.joined(study.answering(paper, label))
     rows: list[Row] = []
@@ -160,7 +174,7 @@ def _rows(
         shown = label or ", ".join(names)
         if label and len(models) > 1:
             shown = f"{label} ({', '.join(names)})"
-        rows.append(Row(shown, split, scores, study.group(names, split, averaged), printed.note))
+        rows.append(Row(shown, split, scores, study.group(names, split, averaged), published.note))
     return rows
 
 
@@ -173,36 +187,49 @@ def _averaged(published: papers.Scores, every: tuple[str, ...]) -> tuple[str, ..
 def render(table: Table, study: Study) -> str:
     """Return the table as Markdown, with what a reader must know below it."""
     splits = {row.split for row in table.rows}
-    untrained = Group((), {task: Mean(score) for task, score in study.untrained.items()}, [], {})
-    first = [Row(UNTRAINED, "dev", {}, untrained)]
-    rows = [*(first if study.untrained and "dev" in splits else []), *table.rows]
-    printed = any(row.published for row in rows)
-    grid = markdown.lined([_line(table, row, printed, len(splits) > 1) for row in rows])
-    notes = dict.fromkeys(f"- {markdown.literal(row.label)}: {markdown.literal(row.note)}."
-                          for row in table.rows if row.note)  # fmt: skip
-    return "\n\n".join(filter(None, [f"### {markdown.literal(table.heading)}", grid, table.more, "\n".join(notes)]))
+    rows = table.rows
+    if study.untrained and "dev" in splits:
+        rows = [_untrained_row(study), *rows]
+    is_published = any(row.published for row in rows)
+    lines = [_line(table, row, is_published, with_split=len(splits) > 1) for row in rows]
+    notes = [f"- {markdown.literal(row.label)}: {markdown.literal(row.note)}." for row in table.rows if row.note]
+    heading = f"### {markdown.literal(table.heading)}"
+    parts = [heading, markdown.lined(lines), table.more, "\n".join(dict.fromkeys(notes))]
+    return "\n\n".join(filter(None, parts))
 
 
-def _line(table: Table, row: Row, printed: bool, with_split: bool) -> dict[str, str]:
-    cells = {"row": markdown.literal(row.label) + (f" ({row.split})" if with_split else "")}
+def _untrained_row(study: Study) -> Row:
+    means = {task: Mean(score) for task, score in study.untrained.items()}
+    return Row(UNTRAINED, "dev", {}, Group((), means, [], {}))
+
+
+def _line(table: Table, row: Row, is_published: bool, with_split: bool) -> dict[str, str]:
+    split = f" ({row.split})" if with_split else ""
+    cells = {"row": f"{markdown.literal(row.label)}{split}"}
     for metric in table.metrics:
-        heading, ours = markdown.heading(metric, table.tasks), str(row.group.means.get(metric, markdown.DASH))
-        if printed:
-            cells |= {f"{heading}, paper": markdown.number(row.published.get(metric)), f"{heading}, ours": ours}
+        heading = markdown.heading(metric, table.tasks)
+        ours = str(row.group.means.get(metric, markdown.DASH))
+        if is_published:
+            cells[f"{heading}, paper"] = markdown.number(row.published.get(metric))
+            cells[f"{heading}, ours"] = ours
         else:
             cells[heading] = ours
-    return cells | {"seeds": str(len(row.group.seeds) or markdown.DASH)}
+    cells["seeds"] = str(len(row.group.seeds) or markdown.DASH)
+    return cells
 
 
 def costs(study: Study) -> str:
     """Return every row of ours with its weights as Markdown, from the highest mean on dev."""
     tasks = study.results.tasks
-    scored = [metric for metric in shown(tasks) if any(metric in row.means for row in study.rows)]
-    lines = [
-        {"variants": ", ".join(f"`{name}`" for name in row.names)}
-        | {markdown.heading(metric, tasks): str(row.means.get(metric, markdown.DASH)) for metric in scored}
-        | {name: f"{row.weights[name] / 1e6:.2f}" for name in ("added", "trained", "stored")}
-        | {TIMES_BERT: f"{row.weights['times_bert']:.2f}", "seeds": str(len(row.seeds))}
-        for row in sorted(study.rows, key=study.rank)
-    ]
+    metrics = [metric for metric in shown_metrics(tasks) if any(metric in row.means for row in study.rows)]
+    lines: list[dict[str, str]] = []
+    for row in sorted(study.rows, key=study.rank):
+        cells = {"variants": ", ".join(f"`{name}`" for name in row.names)}
+        for metric in metrics:
+            cells[markdown.heading(metric, tasks)] = str(row.means.get(metric, markdown.DASH))
+        for weights in ("added", "trained", "stored"):
+            cells[weights] = f"{row.weights[weights] / 1e6:.2f}"
+        cells[TIMES_BERT] = f"{row.weights['times_bert']:.2f}"
+        cells["seeds"] = str(len(row.seeds))
+        lines.append(cells)
     return f"{COSTS}\n\n{markdown.lined(lines)}"

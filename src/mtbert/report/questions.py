@@ -12,14 +12,15 @@ from mtbert.claims import SEEDS, ClaimResult, Verdict
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown
 from mtbert.report.study import Study
-from mtbert.results.tables import UNTRAINED
+from mtbert.results.described import UNTRAINED
 
 ROWS = "front"  # the paper of the questions that are rows; all questions are lines of the picture
 PICTURE = "questions"
 START, END = "<!-- questions -->\n", "<!-- /questions -->\n"
-SAYS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL: "yes, but too little to matter"}
-PUBLISHED = {"higher": "better", "lower": "worse", "close": "as good", "not higher": "not better",
-             "not lower": "not worse"}  # fmt: skip
+WORDS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL: "yes, but too little to matter"}
+PUBLISHED = {  # what a paper says that prints no difference
+    "higher": "better", "lower": "worse", "close": "as good", "not higher": "not better", "not lower": "not worse",
+}  # fmt: skip
 ABOUT = (
     "*Ours* is first minus second: the mean over seeds, and from three seeds on its 95 % confidence interval. "
     "*Published* is the same difference in the paper, or a word where the paper prints none. An answer needs six seeds "
@@ -31,35 +32,38 @@ ABOUT = (
 
 def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
     """Return the rows: question, ours, published, answer."""
-    cells = []
-    for result in questions:
-        if result.claim.paper != ROWS:
-            continue
-        part = result.parts[0].part
-        words = markdown.DASH if UNTRAINED in part.other else PUBLISHED[part.expects]
-        published = words if part.published is None else markdown.number(part.published, "+")
-        published += f" ({result.claim.source})" if result.claim.source else ""
-        cells.append(
-            {
-                "question": asked(result),
-                "ours": claims.difference(result.parts[0]),
-                "published": published,
-                "answer": says(result),
-            }
-        )
-    return cells
+    return [_row(result) for result in questions if result.claim.paper == ROWS]
 
 
-def says(result: ClaimResult) -> str:
-    """Return the answer, or how many seeds there are of those that it needs."""
+def _row(result: ClaimResult) -> dict[str, str]:
+    return {
+        "question": question(result),
+        "ours": claims.difference(result.parts[0]),
+        "published": _published(result),
+        "answer": _verdict(result),
+    }
+
+
+def _published(result: ClaimResult) -> str:
+    """Return the paper's difference, or a word if it prints none, and whose it is."""
+    part = result.parts[0].part
+    if part.published is not None:
+        published = markdown.number(part.published, "+")
+    else:
+        published = markdown.DASH if UNTRAINED in part.other else PUBLISHED[part.expects]
+    return f"{published} ({result.claim.source})" if result.claim.source else published
+
+
+def _verdict(result: ClaimResult) -> str:
+    """Return the verdict as a reply, or how many seeds there are of those that it needs."""
     difference = result.parts[0].difference
     if difference is not None and min(difference.seeds) < SEEDS:
         return f"open: {min(difference.seeds)} of {SEEDS} seeds"
-    return SAYS[result.verdict or result.reason]
+    return WORDS[result.verdict or result.reason]
 
 
-def asked(result: ClaimResult) -> str:
-    """Return the question and, in brackets, the score that answers it."""
+def question(result: ClaimResult) -> str:
+    """Return the question and, in brackets, the score that replies to it."""
     return f"{result.claim.statement} ({markdown.heading(result.parts[0].part.metric)})"
 
 
@@ -68,8 +72,9 @@ def render(study: Study, questions: Sequence[ClaimResult], pictures: str) -> str
     if not questions:
         return ""
     table = markdown.lined(rows(questions))
-    shown = f"![Differences with their intervals, and the published ones]({pictures}/{PICTURE}.png)"
-    return "\n\n".join([shown, table, f"{ABOUT} {claims.contamination(study)}".strip()])
+    picture = f"![Differences with their intervals, and the published ones]({pictures}/{PICTURE}.png)"
+    about = f"{ABOUT} {claims.contamination(study)}".strip()
+    return "\n\n".join([picture, table, about])
 
 
 def put(readme: Path, study: Study, questions: Sequence[ClaimResult], report: Path) -> None:

@@ -15,11 +15,15 @@ BETWEEN = " / "  # the two sentences of a pair
 
 
 def of_build(build: Path) -> Sentences:
-    """Return the sentences of a build directory's dev rows; none where they may not be shown."""
+    """Return the sentences of a build directory's dev rows; none of a task whose sentences may not be shown."""
     tasks, is_sample = tasks_of_build(build), layout.data_kind(build) == "sample"
-    shown = [task for task in main(tasks) if is_sample or tasks[task].show_text]
-    places = {task: layout.examples(layout.data(build), task, "dev") for task in shown}
-    return {task: _texts(place, tasks[task]) for task, place in places.items() if place.is_file()}
+    texts: dict[str, list[str]] = {}
+    for name in main(tasks):
+        file = layout.examples(layout.data(build), name, "dev")
+        may_be_shown = is_sample or tasks[name].show_text
+        if may_be_shown and file.is_file():
+            texts[name] = _texts(file, tasks[name])
+    return texts
 
 
 def _texts(file: Path, task: Task) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the report says of the results: each variant's scores over seeds, and variants that make one row together."""
+"""What several parts of the report ask of the results: scores over seeds, and variants that make one row together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,9 @@ import pandas as pd
 from mtbert import stats
 from mtbert.config import papers
 from mtbert.report import markdown
+from mtbert.results.columns import KEY, WEIGHTS, Frame, metric_names
 from mtbert.results.metrics import means, overall
-from mtbert.results.tables import KEY, WEIGHTS, Frame, Results, metrics
+from mtbert.results.tables import Results
 from mtbert.tasks import main
 
 RIVALS = "rivals"  # the paper of what is held against PALs beside the reports
@@ -19,8 +20,8 @@ RIVALS = "rivals"  # the paper of what is held against PALs beside the reports
 
 def title(paper: str) -> str:
     """Return what tables call a paper."""
-    known = papers.load()
-    return known[paper].title if paper in known else "Variants of one's own"
+    every = papers.load()
+    return every[paper].title if paper in every else "Variants of one's own"
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Group:
 
     Attributes:
         names: of the variants, or of an ensemble.
-        means: by metric, on one split, over the seeds that all of them have.
-        seeds: these.
+        means: by metric, on one split, over `seeds`.
+        seeds: those that all of them have.
         weights: `encoder` of one of them; added, trained and stored of all; times_bert: all over one encoder's.
     """
 
@@ -68,10 +69,10 @@ class Study:
         self.about, self.untrained = results.about, results.untrained
         self.profile = next(iter(self.about.values())).profile
         runs = results.trained
-        models = runs["variant"].map(lambda name: self.about[name].encoders)
-        times = models.astype(float) + runs["added"].astype(float) / runs["encoder"].astype(float)
+        encoders = runs["variant"].map(lambda name: self.about[name].encoders).astype(float)
+        times = encoders + runs["added"].astype(float) / runs["encoder"].astype(float)
         self.runs: Frame = runs.assign(times_bert=times).set_index(KEY, drop=False)
-        self._told = self.runs.to_dict("index")
+        self._cells = self.runs.to_dict("index")  # by variant and seed, then by column
 
     @cached_property
     def seeds(self) -> dict[str, list[int]]:
@@ -86,58 +87,90 @@ class Study:
     @cached_property
     def by_paper(self) -> dict[str, list[str]]:
         """The variants and ensembles of each paper, all in the tables' order."""
-        found: dict[str, list[str]] = {}
+        by_paper: dict[str, list[str]] = {}
         for name, about in self.about.items():
-            found.setdefault(about.paper, []).append(name)
-        return found
+            by_paper.setdefault(about.paper, []).append(name)
+        return by_paper
 
     def answering(self, paper: str, row: str) -> list[str]:
         """Return the variants and ensembles that a published row, or one of PALs' rivals, asks for."""
-        return [
-            name
-            for name, about in self.about.items()
-            if (paper == RIVALS and about.rival == row) or (paper == about.paper and row in (about.row, *about.also))
-        ]
+        names: list[str] = []
+        for name, about in self.about.items():
+            is_rival = paper == RIVALS and about.rival == row
+            is_row = paper == about.paper and row in (about.row, *about.also)
+            if is_rival or is_row:
+                names.append(name)
+        return names
+
+    def trained_for(self, names: Sequence[str]) -> list[str]:
+        """Return the variants that are trained for these: an ensemble's members, any other itself."""
+        trained: list[str] = []
+        for name in names:
+            trained += self.about[name].members or [name]
+        return trained
 
     def group(self, names: Sequence[str], split: str = "dev", averaged: Sequence[str] = ()) -> Group:
-        """Return the row that these make; `averaged` are those of its overall where it is of fewer."""
-        shared = sorted(set.intersection(*(set(self.seeds[name]) for name in names)))
-        scores = [self._of_seed(names, seed, split, averaged) for seed in shared]
-        by_metric = {metric: [of[metric] for of in scores if metric in of] for metric in metrics(self.results.tasks)}
-        first: Frame = pd.DataFrame([self._told[name, self.seeds[name][0]] for name in names])
-        weights = first[[*WEIGHTS, "times_bert"]].astype(float).sum().to_dict()
-        weights["encoder"] = float(first["encoder"][0])
-        over_seeds = {metric: Mean(*stats.summary(values)) for metric, values in by_metric.items() if values}
-        return Group(tuple(names), over_seeds, shared, weights)
+        """Return the row that these make.
+
+        Args:
+            names: of variants of different tasks, or of one variant or ensemble.
+            split: that the scores are of.
+            averaged: the tasks that the mean is of, if it is of fewer than all.
+        """
+        shared_seeds = sorted(set.intersection(*(set(self.seeds[name]) for name in names)))
+        scores = [self._scores(names, seed, split, averaged) for seed in shared_seeds]
+        means: dict[str, Mean] = {}
+        for metric in metric_names(self.results.tasks):
+            values = [seed_scores[metric] for seed_scores in scores if metric in seed_scores]
+            if values:
+                means[metric] = Mean(*stats.summary(values))
+        return Group(tuple(names), means, shared_seeds, self._weights(names))
+
+    def _scores(self, names: Sequence[str], seed: int, split: str, averaged: Sequence[str]) -> dict[str, float]:
+        """Return what a row scores with one seed: on the tasks of its variants, and the means over tasks."""
+        scores: dict[str, float] = {}
+        for name in names:
+            for task in self.about[name].tasks:
+                score = self._cells[name, seed][f"{split}_{task}"]
+                if not pd.isna(score):
+                    scores[task] = float(score)
+        if not averaged or len(averaged) == len(main(self.results.tasks)):
+            return scores | overall(scores, self.results.tasks)
+        if not {*averaged} <= {*scores}:
+            return scores
+        return scores | {"overall_raw": fmean(scores[task] for task in averaged)}
+
+    def _weights(self, names: Sequence[str]) -> dict[str, float]:
+        """Return the weights of a row, as `Group` has them; they are the same with every seed."""
+        first_runs: Frame = pd.DataFrame([self._cells[name, self.seeds[name][0]] for name in names])
+        weights = first_runs[[*WEIGHTS, "times_bert"]].astype(float).sum().to_dict()
+        return weights | {"encoder": float(first_runs["encoder"][0])}
 
     def scored(self, task: str) -> Frame:
         """Return the predictions of a task's dev rows that count, of all models."""
-        every = self.results.predictions
-        return every[(every["task"] == task) & (every["split"] == "dev") & every["scored"] & every["label"].notna()]
+        predicted = self.results.predictions
+        is_of_dev = (predicted["task"] == task) & (predicted["split"] == "dev")
+        return predicted[is_of_dev & predicted["scored"] & predicted["label"].notna()]
 
     def rank(self, group: Group) -> float:
         """Return what rows are ordered by, the best first: less its mean over tasks; behind all others without one."""
-        first = group.means.get(means(self.results.tasks)[0])
-        return -first.mean if first else 1.0
-
-    def _of_seed(self, names: Sequence[str], seed: int, split: str, averaged: Sequence[str]) -> dict[str, float]:
-        told = {task: self._told[name, seed][f"{split}_{task}"] for name in names for task in self.about[name].tasks}
-        scores = {task: float(score) for task, score in told.items() if not pd.isna(score)}
-        if not averaged or len(averaged) == len(main(self.results.tasks)):
-            return scores | overall(scores, self.results.tasks)
-        known = set(averaged) <= set(scores)
-        return scores | ({"overall_raw": fmean(scores[task] for task in averaged)} if known else {})
+        mean = group.means.get(means(self.results.tasks)[0])
+        return -mean.mean if mean else 1.0
 
     def joined(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Return names of one row as groups of different tasks: three single-task models make one row."""
         groups: list[list[str]] = []
         for name in names:
-            tasks = {*self.about[name].tasks}
-            free = (group for group in groups if not any(tasks & {*self.about[other].tasks} for other in group))
-            if (group := next(free, None)) is None:
-                groups.append(group := [])
-            group.append(name)
+            fitting = (group for group in groups if not self._share_a_task(name, group))
+            group = next(fitting, None)
+            if group is None:
+                groups.append([name])
+            else:
+                group.append(name)
         return [tuple(group) for group in groups]
+
+    def _share_a_task(self, name: str, others: Sequence[str]) -> bool:
+        return any({*self.about[name].tasks} & {*self.about[other].tasks} for other in others)
 
     @cached_property
     def rows(self) -> list[Group]:
@@ -145,11 +178,12 @@ class Study:
         by_row: dict[tuple[str, str], list[str]] = {}
         for name, about in self.about.items():
             by_row.setdefault((about.paper, about.row), []).append(name)
-        together = [names for several in by_row.values() for names in self.joined(several) if len(names) > 1]
-        whole = [
-            names
-            for names in together
-            if {t for n in names for t in self.about[n].tasks} >= set(main(self.results.tasks))
-        ]
-        groups = [self.group(names) for names in (*((name,) for name in self.about), *whole)]
+        models: list[tuple[str, ...]] = [(name,) for name in self.about]
+        for row_names in by_row.values():
+            models += [names for names in self.joined(row_names) if len(names) > 1 and self._have_all_tasks(names)]
+        groups = [self.group(names) for names in models]
         return [group for group in groups if group.means]
+
+    def _have_all_tasks(self, names: Sequence[str]) -> bool:
+        tasks = {task for name in names for task in self.about[name].tasks}
+        return {*main(self.results.tasks)} <= tasks

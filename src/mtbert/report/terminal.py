@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mtbert.report import answer, differences, markdown, paper_tables
+from mtbert.report import answer_section, differences, markdown, paper_tables
 from mtbert.report.answer import Answer
 from mtbert.report.study import Study
 
@@ -25,7 +25,7 @@ def in_short(study: Study, tables: Sequence[paper_tables.Table], which_way: Answ
         shown.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own)}")
     shown += [f"data: {fault}" for fault in study.results.data.faults]
     if which_way is not None:
-        shown.append("\n".join(map(markdown.bare, answer.sentences(which_way))))
+        shown.append("\n".join(map(markdown.bare, answer_section.sentences(which_way))))
     return "\n\n".join([*shown, NEXT.format(page=report / "index.html")])
 
 

@@ -5,20 +5,52 @@ was made from.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mtbert import files, layout
 from mtbert.errors import DataError
-from mtbert.results import predictions, vote
+from mtbert.results import predictions
+from mtbert.results import vote as voting
+from mtbert.results.columns import Frame
 from mtbert.results.schemas import RunMetrics, Scored, Sizes, VoteInputs
-from mtbert.results.tables import Frame
 from mtbert.tasks import Tasks, of_build, stated
 
 SPLITS = ("dev", "test")  # that are voted on: each run draws training rows of its own
 CODE = "code-ensemble"  # of the plan: the code that votes
 Tables = dict[str, dict[str, Frame]]  # by split and task
+
+
+@dataclass(frozen=True)
+class Vote:
+    """A vote that is asked for.
+
+    Attributes:
+        folder: OUT/NAME/SEED, where it lies.
+        entry: of the ensemble, in the plan.
+        members: the folders of their runs.
+    """
+
+    folder: Path
+    entry: Mapping[str, Any]
+    members: Sequence[Path]
+
+    @property
+    def name(self) -> str:
+        """The name of the ensemble."""
+        return self.folder.parent.name
+
+    @property
+    def seed(self) -> int:
+        """The seed of all members."""
+        return int(self.folder.name)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all members are trained."""
+        return all(map(layout.is_sealed, self.members))
 
 
 def vote_all(build: Path, out: Path) -> list[str]:
@@ -29,31 +61,40 @@ def vote_all(build: Path, out: Path) -> list[str]:
     Raises:
         DataError: no plan, a member's file was altered, or members predicted other rows.
     """
-    catalog = layout.read_catalog(build, "ensembles", "seeds")
     tasks = of_build(build)
-    asked = {name: of for name, of in catalog["ensembles"].items() if of["selected"] and not of.get("merge")}
-    members = {
-        out / name / str(seed): [layout.run(build, member, seed) for member in asked[name]["members"]]
-        for name, seed in itertools.product(asked, catalog["seeds"])
-    }
-    complete = {folder: runs for folder, runs in members.items() if all(map(layout.is_sealed, runs))}
-    files.keep_only(out, complete)
+    complete = [vote for vote in _asked_for(build, out) if vote.is_complete]
+    files.keep_only(out, [vote.folder for vote in complete])
     lines = []
-    for folder, runs in complete.items():
-        entry = asked[folder.parent.name]
-        inputs = VoteInputs(
-            ensemble=entry,
-            members=[files.sha256(run / layout.DIGESTS) for run in runs],
-            tasks=files.sha256_of(files.json_text({name: stated(task) for name, task in tasks.items()}).encode()),
-            code=files.sha256(layout.plan(build, CODE)),
-        )
-        if _inputs_of(folder) != inputs:
-            _write(folder, entry, runs, tasks, inputs)
-            lines.append(f"{folder.parent.name}, seed {folder.name}: {len(runs)} models have voted")
+    for vote in complete:
+        inputs = _inputs_now(build, vote, tasks)
+        if _last_inputs(vote.folder) != inputs:
+            _write(vote, tasks, inputs)
+            lines.append(f"{vote.name}, seed {vote.seed}: {len(vote.members)} models have voted")
     return lines
 
 
-def _inputs_of(folder: Path) -> VoteInputs | None:
+def _asked_for(build: Path, out: Path) -> Iterator[Vote]:
+    """Yield a vote for each selected ensemble that is not merged, and each seed."""
+    catalog = layout.read_catalog(build, "ensembles", "seeds")
+    for name, entry in catalog["ensembles"].items():
+        if entry["selected"] and not entry.get("merge"):
+            for seed in catalog["seeds"]:
+                members = [layout.run(build, member, seed) for member in entry["members"]]
+                yield Vote(out / name / str(seed), entry, members)
+
+
+def _inputs_now(build: Path, vote: Vote, tasks: Tasks) -> VoteInputs:
+    """Return what a vote is made from now."""
+    described = files.json_text({name: stated(task) for name, task in tasks.items()})
+    return VoteInputs(
+        ensemble=dict(vote.entry),
+        members=[files.sha256(run / layout.DIGESTS) for run in vote.members],
+        tasks=files.sha256_of(described.encode()),
+        code=files.sha256(layout.plan(build, CODE)),
+    )
+
+
+def _last_inputs(folder: Path) -> VoteInputs | None:
     """Return what a vote was made from; None where none is there that is whole."""
     if not layout.is_sealed(folder):
         return None
@@ -64,20 +105,23 @@ def _inputs_of(folder: Path) -> VoteInputs | None:
         return None
 
 
-def _write(folder: Path, entry: Mapping[str, Any], members: Sequence[Path], tasks: Tasks, inputs: VoteInputs) -> None:
-    of_predictions = [layout.predictions(Path(), *one).as_posix() for one in itertools.product(tasks, SPLITS)]
-    for run in members:
-        layout.check_sealed(run, only=[layout.METRICS, layout.SETTINGS, *of_predictions])
-    voted = voted_by(members, tasks)
-    scores = {split: predictions.scores(of_split, tasks) for split, of_split in voted.items()}
-    name, seed = folder.parent.name, int(folder.name)
-    scored = Scored(variant=name, seed=seed, parameters=_sizes(members), dev=scores["dev"], test=scores["test"])
-    settings = {"variant": name, "seed": seed, **_settings(entry, members[0], voted, tasks)}
-    with files.new_directory(folder) as partial:
-        for split, of_split in voted.items():
-            for task, table in of_split.items():
+def _write(vote: Vote, tasks: Tasks, inputs: VoteInputs) -> None:
+    predicted = [layout.predictions(Path(), task, split) for task, split in itertools.product(tasks, SPLITS)]
+    for run in vote.members:
+        layout.check_sealed(run, only=[layout.METRICS, layout.SETTINGS, *(file.as_posix() for file in predicted)])
+    voted = voted_by(vote.members, tasks)
+    scored = Scored(
+        variant=vote.name,
+        seed=vote.seed,
+        parameters=_sizes(vote.members),
+        dev=predictions.scores(voted["dev"], tasks),
+        test=predictions.scores(voted["test"], tasks),
+    )
+    with files.new_directory(vote.folder) as partial:
+        for split, by_task in voted.items():
+            for task, table in by_task.items():
                 predictions.write(layout.predictions(partial, task, split), table)
-        files.write_yaml(partial / layout.SETTINGS, settings)
+        files.write_yaml(partial / layout.SETTINGS, _settings(vote, voted, tasks))
         files.write_json(partial / layout.METRICS, scored.model_dump())
         files.write_json(partial / layout.INPUTS, inputs.model_dump())
         layout.seal(partial)
@@ -94,25 +138,30 @@ def voted_by(members: Sequence[Path], tasks: Tasks) -> Tables:
         predicted = {run.parent.name: layout.predictions(run, task, split) for run in members}
         if all(file.is_file() for file in predicted.values()):
             tables = {member: files.read_parquet(file) for member, file in predicted.items()}
-            voted[split][task] = vote.vote(tables, tasks[task])
+            voted[split][task] = voting.vote(tables, tasks[task])
     return voted
 
 
 def _sizes(members: Sequence[Path]) -> Sizes:
     """Return the weights of all members together, and those of one's encoder."""
-    each = [files.read_as(RunMetrics, run / layout.METRICS, layout.remedy(run)).parameters for run in members]
+    member_sizes = [files.read_as(RunMetrics, run / layout.METRICS, layout.remedy(run)).parameters for run in members]
     return Sizes(
-        encoder=each[0].encoder,
-        added=sum(sizes.added for sizes in each),
-        trained=sum(sizes.trained for sizes in each),
-        stored=sum(sizes.stored for sizes in each),
+        encoder=member_sizes[0].encoder,
+        added=sum(sizes.added for sizes in member_sizes),
+        trained=sum(sizes.trained for sizes in member_sizes),
+        stored=sum(sizes.stored for sizes in member_sizes),
     )
 
 
-def _settings(entry: Mapping[str, Any], first: Path, voted: Tables, tasks: Tasks) -> dict[str, Any]:
+def _settings(vote: Vote, voted: Tables, tasks: Tasks) -> dict[str, Any]:
     """Return what is known of a vote: its members and tasks, and what holds for the first member's training."""
+    first = vote.members[0]
     trained = files.read_as(dict[str, Any], first / layout.SETTINGS, layout.remedy(first), files.read_yaml)
-    shared = {key: trained[key] for key in ("profile", "run") if key in trained}
-    own = {key: entry[key] for key in ("paper", "row", "members") if entry.get(key)}
-    on = [task for task in tasks if any(task in of_split for of_split in voted.values())]
-    return own | {"tasks": on} | shared
+    voted_tasks = [task for task in tasks if any(task in by_task for by_task in voted.values())]
+    return {
+        "variant": vote.name,
+        "seed": vote.seed,
+        **{key: vote.entry[key] for key in ("paper", "row", "members") if vote.entry.get(key)},
+        "tasks": voted_tasks,
+        **{key: trained[key] for key in ("profile", "run") if key in trained},
+    }

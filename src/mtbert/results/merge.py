@@ -7,8 +7,9 @@ import numpy as np
 
 from mtbert import layout
 from mtbert.errors import DataError, first_of
-from mtbert.results import tables
-from mtbert.results.tables import NAMES, SURE, Results
+from mtbert.results import checks, tables
+from mtbert.results.columns import SURE, TABLES
+from mtbert.results.tables import Results
 
 
 def merge(sources: Sequence[Path]) -> Results:
@@ -17,26 +18,30 @@ def merge(sources: Sequence[Path]) -> Results:
     Raises:
         DataError: a source holds no results, a run is in two of them and differs, or they do not fit together.
     """
-    of_builds = {source: layout.results(source) for source in sources}
-    folders = [of_build if of_build.is_dir() else source for source, of_build in of_builds.items()]
-    several = [packed(tables.read(folder)) for folder in folders]
+    several = [packed(tables.read(_folder(source))) for source in sources]
     tasks = several[0].tasks
-    joined = (tables.joined([getattr(one, name) for one in several], name, tasks) for name in NAMES)
-    results = Results(*(table.drop_duplicates(ignore_index=True) for table in joined))
-    tables.check(results, ", ".join(map(str, sources)))
-    return results
+    joined = [tables.joined([getattr(results, name) for results in several], name, tasks) for name in TABLES]
+    merged = Results(*(table.drop_duplicates(ignore_index=True) for table in joined))
+    checks.check(merged, ", ".join(map(str, sources)))
+    return merged
+
+
+def _folder(source: Path) -> Path:
+    """Return the folder of a source's tables: its results, if it is a build directory."""
+    results = layout.results(source)
+    return results if results.is_dir() else source
 
 
 def packed(results: Results) -> Results:
     """Return the results without what evidence need not hold: rows without labels, and how sure the models were."""
-    known = results.predictions[results.predictions["label"].notna()]
-    known = known.astype({"variant": str, "id": str})  # as categories they would still name the dropped rows'
-    return Results(results.runs, known.assign(**{SURE: np.float32("nan")}), results.history)
+    labelled = results.predictions[results.predictions["label"].notna()]
+    labelled = labelled.astype({"variant": str, "id": str})  # as categories they would still name the dropped rows'
+    return Results(results.runs, labelled.assign(**{SURE: np.float32("nan")}), results.history)
 
 
 def write(results: Results, folder: Path) -> None:
-    """Write a folder of tables anew; DataError where it holds anything else."""
-    there = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
-    if others := sorted(there - {f"{name}.parquet" for name in NAMES}):
+    """Write a folder of tables anew; DataError if it holds anything else."""
+    names = {file.name for file in folder.iterdir()} if folder.is_dir() else set()
+    if others := sorted(names - {f"{table}.parquet" for table in TABLES}):
         raise DataError(f"{folder} holds {first_of(others, 3)}, which no evidence does; name another folder")
     tables.write(results, folder)

@@ -33,9 +33,12 @@ def write(file: Path, table: "pd.DataFrame") -> None:
 
 def scores(tables: Mapping[str, "pd.DataFrame"], tasks: Tasks) -> dict[str, float]:
     """Return each task's metric where labels are known, and the means over tasks of `metrics.overall`."""
-    found = {task: score(table, tasks[task]) for task, table in tables.items()}
-    known = {task: value for task, value in found.items() if value is not None}
-    return known | metrics.overall(known, tasks)
+    scores: dict[str, float] = {}
+    for task, table in tables.items():
+        task_score = score(table, tasks[task])
+        if task_score is not None:
+            scores[task] = task_score
+    return scores | metrics.overall(scores, tasks)
 
 
 def score(table: "pd.DataFrame", task: Task) -> float | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mtbert.errors import DataError
 from mtbert.results import predictions
-from mtbert.results.tables import Frame
+from mtbert.results.columns import Frame
 from mtbert.tasks import Task
 
 SAME = ["id", "label", "scored"]  # for all members: else a vote has no score
@@ -25,19 +25,31 @@ def vote(tables: Mapping[str, Frame], task: Task) -> Frame:
     Raises:
         DataError: the members' rows are not the same, in the same order; the message names the members.
     """
-    (first, voted), *others = tables.items()
-    for member, table in others:
-        if unlike := [column for column in SAME if not table[column].equals(voted[column])]:
+    _check_same_rows(tables, task)
+    first = next(iter(tables.values()))
+    columns = predictions.probability_columns(task)
+    predicted = np.stack([table["prediction"].to_numpy(dtype=float) for table in tables.values()])  # [members, rows]
+    if not columns:
+        return first.assign(prediction=predicted.mean(axis=0))
+    probabilities = np.stack([table[columns].to_numpy(dtype=float) for table in tables.values()])  # [..., classes]
+    means = dict(zip(columns, probabilities.mean(axis=0).T, strict=True))
+    return first.assign(prediction=_majority(predicted, probabilities), **means)
+
+
+def _check_same_rows(tables: Mapping[str, Frame], task: Task) -> None:
+    (first, table), *others = tables.items()
+    for member, other_table in others:
+        if unlike := [column for column in SAME if not other_table[column].equals(table[column])]:
             raise DataError(
                 f"{first} and {member} differ in {', '.join(unlike)} of {task.name}, so they cannot vote; train both "
                 "on the same data, with the same settings `run`"
             )
-    columns = predictions.probability_columns(task)
-    cast = np.stack([table["prediction"].to_numpy(dtype=float) for table in tables.values()])  # [members, rows]
-    if not columns:
-        return voted.assign(prediction=cast.mean(axis=0))
-    probabilities = np.stack([table[columns].to_numpy(dtype=float) for table in tables.values()])  # [..., classes]
-    counts = (cast[:, :, None] == np.arange(len(columns))).sum(axis=0)  # [rows, classes]
-    leads = counts == counts.max(axis=1, keepdims=True)
-    result = np.where(leads, probabilities.sum(axis=0), -np.inf).argmax(axis=1).astype(float)
-    return voted.assign(prediction=result, **dict(zip(columns, probabilities.mean(axis=0).T, strict=True)))
+
+
+def _majority(predicted: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """Return the voted classes [rows] of predictions [members, rows] and probabilities [members, rows, classes]."""
+    classes = np.arange(probabilities.shape[2])
+    votes = (predicted[:, :, None] == classes).sum(axis=0)  # [rows, classes]
+    leads = votes == votes.max(axis=1, keepdims=True)
+    leaders_probability = np.where(leads, probabilities.sum(axis=0), -np.inf)
+    return leaders_probability.argmax(axis=1).astype(float)

@@ -1,7 +1,7 @@
 """Intervals and tests of differences, one at a time; `mtbert.claims`, the report and `mtbert compare` use them.
 
-Nothing but a mean is told below `LEAST_CLUSTERS` clusters of rows, since so few say little of others, and
-below `LEAST_SEEDS` seeds.
+Below `LEAST_CLUSTERS` clusters of rows, and below `LEAST_SEEDS` seeds, there is a mean and no interval: so few say
+little of others.
 """
 
 from mtbert.stats.differences import LEAST_CLUSTERS, LEVEL, Difference, Interval, difference, of_models, summary

@@ -70,7 +70,8 @@ def _spearman(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
         return np.zeros(len(u))
     uv, uu, vv = u @ v, u @ u, v @ v
     uv_influence = u * v + _above(u, v) + _above(v, u)
-    uu_influence, vv_influence = u**2 + 2 * _above(u, u), v**2 + 2 * _above(v, v)
+    uu_influence = u**2 + 2 * _above(u, u)
+    vv_influence = v**2 + 2 * _above(v, v)
     return (uv_influence - uv * (uu_influence / uu + vv_influence / vv) / 2) / np.sqrt(uu * vv)
 
 

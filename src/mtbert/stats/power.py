@@ -44,4 +44,5 @@ def needed(difference: Difference, margin: float, least: int) -> Needed | None:
 
 
 def _quantiles(freedom: float) -> float:
+    """Return t_0.975 + t_POWER."""
     return float(special.stdtrit(freedom, 1 - LEVEL / 2) + special.stdtrit(freedom, POWER))

@@ -7,7 +7,7 @@ import pytest
 from mtbert import files, layout
 from mtbert.errors import UnknownNameError
 from mtbert.inputs import manifests, why
-from mtbert.inputs.why import Cause, Kind
+from mtbert.inputs.why import Cause, InputKind
 from mtbert.results.schemas import Inputs
 
 MACHINE = {"processor": "one", "accelerator": "", "torch": "2"}
@@ -28,12 +28,12 @@ def test_each_kind_of_input_is_told_settings_first():
     )
     found = why.causes(BEFORE, now)
     assert found == [
-        Cause(Kind.SETTING, "pals.bias", None, "true"),
-        Cause(Kind.SETTING, "pals.dim", "204", "276"),
-        Cause(Kind.DATA, "data/sst/train.parquet", "c", "other"),
-        Cause(Kind.WEIGHTS, "encoders/base/model.safetensors", "d", "other"),
-        Cause(Kind.CODE, "training/loop.py", "a", "other"),
-        Cause(Kind.MACHINE, "torch", "2", "3"),
+        Cause(InputKind.SETTING, "pals.bias", None, "true"),
+        Cause(InputKind.SETTING, "pals.dim", "204", "276"),
+        Cause(InputKind.DATA, "data/sst/train.parquet", "c", "other"),
+        Cause(InputKind.WEIGHTS, "encoders/base/model.safetensors", "d", "other"),
+        Cause(InputKind.CODE, "training/loop.py", "a", "other"),
+        Cause(InputKind.MACHINE, "torch", "2", "3"),
     ]
     assert [why.in_words(cause) for cause in found] == [
         "pals.bias not set -> true",
@@ -90,7 +90,7 @@ def test_a_variant_that_was_not_trained_has_no_cause(build: Path):
 def test_the_run_that_is_there_is_compared(build: Path):
     trained(build, 204, "2026-01-02", is_there=True)
     trained(build, 12, "2026-01-03")
-    assert why.changed(build) == {"pals": [Cause(Kind.SETTING, "pals.dim", "204", "276")]}
+    assert why.changed(build) == {"pals": [Cause(InputKind.SETTING, "pals.dim", "204", "276")]}
 
 
 def test_else_the_last_one_of_any_seed_is(build: Path):

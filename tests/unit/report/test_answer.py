@@ -6,7 +6,7 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.report import answer, claims, markdown, terminal
+from mtbert.report import answer, answer_section, claims, markdown, terminal
 from mtbert.report.answer import Answer
 from mtbert.report.study import Study
 from mtbert.results import tables
@@ -49,14 +49,14 @@ def found(monkeypatch: pytest.MonkeyPatch, seeds: int, data: dict | None = None,
 
 def mean(one: Answer, label: str) -> float | None:
     """The difference of a way from one model a task."""
-    found = one.against[label].difference
+    found = one.against_baseline[label].difference
     return found and found.mean
 
 
 def test_the_cheapest_way_that_is_proved_to_be_no_worse_is_to_be_kept(monkeypatch):
     one = found(monkeypatch, 6, single=0.91, shared=0.9, lora=0.6)
     one.margin = 0.05
-    assert [*answer.sentences(one)][:2] == [
+    assert [*answer_section.sentences(one)][:2] == [
         "**Keep *Shared***: no worse than *One model a task*, the best, by 0.05; 37 % of the weights of "
         "*One model a task*.",
         f"Proved to be worse than one model a task: *Lora* ({markdown.number(mean(one, 'Lora'), '+')}).",
@@ -66,13 +66,13 @@ def test_the_cheapest_way_that_is_proved_to_be_no_worse_is_to_be_kept(monkeypatc
 def test_the_cheapest_way_that_is_good_enough_may_be_far_smaller(monkeypatch):
     one = found(monkeypatch, 6, single=0.91, shared=0.9, lora=0.9)
     one.margin = 0.05
-    assert next(answer.sentences(one)).endswith("; 2 % of the weights of *One model a task*.")
+    assert next(answer_section.sentences(one)).endswith("; 2 % of the weights of *One model a task*.")
     assert one.shown.label == "Lora"
 
 
 def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(monkeypatch):
     one = found(monkeypatch, 3, single=0.9, shared=0.89, lora=0.6)
-    (first, *rest) = answer.sentences(one)
+    (first, *rest) = answer_section.sentences(one)
     less = markdown.number(-(mean(one, "Shared") or 0))
     assert first.startswith("**Nothing is decided**: *One model a task* has the highest mean; the best with fewer ")
     assert (
@@ -81,15 +81,15 @@ def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(mo
     )
     assert rest == []
     one = found(monkeypatch, 1, single=0.9, shared=0.89)
-    assert next(answer.sentences(one)).endswith("there is 1: `mtbert study FOLDER --seeds 6`.")
+    assert next(answer_section.sentences(one)).endswith("there is 1: `mtbert study FOLDER --seeds 6`.")
 
 
 def test_the_best_and_smallest_is_not_kept_by_one_seed(monkeypatch):
     one = found(monkeypatch, 1, single=0.8, shared=0.95)
-    assert next(answer.sentences(one)).startswith(
+    assert next(answer_section.sentences(one)).startswith(
         "**Nothing is decided**: *Shared* has the highest mean, and no way has fewer weights. A verdict needs 6 seeds"
     )
-    assert next(answer.sentences(found(monkeypatch, 6, single=0.8, shared=0.95))) == (
+    assert next(answer_section.sentences(found(monkeypatch, 6, single=0.8, shared=0.95))) == (
         "**Keep *Shared***: it has the highest mean, and no way has fewer weights."
     )
 
@@ -99,7 +99,7 @@ def test_what_the_rule_s_own_power_asks_for_is_said(monkeypatch):
     one.margin = 0.01
     assert one.choice.needed is not None
     needed = f"{one.choice.needed.seeds} seeds on {one.choice.needed.rows:,} rows of dev"
-    assert next(answer.sentences(one)).endswith(f" If the two are equal, {needed} prove it four times of five.")
+    assert next(answer_section.sentences(one)).endswith(f" If the two are equal, {needed} prove it four times of five.")
 
 
 def test_the_terminal_has_the_sentences_without_marks(monkeypatch):
@@ -111,17 +111,17 @@ def test_the_terminal_has_the_sentences_without_marks(monkeypatch):
 def test_a_task_that_sharing_costs_is_named(monkeypatch):
     costly = found(monkeypatch, 6, single=0.95, shared=0.95)
     costly.margin = 0.5
-    costly.evidence.tasks["sst"].predictions["shared"] = 0.0  # all of one class
+    costly.runs.tasks["sst"].predictions["shared"] = 0.0  # all of one class
     assert costly.baseline is not None
     assert costly.baseline.group.names == ("of-sst", "of-qqp", "of-sts")
     assert costly.by_task["sst"].difference is not None
-    assert any(line.startswith("It costs SST-5 0.7") for line in answer.sentences(costly))
+    assert any(line.startswith("It costs SST-5 0.7") for line in answer_section.sentences(costly))
 
 
 def test_a_way_that_does_not_beat_the_majority_class_is_named(monkeypatch):
     one = found(monkeypatch, 6, single=0.9, heads=0.15)
     assert one.majority == {"sst": 0.2, "qqp": 0.5}
-    assert "Not above the majority class: *Heads* (SST-5, QQP)." in [*answer.sentences(one)]
+    assert "Not above the majority class: *Heads* (SST-5, QQP)." in [*answer_section.sentences(one)]
 
 
 def test_the_majority_class_is_that_of_the_training_rows(monkeypatch):
@@ -135,7 +135,7 @@ def test_every_way_is_a_row_the_best_first_with_weights_times_and_baselines(monk
     one.study.runs["seconds"], one.study.runs["milliseconds"] = 60.0, 2.5
     again = answer.of_study(one.study)
     assert again is not None
-    told = answer.render(again, tmp_path)
+    told = answer_section.render(again, tmp_path)
     lines = [line.split("|")[1:-1] for line in told.splitlines() if line.startswith("|")]
     assert [line[0].strip() for line in lines] == [
         "way", ":" + "-" * (len(lines[1][0]) - 1), "One model a task", "Shared", "Majority class",
@@ -160,12 +160,12 @@ def test_on_the_course_s_data_the_answer_and_the_readme_s_questions_say_the_same
     assert one is not None
     judged = {result.claim.name: result for result in claims.judge(study)[1]}
     for question, label in (("pals-or-single", "PALs"), ("lora-or-single", "LoRA per task")):
-        theirs, ours = judged[question].parts[0].difference, one.against[label].difference
+        theirs, ours = judged[question].parts[0].difference, one.against_baseline[label].difference
         assert theirs is not None
         assert ours == theirs
     assert one.baseline is not None
     assert one.baseline.label == "One model per task"
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"> {next(answer.sentences(one))}\n" in readme
+    assert f"> {next(answer_section.sentences(one))}\n" in readme
     assert "**A shared model matches single-task models** with a third of the weights" in readme
     assert one.shown.weights / one.baseline.weights == pytest.approx(1 / 3, abs=0.01)

@@ -12,8 +12,9 @@ from mtbert.report import sentences, write
 from mtbert.report.pictures import drawing, embeddings, labels, losses, misses
 from mtbert.report.pictures import tasks as of_each
 from mtbert.report.study import Study
-from mtbert.results import places, tables
-from mtbert.results.tables import Results, Rows
+from mtbert.results import points, tables
+from mtbert.results.described import RowCounts
+from mtbert.results.tables import Results
 from mtbert.tasks import COURSE, stated
 
 ROOT = Path(__file__).parents[3]
@@ -92,7 +93,8 @@ def test_rows_that_do_not_count_are_no_misses(results: Results):
 
 
 def test_shares_of_labels_where_they_are_known():
-    rows = {"train": Rows(rows=8, labels=[2, 6]), "dev": Rows(rows=4, labels=[]), "test": Rows(rows=2, labels=[1, 1])}
+    counts = {"train": (8, [2, 6]), "dev": (4, []), "test": (2, [1, 1])}
+    rows = {split: RowCounts(rows=rows, labels=label_counts) for split, (rows, label_counts) in counts.items()}
     assert {split: of_split.tolist() for split, of_split in labels.shares(rows).items()} == {"train": [0.25, 0.75]}
 
 
@@ -109,15 +111,15 @@ def test_sizes_of_the_data_are_a_table(study: Study, tmp_path: Path):
 def test_pairs_that_are_alike_and_those_that_are_not_with_their_lengths(study: Study):
     found = embeddings.pairs(study)
     assert {of: table["kind"].tolist() for of, table in found.items()} == {
-        ("pals", "qqp"): [places.UNLIKE, places.ALIKE, places.ALIKE, places.UNLIKE],
-        ("pals", "sts"): [places.UNLIKE, places.UNLIKE, places.ALIKE],  # 2 of 5 is neither
+        ("pals", "qqp"): [points.UNLIKE, points.ALIKE, points.ALIKE, points.UNLIKE],
+        ("pals", "sts"): [points.UNLIKE, points.UNLIKE, points.ALIKE],  # 2 of 5 is neither
     }
     # Each line is 5 long, and the picture 33 wide.
-    assert embeddings.lengths(found["pals", "qqp"]) == pytest.approx({places.ALIKE: 5 / 33, places.UNLIKE: 5 / 33})
+    assert embeddings.lengths(found["pals", "qqp"]) == pytest.approx({points.ALIKE: 5 / 33, points.UNLIKE: 5 / 33})
 
 
 def test_at_most_fifty_pairs_of_a_kind(monkeypatch: pytest.MonkeyPatch, study: Study):
-    monkeypatch.setattr(places, "PAIRS", 1)
+    monkeypatch.setattr(points, "PAIRS", 1)
     assert embeddings.pairs(study)["pals", "qqp"]["x"].tolist() == [0, 10]
 
 

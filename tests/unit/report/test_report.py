@@ -13,7 +13,8 @@ from mtbert.errors import DataError
 from mtbert.report import claims, markdown, numbers, paper_tables, submissions, write
 from mtbert.report.study import Study
 from mtbert.results import tables
-from mtbert.results.tables import OVERALLS, Results
+from mtbert.results.metrics import OVERALLS
+from mtbert.results.tables import Results
 from mtbert.tasks import COURSE
 
 ROW = {"row": "Original PALs"}
@@ -114,7 +115,7 @@ def test_claims_are_judged_of_these_tables(study: Study):
     assert known.tasks["qqp"].predictions["pals", 1].tolist() == QQP
     assert known.tasks["sst"].rows["leaked"].tolist() == [True, False, False, False]
     (close,) = [result for result in claims.judge(study)[0] if result.claim.name == "pals-close-to-single"]
-    assert claims.answer(close) == "cannot be told: unequal budgets"  # 20 updates beside 60
+    assert claims.verdict(close) == "cannot be told: unequal budgets"  # 20 updates beside 60
 
 
 def test_a_report_of_evidence_has_the_same_bytes(results: Results, report: Path, tmp_path: Path):

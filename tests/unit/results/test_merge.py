@@ -6,7 +6,7 @@ import made
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.results import merge, tables
+from mtbert.results import checks, columns, merge, tables
 
 ONE, TWO = {("pals", 1): {"sst": [0, 1, 2, 0]}}, {("pals", 2): {"sst": [0, 1, 2, 3]}}
 
@@ -51,6 +51,6 @@ def test_only_a_folder_of_tables_is_replaced(tmp_path: Path):
 def test_evidence_of_data_whose_labels_are_all_withheld_is_whole():
     results = made.results(ONE)
     results.predictions["label"] = float("nan")
-    for column in tables.scores(results.tasks):
+    for column in columns.score_columns(results.tasks):
         results.runs[column] = float("nan")
-    tables.check(merge.packed(results), "evidence")
+    checks.check(merge.packed(results), "evidence")

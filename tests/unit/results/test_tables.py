@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.results import tables
+from mtbert.results import checks, columns, tables
 from mtbert.results.tables import Results
 
 RIGHT = {("pals", 1): {"sst": [0, 1, 2, 0]}, ("pals", 2): {"sst": [0, 1, 2, 3]}}
@@ -29,9 +29,9 @@ def test_what_is_written_is_read_and_written_again_to_the_same_bytes(results: Re
         [0, 1, 2, 3],
     ]
     assert read.history["value"].tolist() == [1.0, 0.5, 1.0, 0.5]
-    assert (read.about["pals"].row, read.data.name, read.start.name) == ("pals", "data/sample", "minilm")
+    assert (read.about["pals"].row, read.data.name, read.starting_weights.name) == ("pals", "data/sample", "minilm")
     tables.write(read, tmp_path / "b")
-    for name in tables.NAMES:
+    for name in columns.TABLES:
         assert (tmp_path / f"a/{name}.parquet").read_bytes() == (tmp_path / f"b/{name}.parquet").read_bytes()
 
 
@@ -44,7 +44,7 @@ def test_a_name_that_could_lead_elsewhere_is_refused(results: Results, key: str)
         settings = json.loads(runs["settings"][0]) | {key: [name] if key == "members" else name}
         runs["settings"] = json.dumps(settings)
     with pytest.raises(DataError, match="String should"):
-        tables.check(results, "here")
+        checks.check(results, "here")
 
 
 def change(table: pd.DataFrame, column: str, value: object) -> None:
@@ -75,7 +75,7 @@ def test_a_value_that_collect_would_not_write_is_refused(
 ):
     change(getattr(results, name), column, value)
     with pytest.raises(DataError) as refused:
-        tables.check(results, "here")
+        checks.check(results, "here")
     assert said in str(refused.value)
 
 

@@ -12,14 +12,15 @@ from matplotlib.lines import Line2D
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.study import Study, title
-from mtbert.results import places
-from mtbert.results.tables import PICTURED, Frame
+from mtbert.results import points
+from mtbert.results.columns import Frame
+from mtbert.results.points import PICTURED
 from mtbert.tasks import COURSE, main
 
 PANELS = 8  # of a picture, in the tables' order
 COLUMNS = 4
 LABELS = ("#2166ac", "#7fb2d8", "#9a9a9a", "#f0a15f", "#a3201f")  # from the most negative to the most positive
-LINES = {places.UNLIKE: ("#d55e00", 0.8), places.ALIKE: ("#0072b2", 1.6)}  # colour and width; the last lies on top
+LINES = {points.UNLIKE: ("#d55e00", 0.8), points.ALIKE: ("#0072b2", 1.6)}  # colour and width; the last lies on top
 ABOUT = (
     "Dev sentences in the plane, by t-SNE of the embeddings that a head reads, of each variant's first seed. "
     "Neighbours in it are neighbours in the embedding; distances between groups, their sizes and places say nothing."
@@ -85,15 +86,15 @@ def sentences(study: Study) -> dict[str, Frame]:
 def pairs(study: Study) -> dict[tuple[str, str], Frame]:
     """Return by variant and task x, y, x2, y2 and `kind` of pairs that have places: those of one seed.
 
-    At most `places.PAIRS` of either kind, in the order of dev.
+    At most `points.PAIRS` of either kind, in the order of dev.
     """
     by_model = {}
     for (variant, _, split), tables in study.results.by_run.items():
         for task in (name for name in main(study.results.tasks) if split == "dev" and name in tables):
             table = tables[task][tables[task]["x2"].notna()]
-            kinds = places.kinds(study.results.tasks[task], table["label"].to_numpy(float))
+            kinds = points.pair_kinds(study.results.tasks[task], table["label"].to_numpy(float))
             table = table[["x", "y", "x2", "y2"]].assign(kind=kinds)
-            table = table[table["kind"] != places.BETWEEN].groupby("kind").head(places.PAIRS)
+            table = table[table["kind"] != points.BETWEEN].groupby("kind").head(points.PAIRS)
             if len(table):
                 by_model[variant, task] = table
     return by_model
@@ -131,7 +132,7 @@ def _lines(axes: Axes, name: str, table: Frame) -> None:
         axes.plot(pairs_of_kind[["x", "x2"]].T, pairs_of_kind[["y", "y2"]].T, color=colour, linewidth=width)
     length_by_kind = lengths(table)
     median_lengths = " and ".join(
-        f"{100 * length_by_kind[kind]:.1f} %" for kind in (places.ALIKE, places.UNLIKE) if kind in length_by_kind
+        f"{100 * length_by_kind[kind]:.1f} %" for kind in (points.ALIKE, points.UNLIKE) if kind in length_by_kind
     )
     axes.set_title(f"{name}\n{median_lengths}", fontsize="medium")
 
@@ -145,5 +146,5 @@ def _legend_of_labels() -> dict[str, Line2D]:
 
 
 def _legend_of_kinds() -> dict[str, Line2D]:
-    labels = {places.ALIKE: "alike", places.UNLIKE: "not alike"}
+    labels = {points.ALIKE: "alike", points.UNLIKE: "not alike"}
     return {words: Line2D([], [], color=LINES[kind][0]) for kind, words in labels.items()}

@@ -10,12 +10,12 @@ from matplotlib.patches import Patch
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.study import Study
-from mtbert.results.tables import Rows
+from mtbert.results.described import RowCounts
 from mtbert.tasks import SPLITS, Split, Task, Tasks
 
 COLOURS: dict[Split, str] = {"train": drawing.PALETTE[0], "dev": drawing.PALETTE[1]}
 COLUMNS = 3  # of panels
-OfTask = Mapping[Split, Rows]
+OfTask = Mapping[Split, RowCounts]
 ABOUT = (
     "Share of each label in train and dev; scores are counted by fifths of their range. Where the two differ, a model "
     "learns other labels than it is scored on."

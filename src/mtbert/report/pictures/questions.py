@@ -18,10 +18,10 @@ EDGE = 0.06  # largest difference that the picture of differences shows; beyond,
 WRAP = 44  # letters of a line beside a picture
 
 
-def write(answered: Sequence[ClaimResult], folder: Path) -> None:
+def write(results: Sequence[ClaimResult], folder: Path) -> None:
     """Draw the questions' picture into a report's folder; the report's first section shows it."""
-    if answered:
-        figure = _drawn({questions.asked(question): question.parts[0] for question in answered})
+    if results:
+        figure = _drawn({questions.question(result): result.parts[0] for result in results})
         drawing.put(figure, folder, questions.PICTURE, "", "", dots=2 * 72)
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from mtbert.results import places
-from mtbert.results.places import ALIKE, BETWEEN, UNLIKE
+from mtbert.results import points
+from mtbert.results.points import ALIKE, BETWEEN, UNLIKE
 from mtbert.tasks import COURSE
 
 LABELS = {"sst": np.arange(6) % 5, "sts": np.array([0.0, 5, 1, 4, 2, 3, 0, 5]), "qqp": np.arange(8) % 2}
@@ -32,11 +32,11 @@ def file(tmp_path: Path) -> Path:
     ],
 )
 def test_pairs_are_alike_or_not_by_their_label(task: str, labels: list[float], kinds: list[int]):
-    assert places.kinds(COURSE[task], np.array(labels)).tolist() == kinds
+    assert points.pair_kinds(COURSE[task], np.array(labels)).tolist() == kinds
 
 
 def test_all_sentences_have_a_place_and_of_pairs_those_that_are_apart_and_alike_or_not(file: Path):
-    found = places.of_run(file, LABELS, COURSE)
+    found = points.of_run(file, LABELS, COURSE)
     assert {task: (table.columns.tolist(), table.index.tolist()) for task, table in found.items()} == {
         "sst": (["x", "y"], [0, 1, 2, 3, 4, 5]),
         "sts": (["x", "y", "x2", "y2"], [0, 1, 2, 3, 6, 7]),
@@ -46,21 +46,21 @@ def test_all_sentences_have_a_place_and_of_pairs_those_that_are_apart_and_alike_
 
 def test_pairs_of_three_classes_have_no_places_since_none_of_these_says_alike(file: Path):
     three = COURSE | {"sts": replace(COURSE["sts"], classes=3)}
-    assert [*places.of_run(file, LABELS | {"sts": LABELS["sts"] % 3}, three)] == ["sst"]
+    assert [*points.of_run(file, LABELS | {"sts": LABELS["sts"] % 3}, three)] == ["sst"]
 
 
 def test_as_many_pairs_of_either_kind_are_drawn_from_the_whole_file(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(places, "PAIRS", 3)
-    drawn = places._drawn(np.array([ALIKE] * 20 + [BETWEEN] * 20 + [UNLIKE] * 20))
+    monkeypatch.setattr(points, "PAIRS", 3)
+    drawn = points._drawn(np.array([ALIKE] * 20 + [BETWEEN] * 20 + [UNLIKE] * 20))
     assert drawn.tolist() == [4, 8, 16, 42, 51, 52]
 
 
 def test_runs_side_by_side_have_the_places_of_one_alone(file: Path):
-    alone = places.of_run(file, LABELS, COURSE)
-    for found in places.of_runs([file] * 3, [LABELS] * 3, COURSE):
+    alone = points.of_run(file, LABELS, COURSE)
+    for found in points.of_runs([file] * 3, [LABELS] * 3, COURSE):
         assert all(found[task].equals(alone[task]) for task in alone)
 
 
 def test_embeddings_without_numbers_of_their_rows_have_no_places(tmp_path: Path):
     save_file({"sst": np.ones((1, 6, 3), np.float16)}, tmp_path / "old")
-    assert places.of_run(tmp_path / "old", LABELS, COURSE) == {}
+    assert points.of_run(tmp_path / "old", LABELS, COURSE) == {}

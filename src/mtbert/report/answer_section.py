@@ -1,0 +1,191 @@
+"""What a report begins with for any tasks: which way to keep, in words, and a row for each way that was trained."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from mtbert.claims import SEEDS, Reason, Verdict
+from mtbert.claims.ways import Comparison, Standing
+from mtbert.report import markdown, paper_tables
+from mtbert.report.answer import STUDY, Answer, Way
+from mtbert.report.claims import WORDS
+from mtbert.report.pictures import ways as picture_of_ways
+from mtbert.tasks import are_the_courses
+
+MOST_NAMED = 3  # ways in a sentence
+ABOUT = (
+    "Dev scores: the mean over seeds, in brackets its 95 % interval. *Weights to keep*, in millions, are those that "
+    "have to be stored beside the encoder that all start from. *To train*: one seed, of all models that make the way. "
+    "*A prediction*: one row at a time, all ways measured one after the other on one machine. A verdict needs six "
+    "seeds of each side (docs/verdicts.md)."
+)
+DIFFERENCE = "less one model a task"  # a column
+STANDINGS = {Standing.BETTER: "better", Standing.WORSE: "worse", Standing.CLOSE: "as good"}
+
+
+def render(answer: Answer, folder: Path) -> str:
+    """Draw the picture into a report's folder; return sentences, picture and rows as Markdown."""
+    parts = [
+        " ".join(sentences(answer)),
+        picture_of_ways.render(answer, folder),
+        markdown.lined([*_lines(answer)]),
+        _about(answer),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _about(answer: Answer) -> str:
+    """Return what to know of the rows."""
+    tasks = answer.study.results.tasks
+    texts = [ABOUT]
+    if not are_the_courses(tasks):
+        texts.append(paper_tables.of_others(tasks))
+    if answer.unequal:
+        labels = ", ".join(_named(way.label) for way in answer.unequal)
+        texts.append(f"See tasks more or less often than one model a task does: {labels}.")
+    return " ".join(texts)
+
+
+def sentences(answer: Answer) -> Iterator[str]:
+    """Yield what is proved, the way to keep first, and what is missing if nothing is."""
+    yield _undecided(answer) if answer.choice.kept is None else _kept(answer, answer.ways[answer.choice.kept])
+    yield from _proved(answer)
+    yield from _costs(answer)
+    yield from _not_above_majority(answer)
+
+
+def _kept(answer: Answer, kept: Way) -> str:
+    """Return which way to keep, and why."""
+    best, margin = answer.ways[answer.choice.best], f"{answer.margin:g}"
+    if kept is not best:
+        share = _share(kept, answer.baseline or best)
+        return f"**Keep {_named(kept.label)}**: no worse than {_named(best.label)}, the best, by {margin}; {share}."
+    others = f"each way with fewer weights is proved to be worse by {margin} or more"
+    if best.weights == min(way.weights for way in answer.ways):
+        others = "no way has fewer weights"
+    return f"**Keep {_named(best.label)}**: it has the highest mean, and {others}."
+
+
+def _share(way: Way, whole: Way) -> str:
+    return f"{100 * way.weights / whole.weights:.0f} % of the weights of {_named(whole.label)}"
+
+
+def _undecided(answer: Answer) -> str:
+    """Return how far the ways are apart, and what is missing for a decision."""
+    choice, best = answer.choice, answer.ways[answer.choice.best]
+    highest = f"**Nothing is decided**: {_named(best.label)} has the highest mean"
+    if choice.likely is None or choice.against is None:
+        return " ".join([f"{highest}, and no way has fewer weights.", *_missing(answer)])
+    likely = answer.ways[choice.likely]
+    share = f"{100 * likely.weights / best.weights:.0f} % of its weights"
+    lower_by = markdown.number(choice.against.difference and -choice.against.difference.mean)
+    smaller = f"the best with fewer weights, {_named(likely.label)} ({share}), is {lower_by} lower"
+    return " ".join([f"{highest}; {smaller}.", *_missing(answer)])
+
+
+def _missing(answer: Answer) -> Iterator[str]:
+    """Yield what would decide."""
+    choice = answer.choice
+    reason = choice.against.reason if choice.against else None
+    if choice.seeds < SEEDS:
+        there = "is 1" if choice.seeds == 1 else f"are {choice.seeds}"
+        command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.study.by_paper else ""
+        yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
+    elif reason:
+        yield f"Why there is no verdict: {WORDS[reason]}."
+    if choice.needed:
+        seeds, rows = choice.needed.seeds, choice.needed.rows
+        yield f"If the two are equal, {seeds} seeds on {rows:,} rows of dev prove it four times of five."
+    elif choice.seeds >= SEEDS and not reason:
+        yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
+
+
+def _proved(answer: Answer) -> Iterator[str]:
+    """Yield which ways are proved to be better, and which worse, than one model a task."""
+    for standing in (Standing.BETTER, Standing.WORSE):
+        named = []
+        for label, comparison in answer.against_baseline.items():
+            if comparison.standing is standing and comparison.difference:
+                named.append(f"{_named(label)} ({markdown.number(comparison.difference.mean, '+')})")
+        if named:
+            yield f"Proved to be {STANDINGS[standing]} than one model a task: {_listed(named)}."
+
+
+def _costs(answer: Answer) -> Iterator[str]:
+    """Yield the tasks that the way to keep is proved to cost or to help."""
+    for task, comparison in answer.by_task.items():
+        if comparison.verdict is Verdict.FAILS and comparison.difference:
+            mean = comparison.difference.mean
+            effect = "costs" if mean < 0 else "helps"
+            yield f"It {effect} {_title(answer, task)} {markdown.number(abs(mean))}."
+
+
+def _not_above_majority(answer: Answer) -> Iterator[str]:
+    """Yield the ways that are not above the majority class, with the tasks on which they are not."""
+    named = []
+    for way in answer.ways:
+        tasks = answer.below_majority(way)
+        if tasks:
+            named.append(f"{_named(way.label)} ({', '.join(_title(answer, task) for task in tasks)})")
+    if named:
+        yield f"Not above the majority class: {_listed(named)}."
+
+
+def _title(answer: Answer, task: str) -> str:
+    return markdown.literal(answer.study.results.tasks[task].shown)
+
+
+def _named(label: str) -> str:
+    return f"*{markdown.literal(label)}*"
+
+
+def _listed(named: Sequence[str]) -> str:
+    more = len(named) - MOST_NAMED
+    return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _lines(answer: Answer) -> Iterator[dict[str, str]]:
+    """Yield a line for each way, and for the majority class and the untrained encoder if they have scores."""
+    for way in answer.ways:
+        yield _way_line(answer, way)
+    for label, scores in (("Majority class", answer.majority), ("Untrained encoder", answer.study.untrained)):
+        if any(task in scores for task in answer.tasks):
+            yield _baseline_line(answer, label, scores)
+
+
+def _way_line(answer: Answer, way: Way) -> dict[str, str]:
+    comparison = answer.against_baseline.get(way.label)
+    difference = comparison.difference if comparison else None
+    return {
+        "way": markdown.literal(way.label),
+        "mean": str(way.group.means[answer.metric]),
+        **{_title(answer, task): str(way.group.means[task]) for task in answer.tasks},
+        DIFFERENCE: markdown.estimate(difference.mean, difference.interval, "+") if difference else markdown.DASH,
+        "verdict": _standing(comparison) if comparison else markdown.DASH,
+        "weights to keep": markdown.number(way.weights / 1e6, decimals=2),
+        "to train": _time(way.seconds),
+        "a prediction": markdown.DASH if way.milliseconds is None else f"{way.milliseconds:.1f} ms",
+    }
+
+
+def _baseline_line(answer: Answer, label: str, scores: Mapping[str, float]) -> dict[str, str]:
+    return {
+        "way": label,
+        "mean": "",
+        **{_title(answer, task): markdown.number(scores.get(task)) for task in answer.tasks},
+        **dict.fromkeys((DIFFERENCE, "verdict", "weights to keep", "to train", "a prediction"), ""),
+    }
+
+
+def _standing(comparison: Comparison) -> str:
+    """Return what is proved of a way against one model a task, in a word, or why nothing is."""
+    if comparison.standing is not Standing.OPEN:
+        return STANDINGS[comparison.standing]
+    if comparison.reason is Reason.FEW_SEEDS and comparison.difference:
+        return f"open: {min(comparison.difference.seeds)} of {SEEDS} seeds"
+    return WORDS[comparison.verdict or comparison.reason]
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return markdown.DASH
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,37 @@
+"""Each way to train all tasks against one model a task, with its interval."""
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from mtbert.report import markdown
+from mtbert.report.answer import Answer
+from mtbert.report.pictures import drawing
+
+
+def render(answer: Answer, folder: Path) -> str:
+    """Draw the picture into a report's folder; return it as Markdown, empty if one model a task was not trained."""
+    if not answer.against_baseline:
+        return ""
+    return drawing.put(_drawn(answer), folder, "answer", "", "Each way less one model a task")
+
+
+def _drawn(answer: Answer) -> Figure:
+    """A line for each way: its difference from one model a task with its interval; grey is too little to matter."""
+    comparisons = answer.against_baseline
+    differences = {label: comparison.difference for label, comparison in comparisons.items() if comparison.difference}
+    figure = drawing.empty(1.0 + 0.32 * len(differences))
+    axes = figure.subplots()
+    axes.axvspan(-answer.margin, answer.margin, color="0.9", zorder=0)
+    for height, difference in enumerate(differences.values()):
+        if difference.interval:
+            axes.plot(difference.interval, [height, height], color=drawing.PALETTE[0], linewidth=2)
+        axes.plot(difference.mean, height, "o", color=drawing.PALETTE[0], markersize=7)
+    axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
+    axes.set_yticks(range(len(differences)), [*differences])
+    axes.set_ylim(len(differences) - 0.4, -0.6)
+    axes.xaxis.set_major_formatter(lambda x, _: markdown.number(x, "+") if round(x, 4) else "0")
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("mean less that of one model a task; right of 0 is better, grey too little to matter")
+    return figure

@@ -1,0 +1,89 @@
+"""The columns of the three tables, their types, and which of them hold scores and counts."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from mtbert.results.metrics import OVERALLS, means
+from mtbert.tasks import SPLITS, Tasks
+
+TABLES = ("runs", "predictions", "history")
+KEY = ["variant", "seed"]  # of a run
+UNIQUE = {  # which no two rows of a table share
+    "runs": KEY,
+    "predictions": [*KEY, "task", "split", "row"],
+    "history": [*KEY, "phase", "step", "name"],
+}
+WEIGHTS = ("encoder", "added", "trained", "stored")
+SURE = "sure"  # the probability of the predicted class, which evidence does without
+
+Frame = Any  # a pandas.DataFrame: the types of its selections name four kinds at once, which no checker tells apart
+REPEATED_WORD = pa.dictionary(pa.int32(), pa.string())
+
+
+def metric_names(tasks: Tasks) -> tuple[str, ...]:
+    """Return all that runs are scored by: the tasks, and the mean over them on both scales."""
+    scored_tasks = [name for name, task in tasks.items() if not task.serves]
+    return (*scored_tasks, *OVERALLS)
+
+
+def shown_metrics(tasks: Tasks) -> tuple[str, ...]:
+    """Return the metrics that reports show."""
+    shown = {*tasks, *means(tasks)}
+    return tuple(metric for metric in metric_names(tasks) if metric in shown)
+
+
+def score_columns(tasks: Tasks) -> tuple[str, ...]:
+    """Return the columns of `runs` that hold scores, such as `dev_sst`."""
+    return tuple(f"{split}_{metric}" for split in SPLITS for metric in metric_names(tasks))
+
+
+def example_columns(tasks: Tasks) -> tuple[str, ...]:
+    """Return the columns of `runs` that count training examples, such as `examples_sst`."""
+    return tuple(f"examples_{name}" for name, task in tasks.items() if not task.serves)
+
+
+def schema(table: str, tasks: Tasks) -> pa.Schema:
+    """Return the columns of a table; those of `runs` depend on the tasks."""
+    return _runs_schema(tasks) if table == "runs" else SCHEMAS[table]
+
+
+def _columns(names: Iterable[str], kind: pa.DataType, optional: bool = False) -> list[pa.Field]:
+    return [pa.field(name, kind, nullable=optional) for name in names]
+
+
+def _runs_schema(tasks: Tasks) -> pa.Schema:
+    return pa.schema(
+        _columns(("kind", "variant"), pa.string())
+        + _columns(("seed",), pa.int64())
+        + _columns(("steps", "epoch", "threads", *WEIGHTS, *example_columns(tasks)), pa.int64(), optional=True)
+        + _columns(("epochs", "device", "precision", "machine", "code"), pa.string(), optional=True)
+        + _columns(("overrides",), pa.string(), optional=True)
+        + _columns(("seconds", "milliseconds"), pa.float64(), optional=True)
+        + _columns(("settings", "data", "start"), pa.string())
+        + _columns(score_columns(tasks), pa.float64(), optional=True)
+    )
+
+
+SCHEMAS = {
+    "predictions": pa.schema(
+        _columns(("task", "split"), REPEATED_WORD)
+        + _columns(("row",), pa.int32())
+        + _columns(("variant",), REPEATED_WORD)
+        + _columns(("seed",), pa.int64())
+        + _columns(("id",), REPEATED_WORD)
+        + _columns(("label", "prediction"), pa.float64(), optional=True)
+        + _columns(("scored",), pa.bool_())
+        + _columns(("cluster",), pa.int32())
+        + _columns(("in_train", "shares"), pa.bool_())
+        + _columns(("x", "y", "x2", "y2", SURE), pa.float32(), optional=True)
+    ),
+    "history": pa.schema(
+        _columns(("variant",), REPEATED_WORD)
+        + _columns(("seed",), pa.int64())
+        + _columns(("phase", "step"), pa.int32())
+        + _columns(("name",), REPEATED_WORD)
+        + _columns(("value",), pa.float64())
+    ),
+}
