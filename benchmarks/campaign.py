@@ -77,9 +77,9 @@ def train(job: Job) -> Finished:
     from mtbert import files, layout
     from mtbert.inputs import manifests
     from mtbert.results import collect
-    from mtbert.settings import VariantSettings
     from mtbert.training import assembly, run
     from mtbert.training.checkpoints import Checkpoint
+    from mtbert.variants.settings import VariantSettings
 
     build, variant, seed = job.build, job.variant, job.seed
     settings = layout.read_planned(VariantSettings, layout.plan(build, variant))

@@ -42,7 +42,6 @@ from mtbert.data.tokens import SpecialTokens
 from mtbert.encoders import loading, tiny
 from mtbert.learning.samplers.base import Group
 from mtbert.models.encoder import architectures, hardware
-from mtbert.settings import VariantSettings
 from mtbert.training import assembly
 from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
@@ -50,6 +49,7 @@ from mtbert.training.loop import Trainer
 from mtbert.training.phases import Phase
 from mtbert.training.stopping import Stop
 from mtbert.variants.building import build_model
+from mtbert.variants.settings import VariantSettings
 
 PARAMS = Path(__file__).parents[1] / "params.yaml"
 FEW, MORE = 1, 2  # examples of the two batches of each kind

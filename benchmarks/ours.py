@@ -18,7 +18,6 @@ from mtbert.data.batches import Batch, Examples
 from mtbert.encoders import loading, tiny
 from mtbert.learning.samplers.base import Group, Sampler
 from mtbert.models.encoder import hardware
-from mtbert.settings import VariantSettings
 from mtbert.training import assembly
 from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
@@ -26,6 +25,7 @@ from mtbert.training.loop import Trainer
 from mtbert.training.phases import Phase
 from mtbert.training.run import hardware_of
 from mtbert.training.stopping import Stop
+from mtbert.variants.settings import VariantSettings
 
 PALS = {"dim": 204, "heads": 12}
 ADAPTERS: dict[str, dict[str, int]] = {"pals": PALS, "lora": {"rank": 8}, "houlsby": {"size": 64}}
@@ -138,7 +138,7 @@ def training(
                 "trainable": ["encoder", "adapters", "heads"],
                 "batch_size": size,
                 "epochs": 1,
-                "steps_per_epoch": len(plan),
+                "epoch_length": f"{len(plan)} steps",
                 "learning_rate": 2e-5,
                 "weight_decay": 0.01,
                 "clip": 1.0,

@@ -10,10 +10,10 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
     with starting.quick_imports():
         from mtbert import files, layout
         from mtbert.inputs import manifests, why
-        from mtbert.settings import VariantSettings
         from mtbert.tracking import LiveRun
         from mtbert.training import assembly, run
         from mtbert.training.checkpoints import Checkpoint
+        from mtbert.variants.settings import VariantSettings
     out = layout.run(build, variant, seed)
     with locking.exclusive(layout.lock(build, variant, str(seed)), f"training {variant}, seed {seed}") as waited:
         manifests.check(layout.manifest(build, variant), build)

@@ -87,9 +87,9 @@ def small_model(
     head = head or {"name": "linear", "dropout": 0.0}
     encoder = Encoder(small_backbone(more.get("kind", "bert")))
     built = build_adapter(adapter or {"name": "none"}, encoder, tasks)
-    heads = {task: HEADS.build(head, COURSE[task], encoder.width, embeddings) for task in tasks}
-    between = CONNECTORS.build(connector or {"name": "direct"}, encoder.width, list(tasks))
-    features = FEATURES.build({"name": "words"}, encoder.width, ())
+    heads = {task: HEADS.build(HEADS.choose(head), COURSE[task], encoder.width, embeddings) for task in tasks}
+    between = CONNECTORS.build(CONNECTORS.choose(connector or {"name": "direct"}), encoder.width, list(tasks))
+    features = FEATURES.build(FEATURES.choose({"name": "words"}), encoder.width, ())
     return MultitaskModel(encoder, features, built, between, heads, dict.fromkeys(tasks, more.get("pooling", "pooler")))
 
 
@@ -97,7 +97,7 @@ def build_adapter(choice: dict, encoder: Encoder, tasks: Sequence[str]) -> Adapt
     """The adapter that `choice` describes, in that encoder."""
     layers = encoder.layer_modules()
     shape = Shape(encoder.width, len(layers), encoder.backbone.config.intermediate_size, 0.2, encoder.backbone.gated)
-    adapter = ADAPTERS.build(choice, shape, list(tasks)).eval()
+    adapter = ADAPTERS.build(ADAPTERS.choose(choice), shape, list(tasks)).eval()
     adapter.init_from_encoder([layer.linears() for layer in layers])
     return adapter
 

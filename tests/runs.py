@@ -8,10 +8,10 @@ from models import small_bert
 
 from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
-from mtbert.settings import VariantSettings
 from mtbert.tasks import COURSE
 from mtbert.training import assembly, run
 from mtbert.training.checkpoints import Checkpoint
+from mtbert.variants.settings import VariantSettings
 
 TASKS_HERE = ("sst", "sts")
 
@@ -26,7 +26,7 @@ def settings(**changes) -> VariantSettings:
         "trainable": ["encoder", "adapters", "heads"],
         "batch_size": 4,
         "epochs": 2,
-        "steps_per_epoch": 3,
+        "epoch_length": "3 steps",
         "learning_rate": 1e-3,
     }
     run_section = {"device": "cpu", "precision": "fp32", "threads": 1, "log_every": 2}

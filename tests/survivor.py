@@ -17,6 +17,7 @@ from mtbert.training import assembly, evaluation, loop, run
 from mtbert.training import checkpoints as saving
 from mtbert.training.loop import Numbers, Trainer
 from mtbert.training.phases import Phase
+from mtbert.variants.settings import VariantSettings
 
 FULL = {"name": "interleaved"}
 THREE = [*TASKS_HERE, "cfimdb_as_sst"]  # of two, the order in which gradients are projected does not matter
@@ -31,7 +32,7 @@ TECHNIQUES: dict[str, list[dict]] = {
         | {"weighting": {"name": "dynamic"}, **TRAINED}
     ],
     "simcse_linear, dynamic average, frozen, falling rate": [
-        {"epochs": 4, "steps_per_epoch": 4, "objectives": [{"name": "simcse_linear"}], "frozen": ["layer_1"]}
+        {"epochs": 4, "epoch_length": "4 steps", "objectives": [{"name": "simcse_linear"}], "frozen": ["layer_1"]}
         | {"weighting": {"name": "dynamic_average"}, "schedule": PLATEAU}
     ],
     "pcgrad, uncertainty": [
@@ -69,12 +70,12 @@ DEATHS = [
 
 
 def parts_of(technique: str) -> run.Parts:
-    phases = TECHNIQUES[technique]
-    chosen = settings(run={"log_every": 1, "checkpoint_every": 2, "keep": "best" if "best" in technique else "last"})
-    phases = [chosen.phases[0].model_copy(update={"steps_per_epoch": 8, "batch_size": 5, **phase}) for phase in phases]
-    chosen = chosen.model_copy(update={"phases": phases})
-    if technique in ADAPTERS:
-        chosen = chosen.model_copy(update={"model": chosen.model.model_copy(update={"adapter": ADAPTERS[technique]})})
+    run_section = {"log_every": 1, "checkpoint_every": 2, "keep": "best" if "best" in technique else "last"}
+    given = settings(run=run_section).model_dump()
+    common = given["phases"][0] | {"epoch_length": "8 steps", "batch_size": 5}
+    given["phases"] = [common | phase for phase in TECHNIQUES[technique]]
+    given["model"]["adapter"] = ADAPTERS.get(technique, given["model"]["adapter"])
+    chosen = VariantSettings(**given)
     model = assembly.build_model(chosen, small_bert(), 1, ["[MASK]"], SpecialTokens(1, 2, 3, mask=0))
     found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
     for dev in found["dev"].values() if "halves" in technique else ():

@@ -11,14 +11,14 @@ from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.encoders import fetching
 from mtbert.encoders.settings import EncoderSettings
-from mtbert.settings import VariantSettings
 from mtbert.training import assembly, run
+from mtbert.variants.settings import VariantSettings
 
 DATA = Path(__file__).parents[1] / "data" / "sample"
 ENCODER = EncoderSettings(name="tiny", width=24, heads=2, feed_forward=48, vocabulary=1000, positions=32)
 MODEL = {"crossed": {"pair_encoding": "cross"}, "apart": {"pair_encoding": "bi"}}
 PRECISION = {"crossed": "fp32", "apart": "bf16"}
-STEPS = {"steps_per_epoch": 4, "learning_rate": 0.03}
+STEPS = {"epoch_length": "4 steps", "learning_rate": 0.03}
 
 
 def build(folder: Path) -> Path:

@@ -5,16 +5,16 @@ and the file use.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-import pydantic
+from pydantic import BaseModel, PlainSerializer, ValidationError
 
-from mtbert.errors import SettingsError, UnknownNameError, in_words
+from mtbert.errors import UnknownNameError, in_words
 
-S = TypeVar("S")  # settings of one technique
+S = TypeVar("S", bound=BaseModel)  # settings of one technique
 P = ParamSpec("P")  # arguments of a kind's techniques beside their settings
 T = TypeVar("T")  # the base class of a kind
 
@@ -32,6 +32,21 @@ class Technique(Generic[S, P, T]):
         return Path(inspect.getfile(self.build))
 
 
+@dataclass(frozen=True)
+class Chosen(Generic[S]):
+    """A technique that a variant uses, by its name, and its settings."""
+
+    name: str
+    settings: S
+
+    def stated(self) -> dict[str, Any]:
+        """Return what a plan file holds: {"name": name, option: value, ...}."""
+        return {"name": self.name, **self.settings.model_dump()}
+
+
+STATED = PlainSerializer(Chosen.stated)  # how pydantic writes one
+
+
 class Registry(dict[str, Technique[Any, P, T]], Generic[P, T]):
     """The techniques of one kind, by name; an unknown name is a SettingsError.
 
@@ -47,14 +62,26 @@ class Registry(dict[str, Technique[Any, P, T]], Generic[P, T]):
     def __missing__(self, name: str) -> Technique[Any, P, T]:
         raise UnknownNameError(self.kind, name, self)
 
-    def build(self, choice: dict[str, Any], *surroundings: P.args, **named: P.kwargs) -> T:
-        """Build the technique that `choice` ({"name": ..., option: value, ...}) describes."""
-        return self[choice.get("name", "")].build(self.settings(choice), *surroundings, **named)
+    def choose(self, stated: Mapping[str, Any] | Chosen[Any]) -> Chosen[Any]:
+        """Return the technique that a plan file states, its settings checked; one that is chosen already stays.
 
-    def settings(self, choice: dict[str, Any]) -> Any:
-        """Return the settings in `choice`; SettingsError where they do not fit the technique."""
-        options = {key: value for key, value in choice.items() if key != "name"}
+        Raises:
+            UnknownNameError: no technique has that name.
+            ValueError: it has other settings; pydantic takes that for a fault of the value.
+        """
+        if isinstance(stated, Chosen):
+            return stated
+        options = {key: value for key, value in stated.items() if key != "name"}
+        name = stated.get("name", "")
         try:
-            return self[choice.get("name", "")].settings(**options)
-        except pydantic.ValidationError as error:
-            raise SettingsError(f"{self.kind} {choice['name']}: {in_words(error)}") from None
+            return Chosen(name, self[name].settings(**options))
+        except ValidationError as error:
+            raise ValueError(f"{self.kind} {name}: {in_words(error)}") from None
+
+    def build(self, chosen: Chosen[Any], *surroundings: P.args, **named: P.kwargs) -> T:
+        """Build a chosen technique."""
+        return self[chosen.name].build(chosen.settings, *surroundings, **named)
+
+    def class_of(self, chosen: Chosen[Any]) -> Any:
+        """Return a chosen technique's class, which says what it is for, and checks what it can serve."""
+        return self[chosen.name].build

@@ -1,5 +1,6 @@
 """What `mtbert study` does: understand a folder of one's own, say what it is and takes, and set params.yaml to it."""
 
+import math
 import re
 import tempfile
 import time
@@ -24,10 +25,10 @@ from mtbert.errors import DataError, first_of
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
-from mtbert.settings import VariantSettings
 from mtbert.tasks import METRIC_NAMES, SPLITS, Split, Task
 from mtbert.tasks.reading import TAKEN
 from mtbert.variants.building import build_model
+from mtbert.variants.settings import VariantSettings
 
 WAYS = "own"  # the paper of what is trained: papers/own.yaml
 QUICK = 5  # ways of it that are trained with --quick
@@ -245,18 +246,19 @@ def _costs(encoder: EncoderSettings, variants: Mapping[str, VariantSettings], se
 def _added(variants: Mapping[str, VariantSettings], weights: Backbone) -> Iterator[str]:
     """Yield the row of each variant that has an adapter, with the adapter's weights."""
     for settings in variants.values():
-        if settings.model.adapter["name"] != "none":
+        if settings.model.adapter.name != "none":
             adapter = build_model(settings, weights, 1).adapter
             yield f"{settings.row} {sum(one.numel() for one in adapter.parameters()) / 1e6:.2f}"
 
 
 def _steps(settings: VariantSettings) -> int:
-    """Return about how many steps a training has, where an epoch has examples of each task."""
-    return sum(
-        phase.epochs
-        * (phase.steps_per_epoch or -(-(phase.examples_per_task or 0) // phase.batch_size) * len(phase.tasks))
-        for phase in settings.phases
-    )
+    """Return about how many steps a training has, whose epochs have a number of steps, or of examples of each task."""
+    steps = 0
+    for phase in settings.phases:
+        length = phase.epoch_length
+        turns = math.ceil((length.examples or 0) / phase.batch_size)
+        steps += phase.epochs * (length.steps or turns * len(phase.tasks))
+    return steps
 
 
 def _measured(weights: Backbone, settings: VariantSettings, tokens: int) -> tuple[float, int]:

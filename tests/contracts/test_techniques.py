@@ -203,7 +203,7 @@ def test_tasks_share_one_set_or_have_one_each(name: str, per_task: bool, kind: s
     ids=lambda value: value["name"] if isinstance(value, dict) else "",
 )
 def test_weights_of_two_tasks_at_the_shape_of_bert_base(choice: dict[str, Any], weights: int):
-    adapter = ADAPTERS.build(choice, Shape(768, 12, 3072), ["sst", "sts"])
+    adapter = ADAPTERS.build(ADAPTERS.choose(choice), Shape(768, 12, 3072), ["sst", "sts"])
     assert sum(parameter.numel() for parameter in adapter.parameters()) == weights
 
 
@@ -231,7 +231,7 @@ def test_each_linear_map_of_a_layer_can_be_changed_alone(name: str, targets: str
     ],
 )
 def test_a_tasks_pals_at_each_shape_have_as_many_weights_as_the_architectures_file_states(shape: Shape, weights: int):
-    adapter = ADAPTERS.build({"name": "pals", "dim": 204}, shape, ["sst"])
+    adapter = ADAPTERS.build(ADAPTERS.choose({"name": "pals", "dim": 204}), shape, ["sst"])
     assert sum(p.numel() for name, p in adapter.named_parameters() if name.endswith("weight")) == weights
 
 
@@ -295,7 +295,7 @@ KINDS = [("sst", 1), ("qqp", 1), ("qqp", 2), ("sts", 1), ("sts", 2), ("snli", 2)
 def served(name: str, task: str, embeddings: int) -> Head | None:
     """The head for a task, or None where it refuses the task and says where that is set."""
     try:
-        return HEADS.build({"name": name}, COURSE[task], 8, embeddings)
+        return HEADS.build(HEADS.choose({"name": name}), COURSE[task], 8, embeddings)
     except SettingsError as refusal:
         return None if f"model.heads.{task}" in str(refusal) else pytest.fail(f"{refusal} does not say where it is set")
 
@@ -348,7 +348,7 @@ def test_what_a_connector_refuses_its_class_says(name: str, tasks: list[str], wi
 
 @pytest.mark.parametrize("name", list(CONNECTORS))
 def test_a_connector_mixes_of_the_tasks_that_it_serves(name: str):
-    built = CONNECTORS.build({"name": name}, 24, tasks := ["sst", "qqp", "sts"])
+    built = CONNECTORS.build(CONNECTORS.choose({"name": name}), 24, tasks := ["sst", "qqp", "sts"])
     assert built.mixed <= built.served <= set(tasks)
 
 
@@ -363,7 +363,7 @@ def groups(sampler: Sampler, epoch: int) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("name", list(SAMPLERS))
 def test_a_sampler_gives_one_group_of_tasks_a_step_and_every_task_a_turn(name: str):
-    sampler = SAMPLERS.build({"name": name}, PLAN)
+    sampler = SAMPLERS.build(SAMPLERS.choose({"name": name}), PLAN)
     epochs = [groups(sampler, epoch) for epoch in (1, 2, 3)]
     assert [len(found) for found in epochs] == [PLAN.steps] * 3
     assert all(group for found in epochs for group in found)
@@ -372,7 +372,7 @@ def test_a_sampler_gives_one_group_of_tasks_a_step_and_every_task_a_turn(name: s
 
 @pytest.mark.parametrize("name", list(SAMPLERS))
 def test_an_epochs_groups_do_not_depend_on_earlier_calls(name: str):
-    fresh, used = (SAMPLERS.build({"name": name}, PLAN) for _ in range(2))
+    fresh, used = (SAMPLERS.build(SAMPLERS.choose({"name": name}), PLAN) for _ in range(2))
     for epoch in (1, 2, 1, 3):
         groups(used, epoch)
     assert groups(used, 2) == groups(fresh, 2)
@@ -380,7 +380,9 @@ def test_an_epochs_groups_do_not_depend_on_earlier_calls(name: str):
 
 @pytest.mark.parametrize("name", list(SAMPLERS))
 def test_a_phase_of_one_epoch_and_one_task(name: str):
-    sampler = SAMPLERS.build({"name": name}, Workload(sizes={"sst": 8}, epochs=1, steps=2, batches={"sst": 4}))
+    sampler = SAMPLERS.build(
+        SAMPLERS.choose({"name": name}), Workload(sizes={"sst": 8}, epochs=1, steps=2, batches={"sst": 4})
+    )
     assert groups(sampler, 1) == [("sst",), ("sst",)]
 
 
@@ -390,7 +392,7 @@ def test_a_phase_of_one_epoch_and_one_task(name: str):
 def build_objective(name: str, kind: str = "bert") -> tuple[Objective, MultitaskModel]:
     model = small_model(kind=kind, pooling="mean").eval() if kind != "bert" else small_model().eval()
     model.encoder.mask_token = 4
-    return OBJECTIVES.build({"name": name}, model, torch.Generator().manual_seed(0)), model
+    return OBJECTIVES.build(OBJECTIVES.choose({"name": name}), model, torch.Generator().manual_seed(0)), model
 
 
 @on_every_architecture
@@ -429,7 +431,7 @@ def test_the_same_generator_gives_the_same_term(name: str):
 def test_a_gradient_rule_leaves_a_gradient_in_every_parameter_that_a_loss_reaches(name: str):
     one, both, two, none = (nn.Parameter(torch.tensor([1.0, 2.0])) for _ in range(4))
     losses = {"sst": (one * both).sum(), "sts": (two * both).sum()}
-    rule = GRADIENTS.build({"name": name}, torch.Generator())
+    rule = GRADIENTS.build(GRADIENTS.choose({"name": name}), torch.Generator())
     rule(losses, [one, both, two, none])
     for parameter in (one, both, two):
         assert parameter.grad is not None
@@ -441,7 +443,7 @@ def test_a_gradient_rule_leaves_a_gradient_in_every_parameter_that_a_loss_reache
 @pytest.mark.parametrize("name", list(GRADIENTS))
 def test_one_task_alone_has_its_usual_gradient(name: str):
     weight = nn.Parameter(torch.tensor([2.0, -3.0]))
-    GRADIENTS.build({"name": name}, torch.Generator())({"sst": weight.square().sum()}, [weight])
+    GRADIENTS.build(GRADIENTS.choose({"name": name}), torch.Generator())({"sst": weight.square().sum()}, [weight])
     assert weight.grad is not None
     assert weight.grad.tolist() == [4.0, -6.0]
 
@@ -449,5 +451,5 @@ def test_one_task_alone_has_its_usual_gradient(name: str):
 @pytest.mark.parametrize("name", list(SCHEDULES))
 @pytest.mark.parametrize("steps", [1, 2, 7, 100])
 def test_a_factor_is_between_0_and_1_at_every_step_and_after_the_last(name: str, steps: int):
-    schedule = SCHEDULES.build({"name": name})
+    schedule = SCHEDULES.build(SCHEDULES.choose({"name": name}))
     assert all(0.0 <= schedule.factor(step, steps) <= 1.0 for step in range(steps + 1))

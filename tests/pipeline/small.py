@@ -20,7 +20,7 @@ FOLDERS = ("src", "stages", "models", "data/sample")
 SMALL: dict[str, Any] = {
     "encoder": {"width": 24, "heads": 2, "feed_forward": 48},
     "pals": {"dim": 12, "heads": 2},
-    "training": {"epochs": 1, "steps_per_epoch": 2, "batch_size": 4, "sampler": "round_robin"},
+    "training": {"epochs": 1, "epoch_length": "2 steps", "batch_size": 4, "sampler": "round_robin"},
     "pretrain": {"sbert": {"max_pairs": 40, "epochs": 1}},
     "run": {"evaluation_rows": 10, "threads": 1},
     "mlp": {"width": 8},

@@ -23,7 +23,7 @@ from mtbert.scale.trainings import Training
 
 HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 PATIENCE = 1200  # seconds: a machine may have much else to do
-STEPS = {"epochs": 1, "steps_per_epoch": 12, "batch_size": 4, "sampler": "round_robin"}
+STEPS = {"epochs": 1, "epoch_length": "12 steps", "batch_size": 4, "sampler": "round_robin"}
 # A training tells each checkpoint, and then goes on where no file holds it, or it was asked to stop.
 HELD = """
 

@@ -115,7 +115,7 @@ def test_what_another_process_has_just_finished_is_taken_over_and_else_is_traine
 
 def test_ctrl_c_stops_at_once_and_leaves_a_checkpoint_alone(project: Project):
     plan = yaml.safe_load((project.root / "build/plan/bert-sst.yaml").read_text())
-    plan["variant"], plan["phases"][0]["steps_per_epoch"] = "long", 1_000_000
+    plan["variant"], plan["phases"][0]["epoch_length"] = "long", "1000000 steps"
     (project.root / "build/plan/long.yaml").write_text(yaml.safe_dump(plan))
     shutil.copy(project.root / "build/manifest/bert-sst.json", project.root / "build/manifest/long.json")
     before = sorted(project.root.glob("build/*/*"))

@@ -47,8 +47,8 @@ def select(root: Path, variants: tuple[str, ...]) -> None:
 
 def shrink(root: Path) -> None:
     """Let the profiles `sample` and `laptop` train for a moment."""
-    for old in ("      epochs: 4\n      examples_per_task: 704\n", "      epochs: 4\n      examples_per_task: 1728 "):
-        replace(root / "params.yaml", old, "      epochs: 1\n      examples_per_task: 32\n      #")
+    for old in ("      epochs: 4\n      epoch_length: 704 ", "      epoch_length: 1728 "):
+        replace(root / "params.yaml", old, "      epochs: 1\n      epoch_length: 32 examples of each task\n      #")
 
 
 def commit(root: Path) -> None:

@@ -19,7 +19,7 @@ NORM.weight.data, NORM.bias.data = NORM_WEIGHT, NORM_BIAS
 
 
 def built(name: str, shape: Shape, **options: object) -> Adapter:
-    return ADAPTERS.build({"name": name, **options}, shape, ["sst"])
+    return ADAPTERS.build(ADAPTERS.choose({"name": name, **options}), shape, ["sst"])
 
 
 def in_layer(name: str, **options: object) -> InLayer:

@@ -12,7 +12,7 @@ from mtbert.learning.gradients import GRADIENTS
 Array = NDArray[np.float64]  # a row a task
 C = 0.4
 RULES = {
-    name: GRADIENTS.build({"name": name, **options}, torch.Generator())
+    name: GRADIENTS.build(GRADIENTS.choose({"name": name, **options}), torch.Generator())
     for name, options in {"mgda": {}, "cagrad": {"c": C}, "imtl_g": {}, "upgrad": {}, "nash_mtl": {}}.items()
 }
 random = np.random.default_rng(16)

@@ -145,4 +145,4 @@ def test_in_bf16_a_map_gives_bf16(name):
 )
 def test_targets_are_linear_maps_of_a_layer_each_once(options, message):
     with pytest.raises(SettingsError, match=re.escape(message)):
-        ADAPTERS.build({"name": "lora", **options}, Shape(8, 2, 32), ["sst"])
+        ADAPTERS.build(ADAPTERS.choose({"name": "lora", **options}), Shape(8, 2, 32), ["sst"])

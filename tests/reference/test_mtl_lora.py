@@ -15,7 +15,7 @@ def test_a_map_has_the_tasks_mixture_of_ways_out_beside_it(task, layer, name):
     """W x + b + alpha / r * sum_i softmax(w_t / temperature)_i B_i Lambda_t A x."""
     torch.manual_seed(1)
     options = {"rank": 3, "alpha": 5.0, "ways": 4, "temperature": 0.5, "targets": ["query", "output"]}
-    adapter = ADAPTERS.build({"name": "mtl_lora", **options}, Shape(8, 2, 32), ["sst", "sts"]).eval()
+    adapter = ADAPTERS.build(ADAPTERS.choose({"name": "mtl_lora", **options}), Shape(8, 2, 32), ["sst", "sts"]).eval()
     for weight in adapter.parameters():
         nn.init.normal_(weight)
     weights = dict(adapter.layers[layer][name].named_parameters())

@@ -12,7 +12,7 @@ from mtbert.models.adapters.base import Shape
 
 def pals(width: int, count: int, **options: object):
     """PALs of an encoder of so many layers."""
-    return ADAPTERS.build({"name": "pals", **options}, Shape(width, count, 4 * width, 0.3), ["sst"])
+    return ADAPTERS.build(ADAPTERS.choose({"name": "pals", **options}), Shape(width, count, 4 * width, 0.3), ["sst"])
 
 
 @pytest.mark.parametrize("activation", ["gelu", "none"])

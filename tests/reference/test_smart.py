@@ -26,7 +26,7 @@ class OneMatrix(nn.Module):
         self.encoder = self.backbone = self
         self.embeddings = nn.LayerNorm(WIDTH)
         self.matrix = nn.Parameter(MATRIX.clone())
-        self.classes = HEADS.build({"name": "linear"}, COURSE["sst"], 1, 1)
+        self.classes = HEADS.build(HEADS.choose({"name": "linear"}), COURSE["sst"], 1, 1)
 
     def head(self, task: str):
         return self.classes
@@ -71,7 +71,7 @@ def test_both_forms_are_as_the_formula_has_them(form) -> None:
     drawn = torch.randn(ROWS, TOKENS, WIDTH, generator=torch.Generator().manual_seed(0))
     expected = form(form(SIGMA * drawn))
     chosen = {"name": "smart", "form": form.__name__, **options}
-    objective = OBJECTIVES.build(chosen, model, torch.Generator().manual_seed(0))
+    objective = OBJECTIVES.build(OBJECTIVES.choose(chosen), model, torch.Generator().manual_seed(0))
     torch.testing.assert_close(objective.worst_noise(batch, model(batch)), expected, atol=2e-4, rtol=0)
     objective.generator.manual_seed(0)
     term = objective.term(batch, model(batch)).item()
@@ -93,7 +93,7 @@ def test_the_term_and_its_gradient_are_those_of_both_codes(options, factor) -> N
     expected.backward()
 
     model, batch = OneMatrix(), small_batch("sst", rows=ROWS, tokens=TOKENS)
-    built = OBJECTIVES.build({"name": "smart", "bregman": 0.0, **options}, model, torch.Generator())
+    built = OBJECTIVES.build(OBJECTIVES.choose({"name": "smart", "bregman": 0.0, **options}), model, torch.Generator())
     built.worst_noise = lambda batch, outputs: NOISE
     term = built.term(batch, model(batch))
     term.backward()

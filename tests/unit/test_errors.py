@@ -13,7 +13,7 @@ def test_many_names_are_shortened():
 
 def test_an_unknown_technique_is_told_with_the_one_that_was_meant():
     with pytest.raises(SettingsError, match=r"^unknown head 'mlpp'; did you mean mlp\? known: "):
-        HEADS.build({"name": "mlpp"})
+        HEADS.build(HEADS.choose({"name": "mlpp"}))
 
 
 def test_known_names_need_be_no_text():

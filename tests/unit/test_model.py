@@ -12,9 +12,9 @@ from mtbert.errors import SettingsError
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import MultitaskModel, check_apart
-from mtbert.settings import PhaseSettings
 from mtbert.tasks import COURSE
 from mtbert.training import assembly
+from mtbert.variants.settings import PhaseSettings
 
 PALS = {"name": "pals", "dim": 8, "heads": 2, "dropout": 0.0}
 
@@ -108,11 +108,15 @@ def test_bi_encoded_pairs_are_two_embeddings_of_one_encoder():
 
 
 def test_ranking_sentences_that_have_seen_their_partners_is_refused():
-    mnr = HEADS.build({"name": "mnr"}, COURSE["sts"], 24, 2)
-    layer = CONNECTORS.build({"name": "transformer_layer"}, 24, ["sts"])
+    mnr = HEADS.build(HEADS.choose({"name": "mnr"}), COURSE["sts"], 24, 2)
+    layer = CONNECTORS.build(CONNECTORS.choose({"name": "transformer_layer"}), 24, ["sts"])
     with pytest.raises(SettingsError, match=r"model\.heads\.sts ranks sentences .* add sts to the connector's `apart`"):
         check_apart("sts", mnr, layer.mixed)
-    check_apart("sts", mnr, CONNECTORS.build({"name": "transformer_layer", "apart": ["sts"]}, 24, ["sts"]).mixed)
+    check_apart(
+        "sts",
+        mnr,
+        CONNECTORS.build(CONNECTORS.choose({"name": "transformer_layer", "apart": ["sts"]}), 24, ["sts"]).mixed,
+    )
 
 
 @pytest.mark.parametrize("task", ["sst", "qqp", "sts"])

@@ -39,7 +39,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(home / "more", home / "desk", dirs_exist_ok=True)
         given = files.read_yaml(ROOT / "params.yaml", aliases=True)
         given["encoder"] |= ENCODER
-        given["training"] |= {"epochs": 1, "examples_per_task": 40}
+        given["training"] |= {"epochs": 1, "epoch_length": "40 examples of each task"}
         files.write_yaml(home / "params.yaml", given | {"pals": {"dim": 24, "heads": 2}}, in_order=True)
         study.run(Path("desk"), True, 3, "utf-8", Path("params.yaml"))
         stage("plan", Path("params.yaml"), build / "plan")

@@ -16,8 +16,8 @@ from mtbert.encoders.settings import EncoderSettings, SbertSettings
 from mtbert.errors import EncoderError
 from mtbert.inputs import manifests
 from mtbert.results import collect, tables
-from mtbert.settings import VariantSettings
 from mtbert.tasks import COURSE
+from mtbert.variants.settings import VariantSettings
 
 ROOT = Path(__file__).parents[2]
 TINY = EncoderSettings(name="tiny", width=12, heads=2, feed_forward=24, vocabulary=1000, positions=16)

@@ -37,7 +37,7 @@ def trained(name: str) -> dict[str, Any]:
     return {
         "learning rate": phase["learning_rate"], "betas": phase["betas"], "eps": phase["eps"],
         "weight decay": phase["weight_decay"], "batch": phase["batch_size"], "epochs": phase["epochs"],
-        "steps of an epoch": phase["steps_per_epoch"], "share of the data": phase["share_of_examples"],
+        "length of an epoch": phase["epoch_length"],
         "sampler": sampler["name"], "annealed decrease": sampler.get("decrease"),
         "annealed divisors": sampler.get("divide"), "schedule": schedule["name"], "warmup": schedule.get("warmup"),
         "objectives": [one["name"] for one in phase["objectives"]], "weighting": phase["weighting"]["name"],

@@ -11,7 +11,7 @@ from mtbert.config.params import Params
 from mtbert.config.techniques import REGISTRIES
 from mtbert.errors import SettingsError, UnknownNameError
 from mtbert.results.described import UNTRAINED
-from mtbert.settings import ModelSettings, PhaseSettings
+from mtbert.variants.settings import ModelSettings, PhaseSettings
 
 WHOLE = ("tasks", "training.tasks", "phases", sides.MEMBERS)  # names of what is no single setting
 

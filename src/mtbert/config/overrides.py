@@ -11,10 +11,9 @@ from pydantic import ValidationError
 
 from mtbert.config import resolve
 from mtbert.config.params import Params, Place, at, layers
-from mtbert.config.sections import WRITTEN
+from mtbert.config.sections import keys
 from mtbert.config.techniques import SECTIONS
 from mtbert.encoders.settings import SBERT
-from mtbert.settings import LENGTHS
 
 Variants = dict[str, dict[str, Any]]  # resolved, by name
 
@@ -47,11 +46,8 @@ def _in_section(params: Params, selected: Variants, section: str, values: Any) -
     """Yield the overrides in a section at the top of params.yaml."""
     weaker_layers = list(dict.fromkeys(tuple(layers(params, name)[:2]) for name in selected))  # preset and profile
     for place, value in leaves((section,), values):
-        departs = any(_lower(params, pair, place) != value for pair in weaker_layers)
-        if departs or place[-1] in LENGTHS:  # a length takes effect through the other length that it replaces
-            changes = _changes(params, selected, place)
-            if departs or changes:
-                yield Override(place, value, changes)
+        if any(_lower(params, pair, place) != value for pair in weaker_layers):
+            yield Override(place, value, _changes(params, selected, place))
 
 
 def leaves(place: Place, node: Any) -> Iterator[tuple[Place, Any]]:
@@ -72,8 +68,8 @@ def _lower(params: Params, pair: tuple[Place, ...], place: Place) -> Any:
 def default_of(place: Place) -> Any:
     """Return the typed default at a place of a section."""
     depth = 2 if place[0] == "pretrain" else 1
-    extra: Any = WRITTEN[place[:depth]].model_fields[str(place[depth])].json_schema_extra
-    return at(extra["default"], place[depth + 1 :])
+    section = map(str, place[:depth])
+    return at(keys(*section)[str(place[depth])].default, place[depth + 1 :])
 
 
 def _changes(params: Params, selected: Variants, place: Place) -> list[str]:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from mtbert import files, tasks
 from mtbert.config import papers, studies
 from mtbert.errors import SettingsError
-from mtbert.settings import LENGTHS
 
 COMMON = ("run", "model", "training")  # sections that every variant uses
 SHARED = ("encoder", "pretrain")  # sections that all variants share
@@ -154,18 +153,13 @@ def merged(params: Params, section: str, variant: str | None = None) -> dict[str
 
 
 def over(base: Any, top: Any) -> Any:
-    """Lay `top` over `base`: merge mappings, ignore nulls, and replace everything else.
-
-    A way to state an epoch's length in `top` replaces any other way.
-    """
+    """Lay `top` over `base`: merge mappings, ignore nulls, and replace everything else."""
     if not isinstance(top, dict):
         return copy.deepcopy(top)
     stated = {key: value for key, value in top.items() if value is not None}
     if not stated and base is not None:
         return base
     below = base if isinstance(base, dict) else {}
-    if any(key in stated for key in LENGTHS):
-        below = {key: value for key, value in below.items() if key not in LENGTHS}
     return below | {key: over(below.get(key), value) for key, value in stated.items()}
 
 

@@ -17,7 +17,7 @@ from mtbert.data.preprocess import MOST_REFUSED
 from mtbert.encoders import folders
 from mtbert.encoders.settings import EncoderSettings, SbertSettings
 from mtbert.errors import SettingsError
-from mtbert.settings import VariantSettings
+from mtbert.variants.settings import VariantSettings
 
 Documents = dict[str, dict[str, Any]]  # contents of files, by name
 NO_EFFECT = "{!r:.80} changes none of the selected variants; allowed: null, or a selection that it changes"

@@ -4,17 +4,27 @@ What is trained decides which rate fits: a fresh head needs a hundred times the 
 schedule: a rate that an encoder bears as the peak of a warm-up is too high for it from the first step to the last.
 """
 
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
 
 from mtbert.learning.schedules import SCHEDULES
-from mtbert.settings import Kind, PhaseSettings
+from mtbert.variants.settings import PhaseSettings
 
 ENCODER = {"encoder", "embeddings", "layers", "attention", "feed_forward"}  # parts that hold most of its weights
 HEADS = {"heads", "pooler"}
 STEPS = 1000  # of a phase, to ask a schedule for its first step's factor
 
+TrainingKind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_constant", "heads_constant"]
+Rate = Annotated[float, Field(gt=0, le=100)]
+# As written in section `training`. Where a constant schedule has none, that of the others of its kind holds.
+LearningRate = Annotated[
+    Annotated[Rate, Tag("[number]")] | Annotated[dict[TrainingKind | Literal["others"], Rate | None], Tag("[by kind]")],
+    Discriminator(lambda value: "[by kind]" if isinstance(value, dict) else "[number]"),
+]
 
-def of_phase(phase: dict[str, Any]) -> Kind:
+
+def of_phase(phase: dict[str, Any]) -> TrainingKind:
     """Return the kind of training of a phase whose schedule is resolved, by the parts of the model that it trains.
 
     `encoder`: it trains the encoder's layers or embeddings. `heads`: it trains heads and pooler alone. `adapters`: all

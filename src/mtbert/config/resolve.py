@@ -25,8 +25,8 @@ from mtbert.models.connectors import CONNECTORS
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import check_apart
-from mtbert.registry import Registry
-from mtbert.settings import VariantSettings
+from mtbert.registry import Chosen, Registry
+from mtbert.variants.settings import VariantSettings
 
 
 def variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:
@@ -94,7 +94,9 @@ class _Resolver:
         self._use(model, training)
         resolved_model = self._model(model)
         phases = [{}] if self.entry.get("phases") is None else self.entry["phases"]
-        resolved_phases = [self._phase(over(training, phase), resolved_model["heads"], run) for phase in phases]
+        resolved_phases: list[dict[str, Any]] = []
+        for number, phase in enumerate(phases):
+            resolved_phases.append(self._phase(number, over(training, phase), resolved_model["heads"], run))
         self._refuse_unused_sections()
         if self.faults:
             return {}
@@ -168,87 +170,95 @@ class _Resolver:
             "encoder": "base",
             "token_types": "zeros",
             **model,
-            **self._choices("model", model),
-            "heads": {t: self._choice(HEADS, heads.get(t) or heads.get(OTHERS)) for t in self.tasks},
+            **self._techniques("model", model),
+            "heads": {t: self._technique(HEADS, heads.get(t) or heads.get(OTHERS)) for t in self.tasks},
             "pooling": {task: pooling.get(task) or pooling.get(OTHERS) or "pooler" for task in self.tasks},
         }
         if not self.faults:
             self._check_connector_and_heads(resolved)
         return resolved
 
-    def _phase(self, phase: dict[str, Any], heads: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
+    def _phase(self, number: int, phase: dict[str, Any], heads: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
         trained = self.tasks if phase.get("tasks") in (None, "all") else phase["tasks"]
         if strange := [one for one in trained if self._trains(one) not in self.tasks or one not in self.params.tasks]:
             message = f"{', '.join(strange)}: trains none of the variant's tasks, {', '.join(self.tasks)}"
-            self._fault(("training", "tasks"), message)
+            self._fault(self._of_phase(number, "tasks"), message)
         has_adapter = not self.used.isdisjoint(set(ADAPTERS) - {"none"})
         if phase.get("trainable") == ["adapters"] and not has_adapter:
-            self._fault(("training", "trainable"), "adapters alone are trained, but the variant has no adapter")
+            message = "adapters alone are trained, but the variant has no adapter"
+            self._fault(self._of_phase(number, "trainable"), message)
         if not has_adapter or "adapters" not in rates.trained_parts(phase):
             phase = {key: value for key, value in phase.items() if key != "adapter_rate"}  # it would have no effect
-        objectives = [self._choice(OBJECTIVES, name) for name in phase.get("objectives") or []]
-        resolved = {**phase, **self._choices("training", phase), "tasks": trained, "objectives": objectives}
+        objectives = [self._technique(OBJECTIVES, name) for name in phase.get("objectives") or []]
+        resolved = {**phase, **self._techniques("training", phase), "tasks": trained, "objectives": objectives}
         if self.faults:
             return resolved
-        self._check_phase(resolved, heads, run)
+        self._check_phase(number, resolved, heads, run)
         return rates.settled(resolved)
 
-    def _check_phase(self, phase: dict[str, Any], heads: dict[str, Any], run: dict[str, Any]) -> None:
+    def _check_phase(self, number: int, phase: dict[str, Any], heads: dict[str, Any], run: dict[str, Any]) -> None:
         """Check that the techniques of a phase fit each other, the heads and the section `run`."""
-        if not _class(SAMPLERS, phase["sampler"]).several_tasks:
-            fitting = ", ".join(name for name in SAMPLERS if _class(SAMPLERS, {"name": name}).several_tasks)
+        if not SAMPLERS.class_of(phase["sampler"]).several_tasks:
+            classes: dict[str, Any] = {name: sampler.build for name, sampler in SAMPLERS.items()}
+            fitting = ", ".join(name for name, sampler in classes.items() if sampler.several_tasks)
             for key, registry in (("gradients", GRADIENTS), ("weighting", WEIGHTINGS)):
-                if _class(registry, phase[key]).several_tasks:
-                    needs = f"{phase[key]['name']} needs several tasks in a step"
-                    have = f"the steps of sampler {phase['sampler']['name']} hold one"
-                    self._fault(("training", key), f"{needs}, but {have}; allowed with it: {fitting}")
+                if registry.class_of(phase[key]).several_tasks:
+                    needs = f"{phase[key].name} needs several tasks in a step"
+                    have = f"the steps of sampler {phase['sampler'].name} hold one"
+                    self._fault(self._of_phase(number, key), f"{needs}, but {have}; allowed with it: {fitting}")
         for task in sorted(set(map(self._trains, phase["tasks"]))):
-            if not _class(HEADS, heads[task]).learns:
-                message = f"{heads[task]['name']} learns nothing, but {task} is trained; allowed with it: `phases: []`"
+            if not HEADS.class_of(heads[task]).learns:
+                message = f"{heads[task].name} learns nothing, but {task} is trained; allowed with it: `phases: []`"
                 self._fault(("model", "heads", task), message)
         if SCHEDULES.build(phase["schedule"]).needs_dev and run.get("evaluations") == 0:
-            message = f"{phase['schedule']['name']} needs dev scores, but run.evaluations is 0"
-            self._fault(("training", "schedule"), message)
+            message = f"{phase['schedule'].name} needs dev scores, but run.evaluations is 0"
+            self._fault(self._of_phase(number, "schedule"), message)
+
+    def _of_phase(self, number: int, *keys: str | int) -> Place:
+        """Return the place of a phase's value: its own in the entry, else that in section `training`."""
+        own: Place = ("catalog", self.name, "phases", number, *keys)
+        return ("training", *keys) if self.params.get(*own) is None else own
 
     def _trains(self, name: str) -> str:
         """Return the task that a phase's entry trains."""
         return self.params.tasks[name].trains if name in self.params.tasks else name
 
-    def _choices(self, section: str, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the techniques that a section names, each with its options."""
+    def _techniques(self, section: str, values: dict[str, Any]) -> dict[str, Chosen[Any]]:
+        """Return the techniques that a section names, each with its settings."""
         return {
-            place[1]: self._choice(registry, values.get(place[1]))
+            place[1]: self._technique(registry, values.get(place[1]))
             for place, registry in PLACES.items()
             if place[0] == section
         }
 
-    def _choice(self, registry: Registry[..., Any], name: str | None) -> dict[str, Any]:
-        """Return a technique's name, or the default's, with its section's values."""
+    def _technique(self, registry: Registry[..., Any], name: str | None) -> Chosen[Any]:
+        """Return a technique, or the default, with its section's values."""
         name = name or registry.default or ""
         self.used.add(name)
+        kind = registry[name].settings
         try:
-            settings = registry[name].settings(**merged(self.params, name, self.name))
-            if name in SIZED:
-                other, sized = SIZED[name]
-                like = ADAPTERS[other].settings(**merged(self.params, other, self.name))
-                settings = sized(settings, like, *_sizes(self.params))
-            return {"name": name, **settings.model_dump()}
+            settings = kind(**merged(self.params, name, self.name))
         except pydantic.ValidationError as error:
             self.located(error, name)
-            return {"name": name}
+            return Chosen(name, kind.model_construct())
+        if name in SIZED:
+            other, sized = SIZED[name]
+            like = ADAPTERS[other].settings(**merged(self.params, other, self.name))
+            settings = sized(settings, like, *_sizes(self.params))
+        return Chosen(name, settings)
 
     def _check_connector_and_heads(self, model: dict[str, Any]) -> None:
         """Let connector and heads check whether they can serve the tasks."""
-        connector, settings = _class(CONNECTORS, model["connector"]), CONNECTORS.settings(model["connector"])
+        connector, settings = CONNECTORS.class_of(model["connector"]), model["connector"].settings
         width = EncoderSettings(**merged(self.params, "encoder")).known_width
         with self._faults_at("model", "connector"):
             connector.check(settings, self.tasks, width)
             mixed = connector.mixes(settings, self.tasks)
-            for task, choice in model["heads"].items():
+            for task, head in model["heads"].items():
                 embeddings = 2 if self.params.tasks[task].is_pair and model.get("pair_encoding") == "bi" else 1
                 with self._faults_at("model", "heads", task):
-                    _class(HEADS, choice).check(HEADS.settings(choice), self.params.tasks[task], embeddings)
-                    check_apart(task, _class(HEADS, choice), mixed)
+                    HEADS.class_of(head).check(head.settings, self.params.tasks[task], embeddings)
+                    check_apart(task, HEADS.class_of(head), mixed)
 
     @contextlib.contextmanager
     def _faults_at(self, *place: str) -> Iterator[None]:
@@ -264,11 +274,8 @@ class _Resolver:
     def located(self, error: pydantic.ValidationError, *section: str) -> None:
         """Record the faults that pydantic found, each at the place where its value was set."""
         for keys, message in faults(error):
-            if keys[:1] == ("phases",):  # every phase starts from `training`
-                keys = ("training", *keys[2:])
-            self._fault((*section, *keys), message)
-
-
-def _class(registry: Registry[..., Any], choice: dict[str, Any]) -> Any:
-    """Return a technique's class, which holds its checks and what it is for."""
-    return registry[choice["name"]].build
+            match keys:
+                case ("phases", int(number), *rest):
+                    self._fault(self._of_phase(number, *rest), message)
+                case _:
+                    self._fault((*section, *keys), message)

@@ -1,56 +1,89 @@
-"""The type of every section, as settings write it, and the check of all values: keys, names, kinds, sizes.
+"""The check of all values that settings hold, wherever they stand: keys, names, kinds, sizes.
 
-Each value is checked by itself, in every layer, also where no variant uses it. `resolve` checks what fits together.
+A section may stand in a profile, a preset, at the top of params.yaml, in a variant, and in a phase. Each of its values
+is checked there by itself, by the type that the section's own settings have, also where no variant uses it. `resolve`
+checks what fits together.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache, partial
+from typing import Annotated, Any, Literal, NamedTuple
 
 import pydantic
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationInfo
 
 from mtbert import files
 from mtbert.config.params import COMMON, OTHERS, Fault, Params, Place, at, merged, origin
+from mtbert.config.rates import LearningRate
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
 from mtbert.encoders.settings import SBERT, STARTS, EncoderSettings, SbertSettings
-from mtbert.errors import faults
+from mtbert.errors import UnknownNameError, faults
 from mtbert.learning.objectives import OBJECTIVES
 from mtbert.merging import MERGES
 from mtbert.models.heads import HEADS
-from mtbert.settings import (
-    ONCE,
-    Answers,
-    LearningRate,
-    ModelSettings,
-    Name,
-    PhaseSettings,
-    Pooling,
-    RunSettings,
-    Section,
-    TaskName,
-    known_task,
-    one_of,
-)
+from mtbert.settings import ONCE, Name, NoOptions, Pooling, Section, TaskName, known_task, one_of
 from mtbert.tasks import COURSE
+from mtbert.variants.settings import Answers, ModelSettings, PhaseSettings, RunSettings
 
 # dvc.yaml puts data_dir into commands and paths: it may hold nothing that a shell, YAML or DVC interprets.
 PLAIN = re.compile(r"(?!-)(?!.*\.\.)[\w/.,=+@:-]+( +[\w/.,=+@:-]+)*")
 OWN_FILES = ("catalog", "encoder", "needs", "pretrain")  # of the plan, beside the variants'
 OF_CODE = "code-"  # how the others begin
 MOST = 2**31 - 1  # that any key may hold whose field says nothing: larger numbers overflow
+CHECKED = ConfigDict(strict=True, allow_inf_nan=False)
 
 
-class _Bounded(Section):
-    """A section as settings write it; what the programs write is not bounded."""
+class Key(NamedTuple):
+    """A key of a section: the type of what settings may write there, and the default."""
 
-    @field_validator("*")
-    @classmethod
-    def _can_be_held(cls, value: Any) -> Any:
-        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
-        if any(isinstance(one, int | float) and one > MOST for one in inside):
-            raise ValueError(f"allowed: at most {MOST}")
-        return value
+    type: Any
+    default: Any
+
+
+def _task_or_others(name: str, info: ValidationInfo) -> str:
+    return name if name == OTHERS else known_task(name, info)
+
+
+ByTask = Annotated[str, AfterValidator(_task_or_others)]  # the key of a value for that task
+Technique = Annotated[str, one_of("technique", USABLE)]
+Objectives = Annotated[list[Annotated[str, one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE]
+
+# The settings that a section becomes, by its place.
+SETTINGS: dict[Place, type[Section]] = {
+    ("run",): RunSettings,
+    ("model",): ModelSettings,
+    ("training",): PhaseSettings,
+    ("encoder",): EncoderSettings,
+    ("pretrain", SBERT): SbertSettings,
+}
+SETTINGS |= {(name,): registry[name].settings for registry in REGISTRIES for name in registry}
+# Keys that settings write otherwise than a variant holds them: a technique's options stand in its own section, and what
+# depends on the data folder or on what is trained is told later.
+WRITTEN: dict[Place, Key] = {
+    place: Key(Annotated[str, one_of(registry.kind, registry)], registry.default) for place, registry in PLACES.items()
+}
+WRITTEN |= {
+    ("model", "encoder"): Key(Annotated[str, one_of("starting weights", STARTS)], "base"),
+    ("model", "heads"): Key(
+        dict[ByTask, Annotated[str, one_of(HEADS.kind, HEADS)] | None], dict.fromkeys((*COURSE, OTHERS), HEADS.default)
+    ),
+    ("model", "pooling"): Key(dict[ByTask, Pooling | None], dict.fromkeys((*COURSE, OTHERS), "pooler")),
+    ("training", "tasks"): Key(Literal["all"] | Annotated[list[TaskName], Field(min_length=1), ONCE], "all"),
+    ("training", "objectives"): Key(Objectives, []),
+    ("training", "learning_rate"): Key(LearningRate, 2e-5),
+}
+
+
+@cache
+def keys(*place: str) -> dict[str, Key]:
+    """Return the keys of the section at a place."""
+    listed: dict[str, Key] = {}
+    for name, field in SETTINGS[place].model_fields.items():
+        own: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+        default = None if field.is_required() else field.get_default(call_default_factory=True)
+        listed[name] = WRITTEN.get((*place, name)) or Key(own, default)
+    return listed
 
 
 def _plain(text: str) -> str:
@@ -66,89 +99,23 @@ def _free(name: str) -> str:
     return name
 
 
-def _written(kind: type[Section], **other: tuple[Any, Any]) -> type[Section]:
-    """Return a section's type as settings write it: every key may be null, and has its default beside it.
-
-    `other` gives type and default of further keys, and of those that are written in another way than they are resolved.
-    """
-    fields: dict[str, Any] = {}
-    for name, field in kind.model_fields.items():
-        own: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
-        default = None if field.is_required() else field.get_default(call_default_factory=True)
-        fields[name] = (own, default)
-    return _optional(kind.__name__, fields | other)
+def _can_be_held(value: Any) -> Any:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    if any(isinstance(number, int | float) and number > MOST for number in inside):
+        raise ValueError(f"allowed: at most {MOST}")
+    return value
 
 
-def _optional(name: str, fields: dict[str, tuple[Any, Any]], *bases: type[Section]) -> type[Section]:
-    made: dict[str, Any] = {
-        key: (kind | None, Field(default=None, json_schema_extra={"default": default}))
-        for key, (kind, default) in fields.items()
-    }
-    return pydantic.create_model(name, __base__=bases or (_Bounded,), **made)
-
-
-def _techniques(section: str) -> dict[str, tuple[Any, Any]]:
-    """Return type and default of a section's keys that name one technique each."""
-    return {
-        place[1]: (Annotated[str, one_of(registry.kind, registry)], registry.default)
-        for place, registry in PLACES.items()
-        if place[0] == section
-    }
-
-
-def _task_or_others(name: str, info: ValidationInfo) -> str:
-    return name if name == OTHERS else known_task(name, info)
-
-
-def _by_task(kind: Any, default: str | None) -> tuple[Any, Any]:
-    return dict[Annotated[str, AfterValidator(_task_or_others)], kind | None], dict.fromkeys((*COURSE, OTHERS), default)
-
-
-Objectives = Annotated[list[Annotated[str, one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE]
-PhaseTasks = Literal["all"] | Annotated[list[TaskName], Field(min_length=1), ONCE]
-Start = Annotated[str, one_of("starting weights", STARTS)]
-# By place, the settings in full, and as they are written.
-FULL: dict[Place, type[Section]] = {
-    ("run",): RunSettings,
-    ("encoder",): EncoderSettings,
-    ("pretrain", SBERT): SbertSettings,
-}
-FULL |= {(name,): registry[name].settings for registry in REGISTRIES for name in registry}
-TRAINING = _written(
-    PhaseSettings,
-    tasks=(PhaseTasks, "all"),
-    objectives=(Objectives, []),
-    learning_rate=(LearningRate, 2e-5),
-    **_techniques("training"),
-)
-WRITTEN = {place: _written(kind) for place, kind in FULL.items()} | {
-    ("training",): TRAINING,
-    ("model",): _written(
-        ModelSettings,
-        encoder=(Start, "base"),
-        token_types=(Literal["zeros", "by_sentence"], "zeros"),
-        heads=_by_task(Annotated[str, one_of(HEADS.kind, HEADS)], HEADS.default),
-        pooling=_by_task(Pooling, "pooler"),
-        **_techniques("model"),
-    ),
-}
-OF_PRETRAINING = _optional("pretrain", {SBERT: (WRITTEN["pretrain", SBERT], None)})
-
-
-def _layer(name: str, sections: Iterable[str], *bases: type[Section]) -> Any:
-    kinds = {key: OF_PRETRAINING if key == "pretrain" else WRITTEN[key,] for key in sections}
-    return _optional(name, {key: (kind, None) for key, kind in kinds.items()}, *bases)
+Members = list[Annotated[str, one_of("variant")]]
+Layer = dict[str, Any]  # may hold sections, whose keys are checked one by one
 
 
 class _Entry(Answers):  # docs/settings.md has a table of its keys
     paper: Annotated[str, one_of("paper")] | None = None
     preset: Annotated[str, one_of("preset")] | None = None
-    uses: Annotated[list[Annotated[str, one_of("technique", USABLE)]], ONCE] | None = None
+    uses: Annotated[list[Technique], ONCE] | None = None
     tasks: Annotated[list[TaskName], Field(min_length=1), ONCE] | None = None
-    phases: list[TRAINING] = []  # type: ignore[valid-type]
-
-
-Members = list[Annotated[str, one_of("variant")]]
+    phases: list[Layer] = []
 
 
 class _Ensemble(Section):
@@ -158,7 +125,7 @@ class _Ensemble(Section):
     merge: Annotated[str, one_of(MERGES.kind, MERGES)] | None = None  # none: they vote
 
 
-class _Knobs(Section):
+class _Document(Section):
     profile: Annotated[str, one_of("profile")]
     data_dir: Annotated[str, AfterValidator(_plain)]
     held_out: Annotated[int, Field(ge=2)] | None = None
@@ -166,37 +133,118 @@ class _Knobs(Section):
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1), ONCE]
     variants: Annotated[Members, Field(min_length=1), ONCE]
     ensembles: dict[Name, _Ensemble]
-
-
-LAYERS: dict[str, Any] = {
-    "profiles": (dict[Name, _layer("profile", SECTIONS) | None], ...),
-    "presets": (dict[Name, _layer("preset", (*COMMON, *NAMES)) | None], ...),
-    "catalog": (dict[Annotated[Name, AfterValidator(_free)], _layer("variant", (*COMMON, *NAMES), _Entry)], ...),
-}
-DOCUMENT = pydantic.create_model("settings", __base__=_layer("settings", SECTIONS, _Knobs), **LAYERS)
+    profiles: dict[Name, Layer | None]
+    presets: dict[Name, Layer | None]
+    catalog: dict[Annotated[Name, AfterValidator(_free)], Layer]
 
 
 def find_faults(params: Params) -> list[Fault]:
     """Return every fault of a single value; where there is none, those of sections as a whole."""
-    names = {"profile": "profiles", "preset": "presets", "variant": "catalog"}
-    context: dict[str, Any] = {kind: params.get(key) or () for kind, key in names.items()}
-    try:
-        DOCUMENT.model_validate(
-            params.values, context=context | {"paper": params.papers, "task": {**COURSE, **params.tasks}}
-        )
-    except pydantic.ValidationError as error:
-        return [Fault(place, message) for place, message in faults(error)]
-    return [*_sections(params)] or [*_there(params)]
+    return [*_Check(params).faults()] or [*_as_wholes(params)] or [*_there(params)]
 
 
-def _sections(params: Params) -> Iterator[Fault]:
+class _Check:
+    """Checks each value by itself.
+
+    Attributes:
+        names: what the validators of names need: all that are known, by kind.
+    """
+
+    def __init__(self, params: Params) -> None:
+        self.values = params.values
+        layers = {"profile": "profiles", "preset": "presets", "variant": "catalog"}
+        known: dict[str, Any] = {kind: params.get(key) or () for kind, key in layers.items()}
+        self.names = known | {"paper": params.papers, "task": {**COURSE, **params.tasks}}
+
+    def faults(self) -> Iterator[Fault]:
+        """Yield the faults of the top of params.yaml, and of every profile, preset and variant."""
+        of_variant = (*COMMON, *NAMES)
+        yield from self._layer((), self.values, SECTIONS, _Document)
+        for key, sections, kind in (
+            ("profiles", SECTIONS, NoOptions),
+            ("presets", of_variant, NoOptions),
+            ("catalog", of_variant, _Entry),
+        ):
+            for name, layer in _mapping(self.values.get(key)).items():
+                yield from self._layer((key, name), _mapping(layer), sections, kind)
+                for number, phase in enumerate(_phases(layer)):
+                    yield from self._section((key, name, "phases", number), ("training",), phase)
+
+    def _layer(
+        self, place: Place, layer: Mapping[str, Any], sections: Collection[str], kind: type[Section]
+    ) -> Iterator[Fault]:
+        """Yield the faults of a layer: of its sections, and of what stands beside these, whose type is `kind`."""
+        yield from _unknown(place, layer, [*kind.model_fields, *sections])
+        beside = {key: value for key, value in layer.items() if key in kind.model_fields}
+        yield from self._faults(place, lambda: kind.model_validate(beside, context=self.names))
+        for section in layer.keys() & {*sections}:
+            if section == "pretrain":
+                yield from self._pretrain((*place, section), layer[section])
+            else:
+                yield from self._section((*place, section), (section,), layer[section])
+
+    def _pretrain(self, place: Place, values: Any) -> Iterator[Fault]:
+        """Yield the faults of section `pretrain`, which holds one for each pretraining."""
+        yield from _no_mapping(place, values)
+        yield from _unknown(place, _mapping(values), [SBERT])
+        yield from self._section((*place, SBERT), ("pretrain", SBERT), _mapping(values).get(SBERT))
+
+    def _section(self, place: Place, section: tuple[str, ...], values: Any) -> Iterator[Fault]:
+        """Yield the faults of the section that stands at `place`. Null is no value."""
+        yield from _no_mapping(place, values)
+        yield from _unknown(place, _mapping(values), keys(*section))
+        for key in keys(*section).keys() & _mapping(values).keys():
+            check = partial(_check(*section, key).validate_python, values[key], context=self.names)
+            yield from self._faults((*place, key), check)
+
+    def _faults(self, place: Place, check: Callable[[], Any]) -> Iterator[Fault]:
+        """Yield what a check of pydantic's finds in the values at a place."""
+        try:
+            check()
+        except pydantic.ValidationError as error:
+            for within, message in faults(error):
+                yield Fault((*place, *within), message)
+
+
+@cache
+def _check(*place: str) -> TypeAdapter[Any]:
+    """Return the check of a value: its place is that of its section, and its key."""
+    *section, key = place
+    bounded: Any = Annotated[keys(*section)[key].type | None, AfterValidator(_can_be_held)]
+    return TypeAdapter(bounded, config=CHECKED)
+
+
+def _unknown(place: Place, values: Iterable[str], known: Collection[str]) -> Iterator[Fault]:
+    for key in values:
+        if key not in known:
+            yield Fault((*place, key), str(UnknownNameError("key", key, known)))
+
+
+def _no_mapping(place: Place, values: Any) -> Iterator[Fault]:
+    if values is not None and not isinstance(values, dict):
+        yield Fault(place, f"a section holds keys and values, got {values!r:.80}")
+
+
+def _mapping(values: Any) -> dict[str, Any]:
+    """Return a mapping; of null, and of what ought to be one and is refused elsewhere, an empty one."""
+    return values if isinstance(values, dict) else {}
+
+
+def _phases(layer: Any) -> list[Any]:
+    phases = _mapping(layer).get("phases")
+    return phases if isinstance(phases, list) else []
+
+
+def _as_wholes(params: Params) -> Iterator[Fault]:
     """Check every section as a whole, also one that no variant uses."""
-    for place, kind in FULL.items():
+    for place, kind in SETTINGS.items():
+        if place in (("model",), ("training",)):  # of these `resolve` knows what they lack
+            continue
         try:
             kind(**at(merged(params, str(place[0])), place[1:]) or {})
         except pydantic.ValidationError as error:
-            for keys, message in faults(error):
-                yield Fault(origin(params, (*place, *keys)), message)
+            for within, message in faults(error):
+                yield Fault(origin(params, (*place, *within)), message)
 
 
 def _there(params: Params) -> Iterator[Fault]:
@@ -206,5 +254,5 @@ def _there(params: Params) -> Iterator[Fault]:
     if not any((data / file).is_file() for file in names):
         allowed = "data/sample, data/official (`make official`), or a folder of your own"
         example = "such as cs224n/ids-sst-train.csv"
-        told = f"holds no file of a task, {example}{files.compressed(data, names)}; allowed: {allowed}"
-        yield Fault(("data_dir",), f"{params.get('data_dir')} {told}")
+        lacking = f"holds no file of a task, {example}{files.compressed(data, names)}; allowed: {allowed}"
+        yield Fault(("data_dir",), f"{params.get('data_dir')} {lacking}")

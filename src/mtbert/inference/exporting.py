@@ -125,25 +125,25 @@ def _assigned(attribute: str, classes: dict[str, type]) -> str:
 
 def rebuilt(model: Model) -> modeling.MtbertModel:
     """Build the model as transformers does from an export."""
-    chosen, encoder = model.settings.model, model.network.encoder
-    parts = {part: getattr(chosen, part) for part in PARTS}
-    heads = {task: chosen.heads[task] for task in model.tasks}
+    settings, encoder = model.settings.model, model.network.encoder
+    parts = {part: getattr(settings, part) for part in PARTS}
+    heads = {task: settings.heads[task] for task in model.tasks}
     about: dict[str, Any] = dict(
         backbone=asdict(encoder.backbone.config),
         pooler="dense" in encoder.backbone.pooler,
         hidden_size=encoder.width,
         typed=encoder.typed,
         tasks={task: asdict(model.task(task)) for task in model.tasks},
-        parts={part: PARTS[part].settings(choice).model_dump() for part, choice in parts.items()},
-        heads={task: HEADS.settings(choice).model_dump() for task, choice in heads.items()},
-        pooling={task: chosen.pooling[task] for task in model.tasks},
-        pair_encoding=chosen.pair_encoding,
-        max_tokens=chosen.max_tokens,
+        parts={part: chosen.settings.model_dump() for part, chosen in parts.items()},
+        heads={task: head.settings.model_dump() for task, head in heads.items()},
+        pooling={task: settings.pooling[task] for task in model.tasks},
+        pair_encoding=settings.pair_encoding,
+        max_tokens=settings.max_tokens,
         vocabulary=tokens.vocabulary(model.encoder) if [*model.network.features.parameters()] else [],
     )
     classes: dict[str, Any] = {"backbone": type(encoder.backbone)}
-    classes |= {part: PARTS[part][choice["name"]].build for part, choice in parts.items()}
-    head_classes = {task: HEADS[choice["name"]].build for task, choice in heads.items()}
+    classes |= {part: PARTS[part].class_of(chosen) for part, chosen in parts.items()}
+    head_classes = {task: HEADS.class_of(head) for task, head in heads.items()}
     own = {"classes": classes, "head_classes": head_classes}
     exported = type("MtbertModel", (modeling.MtbertModel,), own)(modeling.MtbertConfig(**about))
     exported.model.load_state_dict(model.network.state_dict())

@@ -18,8 +18,9 @@ from mtbert.models.encoder import architectures, hardware
 from mtbert.models.encoder.config import CONFIG
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results.schemas import RunMetrics
-from mtbert.settings import NAME, VariantSettings
+from mtbert.settings import NAME
 from mtbert.variants import building
+from mtbert.variants.settings import VariantSettings
 
 ENCODER_FILES = (tokens.TOKENIZER, tokens.NAMES, CONFIG)
 LONGEST_SHOWN = 300  # characters of torch's message

@@ -17,9 +17,9 @@ from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results.schemas import RunMetrics
-from mtbert.settings import VariantSettings
 from mtbert.tasks import Task
 from mtbert.training import evaluation
+from mtbert.variants.settings import VariantSettings
 
 Row = str | Sequence[str]  # a text, or the two texts of a pair
 ANY_TASK = ("text", "text_pair")  # columns of rows that every task takes

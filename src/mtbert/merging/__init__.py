@@ -10,7 +10,8 @@ from mtbert.errors import SettingsError
 from mtbert.merging import mean, task_arithmetic, ties
 from mtbert.merging.base import Merge
 from mtbert.registry import Registry, Technique
-from mtbert.settings import NoOptions, VariantSettings
+from mtbert.settings import NoOptions
+from mtbert.variants.settings import VariantSettings
 
 MERGES: Registry[[], Merge] = Registry(
     "merge",
@@ -60,7 +61,7 @@ def settings_of(name: str, merge: str, members: Sequence[VariantSettings], **abo
 def _faults(merge: str, members: Sequence[VariantSettings]) -> Iterator[str]:
     """Yield why models of these settings cannot be merged."""
     learners: dict[str, str] = {}  # by task, the member that learns it
-    chooses = len(MERGES.build({"name": merge}).scales) > 1
+    chooses = len(MERGES.build(MERGES.choose({"name": merge})).scales) > 1
     for member in members:
         for task in member.tasks:
             if task in learners:
@@ -78,8 +79,9 @@ def _faults_of(member: VariantSettings, first: VariantSettings) -> Iterator[str]
     """Yield why a member cannot be merged with the first."""
     name = member.variant
     for part, plain in PLAIN.items():
-        if (chosen := getattr(member.model, part)["name"]) != plain:
-            yield f"model.{part} of {name} is {chosen}, whose weights no merge joins; allowed: {plain}"
+        chosen = getattr(member.model, part)
+        if chosen.name != plain:
+            yield f"model.{part} of {name} is {chosen.name}, whose weights no merge joins; allowed: {plain}"
     if unlike := [key for key, value in _shared(first).items() if value != _shared(member)[key]]:
         yield f"{first.variant} and {name} differ in {', '.join(unlike)}; allowed: members that start alike"
     if member.run.keep != "last":

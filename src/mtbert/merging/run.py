@@ -18,10 +18,10 @@ from mtbert.merging import MERGES, settings_of
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results import predictions
 from mtbert.results.schemas import RunLog
-from mtbert.settings import VariantSettings
 from mtbert.tasks import Tasks, of_build, of_run
 from mtbert.training import assembly, evaluation, run
 from mtbert.training.checkpoints import Checkpoint
+from mtbert.variants.settings import VariantSettings
 
 CHOOSING = 500  # spared rows of each task, at most, on which a scale is chosen
 Weights = dict[str, Tensor]
@@ -119,7 +119,7 @@ def join(model: MultitaskModel, states: Sequence[Weights], merge: str, score: Ca
         merge: the way to merge.
         score: of the model as it is, on rows that no member has seen; the higher, the better.
     """
-    way = MERGES.build({"name": merge})
+    way = MERGES.build(MERGES.choose({"name": merge}))
     encoder = model.encoder
     heads: Weights = {}
     for state in states:

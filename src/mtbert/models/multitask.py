@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -13,8 +14,22 @@ from mtbert.models.connectors.base import Connector
 from mtbert.models.encoder.encoder import Encoder
 from mtbert.models.features.base import Features
 from mtbert.models.heads.base import Head
-from mtbert.settings import PhaseSettings, Pooling
+from mtbert.settings import Pooling
 from mtbert.tasks import Task
+
+
+class Trained(Protocol):
+    """What a phase trains: the named parts of the model, without those that are frozen."""
+
+    @property
+    def trainable(self) -> Sequence[str]:
+        """Names of parts."""
+        ...
+
+    @property
+    def frozen(self) -> Sequence[str]:
+        """Names of parts within them."""
+        ...
 
 
 def check_apart(task: str, head: Head | type[Head], mixed: Collection[str]) -> None:
@@ -116,7 +131,7 @@ class MultitaskModel(nn.Module):
         kept = {id(parameter) for name in frozen for parameter in parts[name]}
         return {id(parameter) for name in names for parameter in parts[name]} - kept
 
-    def sizes(self, phases: Sequence[PhaseSettings], changed: Sequence[str] = ()) -> dict[str, int]:
+    def sizes(self, phases: Sequence[Trained], changed: Sequence[str] = ()) -> dict[str, int]:
         """Count the model's weights.
 
         Args:

@@ -20,11 +20,11 @@ from mtbert.learning.schedules import SCHEDULES
 from mtbert.learning.weightings import WEIGHTINGS
 from mtbert.models.encoder import architectures, hardware
 from mtbert.models.multitask import MultitaskModel
-from mtbert.settings import PhaseSettings, VariantSettings
 from mtbert.tasks import SPLITS, Split
 from mtbert.training.phases import Phase
 from mtbert.training.run import Parts
 from mtbert.variants.building import build_model
+from mtbert.variants.settings import PhaseSettings, VariantSettings
 
 
 def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
@@ -135,8 +135,8 @@ def _phase(
     }
     trained = model.train_only(phase.trainable, phase.frozen)
     objectives = {
-        choice["name"]: OBJECTIVES.build(choice, model, _generator(seed, "noise", number, device=device))
-        for choice in phase.objectives
+        objective.name: OBJECTIVES.build(objective, model, _generator(seed, "noise", number, device=device))
+        for objective in phase.objectives
     }
     weighting = WEIGHTINGS.build(
         phase.weighting, {name: settings.trains(name) for name in phase.tasks}, _generator(seed, "weighting", number)
@@ -161,11 +161,14 @@ def _generator(seed: int, *purpose: str | int, device: torch.device | str = "cpu
 
 
 def _sampler(settings: VariantSettings, phase: PhaseSettings, train: Mapping[str, Examples]) -> Sampler:
-    sizes = {task: len(train[task]) for task in phase.tasks}
+    length = phase.epoch_length
+    sizes = {name: len(train[name]) for name in phase.tasks}
     batches: dict[str, int] = {}
-    for task, size in sizes.items():
-        batch_size = phase.batch_sizes.get(task, phase.batch_size)
-        batches[task] = math.ceil(size * (phase.share_of_examples or 1) / batch_size)
-    turns = phase.examples_per_task and math.ceil(phase.examples_per_task / phase.batch_size)
-    serves = {name: settings.trains(name).name for name in phase.tasks}
-    return SAMPLERS.build(phase.sampler, Workload(sizes, phase.epochs, phase.steps_per_epoch, batches, turns, serves))
+    turns: dict[str, int] = {}
+    for name, size in sizes.items():
+        batch_size = phase.batch_sizes.get(name, phase.batch_size)
+        batches[name] = math.ceil(size * (length.share or 1) / batch_size)
+        trained = settings.trains(name).name  # a corpus that serves another task has no turns beside that
+        if length.examples and (name == trained or trained not in turns):
+            turns[trained] = math.ceil(length.examples / batch_size)
+    return SAMPLERS.build(phase.sampler, Workload(sizes, phase.epochs, length.steps, batches, turns))

@@ -38,7 +38,6 @@ from mtbert.learning.states import Stateful
 from mtbert.models.encoder.hardware import Hardware, own_stream
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results import predictions
-from mtbert.settings import RunSettings
 from mtbert.tasks import Tasks
 from mtbert.training import evaluation
 from mtbert.training.checkpoints import Checkpoint, random_state, set_random_state
@@ -46,6 +45,7 @@ from mtbert.training.history import History
 from mtbert.training.phases import Phase
 from mtbert.training.steps import Steps, steps_of
 from mtbert.training.stopping import Stop, Stopped
+from mtbert.variants.settings import RunSettings
 
 
 @dataclass

@@ -14,7 +14,7 @@ from mtbert.learning.samplers.base import Sampler
 from mtbert.learning.schedules.base import Schedule
 from mtbert.learning.states import Stateful
 from mtbert.learning.weightings.base import Again, Weighting
-from mtbert.settings import PhaseSettings
+from mtbert.variants.settings import PhaseSettings
 
 
 @dataclass

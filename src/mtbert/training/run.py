@@ -20,7 +20,6 @@ from mtbert.models.encoder import hardware
 from mtbert.models.encoder.hardware import Hardware, Precision
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results import predictions
-from mtbert.settings import VariantSettings
 from mtbert.tasks import Split
 from mtbert.training import evaluation, logs
 from mtbert.training.checkpoints import Checkpoint
@@ -28,6 +27,7 @@ from mtbert.training.history import History
 from mtbert.training.loop import Outcome, Trainer
 from mtbert.training.phases import Phase
 from mtbert.training.stopping import Stop
+from mtbert.variants.settings import VariantSettings
 
 EMBEDDED = 1200  # dev rows of each task whose embeddings are written: all of SST-5 and STS-B
 

@@ -17,7 +17,7 @@ from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import MultitaskModel
 from mtbert.registry import Registry
-from mtbert.settings import VariantSettings
+from mtbert.variants.settings import VariantSettings
 
 PARTS: dict[str, Registry[..., Any]] = {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS}
 

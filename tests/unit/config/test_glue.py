@@ -14,8 +14,8 @@ from mtbert.config.params import Params
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.encoders import fetching
-from mtbert.settings import VariantSettings
 from mtbert.tasks import Task
+from mtbert.variants.settings import VariantSettings
 
 GLUE = Path(__file__).parents[3] / "data/glue"
 NAMES = ["cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte"]
@@ -68,11 +68,12 @@ def test_every_row_of_the_paper_resolves_on_all_eight_tasks_with_the_settings_of
     ]  # fmt: skip
     settings = VariantSettings(**plan["pals-pals"])
     (phase,) = settings.phases
-    assert (phase.epochs, phase.steps_per_epoch, phase.batch_size) == (25, 8 * 300, 32)
+    assert (phase.epochs, phase.epoch_length.steps, phase.batch_size) == (25, 8 * 300, 32)
     assert (phase.learning_rate, phase.weight_decay, phase.clip) == (2e-5, 0.01, 1.0)
-    assert settings.model.adapter == {"name": "pals", "dim": 204, "heads": 12, "activation": "gelu", "dropout": 0.1,
-                                      "layers": "all"}  # fmt: skip
-    assert settings.model.heads["cola"] == {"name": "linear", "dropout": 0.1, "output_bias": "plain"}
+    assert settings.model.adapter.stated() == {
+        "name": "pals", "dim": 204, "heads": 12, "activation": "gelu", "dropout": 0.1, "layers": "all",
+    }  # fmt: skip
+    assert settings.model.heads["cola"].stated() == {"name": "linear", "dropout": 0.1, "output_bias": "plain"}
     assert [*settings.model.heads] == NAMES
 
 
@@ -89,7 +90,9 @@ def build(tmp_path_factory, data: Path) -> Path:
 @pytest.fixture(scope="module")
 def small(params: Params) -> dict[str, VariantSettings]:
     """The paper's variants, of sizes that train in an instant."""
-    changed = params.put(("profile",), "sample").put(("training", "epochs"), 1).put(("training", "steps_per_epoch"), 8)
+    changed = (
+        params.put(("profile",), "sample").put(("training", "epochs"), 1).put(("training", "epoch_length"), "8 steps")
+    )
     plan = planning.plan(changed.put(("pals", "dim"), 24).put(("low_rank", "dim"), 4))
     return {name: VariantSettings(**of) for name, of in plan.items() if name.startswith("pals-")}
 

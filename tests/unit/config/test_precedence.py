@@ -79,7 +79,6 @@ def test_a_rate_is_one_number_or_one_by_kind_and_the_strongest_layer_counts(plan
     ("key", "word", "file", "place"),
     [
         ("training.clip", "none", "pals", ("phases", 0, "clip")),
-        ("training.steps_per_epoch", "all", "pals", ("phases", 0, "examples_per_task")),
         ("profiles.sample.model.dropout", "own", "pals", ("model", "dropout")),
         ("profiles.sample.pretrain.sbert.max_pairs", "all", "pretrain", ("max_pairs",)),
     ],

@@ -65,6 +65,14 @@ Refused = Callable[..., list[str]]
             1e39,
             "training.learning_rate: Input should be less than or equal to 100",
         ),
+        ("training.epoch_length", "8 epochs", "training.epoch_length: allowed: all, `100 steps`, `1000 examples of"),
+        ("training.epoch_length", 8, "training.epoch_length: allowed: all, `100 steps`"),
+        (
+            "training.epoch_length",
+            "0 steps",
+            "training.epoch_length: allowed: a number from 1 to 2147483647, got '0",
+        ),
+        ("training.epoch_length", "1.5 of all examples", "training.epoch_length: allowed: a share above 0 and below 1"),
         ("training.betas", [0.9, 1.0], "training.betas.1: Input should be less than 1, got 1.0"),
         (
             "training.batch_sizes",
@@ -120,6 +128,8 @@ def test_a_folder_of_compressed_corpora_is_told_what_unpacks_them(refused: Refus
             "run.evaluations: run.keep is best, but no epoch of the last phase is scored on dev; allowed: at most 4",
         ),
         ("catalog.pals.training", {"tasks": ["sst", "cfimdb"]}, "catalog.pals.training.tasks: cfimdb: trains none of"),
+        ("catalog.pals.phases", [{}, {"tasks": ["cfimdb"]}], "catalog.pals.phases.1.tasks: cfimdb: trains none of"),
+        ("catalog.pals.phases", [{"supervised": False}], "catalog.pals.phases.0: supervised is false and objectives"),
     ],
 )
 def test_values_that_do_not_fit_together_are_refused_where_one_was_set(

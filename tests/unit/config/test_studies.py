@@ -41,7 +41,7 @@ def test_every_way_of_ones_own_study_sees_as_many_examples_of_each_task_but_for_
         plan = planned(("profile", profile), ("variants", names))
         phases = {name: plan[name]["phases"] for name in names}
         budgets = {
-            tuple(phase[key] for key in ("epochs", "examples_per_task", "batch_size", "spared"))
+            tuple(phase[key] for key in ("epochs", "epoch_length", "batch_size", "spared"))
             for of in phases.values()
             for phase in of
         }
@@ -82,7 +82,7 @@ def test_low_rank_layers_of_a_study_have_as_many_weights_as_its_pals(
     plan = planned(*edits, ("variants", ["own-pals", "own-low-rank"]))
     chosen = {name: plan[name]["model"]["adapter"] for name in ("own-pals", "own-low-rank")}
     assert chosen["own-low-rank"]["dim"] == dim
-    built = [ADAPTERS.build(of, Shape(width, layers, 4 * width), ["a", "b"]) for of in chosen.values()]
+    built = [ADAPTERS.build(ADAPTERS.choose(of), Shape(width, layers, 4 * width), ["a", "b"]) for of in chosen.values()]
     pals, low_rank = (sum(weights.numel() for weights in adapter.parameters()) for adapter in built)
     assert low_rank == pytest.approx(pals, rel=0.005)
 

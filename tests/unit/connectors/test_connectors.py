@@ -15,7 +15,7 @@ H1, H2 = torch.randn(2, 3, 24, generator=torch.Generator().manual_seed(0))
 
 def connector(name: str, **options: object) -> Connector:
     torch.manual_seed(0)
-    return CONNECTORS.build({"name": name, **options}, 24, TASKS).eval()
+    return CONNECTORS.build(CONNECTORS.choose({"name": name, **options}), 24, TASKS).eval()
 
 
 def test_direct_and_tasks_that_are_not_served_are_handed_on():

@@ -63,7 +63,7 @@ def test_a_masked_language_model_begins_with_the_head_of_the_checkpoint(kind: st
     built = MultitaskModel.__new__(MultitaskModel)
     torch.nn.Module.__init__(built)
     built.encoder = Encoder(backbone, mask_token=4)
-    objective = OBJECTIVES.build({"name": "masked_language_model"}, built, torch.Generator())
+    objective = OBJECTIVES.build(OBJECTIVES.choose({"name": "masked_language_model"}), built, torch.Generator())
     ids = torch.randint(5, 60, (2, 9))
     hidden = built.encoder(built.encoder.words(ids), torch.zeros_like(ids), torch.ones_like(ids))
     expected = AutoModelForMaskedLM.from_pretrained(folder).eval()(ids).logits

@@ -63,9 +63,9 @@ def test_the_tagger_is_the_same_each_time_and_knows_what_it_saw():
 def test_nltks_own_tagger_has_to_be_there(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("nltk.data.path", [])
     with pytest.raises(SettingsError, match=r"pos\.tagger is nltk, whose data is not on this machine"):
-        FEATURES.build({"name": "pos", "tagger": "nltk"}, 4, VOCABULARY)
+        FEATURES.build(FEATURES.choose({"name": "pos", "tagger": "nltk"}), 4, VOCABULARY)
 
 
 def test_pieces_that_do_not_tell_where_words_go_on_are_refused():
     with pytest.raises(SettingsError, match=r"begin with ##; the encoder's tokenizer has none; allowed: words, or"):
-        FEATURES.build({"name": "pos"}, 8, ["<s>", "the", "Ġdog", "s", "."])
+        FEATURES.build(FEATURES.choose({"name": "pos"}), 8, ["<s>", "the", "Ġdog", "s", "."])

@@ -14,7 +14,7 @@ def test_the_slope_is_that_of_the_formula():
     weights = 3 * logits.softmax(dim=0)
     meant = ((weights * lengths).mean() * (left / left.mean()) ** 1.5).detach()
     (weights * lengths - meant).abs().sum().backward()
-    rule = GRADIENTS.build({"name": "gradnorm"}, torch.Generator())
+    rule = GRADIENTS.build(GRADIENTS.choose({"name": "gradnorm"}), torch.Generator())
     rule.logits, rule.first = logits.detach().clone(), torch.full((3,), 2.0, dtype=torch.float64)
     assert rule.counts(np.diag(lengths.numpy() ** 2)) == pytest.approx(weights.tolist())
     rule.after_update(dict(enumerate(2 * left)))
@@ -22,7 +22,7 @@ def test_the_slope_is_that_of_the_formula():
 
 
 def test_the_task_with_the_longer_gradient_counts_less_after_an_update_also_in_its_own_parameters():
-    rule = GRADIENTS.build({"name": "gradnorm"}, torch.Generator())
+    rule = GRADIENTS.build(GRADIENTS.choose({"name": "gradnorm"}), torch.Generator())
 
     def step() -> list[float]:
         shared, own = nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))
@@ -36,6 +36,6 @@ def test_the_task_with_the_longer_gradient_counts_less_after_an_update_also_in_i
 
 
 def test_a_loss_that_is_not_finite_moves_nothing():
-    rule = GRADIENTS.build({"name": "gradnorm"}, torch.Generator())
+    rule = GRADIENTS.build(GRADIENTS.choose({"name": "gradnorm"}), torch.Generator())
     rule.after_update({"sst": torch.tensor(float("nan")), "sts": torch.tensor(2.0)})
     assert rule.first.tolist() == []

@@ -27,7 +27,7 @@ def test_three_tasks_as_in_algorithm_1(seed: int):
     gradients = torch.randn(3, 4, generator=generator(seed), dtype=torch.float64).numpy()
     same = generator(seed)
     orders = [torch.randperm(3, generator=same).tolist() for _ in range(3)]
-    counts = GRADIENTS.build({"name": "pcgrad"}, generator(seed)).counts(gradients @ gradients.T)
+    counts = GRADIENTS.build(GRADIENTS.choose({"name": "pcgrad"}), generator(seed)).counts(gradients @ gradients.T)
     assert counts @ gradients == pytest.approx(by_the_book(gradients, orders).sum(axis=0), abs=1e-12)
 
 
@@ -37,7 +37,7 @@ def test_only_what_tasks_share_is_projected():
         "sst": (shared * torch.tensor([1.0, 0.0])).sum() + (own * torch.tensor([7.0, 7.0])).sum(),
         "sts": (shared * torch.tensor([-1.0, 1.0])).sum() + (other * torch.tensor([-9.0, 9.0])).sum(),
     }
-    GRADIENTS.build({"name": "pcgrad"}, generator())(losses, [shared, own, other])
+    GRADIENTS.build(GRADIENTS.choose({"name": "pcgrad"}), generator())(losses, [shared, own, other])
     gradients = [parameter.grad.tolist() for parameter in (shared, own, other) if parameter.grad is not None]
     assert gradients == [[0.5, 1.5], [7.0, 7.0], [-9.0, 9.0]]
 
@@ -45,6 +45,6 @@ def test_only_what_tasks_share_is_projected():
 def test_the_mean_divides_what_several_tasks_reach_by_their_number():
     two, three, own = (nn.Parameter(torch.tensor([1.0])) for _ in range(3))
     losses = {"a": two.sum() + three.sum() + own.sum(), "b": 2 * two.sum() + 2 * three.sum(), "c": 6 * three.sum()}
-    rule = GRADIENTS.build({"name": "pcgrad", "reduction": "mean"}, generator())
+    rule = GRADIENTS.build(GRADIENTS.choose({"name": "pcgrad", "reduction": "mean"}), generator())
     rule(losses, [two, three, own])
     assert [p.grad.tolist() for p in (two, three, own) if p.grad is not None] == [[1.5], [3.0], [1.0]]

@@ -50,7 +50,7 @@ def test_log_probabilities_are_those_of_the_loss_however_large_the_outputs(head:
 
 
 def with_weights(choice: dict, width: int, embeddings: int, **weights: list) -> Head:
-    made = HEADS.build(choice, COURSE["sts"], width, embeddings)
+    made = HEADS.build(HEADS.choose(choice), COURSE["sts"], width, embeddings)
     for layer, values in weights.items():
         made.get_submodule(layer).weight.data = torch.tensor(values)
         made.get_submodule(layer).bias.data = torch.full((len(values),), 0.5)
@@ -87,7 +87,9 @@ def test_dropout_doubles_or_drops_a_half_before_the_first_layer_in_training_alon
 @pytest.mark.parametrize(("name", "last"), [("linear", "linear"), ("mlp", "output")])
 def test_a_score_starts_plain_or_in_the_middle_of_its_range(name: str, last: str):
     plain, middle = (
-        HEADS.build({"name": name, "output_bias": bias}, COURSE["sts"], 4, 1).get_submodule(last).bias.item()
+        HEADS.build(HEADS.choose({"name": name, "output_bias": bias}), COURSE["sts"], 4, 1)
+        .get_submodule(last)
+        .bias.item()
         for bias in ("plain", "middle")
     )
     assert abs(plain) <= 0.5  # as PyTorch draws it for four inputs or more
@@ -102,7 +104,7 @@ V = torch.tensor([[3.0, 0.0], [1.0, 3**0.5], [0.0, 1.0], [-5.0, 0.0]])
 
 
 def pair_head(name: str, task: str = "sts", embeddings: int = 2, **options: float) -> Head:
-    return HEADS.build({"name": name, **options}, COURSE[task], 2, embeddings)
+    return HEADS.build(HEADS.choose({"name": name, **options}), COURSE[task], 2, embeddings)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +168,7 @@ def test_other_tasks_and_pairs_in_one_sequence_are_refused(name: str, task: str,
 def by_chance(task: str) -> torch.Tensor:
     """4000 outputs, as in RandBERT's row of slapbert's table 1."""
     torch.manual_seed(0)
-    return HEADS.build({"name": "chance"}, COURSE[task], 8, 1)(torch.ones(4000, 8))
+    return HEADS.build(HEADS.choose({"name": "chance"}), COURSE[task], 8, 1)(torch.ones(4000, 8))
 
 
 def test_each_class_as_often_yes_to_every_pair_and_scores_all_over_the_range():

@@ -15,9 +15,9 @@ from mtbert.encoders import fetching
 from mtbert.errors import SettingsError
 from mtbert.inference import loading, speed
 from mtbert.merging import run, settings_of
-from mtbert.models import building
-from mtbert.settings import VariantSettings
 from mtbert.training import assembly
+from mtbert.variants import building
+from mtbert.variants.settings import VariantSettings
 
 PLAIN = {"adapter": {"name": "none"}}
 SPARED = {"spared": 0.25}

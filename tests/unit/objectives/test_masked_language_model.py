@@ -95,4 +95,4 @@ def test_the_words_belong_to_the_encoder_alone():
 
 def test_a_tokenizer_without_a_mask_is_refused():
     with pytest.raises(SettingsError, match=r"needs a \[MASK\] token"):
-        OBJECTIVES.build({"name": "masked_language_model"}, small_model(), torch.Generator())
+        OBJECTIVES.build(OBJECTIVES.choose({"name": "masked_language_model"}), small_model(), torch.Generator())

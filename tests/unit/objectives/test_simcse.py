@@ -13,7 +13,7 @@ from mtbert.learning.objectives.base import Objective
 
 def objective(name: str, **options: object) -> Objective:
     model = small_model().train()
-    return OBJECTIVES.build({"name": name, **options}, model, torch.Generator().manual_seed(0))
+    return OBJECTIVES.build(OBJECTIVES.choose({"name": name, **options}), model, torch.Generator().manual_seed(0))
 
 
 def term(built: Objective, task: str) -> torch.Tensor:

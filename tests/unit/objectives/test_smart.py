@@ -8,7 +8,7 @@ from mtbert.learning.objectives import OBJECTIVES
 
 
 def smart(model, **options):
-    return OBJECTIVES.build({"name": "smart", **options}, model, torch.Generator().manual_seed(0))
+    return OBJECTIVES.build(OBJECTIVES.choose({"name": "smart", **options}), model, torch.Generator().manual_seed(0))
 
 
 def test_a_sum_over_the_batch_is_of_classes_alone():

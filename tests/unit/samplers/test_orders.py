@@ -30,28 +30,27 @@ def order(sampler: Sampler, epoch: int = 1) -> str:
     ],
 )
 def test_the_order_of_an_epoch(name: str, steps: int | None, epoch: int, expected: str):
-    sampler = SAMPLERS.build({"name": name}, Workload(SIZES, 3, steps, BATCHES))
+    sampler = SAMPLERS.build(SAMPLERS.choose({"name": name}), Workload(SIZES, 3, steps, BATCHES))
     assert order(sampler, epoch) == expected
     assert sampler.steps == len(expected.split())
 
 
 def test_sequential_leaves_no_task_without_a_step():
     workload = Workload({"sst": 8, "qqp": 1200, "sts": 4}, 1, 10, {"sst": 2, "qqp": 300, "sts": 1})
-    assert order(SAMPLERS.build({"name": "sequential"}, workload)) == "sst" + 8 * " qqp" + " sts"
+    assert order(SAMPLERS.build(SAMPLERS.choose({"name": "sequential"}), workload)) == "sst" + 8 * " qqp" + " sts"
 
 
 def test_round_robin_until_a_set_that_is_named():
     workload = Workload(SIZES, 2, None, BATCHES)
-    named = SAMPLERS.build({"name": "round_robin_shortest", "until": "sst"}, workload)
+    named = SAMPLERS.build(SAMPLERS.choose({"name": "round_robin_shortest", "until": "sst"}), workload)
     assert order(named) == "sst qqp sts sst qqp sts"
     with pytest.raises(SettingsError, match=r"until is cfimdb, which the phase does not train; allowed: smallest, sst"):
-        SAMPLERS.build({"name": "round_robin_shortest", "until": "cfimdb"}, workload)
+        SAMPLERS.build(SAMPLERS.choose({"name": "round_robin_shortest", "until": "cfimdb"}), workload)
 
 
 def turned(name: str, *tasks: str) -> Sampler:
-    serves = {"cfimdb_as_sst": "sst", "snli_as_qqp": "qqp"}
-    workload = Workload(dict.fromkeys(tasks, 800), 2, None, dict.fromkeys(tasks, 100), turns=5, serves=serves)
-    return SAMPLERS.build({"name": name}, workload)
+    workload = Workload(dict.fromkeys(tasks, 800), 2, None, dict.fromkeys(tasks, 100), dict.fromkeys(tasks, 5))
+    return SAMPLERS.build(SAMPLERS.choose({"name": name}), workload)
 
 
 @pytest.mark.parametrize("name", list(SAMPLERS))
@@ -62,5 +61,8 @@ def test_a_length_in_turns_of_each_task(name: str):
     assert one.steps == 5
 
 
-def test_a_corpus_that_is_reused_for_a_task_adds_no_turns():
-    assert turned("annealed", "sst", "qqp", "cfimdb_as_sst", "snli_as_qqp").steps == 10
+def test_tasks_whose_batches_differ_have_turns_of_their_own():
+    workload = Workload(SIZES, 2, None, BATCHES, {"sst": 1, "qqp": 4, "sts": 2})
+    names = ("round_robin", "round_robin_shortest", "interleaved")
+    steps = {name: SAMPLERS.build(SAMPLERS.choose({"name": name}), workload).steps for name in names}
+    assert steps == {"round_robin": 7, "round_robin_shortest": 3, "interleaved": 4}

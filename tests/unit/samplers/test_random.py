@@ -12,7 +12,7 @@ DRAWS = 20_000
 
 
 def sampler(name: str, sizes: dict[str, int], epochs: int = 3, **options: object) -> RandomSampler:
-    built = SAMPLERS.build({"name": name, **options}, Workload(sizes, epochs, DRAWS))
+    built = SAMPLERS.build(SAMPLERS.choose({"name": name, **options}), Workload(sizes, epochs, DRAWS))
     assert isinstance(built, RandomSampler)
     return built
 

@@ -2,14 +2,34 @@
 
 import pandas as pd
 import pytest
+import runs
 
 from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.tasks import COURSE
-from mtbert.training.assembly import balance
+from mtbert.training.assembly import balance, steps
 
 
 def test_classes_weigh_as_much_as_one_another_and_one_without_rows_nothing():
     table = pd.DataFrame({"id": list("abcd"), "label": [0.0, 0.0, 0.0, 1.0], "tokens1": [[7]] * 4})
     examples = Examples(table, COURSE["sst"], "cross", SpecialTokens(1, 2, 0), 8)
     assert balance(examples).tolist() == pytest.approx([4 / 15, 4 / 5, 0.0, 0.0, 0.0])
+
+
+def test_examples_of_each_task_are_counted_in_its_own_batches_and_corpora_that_serve_it_add_none():
+    phase = {
+        "tasks": ["sst", "sts", "cfimdb_as_sst"],
+        "sampler": {"name": "round_robin"},
+        "epochs": 1,
+        "epoch_length": "8 examples of each task",
+        "batch_size": 4,
+        "batch_sizes": {"sts": 2, "cfimdb_as_sst": 1},
+    }
+    train = {name: runs.examples("sst", 12) for name in phase["tasks"]}
+    assert steps(runs.settings(phase=phase), train) == 2 + 4
+
+
+def test_a_share_of_the_examples_is_rounded_up_to_whole_batches_of_each_task():
+    phase = {"sampler": {"name": "round_robin"}, "epochs": 1, "epoch_length": "0.5 of all examples", "batch_size": 4}
+    train = {"sst": runs.examples("sst", 12), "sts": runs.examples("sts", 5)}
+    assert steps(runs.settings(phase=phase), train) == 2 + 1

@@ -6,10 +6,10 @@ from runs import parts, settings
 from torch import nn
 
 from mtbert.learning.weightings import WEIGHTINGS
-from mtbert.settings import PhaseSettings
 from mtbert.training.phases import adamw
+from mtbert.variants.settings import PhaseSettings
 
-EQUAL = WEIGHTINGS.build({"name": "equal"}, ["sst"], torch.Generator())
+EQUAL = WEIGHTINGS.build(WEIGHTINGS.choose({"name": "equal"}), ["sst"], torch.Generator())
 
 
 def phase(**changes) -> PhaseSettings:
@@ -28,7 +28,9 @@ def test_biases_and_layer_norms_take_no_weight_decay():
 
 
 def test_learnt_weights_of_losses_have_a_rate_of_their_own_and_no_decay():
-    weighting = WEIGHTINGS.build({"name": "dynamic", "learning_rate": 0.25}, ["sst"], torch.Generator())
+    weighting = WEIGHTINGS.build(
+        WEIGHTINGS.choose({"name": "dynamic", "learning_rate": 0.25}), ["sst"], torch.Generator()
+    )
     matrix = nn.Parameter(torch.ones(1, 1))
     found = adamw(phase(), [matrix, *weighting.parameters()], [], weighting).param_groups
     assert [(group["lr"], group["weight_decay"]) for group in found] == [(1e-3, 0.01), (0.25, 0.0)]

@@ -20,7 +20,7 @@ from mtbert.training.stopping import Stopped
 
 def trained(folder: Path, monkeypatch: pytest.MonkeyPatch, made_steps, **phase) -> Path:
     """Train with steps made by `made_steps`, from rates that are tensors, of batches of few lengths."""
-    made = parts(settings(phase={"steps_per_epoch": 8, **phase}), 1)
+    made = parts(settings(phase={"epoch_length": "8 steps", **phase}), 1)
 
     def placed(build):
         built = build()

@@ -14,7 +14,7 @@ TASKS = {name: COURSE[name] for name in ("sst", "sts")}
 
 
 def build(name: str, **options) -> Weighting:
-    return WEIGHTINGS.build({"name": name, **options}, TASKS, torch.Generator().manual_seed(7))
+    return WEIGHTINGS.build(WEIGHTINGS.choose({"name": name, **options}), TASKS, torch.Generator().manual_seed(7))
 
 
 def values(losses: dict[str, torch.Tensor]) -> dict[str, float]:

@@ -21,21 +21,19 @@ class Workload:
         epochs: number of epochs.
         steps: steps of an epoch where set; None leaves it to the sampler.
         batches: number of batches per task in which every example comes once, or the share of them that an epoch sees.
-        turns: batches of each task in an epoch where set; None leaves it to `batches`.
-        serves: by name, the task whose head and adapter its rows train: itself, unless it serves another.
+        turns: batches of each trained task in an epoch, where set; else `batches` holds.
     """
 
     sizes: Mapping[str, int]
     epochs: int
     steps: int | None
     batches: Mapping[str, int] = field(default_factory=dict)
-    turns: int | None = None
-    serves: Mapping[str, str] = field(default_factory=dict)
+    turns: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def tasks(self) -> int:
-        """Number of tasks that are trained; one that serves another is not counted beside it."""
-        return len({self.serves.get(name, name) for name in self.sizes})
+    def length(self) -> int | None:
+        """Steps of an epoch where they or the turns are set; a step holds one task."""
+        return self.steps or sum(self.turns.values()) or None
 
 
 class Sampler:
@@ -55,9 +53,8 @@ class Sampler:
 
     @property
     def steps(self) -> int:
-        """Steps of an epoch: as set, else `turns` for each task, else as many as all tasks have batches."""
-        workload = self.workload
-        return workload.steps or (workload.turns or 0) * workload.tasks or sum(workload.batches.values())
+        """Steps of an epoch: as set, else the turns of all tasks, else as many as all tasks have batches."""
+        return self.workload.length or sum(self.workload.batches.values())
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """Return the groups of epoch `epoch` (1, 2, ...): one for each step."""

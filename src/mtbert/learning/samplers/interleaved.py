@@ -4,10 +4,12 @@ Formula: group = (1, ..., T) in every step.
 
 Source: SlapBERT, section 4.4. Symbols: T tasks.
 
-Where `training.steps_per_epoch` is not set, an epoch sees as many examples as the tasks have together: it has the
-batches of all tasks, divided by T and rounded up, as steps. Where `training.examples_per_task` is set, it sees that
-many of each task, in a T-th of the other samplers' steps. A step costs as much as T steps of another sampler.
+Where `training.epoch_length` is `all`, an epoch sees as many examples as the tasks have together: it has the batches
+of all tasks, divided by T and rounded up, as steps. Where it counts examples of each task, it sees that many of each,
+in a T-th of the other samplers' steps. A step costs as much as T steps of another sampler.
 """
+
+import math
 
 import numpy as np
 
@@ -21,12 +23,10 @@ class Interleaved(Sampler):
 
     @property
     def steps(self) -> int:
-        """Steps of an epoch: as set, else `turns`, else all batches over the number of tasks."""
-        return (
-            self.workload.steps
-            or self.workload.turns
-            or -(-sum(self.workload.batches.values()) // len(self.workload.batches))
-        )
+        """Steps of an epoch: as set, else the most turns of a task, else all batches over the number of tasks."""
+        workload = self.workload
+        every = math.ceil(sum(workload.batches.values()) / len(workload.sizes))
+        return workload.steps or max(workload.turns.values(), default=every)
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """Return all tasks for every step; draws nothing from the generator."""

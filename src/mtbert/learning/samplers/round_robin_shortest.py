@@ -43,7 +43,8 @@ class RoundRobinShortest(Sampler):
         """Steps of an epoch: as many as that set has batches, times the tasks; no more than set."""
         batches = self.workload.batches
         until = min(batches.values()) if self.settings.until == "smallest" else batches[self.settings.until]
-        return min(len(batches) * until, self.workload.steps or (self.workload.turns or until) * len(batches))
+        whole = len(batches) * until
+        return min(whole, self.workload.length or whole)
 
     def groups(self, epoch: int, generator: np.random.Generator) -> list[Group]:
         """Return one task for each step, in turn; draws nothing from the generator."""

@@ -1,0 +1,261 @@
+"""The typed settings of one variant with everything resolved: all that its training depends on.
+
+A technique's own section is typed in the technique's file or its kind's base.py.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PlainSerializer, PlainValidator, field_serializer, model_validator
+
+from mtbert import tasks
+from mtbert.errors import UnknownNameError
+from mtbert.learning.gradients import GRADIENTS
+from mtbert.learning.objectives import OBJECTIVES
+from mtbert.learning.samplers import SAMPLERS
+from mtbert.learning.schedules import SCHEDULES
+from mtbert.learning.weightings import WEIGHTINGS
+from mtbert.models.adapters import ADAPTERS
+from mtbert.models.connectors import CONNECTORS
+from mtbert.models.features import FEATURES
+from mtbert.models.heads import HEADS
+from mtbert.registry import STATED, Chosen
+from mtbert.settings import ALL, NONE, ONCE, OWN, Batching, Name, PartName, Pooling, Section, TaskName
+from mtbert.tasks import Task
+
+# A technique of each kind, with its settings.
+Features = Annotated[Chosen[Any], PlainValidator(FEATURES.choose), STATED]
+Adapter = Annotated[Chosen[Any], PlainValidator(ADAPTERS.choose), STATED]
+Connector = Annotated[Chosen[Any], PlainValidator(CONNECTORS.choose), STATED]
+Head = Annotated[Chosen[Any], PlainValidator(HEADS.choose), STATED]
+Sampler = Annotated[Chosen[Any], PlainValidator(SAMPLERS.choose), STATED]
+Objective = Annotated[Chosen[Any], PlainValidator(OBJECTIVES.choose), STATED]
+Weighting = Annotated[Chosen[Any], PlainValidator(WEIGHTINGS.choose), STATED]
+GradientRule = Annotated[Chosen[Any], PlainValidator(GRADIENTS.choose), STATED]
+Schedule = Annotated[Chosen[Any], PlainValidator(SCHEDULES.choose), STATED]
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long an epoch is. Where nothing is set, it sees as many examples as the phase's tasks have together.
+
+    Attributes:
+        steps: steps of an epoch.
+        examples: examples of each task.
+        share: the share of all examples of the tasks.
+    """
+
+    steps: int | None = None
+    examples: int | None = None
+    share: float | None = None
+
+    @classmethod
+    def read(cls, text: "str | Length") -> "Length":
+        """Return the length that settings state; a ValueError, which pydantic takes for a fault of the value."""
+        if isinstance(text, Length):
+            return text
+        stated = FORM.fullmatch(text) if isinstance(text, str) else None
+        if stated is None:
+            raise ValueError("allowed: all, `100 steps`, `1000 examples of each task`, `0.5 of all examples`")
+        if stated["steps"]:
+            return cls(steps=_in_an_epoch(stated["steps"]))
+        if stated["examples"]:
+            return cls(examples=_in_an_epoch(stated["examples"]))
+        if stated["share"]:
+            return cls(share=_below_all(stated["share"]))
+        return cls()
+
+    def stated(self) -> str:
+        """Return it as settings state it."""
+        if self.steps is not None:
+            return f"{self.steps} steps"
+        if self.examples is not None:
+            return f"{self.examples} examples of each task"
+        if self.share is not None:
+            return f"{self.share} of all examples"
+        return "all"
+
+
+FORM = re.compile(r"all|(?P<steps>\d+) steps|(?P<examples>\d+) examples of each task|(?P<share>[\d.]+) of all examples")
+MOST_IN_EPOCH = 2**31 - 1
+
+
+def _in_an_epoch(digits: str) -> int:
+    number = int(digits)
+    if not 1 <= number <= MOST_IN_EPOCH:
+        raise ValueError(f"allowed: a number from 1 to {MOST_IN_EPOCH}")
+    return number
+
+
+def _below_all(digits: str) -> float:
+    share = float(digits)
+    if not 0 < share < 1:
+        raise ValueError("allowed: a share above 0 and below 1, or all")
+    return share
+
+
+EpochLength = Annotated[Length, PlainValidator(Length.read), PlainSerializer(Length.stated)]
+
+
+class RunSettings(Section):
+    """Section `run`: what holds for a whole run; params.yaml says what the other keys are.
+
+    Attributes:
+        device: `auto` is CUDA, else Apple's, else the CPU.
+        threads: CPU threads of a training. Another number sums in another order, and so changes scores.
+        keep: `best` is that of the last phase by the tasks' mean score on what `selection` says.
+        selection: `cross` keeps two epochs, each chosen on one half of dev and scored on the other; weights, test
+            scores and embeddings are those of the epoch that the first half chose. `half` keeps that epoch alone and
+            scores on the second half. `whole` chooses and scores on all of dev, as the papers do: such scores are a
+            little too good. A schedule that watches dev sees the first half.
+    """
+
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    threads: int = Field(default=1, ge=1, le=256)
+    keep: Literal["last", "best"] = "best"
+    selection: Literal["cross", "half", "whole"] = "cross"
+    evaluations: int = Field(default=1, ge=0)
+    evaluation_rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
+    predict_test: bool = True
+    train_rows: int = Field(default=0, ge=0)
+    log_every: int = Field(default=10, ge=1)
+    checkpoint_every: int = Field(default=100, ge=0)
+    record_steps: bool = True
+
+    @model_validator(mode="after")
+    def _best_of_something(self) -> "RunSettings":
+        if self.keep == "best" and not self.evaluations:
+            raise ValueError("keep is best, which needs dev scores: evaluations has to be 1 or more")
+        return self
+
+
+class ModelSettings(Section):
+    """Section `model`: how sentences become embeddings and embeddings become predictions; see params.yaml.
+
+    Attributes:
+        max_tokens: longest sequence; longer ones lose tokens from the end of the longer sentence.
+        token_types: of a pair in one sequence: `zeros` for all its tokens, as in the course's BERT, or `by_sentence`: 1
+            for the second sentence, as BERT was trained. An encoder without types has neither.
+    """
+
+    encoder: Name = "base"
+    pair_encoding: Literal["cross", "bi"] = "cross"
+    max_tokens: int = Field(default=128, ge=8, le=8192)
+    token_types: Literal["zeros", "by_sentence"] = "zeros"
+    dropout: Annotated[float | None, OWN] = Field(default=None, ge=0, lt=1)
+    features: Features
+    adapter: Adapter
+    connector: Connector
+    pooling: dict[TaskName, Pooling]
+    heads: dict[TaskName, Head]
+
+
+class PhaseSettings(Section):
+    """Section `training`: one phase of a run, with its tasks, losses, schedule and what is trained; see params.yaml.
+
+    Attributes:
+        tasks: the tasks of this phase, and the corpora that are reused for them.
+        trainable: the named parts of the model that are trained; see `MultitaskModel.parts`.
+        supervised: whether the tasks' labels are trained on; if not, only the objectives are.
+        batch_size: examples of one task in a batch.
+        epochs: with each the sampler starts over, dev is scored and annealing moves on.
+        epoch_length: in steps, in examples of each task, or in a share of all their examples; see `Length`.
+        spared: the share of each task's training rows, drawn at random, that is not trained on: a merge chooses on it.
+    """
+
+    tasks: list[TaskName] = Field(min_length=1)
+    sampler: Sampler
+    objectives: list[Objective] = []
+    weighting: Weighting
+    gradients: GradientRule
+    schedule: Schedule
+    trainable: Annotated[list[PartName], Field(min_length=1), ONCE] = [
+        "encoder", "features", "adapters", "connector", "heads",
+    ]  # fmt: skip
+    frozen: Annotated[list[PartName], ONCE] = []
+    supervised: bool = True
+    batch_size: int = Field(default=16, ge=1, le=65536)
+    batch_sizes: dict[TaskName, Annotated[int, Field(ge=1, le=65536)]] = {}
+    epochs: int = Field(default=10, ge=1, le=10000)
+    epoch_length: EpochLength = Length()
+    rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
+    spared: float = Field(default=0.0, ge=0, le=0.5, exclude_if=lambda share: not share)
+    batching: Batching = "by_length"
+    learning_rate: float = Field(default=2e-5, gt=0, le=100)
+    adapter_rate: float | None = Field(default=None, gt=0, le=100, exclude_if=lambda rate: rate is None)
+    betas: list[Annotated[float, Field(ge=0, lt=1)]] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
+    eps: float = Field(default=1e-6, gt=0, le=100)
+    weight_decay: float = Field(default=0.0, ge=0, le=100)
+    clip: Annotated[float | None, NONE] = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _something_to_learn(self) -> "PhaseSettings":
+        if not self.supervised and not self.objectives:
+            raise ValueError("supervised is false and objectives is empty, so nothing would be learnt")
+        return self
+
+
+class Answers(Section):
+    """The published rows that a variant is compared with.
+
+    Attributes:
+        paper, row: the paper and the row of its table; a variant of your own may have none.
+        also: further rows of that paper that the same model answers to.
+        rival: its row among PALs' rivals, where it answers to a report and is listed there, too.
+    """
+
+    paper: Name | None = None
+    row: str = ""
+    also: list[str] = []
+    rival: str = ""
+
+
+class VariantSettings(Answers):
+    """One resolved variant: all that its training depends on, and nothing else.
+
+    Attributes:
+        variant: its name.
+        described: by name, what its model needs to know of its tasks, and of those that serve them.
+        profile: which profile it was resolved for.
+        phases: its phases in order; none for a model that is scored without training.
+        sources: SHA-256 of the files that its techniques use, so that a change of a technique is a change here.
+        members, merge: of a merged model, which is not trained: whose encoders were joined, and how.
+        scale: the scale that the merge chose.
+    """
+
+    variant: Name
+    profile: str
+    tasks: list[TaskName] = Field(min_length=1)
+    model: ModelSettings
+    phases: list[PhaseSettings]
+    run: RunSettings
+    sources: dict[str, str]
+    members: list[Name] = Field(default=[], exclude_if=lambda members: not members)
+    merge: str = Field(default="", exclude_if=lambda merge: not merge)
+    scale: float | None = Field(default=None, exclude_if=lambda scale: scale is None)
+    described: dict[str, Task] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _describes_its_tasks(cls, values: Any) -> Any:
+        """Restore descriptions; a run from before they were written is of the course's tasks."""
+        if not isinstance(values, dict) or not isinstance(values.get("tasks"), list):
+            return values
+        described = values.get("described") or {name: tasks.COURSE[name] for name in tasks.COURSE}
+        return values | {"described": tasks.restored(described)}
+
+    @model_validator(mode="after")
+    def _knows_its_tasks(self) -> "VariantSettings":
+        if unknown := [name for name in self.tasks if name not in self.described]:
+            raise UnknownNameError("task", unknown[0], self.described)
+        return self
+
+    @field_serializer("described")
+    def _stated(self, described: dict[str, Task]) -> dict[str, dict[str, Any]]:
+        return {name: tasks.stated(task) for name, task in described.items()}
+
+    def trains(self, name: str) -> Task:
+        """Return the task that a phase's entry trains: itself, or the one that it serves."""
+        return self.described[self.described[name].trains]
