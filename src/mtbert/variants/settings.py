@@ -77,7 +77,9 @@ class Length:
         return "all"
 
 
-FORM = re.compile(r"all|(?P<steps>\d+) steps|(?P<examples>\d+) examples of each task|(?P<share>[\d.]+) of all examples")
+FORM = re.compile(
+    r"all|(?P<steps>\d+) steps|(?P<examples>\d+) examples of each task|(?P<share>\d*\.?\d+) of all examples"
+)
 MOST_IN_EPOCH = 2**31 - 1
 
 

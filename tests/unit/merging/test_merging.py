@@ -20,6 +20,7 @@ from mtbert.variants import building
 from mtbert.variants.settings import VariantSettings
 
 PLAIN = {"adapter": {"name": "none"}}
+LINEAR = {"name": "linear", "dropout": 0.3, "output_bias": "plain"}
 SPARED = {"spared": 0.25}
 
 
@@ -41,7 +42,7 @@ def test_a_merged_model_has_the_tasks_heads_and_pooling_of_all_members_and_no_ph
         "variant": "both", "paper": "own", "row": "Merged", "tasks": ["sst", "sts"], "phases": [],
         "members": ["of-sst", "of-sts"], "merge": "ties",
         "model": sst.model_dump()["model"]
-        | {"heads": {"sst": {"name": "linear"}, "sts": {"name": "linear"}}, "pooling": {"sst": "cls", "sts": "pooler"}},
+        | {"heads": {"sst": LINEAR, "sts": LINEAR}, "pooling": {"sst": "cls", "sts": "pooler"}},
     }  # fmt: skip
 
 
