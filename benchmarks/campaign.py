@@ -17,7 +17,6 @@ import argparse
 import contextlib
 import gc
 import io
-import itertools
 import multiprocessing
 import os
 import queue
@@ -43,7 +42,7 @@ class Job(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return its place in the archive."""
+        """Return its path in the archive."""
         return f"{self.build.name}/{self.variant}/{self.seed}"
 
 
@@ -52,8 +51,8 @@ def jobs_of(build: Path) -> list[Job]:
     from mtbert import layout
 
     catalog = layout.read_catalog(build, "variants", "seeds")
-    chosen = [name for name, entry in catalog["variants"].items() if entry["selected"]]
-    return [Job(build, name, seed) for seed, name in itertools.product(catalog["seeds"], chosen)]
+    selected = [name for name, entry in catalog["variants"].items() if entry["selected"]]
+    return [Job(build, name, seed) for seed in catalog["seeds"] for name in selected]
 
 
 class Finished(NamedTuple):
@@ -85,28 +84,36 @@ def train(job: Job) -> Finished:
     settings = layout.read_planned(VariantSettings, layout.plan(build, variant))
     parts = assembly.assemble(settings, seed, build)
     parts.code = manifests.read(layout.manifest(build, variant)).code
-    own = Checkpoint(layout.checkpoint(build, variant, seed), manifests.identity(build, variant, seed))
+    checkpoint = Checkpoint(layout.checkpoint(build, variant, seed), manifests.identity(build, variant, seed))
     folder = layout.run(build, variant, seed)
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
-        run.train(parts, folder, layout.logs(build, variant, seed), own)
+        run.train(parts, folder, layout.logs(build, variant, seed), checkpoint)
     source = collect.source_of(build)
     collect.check(source, folder)
     model = collect.load(source, folder)
     if seed == source.catalog["seeds"][0]:
         collect.embed([model], source.tasks)
     predictions = sorted((folder / "predictions").glob("*.parquet"))
-    digests = "".join(f"{files.sha256(file)}  {job.name}/{file.name}\n" for file in predictions)
-    finished = Finished(model, (layout.log(folder) / layout.LOG).read_bytes(), digests, output.getvalue())
+    finished = Finished(
+        model=model,
+        log=(layout.log(folder) / layout.LOG).read_bytes(),
+        digests="".join(f"{files.sha256(file)}  {job.name}/{file.name}\n" for file in predictions),
+        output=output.getvalue(),
+    )
     (folder / layout.EMBEDDINGS).unlink()
-    if variant not in merged(source.catalog):
+    if variant not in members_of_merges(source.catalog):
         (folder / layout.WEIGHTS).unlink()
     return finished
 
 
-def merged(catalog: Mapping[str, Any]) -> set[str]:
+def members_of_merges(catalog: Mapping[str, Any]) -> set[str]:
     """Return the variants whose weights a merge needs."""
-    return {name for entry in catalog["ensembles"].values() if entry.get("merge") for name in entry["members"]}
+    members: set[str] = set()
+    for entry in catalog["ensembles"].values():
+        if entry.get("merge"):
+            members |= {*entry["members"]}
+    return members
 
 
 def work(waiting: Any, done: Any) -> None:
@@ -114,7 +121,7 @@ def work(waiting: Any, done: Any) -> None:
     while (job := waiting.get()) is not None:
         try:
             done.put((job, train(job), ""))
-        except Exception:  # of any kind: it is told, and the others go on
+        except Exception:  # of any kind: it is printed, and the others go on
             done.put((job, None, traceback.format_exc()))
         gc.collect()
 
@@ -135,7 +142,7 @@ class Returned:
         self.parts = 0
 
     def add(self, job: Job, finished: Finished | None, fault: str) -> None:
-        """Keep a run, and write a part where there are enough; tell a fault."""
+        """Keep a run, and write a part where there are enough; print a fault."""
         if finished is None:
             self.failed.append(job.name)
             print(f"{job.name} failed\n{fault}", flush=True)
@@ -151,13 +158,15 @@ class Returned:
             return
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch, f"part-{self.parts}")
-            for build in dict.fromkeys(job.build for job in self.fresh):
-                finished = [one for job, one in self.fresh.items() if job.build == build]
-                write_tables(build, [one.model for one in finished], folder / build.name)
+            models_of: dict[Path, list[Any]] = {}  # by build folder
             for job, finished in self.fresh.items():
-                (folder / "logs" / job.name).mkdir(parents=True)
-                (folder / "logs" / job.name / "run.json").write_bytes(finished.log)
-                (folder / "logs" / job.name / "output.txt").write_text(finished.output, encoding="utf-8")
+                models_of.setdefault(job.build, []).append(finished.model)
+                log = folder / "logs" / job.name
+                log.mkdir(parents=True)
+                (log / "run.json").write_bytes(finished.log)
+                (log / "output.txt").write_text(finished.output, encoding="utf-8")
+            for build, models in models_of.items():
+                write_tables(build, models, folder / build.name)
             digests = "".join(finished.digests for finished in self.fresh.values())
             (folder / "SHA256SUMS").write_text(digests, encoding="utf-8")
             pack(folder, self.out)
@@ -189,11 +198,12 @@ def join(builds: Sequence[Path], out: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "joined")
         for build in builds:
-            lines = [*merges.merge_all(build, layout.merged(build)), *ensembles.vote_all(build, layout.votes(build))]
+            merged, votes = layout.merged(build), layout.votes(build)
+            lines = [*merges.merge_all(build, merged), *ensembles.vote_all(build, votes)]
             print("\n".join(f"{build.name}: {line}" for line in lines), flush=True)
             source = collect.source_of(build)
-            places = (layout.merged(build), layout.votes(build))
-            models = [collect.load(source, file.parent) for place in places for file in place.glob("*/*/metrics.json")]
+            finished = [*merged.glob("*/*/metrics.json"), *votes.glob("*/*/metrics.json")]
+            models = [collect.load(source, file.parent) for file in finished]
             if models:
                 collect.embed(models, source.tasks)
                 write_tables(build, models, folder / build.name)
@@ -211,28 +221,33 @@ def campaign(jobs: list[Job], processes: int, limit: float, out: Path) -> list[s
     workers = [context.Process(target=work, args=(waiting, done), daemon=True) for _ in range(processes)]
     for worker in workers:
         worker.start()
-    returned, started = Returned(out), time.monotonic()
+    returned = Returned(out)
+    started = time.monotonic()
     fetch(jobs, processes, limit, waiting, done, returned)
-    passed = time.monotonic() - started
+    seconds = time.monotonic() - started
     for worker in workers:
         worker.terminate()
     returned.write()
-    hourly = 3600 * returned.count / passed
-    print(f"{returned.count} of {len(jobs)} in {passed:.0f} s, {processes} at a time: {hourly:.0f} an hour", flush=True)
+    hourly = 3600 * returned.count / seconds
+    print(
+        f"{returned.count} of {len(jobs)} in {seconds:.0f} s, {processes} at a time: {hourly:.0f} an hour", flush=True
+    )
     return returned.failed
 
 
 def fetch(jobs: list[Job], processes: int, limit: float, waiting: Any, done: Any, returned: Returned) -> None:
     """Hand out jobs, one for each that comes back, until the limit; wait for the last ones, but not for ever."""
-    started, left, running = time.monotonic(), [*jobs], 0
-    while left or running:
-        passed = time.monotonic() - started
-        if passed > limit:
-            left = []
-        if passed > limit + PATIENCE:
+    started = time.monotonic()
+    remaining = [*jobs]
+    running = 0
+    while remaining or running:
+        seconds = time.monotonic() - started
+        if seconds > limit:
+            remaining = []
+        if seconds > limit + PATIENCE:
             return
-        while left and running < processes:
-            waiting.put(left.pop(0))
+        while remaining and running < processes:
+            waiting.put(remaining.pop(0))
             running += 1
         with contextlib.suppress(queue.Empty):
             returned.add(*done.get(timeout=1))

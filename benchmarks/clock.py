@@ -20,7 +20,7 @@ Stamp = Callable[[], None]
 
 
 def steps(run: Callable[[Stamp], None], device: torch.device, now: Now = time.perf_counter) -> list[float]:
-    """Seconds of every step of `run` but the first; it calls what it is given after each update.
+    """Seconds of every step of `run` but the first; `run` calls its argument after each update.
 
     On a GPU they are the seconds between two moments of the GPU itself, which nobody has to wait for.
     """
@@ -40,7 +40,7 @@ def steps(run: Callable[[Stamp], None], device: torch.device, now: Now = time.pe
 
 
 def by_updates(run: Callable[[], object]) -> Callable[[Stamp], None]:
-    """Call what is given after each update of any optimiser."""
+    """Return `run` as a function that calls its argument after each update of any optimiser."""
 
     def stamped(stamp: Stamp) -> None:
         handle = register_optimizer_step_post_hook(lambda *_: stamp())
@@ -83,12 +83,12 @@ class OwnState:
     """accelerate keeps one state a process; contestants that differ in precision need one each."""
 
     def __init__(self) -> None:
-        self._kept = {state: dict(state._shared_state) for state in (PartialState, AcceleratorState)}
+        self._saved = {state: dict(state._shared_state) for state in (PartialState, AcceleratorState)}
 
     @contextlib.contextmanager
     def restored(self) -> Iterator[None]:
         """The state as it was when this was made."""
-        for state, kept in self._kept.items():
+        for state, values in self._saved.items():
             state._shared_state.clear()
-            state._shared_state.update(kept)
+            state._shared_state.update(values)
         yield

@@ -7,7 +7,9 @@ A step is {task: numbers of its examples}; a plan is the steps of one pass, twic
 memory that they need is there, as it is in all but the first steps of a real training.
 """
 
+import itertools
 import json
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -48,14 +50,15 @@ class Corpus:
 
     def joined(self, pick: int) -> tuple[list[int], list[int]]:
         """[CLS] first [SEP] second [SEP] and its token types."""
-        ids = [CLS, *self.first[pick], SEP]
-        more = [*self.second[pick], SEP] if self.second else []
-        return ids + more, [0] * len(ids) + [1] * len(more)
+        first_part = [CLS, *self.first[pick], SEP]
+        second_part = [*self.second[pick], SEP] if self.second else []
+        return first_part + second_part, [0] * len(first_part) + [1] * len(second_part)
 
 
 def vocabulary(size: int) -> list[str]:
     """The special tokens, then five-letter words: every word is one piece, the kindest to a slow tokenizer."""
-    words = ("".join(chr(97 + number // 26**place % 26) for place in range(5)) for number in range(size))
+    letters = itertools.islice(itertools.product(string.ascii_lowercase, repeat=5), size)
+    words = ["".join(reversed(word)) for word in letters]
     return [*SPECIAL, *words][:size]
 
 
@@ -82,13 +85,16 @@ def _corpus(
         sentences = [_words(length - 2, pieces, generator) for length in lengths]
         return Corpus(task, sentences, None, labels, [(length,) for length in lengths])
     if encoding == "cross":
-        sizes = [((length - 3) // 2, length - 3 - (length - 3) // 2) for length in lengths]
         sequences = [(length,) for length in lengths]
+        first_words = [(length - 3) // 2 for length in lengths]
+        second_words = [length - 3 - words for length, words in zip(lengths, first_words, strict=True)]
     else:
         others = generator.permutation(lengths).tolist()
-        sizes = [(one - 2, two - 2) for one, two in zip(lengths, others, strict=True)]
         sequences = list(zip(lengths, others, strict=True))
-    first, second = ([_words(size[side], pieces, generator) for size in sizes] for side in (0, 1))
+        first_words = [length - 2 for length in lengths]
+        second_words = [length - 2 for length in others]
+    first = [_words(words, pieces, generator) for words in first_words]
+    second = [_words(words, pieces, generator) for words in second_words]
     return Corpus(task, first, second, labels, sequences)
 
 
@@ -116,14 +122,17 @@ by_length: Rule = batches_by_length  # the project's own rule
 
 
 def _cut(order: list[int], size: int) -> list[list[int]]:
-    return [order[at : at + size] for at in range(0, len(order), size)]
+    return [order[start : start + size] for start in range(0, len(order), size)]
 
 
 def chosen(batches: Sequence[list[int]], lengths: np.ndarray, count: int) -> list[list[int]]:
     """`count` batches that stand for all: of each `count`-th part by length, the one nearest to its part's mean."""
     longest = np.array([lengths[batch].max() for batch in batches])
-    parts = np.array_split(np.argsort(longest, kind="stable"), count)
-    return [batches[part[np.argmin(abs(longest[part] - longest[part].mean()))]] for part in parts]
+    typical = []
+    for part in np.array_split(np.argsort(longest, kind="stable"), count):
+        distances = abs(longest[part] - longest[part].mean())
+        typical.append(batches[part[np.argmin(distances)]])
+    return typical
 
 
 def plan(
@@ -131,8 +140,11 @@ def plan(
 ) -> Plan:
     """`steps` steps of each task, twice: one task a step, task after task, or all `together`."""
     generator = np.random.default_rng(seed)
-    batches = {
-        task: chosen(rule(corpus.lengths, size, generator), corpus.lengths, steps) for task, corpus in corpora.items()
-    }
-    rows = [{task: batches[task][number] for task in corpora} for number in range(steps)]
-    return 2 * (rows if together else [{task: row[task]} for task in corpora for row in rows])
+    batches_of: dict[str, list[list[int]]] = {}
+    for task, corpus in corpora.items():
+        batches_of[task] = chosen(rule(corpus.lengths, size, generator), corpus.lengths, steps)
+    if together:
+        one_pass = [dict(zip(batches_of, batches, strict=True)) for batches in zip(*batches_of.values(), strict=True)]
+    else:
+        one_pass = [{task: batch} for task, batches in batches_of.items() for batch in batches]
+    return 2 * one_pass

@@ -38,7 +38,7 @@ def models(shape: str) -> tuple[nn.Module, Encoder]:
         return theirs, Encoder(architectures.read(Path(folder))).train()
 
 
-def measured(name: str, forward: Callable[[], Tensor], encoder: nn.Module) -> None:
+def measure(name: str, forward: Callable[[], Tensor], encoder: nn.Module) -> None:
     """Print seconds of the processor, and the memory above what was held before, of a forward and a backward pass."""
 
     def run() -> None:
@@ -66,12 +66,12 @@ def main(shape: str, tokens: int, rows: int) -> None:
     def forward() -> Tensor:
         return ours(ours.words(ids), torch.zeros_like(ids), mask)
 
-    measured("local in blocks", forward, ours)
+    measure("local in blocks", forward, ours)
     in_blocks = modernbert.in_blocks
     modernbert.in_blocks = lambda tokens, reach: False
-    measured("local as a mask", forward, ours)
+    measure("local as a mask", forward, ours)
     modernbert.in_blocks = in_blocks
-    measured("transformers", lambda: theirs(input_ids=ids, attention_mask=mask).last_hidden_state, theirs)
+    measure("transformers", lambda: theirs(input_ids=ids, attention_mask=mask).last_hidden_state, theirs)
 
 
 if __name__ == "__main__":

@@ -42,4 +42,5 @@ def kept() -> Iterator[None]:
 
 def _highest() -> int:
     """High-water mark of resident memory, in KiB."""
-    return next(int(line.split()[1]) for line in STATUS.read_text().splitlines() if line.startswith("VmHWM"))
+    (line,) = (line for line in STATUS.read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1])

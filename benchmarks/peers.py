@@ -55,13 +55,16 @@ def training(
     """
     torch.manual_seed(1)
     tokenizer = BertTokenizer(vocab={piece: number for number, piece in enumerate(vocabulary(config.vocab_size))})
-    examples, place = [], {}
+    examples: list[dict[str, Any]] = []
+    numbers: dict[tuple[str, int], int] = {}  # of the examples, by task and pick
     for task, corpus in corpora.items():
         for pick in range(len(corpus.first)):
-            place[task, pick] = len(examples)
             ids, types = corpus.joined(pick)
-            row = {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": corpus.labels[pick]}
-            examples.append(row | ({"token_type_ids": types} if config.model_type == "bert" else {}))
+            example = {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": corpus.labels[pick]}
+            if config.model_type == "bert":
+                example["token_type_ids"] = types
+            numbers[task, pick] = len(examples)
+            examples.append(example)
     settings = {**KINDS[kind], "bf16": bf16 and kind != "trainer"}
     arguments = TrainingArguments(
         output_dir=str(scratch),
@@ -82,5 +85,7 @@ def training(
         processing_class=tokenizer,
     )
     trainer.remove_callback(PrinterCallback)
-    trainer.order = [[place[task, pick] for task, picks in step.items() for pick in picks] for step in plan]
+    trainer.order = []
+    for step in plan:
+        trainer.order.append([numbers[task, pick] for task, picks in step.items() for pick in picks])
     return trainer.train  # type: ignore[return-value]

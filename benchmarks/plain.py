@@ -128,10 +128,11 @@ def padded(corpus: Corpus, order: list[list[int]]) -> DataLoader:
     """Batches of the sequences, made beforehand, each 128 tokens long."""
     rows = [corpus.joined(pick) for pick in range(len(corpus.first))]
     ids, types, mask = (torch.zeros(len(rows), LIMIT, dtype=torch.long) for _ in range(3))
-    for number, (row, second) in enumerate(rows):
-        ids[number, : len(row)], types[number, : len(row)], mask[number, : len(row)] = (
-            torch.tensor(row), torch.tensor(second), 1,
-        )  # fmt: skip
+    for number, (row_ids, row_types) in enumerate(rows):
+        length = len(row_ids)
+        ids[number, :length] = torch.tensor(row_ids)
+        types[number, :length] = torch.tensor(row_types)
+        mask[number, :length] = 1
     return DataLoader(TensorDataset(ids, types, mask, torch.tensor(corpus.labels)), batch_sampler=order)
 
 
@@ -143,14 +144,15 @@ def tokenized(corpus: Corpus, order: list[list[int]], pieces: list[str], tokeniz
 
     def collate(rows: list[tuple[str, str | None, int]]) -> tuple[Tensor, ...]:
         first, second, labels = zip(*rows, strict=True)
-        made = tokenizer(
+        inputs = tokenizer(
             list(first), list(second) if corpus.second else None, padding=True, truncation=True, max_length=LIMIT,
             return_token_type_ids=True, return_tensors="pt",
         )  # fmt: skip
-        return made["input_ids"], made["token_type_ids"], made["attention_mask"], torch.tensor(labels)
+        return inputs["input_ids"], inputs["token_type_ids"], inputs["attention_mask"], torch.tensor(labels)
 
-    others = [text(words) for words in corpus.second] if corpus.second else [None] * len(corpus.first)
-    rows = list(zip([text(words) for words in corpus.first], others, corpus.labels, strict=True))
+    first_texts = [text(words) for words in corpus.first]
+    second_texts = [text(words) for words in corpus.second] if corpus.second else [None] * len(corpus.first)
+    rows = list(zip(first_texts, second_texts, corpus.labels, strict=True))
     return DataLoader(rows, batch_sampler=order, collate_fn=collate)  # type: ignore[arg-type]
 
 
@@ -165,17 +167,17 @@ def training(
 ) -> Callable[[], None]:
     """A function that trains the whole plan once more."""
     torch.manual_seed(1)
-    original, pieces = kind == "bert-n-pals", vocabulary(config.vocab_size)
-    model = PlainBert(config, list(corpora), pals, elementary=original).to(device).train()
+    is_original = kind == "bert-n-pals"
+    pieces = vocabulary(config.vocab_size)
+    model = PlainBert(config, list(corpora), pals, elementary=is_original).to(device).train()
     optimiser = torch.optim.AdamW(model.parameters(), lr=2e-5, weight_decay=0.01, foreach=False, fused=False)
     scratch.mkdir(exist_ok=True)
     (scratch / "vocab.txt").write_text("\n".join(pieces), encoding="utf-8")
     tokenizer = BertTokenizerLegacy(str(scratch / "vocab.txt"))
-    orders = {task: [step[task] for step in plan if task in step] for task in corpora}
-    loaders = {
-        task: padded(corpus, orders[task]) if original else tokenized(corpus, orders[task], pieces, tokenizer)
-        for task, corpus in corpora.items()
-    }
+    loaders: dict[str, DataLoader] = {}
+    for task, corpus in corpora.items():
+        order = [step[task] for step in plan if task in step]
+        loaders[task] = padded(corpus, order) if is_original else tokenized(corpus, order, pieces, tokenizer)
 
     def run() -> None:
         batches: dict[str, Iterator[Any]] = {task: iter(loader) for task, loader in loaders.items()}
@@ -185,7 +187,7 @@ def training(
             optimiser.zero_grad()
             loss.backward()
             loss.item()
-            if original:
+            if is_original:
                 for parameter in model.parameters():
                     if parameter.grad is not None:
                         nn.utils.clip_grad_norm_(parameter, 1.0, foreach=False)

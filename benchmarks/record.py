@@ -14,9 +14,10 @@ from mtbert.training import logs
 
 def machine() -> dict[str, Any]:
     """On what it was measured; nothing that depends on the clock or the host's name."""
-    about = logs.machine()
-    about |= {"threads": torch.get_num_threads(), "python": platform.python_version()}
-    return about | {name: logs.versions().get(name) for name in ("torch", "transformers")}
+    versions = {name: logs.versions().get(name) for name in ("torch", "transformers")}
+    return {
+        **logs.machine(), "threads": torch.get_num_threads(), "python": platform.python_version(), **versions
+    }  # fmt: skip
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -37,13 +38,16 @@ def keep(directory: Path, name: str, content: dict[str, Any], tables: dict[str, 
     Raises:
         MtbertError: the README lacks the marks.
     """
-    results, readme = directory / "results.json", directory / "README.md"
-    whole = files.read_json(results) if results.exists() else {}
-    files.write_json(results, whole | {name: {"machine": machine(), **content}})
-    about = ", ".join(f"{key} {value}" for key, value in machine().items() if value)
-    parts = [f"Measured on: {about}.", *(f"{title}\n\n```\n{table(rows)}\n```" for title, rows in tables.items())]
-    text, start, end = readme.read_text(encoding="utf-8"), f"<!-- {name} -->", f"<!-- /{name} -->"
+    results = directory / "results.json"
+    all_parts = files.read_json(results) if results.exists() else {}
+    files.write_json(results, all_parts | {name: {"machine": machine(), **content}})
+    readme = directory / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     if start not in text or end not in text:
         raise MtbertError(f"{readme} lacks {start} or {end}, between which its table goes")
-    before, after = text.split(start)[0], text.split(end)[1]
-    files.write_text(readme, before + "\n\n".join([start, *parts, end]) + after)
+    before = text.split(start)[0]
+    after = text.split(end)[1]
+    machine_in_words = ", ".join(f"{key} {value}" for key, value in machine().items() if value)
+    blocks = [f"{title}\n\n```\n{table(rows)}\n```" for title, rows in tables.items()]
+    files.write_text(readme, before + "\n\n".join([start, f"Measured on: {machine_in_words}.", *blocks, end]) + after)

@@ -56,18 +56,21 @@ def _runs(task: str, reports: int, scale: float, draw: np.random.Generator) -> n
 def differences(part: Part, truth: float, runs: Runs, scale: float) -> list[Difference]:
     """Return the difference that each report shows of a part, whose true one is `truth` in its direction."""
     tasks = tasks_of(part.metric)
-    ours, other = (
-        np.mean([runs[_model(side, task), task] for task in tasks], axis=0) for side in (part.ours, part.other)
-    )
-    shift = -truth if part.expects in DOWNWARDS else truth
-    of_rows = 2 * sum((scale * BY_ROWS[task] / len(tasks)) ** 2 for task in tasks)
-    return [_difference(shift, one, two, of_rows) for one, two in zip(ours, other, strict=True)]
+    ours = np.mean([runs[_model(part.ours, task), task] for task in tasks], axis=0)  # [reports, seeds]
+    other = np.mean([runs[_model(part.other, task), task] for task in tasks], axis=0)
+    true_difference = -truth if part.expects in DOWNWARDS else truth
+    row_variance = 2 * sum((scale * BY_ROWS[task] / len(tasks)) ** 2 for task in tasks)
+    return [
+        _difference(true_difference, our_scores, other_scores, row_variance)
+        for our_scores, other_scores in zip(ours, other, strict=True)
+    ]
 
 
-def _difference(shift: float, ours: np.ndarray, other: np.ndarray, of_rows: float) -> Difference:
+def _difference(true_difference: float, ours: np.ndarray, other: np.ndarray, row_variance: float) -> Difference:
+    """Return the difference that one report shows, from the scores of each side's seeds."""
     seeds = SEEDS, SEEDS
-    error, freedom = welch((ours.var(ddof=1), other.var(ddof=1)), seeds, of_rows, CLUSTERS)
-    return Difference(shift + float((ours - other).mean()), error, freedom, seeds, ROWS, CLUSTERS)
+    error, freedom = welch((ours.var(ddof=1), other.var(ddof=1)), seeds, row_variance, CLUSTERS)
+    return Difference(true_difference + float((ours - other).mean()), error, freedom, seeds, ROWS, CLUSTERS)
 
 
 def _model(side: Sequence[str], task: str) -> str:
@@ -78,8 +81,8 @@ def _model(side: Sequence[str], task: str) -> str:
 def judged(claims: Sequence[Claim], truths: Mapping[str, Sequence[float]], runs: Runs, scale: float) -> np.ndarray:
     """Return the verdicts of the rule, [reports, claims]; `truths` are of the deciding parts of each claim."""
     by_claim = [_of_claim(claim, truths[claim.name], runs, scale) for claim in claims]
-    reports = zip(*by_claim, strict=True)  # each the p of its claims
-    return np.array([[p.verdict for p in corrected(of_report)] for of_report in reports])
+    by_report = zip(*by_claim, strict=True)  # the p of all claims of a report
+    return np.array([[p.verdict for p in corrected(claim_ps)] for claim_ps in by_report])
 
 
 def _of_claim(claim: Claim, truths: Sequence[float], runs: Runs, scale: float) -> list[PValues]:
@@ -90,8 +93,8 @@ def _of_claim(claim: Claim, truths: Sequence[float], runs: Runs, scale: float) -
 
 def _of_part(part: Part, truth: float, runs: Runs, scale: float) -> list[PValues]:
     """Return a part's p in each report."""
-    shown = differences(part, truth, runs, scale)
-    return [part_p(part.expects, part.margin, part.published, one) for one in shown]
+    by_report = differences(part, truth, runs, scale)
+    return [part_p(part.expects, part.margin, part.published, difference) for difference in by_report]
 
 
 def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: int = 0) -> dict[str, float]:
@@ -112,20 +115,22 @@ def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: i
         truths = {claim.name: [times * margin for margin in _margins(claim)] for claim in claims}
         verdicts = judged(claims, truths, noise(parts, reports, scale, draw), scale)
         kinds = np.array([_kind(claim) for claim in claims])
-        for kind, found in by_kind.items():
-            found.append(verdicts[:, kinds == kind])
-    found = {}
-    for (kind, families), (name, verdicts) in itertools.product(by_kind.items(), VERDICTS.items()):
-        which = [np.isin(family, verdicts) for family in families if family.size]
-        found[f"{kind} {name}, a report"] = max(float(one.any(axis=1).mean()) for one in which)
-        found[f"{kind} {name}, a claim"] = float(np.concatenate(which, axis=1).mean())
-    return found
+        for kind, of_papers in by_kind.items():
+            of_papers.append(verdicts[:, kinds == kind])
+    shares: dict[str, float] = {}
+    for (kind, of_papers), (name, verdicts) in itertools.product(by_kind.items(), VERDICTS.items()):
+        has_verdict = [np.isin(of_paper, verdicts) for of_paper in of_papers if of_paper.size]  # [reports, claims]
+        shares[f"{kind} {name}, a report"] = max(float(of_paper.any(axis=1).mean()) for of_paper in has_verdict)
+        shares[f"{kind} {name}, a claim"] = float(np.concatenate(has_verdict, axis=1).mean())
+    return shares
 
 
 def _kind(claim: Claim) -> str:
-    """What all deciding parts of a claim say, where that is one of WITHIN; else DIFFER."""
-    said = {part.expects for part in claim.deciding}
-    return next((kind for kind in WITHIN if said == {kind}), DIFFER)
+    """What all deciding parts of a claim expect, where that is one of WITHIN; else DIFFER."""
+    expectations = {part.expects for part in claim.deciding}
+    if len(expectations) == 1 and expectations <= {*WITHIN}:
+        return expectations.pop()
+    return DIFFER
 
 
 def _margins(claim: Claim) -> Iterable[float]:

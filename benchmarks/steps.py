@@ -57,21 +57,27 @@ class Shape:
     def arithmetic(self, lengths: Sequence[int], adapter: str) -> float:
         """Multiplications and additions of a forward and a backward pass (twice that) over these sequences' tokens.
 
-        Matrix products of the layers alone: 2 (4 w^2 + 2 w f) a token and 4 n w for its attention; of a PAL
-        2 (2 w d + 3 d^2) and 4 n d; of two targets' factors or two bottlenecks of width m 2 (4 w m). A gated
-        feed-forward has 3 w f; attention by distance, of which there are 2 n, 8 n w more.
+        Matrix products of the layers alone count, w being the width, f the feed-forward's, n tokens of a sequence:
+
+        - a token has 2 (4 w^2 + 2 w f), with a gated feed-forward 2 (4 w^2 + 3 w f), and 4 n w for its attention;
+        - attention by distance, of which there are 2 n, has 8 n w more;
+        - a PAL of width d has 2 (2 w d + 3 d^2) and 4 n d;
+        - two targets' factors, or two bottlenecks, of width m have 2 (4 w m).
         """
-        wide, deep, narrow = self.width, self.feed_forward, (adapter == "pals") * self.pals["dim"]
-        thin = {"lora": ours.ADAPTERS["lora"]["rank"], "houlsby": ours.ADAPTERS["houlsby"]["size"]}.get(adapter, 0)
+        w, f = self.width, self.feed_forward
+        d = self.pals["dim"] if adapter == "pals" else 0
+        m = {"lora": ours.ADAPTERS["lora"]["rank"], "houlsby": ours.ADAPTERS["houlsby"]["size"]}.get(adapter, 0)
         maps = 3 if self.kind == "modernbert" else 2
-        token = 2 * (4 * wide**2 + maps * wide * deep + 2 * wide * narrow + 3 * narrow**2 + 4 * wide * thin)
-        other = 4 * (wide + narrow) + 8 * wide * (self.kind == "deberta-v2")  # a token with each of its sequence
-        return 3 * self.layers * sum(float(n) * token + float(n) ** 2 * other for n in lengths)
+        of_token = 2 * (4 * w**2 + maps * w * f + 2 * w * d + 3 * d**2 + 4 * w * m)
+        of_pair = 4 * (w + d)  # a token with each of its sequence
+        if self.kind == "deberta-v2":
+            of_pair += 8 * w
+        return 3 * self.layers * sum(float(n) * of_token + float(n) ** 2 * of_pair for n in lengths)
 
     def config(self) -> Any:
         """As transformers knows it; dropout is the architecture's own: 0.1, of ModernBERT 0."""
-        made: Any = CONFIG_MAPPING[self.kind]
-        return made(
+        config_class: Any = CONFIG_MAPPING[self.kind]
+        return config_class(
             vocab_size=self.vocabulary,
             hidden_size=self.width,
             num_hidden_layers=self.layers,
@@ -81,8 +87,8 @@ class Shape:
         )
 
 
-SPECIAL = {name: corpus.SPECIAL.index(mark) for name, mark in [("pad_token_id", "[PAD]"), ("cls_token_id", "[CLS]"),
-           ("bos_token_id", "[CLS]"), ("sep_token_id", "[SEP]"), ("eos_token_id", "[SEP]")]}  # fmt: skip
+SPECIAL = {"pad_token_id": corpus.PAD, "cls_token_id": corpus.CLS, "bos_token_id": corpus.CLS,
+           "sep_token_id": corpus.SEP, "eos_token_id": corpus.SEP}  # fmt: skip
 FORMS: dict[str, dict[str, Any]] = {  # what else config.json states on the hub
     "bert": {},
     "roberta": {"max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5, **SPECIAL},
@@ -108,7 +114,7 @@ SHAPES |= {
     f"tiny-{name}": replace(SHAPES["tiny"], kind=SHAPES[name].kind, contestants=OTHERS)
     for name in ("roberta", "modernbert", "deberta")
 }
-KNOWN = (*ours.KINDS, *plain.KINDS, *peers.KINDS)
+CONTESTANTS = (*ours.KINDS, *plain.KINDS, *peers.KINDS)
 FP32 = (*plain.KINDS, "trainer")
 PEERS: dict[str, Rule] = {
     "bert-n-pals": at_random,
@@ -149,6 +155,11 @@ class Contestant:
         """Seconds of each step, the median over passes."""
         return np.median(np.array(self.seconds), axis=0)
 
+    def seconds_of(self, task: str) -> float | None:
+        """Mean seconds of a step of that task alone; None where there is none."""
+        seconds = [time for time, step in zip(self.times(), self.timed, strict=True) if [*step] == [task]]
+        return fmean(seconds) if seconds else None
+
 
 @dataclass(frozen=True)
 class Bench:
@@ -164,46 +175,56 @@ class Bench:
 
     def enter(self, name: str, steps: int) -> Contestant:
         """A contestant, ready to run."""
-        config, bf16 = self.shape.config(), self.precision == "bf16"
-        if name in ours.KINDS:
-            together = name in ("interleaved", "pcgrad")
-            planned = plan(self.corpora, by_length, self.size, steps, together)
-            device = self.device.type
-            if device == "cuda":  # what a GPU repeats has run twice before it is timed
-                planned = [*planned, *planned]
-            more = (self.size, device, self.shape.adapter(name), self.encoding, self.precision)
-            return Contestant(planned, ours.training(name, planned, self.scratch / "build", *more))
+        return self._enter_ours(name, steps) if name in ours.KINDS else self._enter_other(name, steps)
+
+    def _enter_ours(self, name: str, steps: int) -> Contestant:
+        device = self.device.type
+        steps_of_plan = plan(self.corpora, by_length, self.size, steps, together=name in ("interleaved", "pcgrad"))
+        if device == "cuda":  # what a GPU repeats has run twice before it is timed
+            steps_of_plan = 2 * steps_of_plan
+        adapter = self.shape.adapter(name)
+        build = self.scratch / "build"
+        run = ours.training(name, steps_of_plan, build, self.size, device, adapter, self.encoding, self.precision)
+        return Contestant(steps_of_plan, run)
+
+    def _enter_other(self, name: str, steps: int) -> Contestant:
         # Padded to 128 tokens all batches are alike, so one task's stand for all.
         corpora = {"qqp": self.corpora["qqp"]} if name == "bert-n-pals" else self.corpora
-        planned = plan(corpora, PEERS[name], self.size, steps)
-        more = (name, planned, corpora, config)
+        steps_of_plan = plan(corpora, PEERS[name], self.size, steps)
+        config = self.shape.config()
         if name in plain.KINDS:
-            run = plain.training(*more, self.shape.pals, self.device, self.scratch / "plain")
+            scratch = self.scratch / "plain"
+            run = plain.training(name, steps_of_plan, corpora, config, self.shape.pals, self.device, scratch)
         else:
-            run = peers.training(*more, self.device, self.scratch / "trainer", bf16)
-        return Contestant(planned, clock.by_updates(run))
+            scratch = self.scratch / "trainer"
+            is_bf16 = self.precision == "bf16"
+            run = peers.training(name, steps_of_plan, corpora, config, self.device, scratch, is_bf16)
+        return Contestant(steps_of_plan, clock.by_updates(run))
 
     def row(self, name: str, contestant: Contestant, peaks: Mapping[str, float]) -> dict[str, Any]:
         """A contestant's line in the table."""
-        seconds, steps = contestant.times(), contestant.timed
-        tasks = {
-            f"{task} s": fmean(s for s, step in zip(seconds, steps, strict=True) if task in step)
-            for task in TASKS
-            if any(len(step) == 1 and task in step for step in steps)
-        }
-        picked = [(task, pick) for step in steps for task, picks in step.items() for pick in picks]
-        lengths = [tokens for task, pick in picked for tokens in self.corpora[task].sequences[pick]]
+        seconds = contestant.times()
+        lengths: list[int] = []  # tokens of each sequence
+        examples = 0
+        for step in contestant.timed:
+            for task, picks in step.items():
+                examples += len(picks)
+                for pick in picks:
+                    lengths += self.corpora[task].sequences[pick]
         precision = "fp32" if name in FP32 else self.precision
-        adapter = "pals" if name in plain.KINDS else name
-        done = None if name == "smart" else self.shape.arithmetic(lengths, adapter) / seconds.sum()
+        of_peak = None
+        if name != "smart":
+            adapter = "pals" if name in plain.KINDS else name
+            share = self.shape.arithmetic(lengths, adapter) / seconds.sum() / peaks[precision]
+            of_peak = f"{100 * share:.0f} %"
         return {
             "contestant": name,
             "precision": precision,
             "s a step": float(seconds.mean()),
-            **{f"{task} s": tasks.get(f"{task} s") for task in TASKS},
-            "examples/s": len(picked) / seconds.sum(),
+            **{f"{task} s": contestant.seconds_of(task) for task in TASKS},
+            "examples/s": examples / seconds.sum(),
             "tokens/s": sum(lengths) / seconds.sum(),
-            "of the peak": None if done is None else f"{100 * done / peaks[precision]:.0f} %",
+            "of the peak": of_peak,
             "memory MiB": contestant.memory,
         }
 
@@ -230,39 +251,43 @@ def measure(contestants: Mapping[str, Contestant], passes: int, device: torch.de
 
 def ratios(seconds: Mapping[str, float], pals_aim: float) -> list[dict[str, Any]]:
     """How many times as long one contestant's step takes as another's, beside what is aimed at."""
-    dearer = DEARER | {("pals", "plain"): pals_aim}
+    at_least = [(names, ">=", aim) for names, aim in SLOWER.items()]
+    at_most = [(names, "<=", aim) for names, aim in {**DEARER, ("pals", "plain"): pals_aim}.items()]
     rows = []
-    for (first, second), aim in [*SLOWER.items(), *dearer.items()]:
-        if {first, second} <= seconds.keys():
-            ratio, most = seconds[first] / seconds[second], (first, second) in dearer
-            met = None if aim is None else "yes" if (ratio <= aim if most else ratio >= aim) else "no"
-            aimed = None if aim is None else f"{'<=' if most else '>='} {aim:g}"
-            rows.append({"step of": first, "over": second, "ratio": ratio, "aim": aimed, "met": met})
+    for (first, second), sign, aim in [*at_least, *at_most]:
+        if not {first, second} <= seconds.keys():
+            continue
+        ratio = seconds[first] / seconds[second]
+        row: dict[str, Any] = {"step of": first, "over": second, "ratio": ratio, "aim": None, "met": None}
+        if aim is not None:
+            is_met = ratio >= aim if sign == ">=" else ratio <= aim
+            row |= {"aim": f"{sign} {aim:g}", "met": "yes" if is_met else "no"}
+        rows.append(row)
     return rows
 
 
 def bench(shape: str, arguments: argparse.Namespace, scratch: Path) -> None:
     """All contestants of one shape: measure, print, keep."""
-    chosen, device = SHAPES[shape], ours.device_of(arguments.device)
-    names = [
-        name for name in arguments.only or chosen.contestants if arguments.encoding == "cross" or name in ours.KINDS
-    ]
-    steps, passes = arguments.steps or chosen.steps, arguments.passes or chosen.passes
+    sizes = SHAPES[shape]
+    device = ours.device_of(arguments.device)
+    names = arguments.only or sizes.contestants
+    if arguments.encoding == "bi":
+        names = [name for name in names if name in ours.KINDS]
+    steps = arguments.steps or sizes.steps
+    passes = arguments.passes or sizes.passes
     print(f"{shape}: {', '.join(names)}", flush=True)
-    made = corpora(arguments.batch, chosen.vocabulary, arguments.encoding)
-    ours.write_build(scratch / "build", chosen.config(), made)
+    data = corpora(arguments.batch, sizes.vocabulary, arguments.encoding)
+    ours.write_build(scratch / "build", sizes.config(), data)
     precision = ours.precision_on(arguments.precision, device)
-    entries = Bench(chosen, arguments.batch, arguments.encoding, precision, device, scratch, made)
+    entries = Bench(sizes, arguments.batch, arguments.encoding, precision, device, scratch, data)
     contestants = {name: entries.enter(name, steps) for name in names}
     now = time.process_time if arguments.busy else time.perf_counter
-    kinds = {"fp32": torch.float32}
-    if ours.precision_on("auto", device) == "bf16":  # emulated, a product takes ten seconds
-        kinds["bf16"] = torch.bfloat16
-    before = {name: clock.matmul_peak(device, kind, now) for name, kind in kinds.items()}
+    before = matmul_peaks(device, now)
     measure(contestants, passes, device, now)
-    peaks = {name: max(before[name], clock.matmul_peak(device, kind, now)) for name, kind in kinds.items()}
+    after = matmul_peaks(device, now)
+    peaks = {name: max(before[name], after[name]) for name in before}
     rows = [entries.row(name, contestant, peaks) for name, contestant in contestants.items()]
-    compared = ratios({row["contestant"]: row["s a step"] for row in rows}, chosen.pals_aim)
+    compared = ratios({row["contestant"]: row["s a step"] for row in rows}, sizes.pals_aim)
     peak = [{"precision": name, "matrix product GFLOP/s": value / 1e9} for name, value in peaks.items()]
     print(*(f"\n{record.table(part)}" for part in (rows, compared, peak)), sep="\n", flush=True)
     if arguments.record:
@@ -272,17 +297,31 @@ def bench(shape: str, arguments: argparse.Namespace, scratch: Path) -> None:
             "passes": passes,
             "encoding": arguments.encoding,
             "busy": arguments.busy,
+            "device": device.type,
         }
-        content = {
-            "settings": settings | {"device": device.type},
-            "contestants": rows,
-            "ratios": compared,
-            "peak": peak,
-        }
+        content = {"settings": settings, "contestants": rows, "ratios": compared, "peak": peak}
         titles = {"Steps:": rows, "Ratios:": compared, "The machine's peak:": peak}
-        part = f"steps-{shape}" + "-fp32" * (arguments.precision == "fp32") + "-busy" * arguments.busy
-        part += f"-{device.type}" * (device.type != "cpu")
-        record.keep(arguments.record, part, content, titles)
+        record.keep(arguments.record, _part(shape, arguments, device), content, titles)
+
+
+def matmul_peaks(device: torch.device, now: clock.Now) -> dict[str, float]:
+    """The machine's peak by precision. It has that of bf16 where the hardware multiplies it: emulation takes minutes."""
+    peaks = {"fp32": clock.matmul_peak(device, torch.float32, now)}
+    if ours.precision_on("auto", device) == "bf16":
+        peaks["bf16"] = clock.matmul_peak(device, torch.bfloat16, now)
+    return peaks
+
+
+def _part(shape: str, arguments: argparse.Namespace, device: torch.device) -> str:
+    """The name under which results are kept, such as `steps-minilm-fp32`."""
+    names = ["steps", shape]
+    if arguments.precision == "fp32":
+        names.append("fp32")
+    if arguments.busy:
+        names.append("busy")
+    if device.type != "cpu":
+        names.append(device.type)
+    return "-".join(names)
 
 
 def main() -> None:
@@ -305,7 +344,8 @@ def main() -> None:
     parser.add_argument(
         "--precision", choices=["auto", "fp32"], default="auto", help="fp32: as where the hardware has no bf16"
     )
-    parser.add_argument("--only", nargs="+", choices=KNOWN, metavar="NAME", help=f"of {', '.join(KNOWN)}")
+    names = ", ".join(CONTESTANTS)
+    parser.add_argument("--only", nargs="+", choices=CONTESTANTS, metavar="NAME", help=f"of {names}")
     parser.add_argument(
         "--busy", action="store_true", help="one thread and its own seconds, where other programs run, too"
     )

@@ -6,8 +6,12 @@ import sys
 import tarfile
 from pathlib import Path
 
+import built
 import pytest
 from pipeline import preloaded
+
+from mtbert import files
+from mtbert.results import tables
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
@@ -152,6 +156,33 @@ def test_a_campaign_brings_back_what_is_trained_in_parts_and_tells_what_failed(t
     told = capsys.readouterr().out
     assert "ValueError: no such data" in told
     assert "3 of 4 in" in told
+
+
+def test_a_campaign_brings_back_votes_as_a_part_of_their_own(tmp_path, capsys):
+    import campaign
+
+    for name in ("small", "unvoted"):
+        built.build(tmp_path / name)
+    catalog = files.read_yaml(tmp_path / "unvoted/plan/catalog.yaml")
+    files.write_yaml(tmp_path / "unvoted/plan/catalog.yaml", catalog | {"ensembles": {}})
+    campaign.join([tmp_path / "unvoted", tmp_path / "small"], tmp_path)
+    assert "small: vote, seed 1: 2 models have voted\n" in capsys.readouterr().out
+    with tarfile.open(tmp_path / "joined.tar") as archive:
+        archive.extractall(tmp_path, filter="data")
+    assert [folder.name for folder in (tmp_path / "joined").iterdir()] == ["small"]
+    evidence = tables.read(tmp_path / "joined/small")
+    assert evidence.runs[["kind", "variant", "seed"]].values.tolist() == [["ensemble", "vote", 1]]
+    assert evidence.runs["dev_sst"].tolist() == [pytest.approx(2 / 3)]
+
+
+def test_a_campaign_without_votes_has_no_such_part(tmp_path):
+    import campaign
+
+    build = built.build(tmp_path / "small")
+    catalog = files.read_yaml(build / "plan/catalog.yaml")
+    files.write_yaml(build / "plan/catalog.yaml", catalog | {"ensembles": {}})
+    campaign.join([build], tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["small"]
 
 
 def test_a_campaign_starts_nothing_after_its_limit(tmp_path, monkeypatch):

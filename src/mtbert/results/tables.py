@@ -126,8 +126,9 @@ def _read(file: Path, name: str, tasks: Tasks) -> Frame:
 
 
 def joined(parts: Iterable[Frame], name: str, tasks: Tasks) -> Frame:
-    """Return the parts of a table as one with all columns of its schema, in its types."""
+    """Return the parts of a table as one with all columns of its schema, in its types; no parts make no rows."""
     columns = schema(name, tasks)
-    whole = pd.concat([part.reindex(columns=columns.names) for part in parts], ignore_index=True)
+    in_order = [part.reindex(columns=columns.names) for part in parts]
+    whole = pd.concat(in_order, ignore_index=True) if in_order else pd.DataFrame(columns=columns.names)
     typed = pa.Table.from_pandas(whole, columns, preserve_index=False)
     return typed.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get).astype({"seed": "int64"})
