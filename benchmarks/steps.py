@@ -305,7 +305,7 @@ def bench(shape: str, arguments: argparse.Namespace, scratch: Path) -> None:
 
 
 def matmul_peaks(device: torch.device, now: clock.Now) -> dict[str, float]:
-    """The machine's peak by precision. It has that of bf16 where the hardware multiplies it: emulation takes minutes."""
+    """The machine's peak by precision; that of bf16 only where the hardware has it, since emulation takes long."""
     peaks = {"fp32": clock.matmul_peak(device, torch.float32, now)}
     if ours.precision_on("auto", device) == "bf16":
         peaks["bf16"] = clock.matmul_peak(device, torch.bfloat16, now)

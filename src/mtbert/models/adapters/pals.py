@@ -84,7 +84,7 @@ class ProjectedAttentionLayers(Adapter):
 
     def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__(settings, shape, tasks)
-        self.layers = chosen(settings.layers, shape.layers)
+        self.layers = layers_with_pal(settings.layers, shape.layers)
         self.paths = nn.ModuleDict({task: TaskPath(settings, shape, self.layers) for task in tasks})
 
     def slot(self, task: str, layer: int) -> Slot:
@@ -103,7 +103,7 @@ class AtLayer(Slot):
         return self.path(self.layer, hidden, mask)
 
 
-def chosen(choice: str | list[int], count: int) -> tuple[int, ...]:
+def layers_with_pal(choice: str | list[int], count: int) -> tuple[int, ...]:
     """Return the layers that have a PAL, of so many; SettingsError for one that there is not."""
     if choice == "all":
         return tuple(range(count))

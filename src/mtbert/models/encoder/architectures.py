@@ -37,17 +37,19 @@ class Undrawn(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Skip the functions of torch.nn.init."""
-        return None if getattr(func, "__module__", None) == "torch.nn.init" else func(*args, **(kwargs or {}))
+        if getattr(func, "__module__", None) == "torch.nn.init":
+            return None
+        return func(*args, **(kwargs or {}))
 
 
 def read_config(directory: Path) -> tuple[type[Backbone], Config]:
     """Return the architecture and config.json of an encoder's directory; EncoderError where it is none of these."""
     content = content_of(directory)
-    kind = content.get("model_type", "bert")
-    if kind not in ARCHITECTURES:
-        known = ", ".join(map(repr, ARCHITECTURES))
-        raise EncoderError(f"{directory / CONFIG}: model_type is {kind!r}; allowed: {known}")
-    architecture = ARCHITECTURES[kind]
+    model_type = content.get("model_type", "bert")
+    if model_type not in ARCHITECTURES:
+        allowed = ", ".join(map(repr, ARCHITECTURES))
+        raise EncoderError(f"{directory / CONFIG}: model_type is {model_type!r}; allowed: {allowed}")
+    architecture = ARCHITECTURES[model_type]
     return architecture, parsed(architecture.config_type, content, directory / CONFIG)
 
 
@@ -55,17 +57,19 @@ def backbone(directory: Path, weights: Mapping[str, Tensor]) -> Backbone:
     """Build the encoder of a directory's config.json with these weights, by the names that it has here."""
     architecture, config = read_config(directory)
     with Undrawn():  # all are replaced at once
-        made = architecture(config, pooler=architecture.has_pooler and POOLER in weights)
-    if missing := sorted(made.state_dict().keys() - weights.keys()):
-        raise EncoderError(f"{directory} lacks weights of {made.title}: {first_of(missing, SHOWN)}")
-    made.load_state_dict({name: weights[name] for name in made.state_dict()}, assign=True)
-    return made
+        encoder = architecture(config, pooler=architecture.has_pooler and POOLER in weights)
+    names = encoder.state_dict().keys()
+    if missing := sorted(names - weights.keys()):
+        raise EncoderError(f"{directory} lacks weights of {encoder.title}: {first_of(missing, SHOWN)}")
+    encoder.load_state_dict({name: weights[name] for name in names}, assign=True)
+    return encoder
 
 
 def read(directory: Path) -> Backbone:
     """Read the encoder of a directory, in fp32; EncoderError where the files hold another architecture."""
     architecture, _ = read_config(directory)
     weights = {name: value.float() for name, value in load_file(directory / WEIGHTS).items()}
-    made = backbone(directory, architecture.from_hugging_face(weights))
-    made.mlm_head = load_file(directory / MLM_HEAD) if (directory / MLM_HEAD).is_file() else {}
-    return made.requires_grad_()
+    encoder = backbone(directory, architecture.from_hugging_face(weights))
+    if (directory / MLM_HEAD).is_file():
+        encoder.mlm_head = load_file(directory / MLM_HEAD)
+    return encoder.requires_grad_()

@@ -24,13 +24,15 @@ def attention(
     narrower the heads. The softmax of bf16 takes five times as long there as that of fp32, forward and backward.
     """
     if query.device.type != "cpu" or not training:
-        seen = mask if bias is None else bias.to(query.dtype).masked_fill(~mask, -torch.inf)
-        return fused(query, key, value, seen, dropout_p if training else 0.0)
+        masked_bias = mask if bias is None else bias.to(query.dtype).masked_fill(~mask, -torch.inf)
+        return fused(query, key, value, masked_bias, dropout_p if training else 0.0)
     scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5  # [rows, heads, tokens, tokens]
     if bias is not None:
         scores = scores + bias
     weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1, dtype=torch.float32).to(value.dtype)
-    return (dropout(weights, dropout_p) if dropout_p else weights) @ value
+    if dropout_p:
+        weights = dropout(weights, dropout_p)
+    return weights @ value
 
 
 def fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout_p: float) -> Tensor:

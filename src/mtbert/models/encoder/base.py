@@ -93,5 +93,7 @@ def in_autocast(hidden: Tensor) -> Tensor:
 
     That serves where LayerNorm follows the sum with the residual, so that no sum passes more than one sub-layer.
     """
-    kind = hidden.device.type
-    return hidden.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else hidden
+    device_type = hidden.device.type
+    if not torch.is_autocast_enabled(device_type):
+        return hidden
+    return hidden.to(torch.get_autocast_dtype(device_type))

@@ -67,8 +67,8 @@ class Embeddings(nn.Module):
 
     def forward(self, words: Tensor, token_types: Tensor) -> Tensor:
         """Map word embeddings [rows, tokens, width] to the first layer's input of the same shape."""
-        places = self.position_embeddings.weight[self.first : self.first + words.shape[1]]
-        return self.dropout(self.LayerNorm(words + self.token_type_embeddings(token_types) + places))
+        positions = self.position_embeddings.weight[self.first : self.first + words.shape[1]]
+        return self.dropout(self.LayerNorm(words + self.token_type_embeddings(token_types) + positions))
 
 
 class SelfAttention(nn.Module):
@@ -101,16 +101,16 @@ class Output(nn.Module):
 
     def __init__(self, dense: LinearName, sublayer: Sublayer, inputs: int, config: Config) -> None:
         super().__init__()
-        self.names: tuple[LinearName, Sublayer] = dense, sublayer
+        self.dense_name: LinearName = dense
+        self.sublayer: Sublayer = sublayer
         self.dense = nn.Linear(inputs, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         self.dropout = Dropout(config.hidden_dropout_prob)
 
     def forward(self, inner: Tensor, residual: Tensor, slot: Slot, parallel: Tensor | None = None) -> Tensor:
         """Inner [rows, tokens, inputs]; the others and the result [rows, tokens, width]."""
-        dense, sublayer = self.names
-        output = self.dropout(slot.linear(dense, self.dense, inner))
-        summed = slot.sublayer(sublayer, output, residual, self.LayerNorm)
+        output = self.dropout(slot.linear(self.dense_name, self.dense, inner))
+        summed = slot.sublayer(self.sublayer, output, residual, self.LayerNorm)
         return self.LayerNorm(summed if parallel is None else summed + parallel)
 
 
@@ -163,10 +163,9 @@ class Bert(Backbone):
     def __init__(self, config: Config, pooler: bool = True) -> None:
         super().__init__(config)
         self.embeddings = self.embeddings_of(config)
-        layers = (Layer(config, self.attention_of(config)) for _ in range(config.num_hidden_layers))
+        layers = [Layer(config, self.attention_of(config)) for _ in range(config.num_hidden_layers)]
         self.encoder = nn.ModuleDict({"layer": nn.ModuleList(layers)})
-        self.pooler = nn.ModuleDict()
-        if pooler:
+        if pooler:  # last, since fresh weights are drawn in this order
             self.pooler["dense"] = nn.Linear(config.hidden_size, config.hidden_size)
 
     def embeddings_of(self, config: Any) -> nn.Module:

@@ -12,12 +12,14 @@ from mtbert.errors import EncoderError, in_words
 
 CONFIG = "config.json"
 MLM_HEAD = "mlm_head.safetensors"  # in an encoder's directory, where its checkpoint brings one
-# What it holds, by BERT's names: of LN(GELU(W h + b)), and the bias of the words' scores.
-MLM_PARTS = tuple(
-    f"cls.predictions.{part}"
-    for part in ("transform.dense.weight", "transform.dense.bias", "transform.LayerNorm.weight",
-                 "transform.LayerNorm.bias", "bias")
-)  # fmt: skip
+# What it holds, by BERT's names: the weights of LN(GELU(W h + b)), and the bias of the words' scores.
+MLM_PARTS = (
+    "cls.predictions.transform.dense.weight",
+    "cls.predictions.transform.dense.bias",
+    "cls.predictions.transform.LayerNorm.weight",
+    "cls.predictions.transform.LayerNorm.bias",
+    "cls.predictions.bias",
+)
 # Bounds that no known encoder comes near: a foreign config.json must not fill the memory.
 Size = Annotated[int, Field(ge=1, le=2_000_000)]
 Count = Annotated[int, Field(ge=1, le=256)]
@@ -65,18 +67,19 @@ class Config:
         return stated
 
 
-Kind = TypeVar("Kind", bound=Config)
+ConfigType = TypeVar("ConfigType", bound=Config)
 
 
-def parsed(kind: type[Kind], stated: dict[str, Any], file: Path) -> Kind:
-    """Return what config.json states as a `kind`; EncoderError for what is not supported of the architecture."""
-    now = kind.absent | kind.normalised(stated)
-    for name, value in kind.expected.items():
-        if now.get(name, value) != value:
-            raise EncoderError(f"{file}: {name} is {now[name]!r}; allowed: {value!r}")
-    known = {field.name: now[field.name] for field in fields(kind) if now.get(field.name) is not None}
+def parsed(config_type: type[ConfigType], stated: dict[str, Any], file: Path) -> ConfigType:
+    """Return what config.json states in that type; EncoderError for what is not supported of the architecture."""
+    settings = config_type.absent | config_type.normalised(stated)
+    for name, value in config_type.expected.items():
+        if settings.get(name, value) != value:
+            raise EncoderError(f"{file}: {name} is {settings[name]!r}; allowed: {value!r}")
+    names = [field.name for field in fields(config_type)]
+    needed = {name: settings[name] for name in names if settings.get(name) is not None}
     try:
-        config = TypeAdapter(kind).validate_json(json.dumps(known), strict=True)
+        config = TypeAdapter(config_type).validate_json(json.dumps(needed), strict=True)
     except ValidationError as error:
         raise EncoderError(f"{file}: {in_words(error)}") from None
     if config.hidden_size % config.num_attention_heads:

@@ -1,17 +1,17 @@
-"""DeBERTa-v3 (He et al. 2021, 2023): BERT's layers, whose attention tells content from place.
+"""DeBERTa-v3 (He et al. 2021, 2023): BERT's layers, whose attention has content and positions apart.
 
 Formula: softmax((Q_i K_j + Q_i P_K(i - j) + K_j P_Q(i - j)) / sqrt(3 d)) V with Q = W_q h, K = W_k h,
 P_K(n) = W_k e(n) and P_Q(n) = W_q e(n); e(n) = LN(E[b(n)]), and b the bucket of a distance: each of the nearest has its
 own, farther ones share theirs by their logarithm.
 
-Source: He et al. (2021), "DeBERTa", equation 4; buckets and W_q, W_k for places, too, from the authors' DeBERTa-v2;
+Source: He et al. (2021), "DeBERTa", equation 4; buckets and W_q, W_k for positions, too, from the authors' DeBERTa-v2;
 He et al. (2023), "DeBERTaV3", whose models have this form. The variant with a convolution (DeBERTa-v2's larger models),
 or with other positions, is refused by name. The enhanced mask decoder is no part of the encoder, and not here.
 
-Weights are Hugging Face's. An adapter that changes `query` or `key` changes W_q and W_k of places, too: they are the
+Weights are Hugging Face's. An adapter that changes `query` or `key` changes W_q and W_k of positions, too: they are the
 same maps. Nothing is gathered by index: a product by distance is moved into place, which is as exact backward.
 
-Legend: h a layer's input; E `rel_embeddings` [2 buckets, width]; i, j places in a row, n = i - j; d the width of a
+Legend: h a layer's input; E `rel_embeddings` [2 buckets, width]; i, j positions in a row, n = i - j; d the width of a
 head; tokens the longest of a batch's rows. Weights of an adapter are those of a BERT of the same shape: PALs of width
 204 have 1,811,520 at the shape of DeBERTa-v3-base, biases apart.
 """
@@ -33,9 +33,12 @@ from mtbert.models.encoder.slot import LinearName, Slot
 
 SUMMANDS = 3  # of a score, by which d is multiplied
 # Of a masked language model: the head's weights as DeBERTa-v3's checkpoints name them, in the order of MLM_PARTS.
-HEAD = tuple(
-    f"lm_predictions.lm_head.{part}"
-    for part in ("dense.weight", "dense.bias", "LayerNorm.weight", "LayerNorm.bias", "bias")
+HEAD = (
+    "lm_predictions.lm_head.dense.weight",
+    "lm_predictions.lm_head.dense.bias",
+    "lm_predictions.lm_head.LayerNorm.weight",
+    "lm_predictions.lm_head.LayerNorm.bias",
+    "lm_predictions.lm_head.bias",
 )
 
 
@@ -86,9 +89,10 @@ class Config(AnyConfig):
     @classmethod
     def normalised(cls, stated: dict[str, Any]) -> dict[str, Any]:
         """Return `pos_att_type` as a sorted list also where it is a text, as on the hub."""
-        kinds = stated.get("pos_att_type")
-        parts = kinds.split("|") if isinstance(kinds, str) else kinds
-        return {**stated, "pos_att_type": sorted(parts) if isinstance(parts, list) else kinds}
+        types = stated.get("pos_att_type")
+        if isinstance(types, str):
+            types = types.split("|")
+        return {**stated, "pos_att_type": sorted(types) if isinstance(types, list) else types}
 
     def __post_init__(self) -> None:
         if self.embedding_size not in (None, self.hidden_size):
@@ -131,7 +135,7 @@ class SelfAttention(nn.Module):
         """Return the three maps by the names that a slot uses."""
         return {"query": self.query_proj, "key": self.key_proj, "value": self.value_proj}
 
-    def forward(self, hidden: Tensor, mask: Tensor, slot: Slot, places: Tensor, by_bucket: Tensor) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, slot: Slot, buckets: Tensor, in_bucket: Tensor) -> Tensor:
         """Hidden and result [rows, tokens, width], mask [rows, 1, 1, tokens]; the others as `Deberta` has them."""
 
         def headed(name: LinearName, inputs: Tensor) -> Tensor:
@@ -140,23 +144,24 @@ class SelfAttention(nn.Module):
             return mapped.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
         query, key, value = (headed(name, hidden) for name in self.linears())
-        far = (by_bucket @ self.pos_dropout(places)).unsqueeze(0)  # e(n) for n from tokens down to -tokens
-        to_place = by_distance(query, headed("key", far[:, 1:]))  # Q_i P_K(i - j)
-        of_place = by_distance(key, headed("query", far.flip(1)[:, 1:])).transpose(-1, -2)  # K_j P_Q(i - j)
-        bias = (to_place + of_place) / (SUMMANDS * query.shape[-1]) ** 0.5
+        distances = (in_bucket @ self.pos_dropout(buckets)).unsqueeze(0)  # e(n) for n from tokens down to -tokens
+        content_to_position = by_distance(query, headed("key", distances[:, 1:]))  # Q_i P_K(i - j)
+        position_keys = headed("query", distances.flip(1)[:, 1:])
+        position_to_content = by_distance(key, position_keys).transpose(-1, -2)  # K_j P_Q(i - j)
+        bias = (content_to_position + position_to_content) / (SUMMANDS * query.shape[-1]) ** 0.5
         attended = attention(query / SUMMANDS**0.5, key, value, mask, self.training, self.dropout.p, bias)
         return attended.transpose(1, 2).flatten(2)
 
 
-def by_distance(vectors: Tensor, far: Tensor) -> Tensor:
-    """Return x_a y(a - b) for places a and b: [rows, heads, tokens, tokens].
+def by_distance(vectors: Tensor, distances: Tensor) -> Tensor:
+    """Return x_a y(a - b) for positions a and b: [rows, heads, tokens, tokens].
 
-    Shapes: vectors x [rows, heads, tokens, d]; far y [1, heads, 2 tokens, d], its first for the distance tokens - 1,
-    and each next for one less. So row a of all products has that of b = 0 at tokens - 1 - a: rows that are one number
-    shorter, and begin tokens - 1 numbers later, have it first.
+    Shapes: vectors x [rows, heads, tokens, d]; distances y [1, heads, 2 tokens, d], its first for the distance
+    tokens - 1, and each next for one less. So row a of all products has that of b = 0 at tokens - 1 - a: rows that are
+    one number shorter, and begin tokens - 1 numbers later, have it first.
     """
     tokens = vectors.shape[2]
-    products = (vectors @ far.transpose(-1, -2)).flatten(-2)
+    products = (vectors @ distances.transpose(-1, -2)).flatten(-2)
     moved = products[..., tokens - 1 : tokens - 1 + tokens * (2 * tokens - 1)]
     return moved.unflatten(-1, (tokens, 2 * tokens - 1))[..., :tokens]
 
@@ -187,18 +192,19 @@ class Deberta(Bert):
     def forward(self, words: Tensor, token_types: Tensor, mask: Tensor, slots: Slots) -> Tensor:
         """Return the last layer's hidden states; see `Backbone`."""
         hidden = in_autocast(self.embeddings(words, token_types))
-        places = self.encoder["LayerNorm"](self.encoder["rel_embeddings"].weight)  # [2 buckets, width]
-        by_bucket = self.by_bucket(words.shape[1], words.device).to(places.dtype)
+        buckets = self.encoder["LayerNorm"](self.encoder["rel_embeddings"].weight)  # [2 buckets, width]
+        in_bucket = self.in_bucket(words.shape[1], words.device).to(buckets.dtype)
         for number, layer in enumerate(self.layer_modules()):
-            hidden = layer(hidden, mask, slots(number), places, by_bucket)
+            hidden = layer(hidden, mask, slots(number), buckets, in_bucket)
         return hidden
 
-    def by_bucket(self, tokens: int, device: torch.device) -> Tensor:
-        """Return the bucket of each distance from `tokens` down to -`tokens`: bool [2 tokens + 1, 2 buckets]."""
+    def in_bucket(self, tokens: int, device: torch.device) -> Tensor:
+        """Return which bucket has each distance from `tokens` down to -`tokens`: bool [2 tokens + 1, 2 buckets]."""
         count = self.config.position_buckets
         middle = count // 2
         distance = tokens - torch.arange(2 * tokens + 1, device=device)
         size = distance.abs().clamp_min(middle)
         logarithmic = torch.ceil(torch.log(size / middle) / self.decades * (middle - 1)) + middle
         bucket = torch.where(distance.abs() <= middle, distance, logarithmic * distance.sign()).long()
-        return (bucket + count).clamp(0, 2 * count - 1)[:, None] == torch.arange(2 * count, device=device)
+        number = (bucket + count).clamp(0, 2 * count - 1)
+        return number[:, None] == torch.arange(2 * count, device=device)

@@ -6,6 +6,8 @@ scaled by that, too, so that means stay. Elsewhere, and below 1/64, where bytes 
 dropout is used.
 """
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -19,9 +21,10 @@ def dropout(values: Tensor, dropout_p: float) -> Tensor:
     dropped = round(dropout_p * BYTE)
     if values.device.type != "cpu" or dropout_p < LEAST or dropped == BYTE:
         return F.dropout(values, dropout_p)
-    draws = torch.randint(-(2**63), 2**63 - 1, (-(-values.numel() // 8),))
-    kept = draws.view(torch.uint8)[: values.numel()].view(values.shape).ge_(dropped)  # bytes: booleans convert slowly
-    return values * kept.to(values.dtype).mul_(BYTE / (BYTE - dropped))
+    draws = torch.randint(-(2**63), 2**63 - 1, (math.ceil(values.numel() / 8),))
+    random_bytes = draws.view(torch.uint8)[: values.numel()].view(values.shape)
+    is_kept = random_bytes.ge_(dropped)  # as bytes, since booleans convert slowly
+    return values * is_kept.to(values.dtype).mul_(BYTE / (BYTE - dropped))
 
 
 class Dropout(nn.Dropout):

@@ -20,7 +20,9 @@ from mtbert.errors import SettingsError
 Precision = Literal["bf16", "fp32"]
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
-SIZE, SECONDS, GAIN = 768, 0.25, 1.1  # of the products that are measured; how much faster bf16 has to be, against ties
+SIZE = 768  # of the matrices whose products are measured
+SECONDS = 0.25  # of measuring each precision
+GAIN = 1.1  # as many times as fast bf16 has to be, against ties
 # Names by torch.cpu.get_capabilities of processors that multiply bf16 in hardware (x86 and Arm); on others bf16 is
 # emulated, up to two hundred times slower than fp32, and not worth to be measured.
 _CPU_BF16 = ("amx_bf16", "avx512_bf16", "sve_bf16")
@@ -47,11 +49,12 @@ class Hardware:
 def device(setting: str) -> torch.device:
     """Return the device of a setting; auto: CUDA, else Apple's, else the CPU. SettingsError where it is missing."""
     available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    kind = next(name for name in ("cuda", "mps", "cpu") if available[name]) if setting == "auto" else setting
-    if not available.get(kind):
-        names = ", ".join(["auto", *(name for name in available if available[name])])
-        raise SettingsError(f"device is {setting}, which torch cannot use on this machine; allowed: {names}")
-    return torch.device(kind)
+    if setting == "auto":
+        return torch.device(next(name for name in ("cuda", "mps", "cpu") if available[name]))
+    if not available.get(setting):
+        allowed = ", ".join(["auto", *(name for name in available if available[name])])
+        raise SettingsError(f"device is {setting}, which torch cannot use on this machine; allowed: {allowed}")
+    return torch.device(setting)
 
 
 def repeatable() -> None:
@@ -67,7 +70,7 @@ def repeatable() -> None:
 
 @contextlib.contextmanager
 def own_stream(device: torch.device) -> Iterator[None]:
-    """Compute on a stream of one's own where the device is a GPU: steps are not recorded on the one of all."""
+    """Compute on a stream of one's own where the device is a GPU: steps are not recorded on the default one."""
     if device.type != "cuda":
         yield
         return
@@ -92,17 +95,19 @@ def keep_memory() -> None:
 
 
 def precision(
-    setting: Literal["auto", "bf16", "fp32"], device: torch.device, of_cpu: Precision | None = None
+    setting: Literal["auto", "bf16", "fp32"], device: torch.device, cpu_precision: Precision | None = None
 ) -> Precision:
     """Return the precision of a setting on a device.
 
-    auto: on a GPU bf16 where the hardware has it; on a CPU `of_cpu`, which `measured` returns; else fp32.
+    auto: on a GPU bf16 where the hardware has it; on a CPU `cpu_precision`, which `measured` returns; else fp32.
     """
     if setting != "auto":
         return setting
     if device.type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
-    return (of_cpu or faster()) if device.type == "cpu" else "fp32"
+    if device.type == "cpu":
+        return cpu_precision or faster()
+    return "fp32"
 
 
 def measured(build: Path) -> Precision:
@@ -112,15 +117,15 @@ def measured(build: Path) -> Precision:
     build/machine.json says holds on the machine where the folder was begun; another one measures for itself.
     """
     here = processor()
+    usable = ("bf16", "fp32") if _has_bf16() else ("fp32",)  # a virtual machine's name stands for several processors
     with locking.exclusive(layout.lock(build, "precision"), "measuring bf16 and fp32"):
         for file in (layout.machine(build), layout.precision(build)):
-            known: dict[str, Any] = files.read_json(file) if file.is_file() else {}
-            usable = ("bf16", "fp32") if _has_bf16() else ("fp32",)  # a virtual machine's name stands for several kinds
-            if known.get("processor") == here and known.get("precision") in usable:
-                return known["precision"]
-        found = faster()
-        files.write_json(layout.precision(build), {"processor": here, "precision": found})
-    return found
+            earlier: dict[str, Any] = files.read_json(file) if file.is_file() else {}
+            if earlier.get("processor") == here and earlier.get("precision") in usable:
+                return earlier["precision"]
+        fastest = faster()
+        files.write_json(layout.precision(build), {"processor": here, "precision": fastest})
+    return fastest
 
 
 def faster() -> Precision:
@@ -135,15 +140,16 @@ def _has_bf16() -> bool:
     return any(capabilities.get(name, False) for name in _CPU_BF16)
 
 
-def products(kind: torch.dtype) -> float:
+def products(dtype: torch.dtype) -> float:
     """Return how many products of two matrices one thread computes in a second of its own, whatever else is running."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    one, two = (torch.ones(SIZE, SIZE, dtype=kind) for _ in range(2))
-    torch.mm(one, two)  # the first takes longer
-    count, start = 0, time.thread_time()
+    first, second = (torch.ones(SIZE, SIZE, dtype=dtype) for _ in range(2))
+    torch.mm(first, second)  # the first product takes longer
+    count = 0
+    start = time.thread_time()
     while (seconds := time.thread_time() - start) < SECONDS:
-        torch.mm(one, two)
+        torch.mm(first, second)
         count += 1
     torch.set_num_threads(threads)
     return count / seconds
@@ -153,5 +159,5 @@ def processor() -> str:
     """Return the name of this machine's processor."""
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.exists() else []
-    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    return next(names, "") or platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return (names[0] if names else "") or platform.processor() or platform.machine()

@@ -11,9 +11,9 @@ Source: Warner et al. (2024), "Smarter, Better, Faster, Longer", section 2.1 and
 Weights are Hugging Face's, with Wqkv as three maps, so that an adapter can change one of them. Residuals stay fp32 in
 bf16's autocast: they are sums over all layers that nothing normalises.
 
-Legend: h a layer's input; R the rotation by a token's place; width the hidden size; d the width of a head; tokens the
-longest of a batch's rows; * a product dimension by dimension. Of PALs of width 204 a task has 3,060,000 weights at the
-shape of ModernBERT-base (22 layers), biases apart.
+Legend: h a layer's input; R the rotation by a token's position; width the hidden size; d the width of a head; tokens
+the longest of a batch's rows; * a product dimension by dimension. Of PALs of width 204 a task has 3,060,000 weights at
+the shape of ModernBERT-base (22 layers), biases apart.
 """
 
 from collections.abc import Mapping
@@ -71,11 +71,14 @@ class Config(AnyConfig):
         """Return the kinds of layers and their thetas also where they are stated as on the hub, by `every_n_layers`."""
         every = stated.get("global_attn_every_n_layers") or 3
         layers = range(int(stated.get("num_hidden_layers") or 0))
+        layer_types = stated.get("layer_types") or [LOCAL if number % every else FULL for number in layers]
         rotations = stated.get("rope_parameters") or {}
-        older = {FULL: stated.get("global_rope_theta"), LOCAL: stated.get("local_rope_theta")}
-        thetas = {kind: (rotations.get(kind) or {}).get("rope_theta") or older[kind] or THETA[kind] for kind in THETA}
-        types = stated.get("layer_types") or [LOCAL if number % every else FULL for number in layers]
-        return {**stated, "layer_types": types, "thetas": thetas}
+        of_hub = {FULL: stated.get("global_rope_theta"), LOCAL: stated.get("local_rope_theta")}
+        thetas = {}
+        for layer_type, default in THETA.items():
+            rotation = rotations.get(layer_type) or {}
+            thetas[layer_type] = rotation.get("rope_theta") or of_hub[layer_type] or default
+        return {**stated, "layer_types": layer_types, "thetas": thetas}
 
 
 @dataclass(frozen=True)
@@ -97,9 +100,10 @@ class Sight:
 
 
 def angles(theta: float, tokens: int, d: int, device: torch.device) -> Tensor:
-    """Return the angle of each token and dimension: place / theta^(2 i / d) for dimensions i and i + d / 2."""
+    """Return the angle of each token and dimension: position / theta^(2 i / d) for dimensions i and i + d / 2."""
     speeds = 1.0 / theta ** (torch.arange(0, d, 2, device=device).float() / d)
-    return (torch.arange(tokens, device=device).float()[:, None] * speeds).repeat(1, 2)
+    positions = torch.arange(tokens, device=device).float()
+    return (positions[:, None] * speeds).repeat(1, 2)
 
 
 class Embeddings(nn.Module):
@@ -137,11 +141,11 @@ class Attention(nn.Module):
             slot.linear(name, dense, hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2)
             for name, dense in maps  # [rows, heads, tokens, d]
         )
-        given = sight.rotated(query), sight.rotated(key), value
+        query, key = sight.rotated(query), sight.rotated(key)
         if self.reach is not None and in_blocks(hidden.shape[1], self.reach):
-            attended = local_attention(*given, sight.mask, self.reach, self.training, self.dropout.p)
+            attended = local_attention(query, key, value, sight.mask, self.reach, self.training, self.dropout.p)
         else:
-            attended = attention(*given, sight.mask, self.training, self.dropout.p)
+            attended = attention(query, key, value, sight.mask, self.training, self.dropout.p)
         return self.out_drop(slot.linear("attention_output", self.Wo, attended.transpose(1, 2).flatten(2)))
 
 
@@ -155,8 +159,8 @@ def in_blocks(tokens: int, reach: int) -> bool:
 
 def near(tokens: int, reach: int, device: torch.device) -> Tensor:
     """Return which tokens are at most `reach` from each other: bool [tokens, tokens]."""
-    places = torch.arange(tokens, device=device)
-    return (places[:, None] - places).abs() <= reach
+    positions = torch.arange(tokens, device=device)
+    return (positions[:, None] - positions).abs() <= reach
 
 
 def local_attention(
@@ -172,19 +176,22 @@ def local_attention(
     count = -(-tokens // reach)
     lacking = count * reach - tokens
 
-    def blocks(of: Tensor) -> Tensor:
+    def with_neighbours(vectors: Tensor) -> Tensor:
         """[rows, heads, tokens, d] -> [rows count, heads, 3 reach, d], each block between its neighbours."""
-        wide = F.pad(of, (0, 0, reach, reach + lacking)).unfold(2, 3 * reach, reach)  # [rows, heads, count, d, 3 reach]
-        return wide.permute(0, 2, 1, 4, 3).flatten(0, 1)
+        padded = F.pad(vectors, (0, 0, reach, reach + lacking))
+        blocks = padded.unfold(2, 3 * reach, reach)  # [rows, heads, count, d, 3 reach]
+        return blocks.permute(0, 2, 1, 4, 3).flatten(0, 1)
 
-    places = torch.arange(3 * reach, device=query.device)
-    around = (places - places[:reach, None] - reach).abs() <= reach  # [reach, 3 reach]
-    real = F.pad(mask[:, 0, 0], (reach, reach + lacking)).unfold(1, 3 * reach, reach)  # [rows, count, 3 reach]
-    # Padding sees padding, since a softmax over nothing is not a number; nobody sees what comes of it.
-    seen = around & (real[:, :, None, :] | ~real[:, :, reach : 2 * reach, None])
-    own = F.pad(query, (0, 0, 0, lacking)).unflatten(2, (count, reach)).transpose(1, 2).flatten(0, 1)
-    found = attention(own, blocks(key), blocks(value), seen.flatten(0, 1).unsqueeze(1), training, dropout_p)
-    return found.unflatten(0, (rows, count)).transpose(1, 2).reshape(rows, heads, count * reach, d)[:, :, :tokens]
+    positions = torch.arange(3 * reach, device=query.device)
+    is_near = (positions - positions[:reach, None] - reach).abs() <= reach  # [reach, 3 reach]
+    is_token = F.pad(mask[:, 0, 0], (reach, reach + lacking)).unfold(1, 3 * reach, reach)  # [rows, count, 3 reach]
+    # Padding sees padding, since a softmax over nothing is not a number; no token sees its result.
+    is_seen = is_near & (is_token[:, :, None, :] | ~is_token[:, :, reach : 2 * reach, None])
+    block_mask = is_seen.flatten(0, 1).unsqueeze(1)  # [rows count, 1, reach, 3 reach]
+    queries = F.pad(query, (0, 0, 0, lacking)).unflatten(2, (count, reach)).transpose(1, 2).flatten(0, 1)
+    attended = attention(queries, with_neighbours(key), with_neighbours(value), block_mask, training, dropout_p)
+    joined = attended.unflatten(0, (rows, count)).transpose(1, 2).reshape(rows, heads, count * reach, d)
+    return joined[:, :, :tokens]
 
 
 class FeedForward(nn.Module):
@@ -207,17 +214,17 @@ class Layer(AnyLayer):
 
     def __init__(self, config: Config, number: int) -> None:
         super().__init__()
-        self.kind = config.layer_types[number]
+        self.layer_type = config.layer_types[number]
         self.attn_norm = nn.LayerNorm(config.hidden_size, config.norm_eps, bias=False) if number else nn.Identity()
-        self.attn = Attention(config, config.local_attention // 2 if self.kind == LOCAL else None)
+        self.attn = Attention(config, config.local_attention // 2 if self.layer_type == LOCAL else None)
         self.mlp_norm = nn.LayerNorm(config.hidden_size, config.norm_eps, bias=False)
         self.mlp = FeedForward(config)
 
     def forward(self, hidden: Tensor, sight: Sight, mask: Tensor, following: nn.LayerNorm, slot: Slot) -> Tensor:
         """One layer; hidden and result [rows, tokens, width], mask [rows, 1, 1, tokens]; following: the next norm."""
-        read = self.attn_norm(hidden)
-        parallel = slot.parallel(read, mask)
-        attended = slot.sublayer("attention", self.attn(read, sight, slot), hidden, self.mlp_norm)
+        normed = self.attn_norm(hidden)
+        parallel = slot.parallel(normed, mask)
+        attended = slot.sublayer("attention", self.attn(normed, sight, slot), hidden, self.mlp_norm)
         output = slot.sublayer("feed_forward", self.mlp(self.mlp_norm(attended), slot), attended, following)
         return output if parallel is None else output + parallel
 
@@ -269,27 +276,30 @@ class ModernBert(Backbone):
         """Return the last layer's hidden states; see `Backbone`."""
         hidden = self.embeddings(words, token_types)
         layers, tokens = self.layer_modules(), words.shape[1]
-        sights = {kind: self.sight(kind, mask, tokens) for kind in (FULL, LOCAL)}
-        norms = [*(layer.attn_norm for layer in layers[1:]), self.final_norm]
-        for number, (layer, following) in enumerate(zip(layers, norms, strict=True)):
-            hidden = layer(hidden, sights[layer.kind], mask, following, slots(number))
+        sights = {layer_type: self.sight(layer_type, mask, tokens) for layer_type in (FULL, LOCAL)}
+        following_norms = [*(layer.attn_norm for layer in layers[1:]), self.final_norm]
+        for number, (layer, following) in enumerate(zip(layers, following_norms, strict=True)):
+            hidden = layer(hidden, sights[layer.layer_type], mask, following, slots(number))
         return self.final_norm(hidden)
 
-    def sight(self, kind: str, mask: Tensor, tokens: int) -> Sight:
-        """Return what the tokens of a kind of layer see; mask [rows, 1, 1, tokens]."""
+    def sight(self, layer_type: str, mask: Tensor, tokens: int) -> Sight:
+        """Return what the tokens see in layers of a type; mask [rows, 1, 1, tokens]."""
         config, reach = self.config, self.config.local_attention // 2
-        turned = angles(config.thetas[kind], tokens, config.hidden_size // config.num_attention_heads, mask.device)
-        if kind == LOCAL and not in_blocks(tokens, reach):
+        d = config.hidden_size // config.num_attention_heads
+        turn = angles(config.thetas[layer_type], tokens, d, mask.device)
+        if layer_type == LOCAL and not in_blocks(tokens, reach):
             mask = near(tokens, reach, mask.device) & (mask | ~mask.transpose(2, 3))
-        return Sight(mask, turned.cos(), turned.sin())
+        return Sight(mask, turn.cos(), turn.sin())
 
     @classmethod
     def from_hugging_face(cls, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return weights by their names here: Wqkv as three maps."""
-        fused = {name: value for name, value in weights.items() if name.endswith(QKV)}
-        apart = {
-            f"{name.removesuffix(QKV)}.attn.{part}.weight": value
-            for name, whole in fused.items()
-            for part, value in zip(PARTS, whole.chunk(3), strict=True)
-        }
-        return {name: value for name, value in weights.items() if name not in fused} | apart
+        renamed: dict[str, Tensor] = {}
+        for name, value in weights.items():
+            if name.endswith(QKV):
+                layer = name.removesuffix(QKV)
+                for part, part_value in zip(PARTS, value.chunk(3), strict=True):
+                    renamed[f"{layer}.attn.{part}.weight"] = part_value
+            else:
+                renamed[name] = value
+        return renamed

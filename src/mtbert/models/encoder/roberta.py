@@ -20,8 +20,12 @@ from mtbert.models.encoder.bert import Config as BertConfig
 from mtbert.models.encoder.bert import Embeddings as BertEmbeddings
 
 # Of a masked language model: the head's weights, in the order of MLM_PARTS.
-HEAD = tuple(
-    f"lm_head.{part}" for part in ("dense.weight", "dense.bias", "layer_norm.weight", "layer_norm.bias", "bias")
+HEAD = (
+    "lm_head.dense.weight",
+    "lm_head.dense.bias",
+    "lm_head.layer_norm.weight",
+    "lm_head.layer_norm.bias",
+    "lm_head.bias",
 )
 
 

@@ -68,26 +68,29 @@ class PartOfSpeech(Features):
 
     def tags_of(self, ids: tuple[int, ...]) -> list[int]:
         """Return the number of each token's tag; 0 for special tokens."""
-        numbers = [0] * len(ids)
-        sentence: list[tuple[str, list[int]]] = []  # each word, and where its pieces stand
-        for place, piece in enumerate(self.vocabulary[token] for token in ids):
-            if piece.startswith(CONTINUED) and sentence:
-                word, places = sentence[-1]
-                sentence[-1] = (word + piece.removeprefix(CONTINUED), [*places, place])
+        words: list[str] = []
+        word_of: dict[int, int] = {}  # by the position of a token, the number of its word
+        for position, token in enumerate(ids):
+            piece = self.vocabulary[token]
+            if piece.startswith(CONTINUED) and words:
+                words[-1] += piece.removeprefix(CONTINUED)
             elif piece not in SPECIAL:
-                sentence.append((piece, [place]))
-        tagged = self.tagger.tag([word for word, _ in sentence])
-        for (_, places), (_, tag) in zip(sentence, tagged, strict=True):
-            for place in places:
-                numbers[place] = self.numbers[tag]
-        return numbers
+                words.append(piece)
+            else:
+                continue
+            word_of[position] = len(words) - 1
+        tags = [self.numbers[tag] for _, tag in self.tagger.tag(words)]
+        return [tags[word_of[position]] if position in word_of else 0 for position in range(len(ids))]
 
 
 def sentences(file: Path) -> list[list[Word]]:
     """Read sentences of words and tags from lines such as `dogs/NOUN bark/VERB ./.`; # begins a comment."""
-    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
-    parts = [[word.rpartition("/") for word in line.split()] for line in lines]
-    return [[(word, tag) for word, _, tag in line] for line in parts]
+    tagged = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            parts = [word.rpartition("/") for word in line.split()]
+            tagged.append([(word, tag) for word, _, tag in parts])
+    return tagged
 
 
 def trained(tagged: list[list[Word]]) -> "PerceptronTagger":
