@@ -4,6 +4,9 @@ Starting from these, all names that a definition uses at run time are followed t
 are not, so that the types of settings, and pydantic, stay behind. The needed definitions of a module go into a file of
 their own, such as `mtbert_models_encoder_bert.py` for mtbert/models/encoder/bert.py, with relative imports, as
 transformers copies code that comes with a model. Comments stay behind.
+
+Why not whole files: a technique's file has its settings' type, too, and its package's `__init__` imports all techniques
+of a kind. Copied whole, the code of one model would be some fifty files that need pydantic to be installed.
 """
 
 import ast
