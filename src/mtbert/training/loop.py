@@ -254,8 +254,14 @@ class Trainer(Stateful):
         self.position.step += 1
         batches = {name: phase.streams[name].next().to(self.hardware.device) for name in group}
 
-        numbers = self.steps.run(batches, partial(self._compute, phase))
-        phase.after_step(numbers.losses(), lambda: self._losses_again(phase, batches))
+        try:
+            numbers = self.steps.run(batches, partial(self._compute, phase))
+            phase.after_step(numbers.losses(), lambda: self._losses_again(phase, batches))
+        except torch.OutOfMemoryError as error:
+            raise TrainingError(
+                f"step {self.outcome.steps} does not fit into the memory ({shapes(batches)}); lower "
+                "training.batch_size, training.batch_sizes or model.max_tokens"
+            ) from error
 
         self.unread.append(Update(self.outcome.steps, in_words(batches), numbers))
         for name, batch in batches.items():
@@ -270,18 +276,11 @@ class Trainer(Stateful):
         return self._update(phase, losses)
 
     def _backward(self, phase: Phase, batches: Mapping[str, Batch]) -> dict[str, Loss]:
-        """Compute the losses, and leave their gradient in the parameters; TrainingError where memory is short."""
-        try:
-            with self.hardware.autocast():
-                losses = {name: loss_of(self.model, phase, name, batch) for name, batch in batches.items()}
-                weighted = phase.weighting({name: loss.total for name, loss in losses.items()})
-            phase.rule(weighted, phase.parameters)
-        except torch.OutOfMemoryError as error:
-            shapes = ", ".join(f"{name}: {list(batch.input_ids.shape)} tokens" for name, batch in batches.items())
-            raise TrainingError(
-                f"step {self.outcome.steps} does not fit into the memory ({shapes}); lower training.batch_size, "
-                "training.batch_sizes or model.max_tokens"
-            ) from error
+        """Compute the losses, and leave their gradient in the parameters."""
+        with self.hardware.autocast():
+            losses = {name: loss_of(self.model, phase, name, batch) for name, batch in batches.items()}
+            weighted = phase.weighting({name: loss.total for name, loss in losses.items()})
+        phase.rule(weighted, phase.parameters)
         return losses
 
     def _update(self, phase: Phase, losses: Mapping[str, Loss]) -> Numbers:
@@ -417,6 +416,11 @@ class Trainer(Stateful):
 def in_words(batches: Mapping[str, Batch]) -> str:
     """Return the examples of batches by task, for messages."""
     return "; ".join(f"{batch.task}: {', '.join(batch.ids)}" for batch in batches.values())
+
+
+def shapes(batches: Mapping[str, Batch]) -> str:
+    """Return the sizes of batches by task, for messages: rows, and tokens of the longest."""
+    return ", ".join(f"{name}: {list(batch.input_ids.shape)} tokens" for name, batch in batches.items())
 
 
 def clip(phase: Phase, norm: Tensor) -> None:

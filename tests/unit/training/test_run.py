@@ -223,11 +223,12 @@ def test_a_loss_that_is_not_finite_stops_before_anything_is_written(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_what_does_not_fit_into_the_memory_is_told_with_what_to_lower(tmp_path, monkeypatch):
+@pytest.mark.parametrize("place", [(loop, "loss_of"), (torch.optim.AdamW, "step")], ids=["loss", "update"])
+def test_what_does_not_fit_into_the_memory_is_told_with_what_to_lower(tmp_path, monkeypatch, place):
     def short(*given):
         raise torch.OutOfMemoryError("CUDA out of memory. (in a test)")
 
-    monkeypatch.setattr(loop, "loss_of", short)
+    monkeypatch.setattr(*place, short)
     with pytest.raises(TrainingError, match=r"step 1 does not fit into the memory \(s.*: \[4, \d+\] tokens\); low"):
         train(tmp_path)
 
