@@ -1,4 +1,4 @@
-"""The runs of one budget, with what they predict of dev, so that any two rows of a table can be compared."""
+"""The runs of one budget, with what they predict of dev, so that any models of them can be compared."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -23,9 +23,9 @@ ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in w
 UNEQUAL = 0.05  # examples of a task, or steps, may differ by this share: samplers draw
 
 
-def tasks_of(metric: str, described: Tasks = COURSE) -> tuple[str, ...]:
+def tasks_of(metric: str, tasks: Tasks = COURSE) -> tuple[str, ...]:
     """Return the tasks that a metric is made of."""
-    return main(described) if metric in (*OVERALLS, OVERFITTING) else (metric,)
+    return main(tasks) if metric in (*OVERALLS, OVERFITTING) else (metric,)
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class TaskRows:
     predictions: Frame
 
 
-class Sides(NamedTuple):
-    """Two rows of a table, scored on the same rows of dev."""
+class ScoredSides(NamedTuple):
+    """Two sides of a comparison, scored on the same rows of dev."""
 
     ours: Side
     other: Side
@@ -56,31 +56,31 @@ class BudgetRuns:
     Attributes:
         runs: a line for each, with `variant`, `seed`, `steps` of the optimiser, `examples_sst`, ...,
             `train_overall_normalised`, ALIKE, and `techniques` (digests by name).
-        tasks: by name.
+        dev: the rows of each task, by its name.
         untrained: by task, the score of the untrained encoder by cosine, where it is known.
         settings: by variant or vote, what its runs were resolved to.
-        described: the tasks of the data.
+        tasks: those of the data.
     """
 
     runs: Frame
-    tasks: Mapping[str, TaskRows]
+    dev: Mapping[str, TaskRows]
     untrained: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, sides.Settings] = field(default_factory=dict)
-    described: Tasks = field(default_factory=lambda: COURSE)
+    tasks: Tasks = field(default_factory=lambda: COURSE)
 
-    def seeds(self, row: Sequence[str], metric: str) -> list[int]:
-        """Return the seeds for which all models of a row have scores, in order; none if it lacks a task."""
-        models = self._models(row, metric)
-        if len(models) < len(tasks_of(metric, self.described)):
+    def seeds(self, names: Sequence[str], metric: str) -> list[int]:
+        """Return the seeds for which all of these models have scores, in order; none if they lack a task."""
+        models = self._model_by_task(names, metric)
+        if len(models) < len(tasks_of(metric, self.tasks)):
             return []
-        scored = [{*self.tasks[task].predictions[name]} for task, name in models.items()]
+        scored = [{*self.dev[task].predictions[name]} for task, name in models.items()]
         if metric == OVERFITTING:
-            scored += [{seed for variant, seed in self._on_train if variant == name} for name in row]
+            scored += [{seed for variant, seed in self._on_train if variant == name} for name in names]
         return sorted(set.intersection(*scored))
 
-    def lines(self, row: Collection[str], seeds: Collection[int] | None = None) -> Frame:
+    def lines(self, names: Collection[str], seeds: Collection[int] | None = None) -> Frame:
         """Return the lines of `runs` of these models, of all seeds or of some."""
-        lines = self.runs[self.runs["variant"].isin([*row])]
+        lines = self.runs[self.runs["variant"].isin([*names])]
         return lines if seeds is None else lines[lines["seed"].isin([*seeds])]
 
     def compare(
@@ -89,76 +89,77 @@ class BudgetRuns:
         """Return ours - other; None if a side has no run, or they share no row.
 
         Args:
-            ours: the models of a row.
-            other: the models of the other row; or the untrained encoder alone, whose score no seed changes.
+            ours: models of different tasks, or one of all.
+            other: the same; or the untrained encoder alone, whose score no seed changes.
             metric: what is scored.
             most: the first so many seeds of each; None for all.
             leak_free: whether rows that share a sentence with training are left out.
         """
         if UNTRAINED in other and metric in self.untrained and not leak_free:
-            sides = self._sides(ours, ours, metric, most, leak_free)
-            return None if sides is None else difference(sides.ours, sides.ours.constant(self.untrained[metric]))
-        sides = self._sides(ours, other, metric, most, leak_free)
-        return None if sides is None else difference(sides.ours, sides.other)
+            scored = self._sides(ours, ours, metric, most, leak_free)
+            return None if scored is None else difference(scored.ours, scored.ours.constant(self.untrained[metric]))
+        scored = self._sides(ours, other, metric, most, leak_free)
+        return None if scored is None else difference(scored.ours, scored.other)
 
     def _sides(
         self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None, leak_free: bool
-    ) -> Sides | None:
-        """Score both rows on the same rows of dev; arguments and None as for `compare`."""
+    ) -> ScoredSides | None:
+        """Score both sides on the same rows of dev; arguments and None as for `compare`."""
         our_seeds, other_seeds = self.seeds(ours, metric)[:most], self.seeds(other, metric)[:most]
         if not our_seeds or not other_seeds:
             return None
         our_tasks, other_tasks = list[Side](), list[Side]()
-        for task in tasks_of(metric, self.described):
+        for task in tasks_of(metric, self.tasks):
             our_predictions = self._predictions(task, ours, metric, our_seeds)
             other_predictions = self._predictions(task, other, metric, other_seeds)
-            counts = self._counts(task, np.column_stack([our_predictions, other_predictions]), leak_free)
-            if not counts.any():
+            usable = self._usable(task, np.column_stack([our_predictions, other_predictions]), leak_free)
+            if not usable.any():
                 return None
-            our_tasks.append(self._scored(task, our_predictions, counts))
-            other_tasks.append(self._scored(task, other_predictions, counts))
-        return Sides(
+            our_tasks.append(self._scored(task, our_predictions, usable))
+            other_tasks.append(self._scored(task, other_predictions, usable))
+        return ScoredSides(
             ours=self._over_tasks(metric, ours, our_seeds, our_tasks),
             other=self._over_tasks(metric, other, other_seeds, other_tasks),
         )
 
-    def _predictions(self, task: str, row: Sequence[str], metric: str, seeds: Sequence[int]) -> np.ndarray:
-        """Return what the model of a row that has the task predicts, [rows, seeds]."""
-        return self.tasks[task].predictions[self._models(row, metric)[task]][seeds].to_numpy()
+    def _predictions(self, task: str, names: Sequence[str], metric: str, seeds: Sequence[int]) -> np.ndarray:
+        """Return what the model of the task predicts, [rows, seeds]."""
+        model = self._model_by_task(names, metric)[task]
+        return self.dev[task].predictions[model][seeds].to_numpy()
 
-    def _counts(self, task: str, predictions: np.ndarray, leak_free: bool) -> np.ndarray:
-        """Return which rows of dev count, [rows]: those with a label that all runs predict, if asked without leaks."""
-        rows = self.tasks[task].rows
-        counts = rows["label"].notna().to_numpy() & ~np.isnan(predictions).any(axis=1)
-        return counts & ~rows["leaked"].to_numpy(bool) if leak_free else counts
+    def _usable(self, task: str, predictions: np.ndarray, leak_free: bool) -> np.ndarray:
+        """Return which rows of dev are scored, [rows]: those with a label that all runs predict; leak-free if asked."""
+        rows = self.dev[task].rows
+        usable = rows["label"].notna().to_numpy() & ~np.isnan(predictions).any(axis=1)
+        return usable & ~rows["leaked"].to_numpy(bool) if leak_free else usable
 
-    def _scored(self, task: str, predictions: np.ndarray, counts: np.ndarray) -> Side:
-        """Score predictions [rows, seeds] on the rows of dev that count."""
-        rows = self.tasks[task].rows
-        labels, clusters = rows["label"].to_numpy()[counts], rows["cluster"].to_numpy()[counts]
-        return influence.of_task(self.described[task], labels, predictions[counts], clusters)
+    def _scored(self, task: str, predictions: np.ndarray, usable: np.ndarray) -> Side:
+        """Score predictions [rows, seeds] on the rows of dev that are usable."""
+        rows = self.dev[task].rows
+        labels, clusters = rows["label"].to_numpy()[usable], rows["cluster"].to_numpy()[usable]
+        return influence.of_task(self.tasks[task], labels, predictions[usable], clusters)
 
-    def _over_tasks(self, metric: str, row: Sequence[str], seeds: Sequence[int], task_sides: Sequence[Side]) -> Side:
-        """Return the metric of a row from its tasks' scores; x of `SIGNED` counts as (x + 1) / 2 where normalised."""
+    def _over_tasks(self, metric: str, names: Sequence[str], seeds: Sequence[int], task_sides: Sequence[Side]) -> Side:
+        """Return the metric of models from their tasks' scores; normalised, x of `SIGNED` counts as (x + 1) / 2."""
         if metric in ("overall_normalised", OVERFITTING):
-            names = tasks_of(metric, self.described)
-            task_sides = [self._normalised(name, side) for name, side in zip(names, task_sides, strict=True)]
+            tasks = tasks_of(metric, self.tasks)
+            task_sides = [self._normalised(task, side) for task, side in zip(tasks, task_sides, strict=True)]
         side = mean_of(task_sides)
         if metric == OVERFITTING:
-            on_train = np.array([self._on_train[row[0], seed] for seed in seeds])
+            on_train = np.array([self._on_train[names[0], seed] for seed in seeds])
             return replace(side, scores=on_train - side.scores, moves=-side.moves)
         return side
 
     def _normalised(self, task: str, side: Side) -> Side:
-        return side.scaled(0.5, 0.5) if self.described[task].metric in SIGNED else side
+        return side.scaled(0.5, 0.5) if self.tasks[task].metric in SIGNED else side
 
-    def _models(self, row: Sequence[str], metric: str) -> dict[str, str]:
-        """Return by task of the metric the first variant of a row that predicts it; tasks without one are left out."""
+    def _model_by_task(self, names: Sequence[str], metric: str) -> dict[str, str]:
+        """Return by task of the metric the first of these models that predicts it; tasks without one are left out."""
         models: dict[str, str] = {}
-        for task in tasks_of(metric, self.described):
-            if task not in self.tasks:
+        for task in tasks_of(metric, self.tasks):
+            if task not in self.dev:
                 continue
-            predicting = [name for name in row if name in self.tasks[task].predictions]
+            predicting = [name for name in names if name in self.dev[task].predictions]
             if predicting:
                 models[task] = predicting[0]
         return models
@@ -172,11 +173,11 @@ class BudgetRuns:
 def of_results(results: Results) -> BudgetRuns:
     """Return results in the form that the rule takes."""
     predicted = results.predictions
-    dev = predicted[(predicted["split"] == "dev") & predicted["label"].notna()]
-    tasks = {str(task): _task_rows(table) for task, table in dev.groupby("task", observed=True)}
+    labelled = predicted[(predicted["split"] == "dev") & predicted["label"].notna()]
+    dev = {str(task): _task_rows(table) for task, table in labelled.groupby("task", observed=True)}
     first_seeds = results.trained.drop_duplicates("variant")
     settings = {str(run.variant): json.loads(run.settings) for run in first_seeds.itertuples()}
-    return BudgetRuns(_lines(results), tasks, results.untrained, settings, results.tasks)
+    return BudgetRuns(_lines(results), dev, results.untrained, settings, results.tasks)
 
 
 def _task_rows(table: Frame) -> TaskRows:
@@ -229,7 +230,7 @@ def unlike(lines: Frame) -> tuple[str, ...]:
 
 
 def mean_per_seed(lines: Frame, column: str) -> float:
-    """Return a column's sum over a row's models, as a mean over seeds; NaN if a value is missing."""
+    """Return a column's sum over models, as a mean over seeds; NaN if a value is missing."""
     total = float(lines[column].astype(float).sum(skipna=False))
     return total / lines["seed"].nunique()
 
@@ -247,11 +248,11 @@ def at_a_third(whole: BudgetRuns, third: BudgetRuns) -> BudgetRuns:
             "no run of --third had a third of the updates that its variant has in the report, and the same code and "
             "settings; allowed: evidence of the same variants at a third of their budget"
         )
-    tasks: dict[str, TaskRows] = {}
-    for task, rows in third.tasks.items():
+    dev: dict[str, TaskRows] = {}
+    for task, rows in third.dev.items():
         columns = [(variant, seed) for variant, seed in rows.predictions if variant in variants]
-        tasks[task] = replace(rows, predictions=rows.predictions[columns])
-    return replace(third, runs=third.lines(variants), tasks=tasks)
+        dev[task] = replace(rows, predictions=rows.predictions[columns])
+    return replace(third, runs=third.lines(variants), dev=dev)
 
 
 def _is_a_third(whole: Frame, third: Frame) -> bool:

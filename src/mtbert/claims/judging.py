@@ -108,15 +108,16 @@ def judge(claims: Iterable[Claim], runs: BudgetRuns, third: BudgetRuns | None = 
     results: dict[str, ClaimResult] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
         family = [claim for claim in claims if claim.paper == paper]
-        family_parts = [tuple(compare(part, runs, third) for part in claim.parts) for claim in family]
-        results |= {result.claim.name: result for result in _judged(family, family_parts)}
+        for result in _judged(family, runs, third):
+            results[result.claim.name] = result
     return [results[claim.name] for claim in claims]
 
 
-def _judged(family: Sequence[Claim], family_parts: Sequence[tuple[PartResult, ...]]) -> Iterator[ClaimResult]:
-    """Yield the results of one paper's claims, whose parts have been compared."""
-    uncorrected = [claim_p([part.p for part in _deciding(parts)]) for parts in family_parts]
-    for claim, parts, p in zip(family, family_parts, corrected(uncorrected), strict=True):
+def _judged(family: Sequence[Claim], runs: BudgetRuns, third: BudgetRuns | None) -> Iterator[ClaimResult]:
+    """Yield the results of one paper's claims."""
+    parts_by_claim = [tuple(compare(part, runs, third) for part in claim.parts) for claim in family]
+    uncorrected = [claim_p([part.p for part in _deciding(parts)]) for parts in parts_by_claim]
+    for claim, parts, p in zip(family, parts_by_claim, corrected(uncorrected), strict=True):
         reason = _first_reason(_deciding(parts)) if p.verdict is Verdict.TOO_CLOSE else None
         yield ClaimResult(claim, None if reason else p.verdict, reason, p, parts)
 
@@ -128,7 +129,7 @@ def _first_reason(parts: Sequence[PartResult]) -> Reason | None:
 
 
 def _deciding(parts: Sequence[PartResult]) -> list[PartResult]:
-    """Return the parts that decide on a claim; where a learning rate confounds every one of them, all of them."""
+    """Return the parts that decide on a claim; if a learning rate confounds every one of them, all of them."""
     may_decide = [part for part in parts if not part.part.is_always_confounded]
     return [part for part in may_decide if part.decides] or may_decide
 

@@ -1,4 +1,4 @@
-"""The claims of papers/*.yaml, typed: comparisons of variants."""
+"""Read the claims of papers/*.yaml: comparisons of variants, each with what the paper expects of it."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -39,10 +39,10 @@ class Part(Section):
         expects: `higher`: ours is better by more than nothing; `lower`; `close`: apart by less than the margin;
             `not higher`: ours is better by less than the margin, if at all; or `not lower`.
         margin: the smallest difference that matters.
-        published: the difference that the paper prints; None where it prints none.
-        differs: the settings in which the sides differ because the claim says so. Also allowed: `examples`, where it is
-            about how much of each task they train; `updates`, where it is about how long; `similarity`, where it is
-            about a technique for similarity.
+        published: the difference that the paper prints; None if it prints none.
+        differs: the settings in which the sides differ because the claim says so. Also allowed: `examples` if it is
+            about how much of each task they train, `updates` if it is about how long, `similarity` if it is about a
+            technique for similarity.
         confounded: further settings in which they may differ; a part whose runs do is shown, and decides nothing.
     """
 
@@ -98,7 +98,7 @@ class Claims(Section):
     """All claims, and what they have in common.
 
     Attributes:
-        margins: by metric, the smallest difference that matters where a part says nothing else.
+        margins: by metric, the smallest difference that matters if a part says nothing else.
         claims: by name, in the papers' order.
         questions: by name, what the report begins with.
     """
@@ -128,19 +128,19 @@ def load(folder: Path = papers.FOLDER) -> Claims:
 
 
 def _with_defaults(content: dict[str, Any]) -> dict[str, Any]:
-    """Give each claim its name, and each part its margin and its claim's values where it has none of its own."""
-
-    def completed(name: str, claim: dict[str, Any]) -> dict[str, Any]:
-        of_parts = {key: claim[key] for key in claim.keys() & Part.model_fields.keys()}
-        of_claim = {key: claim[key] for key in claim.keys() - of_parts.keys()}
-        parts = [_with_margin(of_parts | part, content["margins"]) for part in claim.get("parts", [{}])]
-        return of_claim | {"name": name, "parts": parts}
-
-    claims = {name: completed(name, claim) for name, claim in content.get("claims", {}).items()}
-    questions = {name: completed(name, claim) for name, claim in content.get("questions", {}).items()}
+    """Complete all claims and questions."""
+    margins = content["margins"]
+    claims = {name: _completed(name, claim, margins) for name, claim in content.get("claims", {}).items()}
+    questions = {name: _completed(name, claim, margins) for name, claim in content.get("questions", {}).items()}
     return content | {"claims": claims, "questions": questions}
 
 
-def _with_margin(part: dict[str, Any], margins: dict[str, float]) -> dict[str, Any]:
-    """Give a part the margin of its metric where it has none of its own."""
-    return {"margin": margins.get(part.get("metric", ""))} | part
+def _completed(name: str, claim: dict[str, Any], margins: dict[str, float]) -> dict[str, Any]:
+    """Give a claim its name, and each part what it lacks: what the claim says for all of them, and a margin."""
+    shared = {key: value for key, value in claim.items() if key in Part.model_fields}
+    of_claim_alone = {key: value for key, value in claim.items() if key not in Part.model_fields}
+    parts: list[dict[str, Any]] = []
+    for stated in claim.get("parts", [{}]):
+        part = shared | stated
+        parts.append({"margin": margins.get(part.get("metric", ""))} | part)
+    return of_claim_alone | {"name": name, "parts": parts}

@@ -1,7 +1,7 @@
 """Compare two files of predictions of any origin: scores, their difference, its interval and p, and a standing.
 
-`reading` reads the rows of both sides and checks them against each other; `comparing` compares them by `mtbert.stats`,
-and words the result. Nothing here imports torch, DVC or MLflow.
+`reading` reads the rows of each side, `pairing` checks them against each other, and `comparing` compares them by
+`mtbert.stats` and words the result. Nothing here imports torch, DVC or MLflow.
 """
 
 from mtbert.claims.ways import Standing

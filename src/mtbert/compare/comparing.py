@@ -11,8 +11,8 @@ import numpy as np
 from mtbert import tasks
 from mtbert.claims import SEEDS
 from mtbert.claims.ways import Standing
-from mtbert.compare import reading
-from mtbert.compare.reading import Pairs
+from mtbert.compare import pairing, reading
+from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.results import metrics
 from mtbert.stats import Difference, Side, difference, influence, of_models
@@ -57,7 +57,7 @@ def compare_files(
     build: Path = Path("build"),
 ) -> FileComparison:  # fmt: skip
     """Compare as `mtbert compare` does, which describes each argument; DataError where the two do not fit together."""
-    described = _described(task, tasks.of_build(build))
+    described = _task(task, tasks.of_build(build))
     if metric is not None and metric not in METRIC_NAMES:
         raise UnknownNameError("metric", metric, METRIC_NAMES)
     metric = metric or (described.metric if described else "accuracy")
@@ -65,7 +65,7 @@ def compare_files(
         margin = described.matters if described else 0.01
     if not 0 <= margin < math.inf:
         raise DataError(f"margin is {margin}; allowed: a number of 0 or more")
-    pairs = reading.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric, described)
+    pairs = pairing.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric, described)
     classes = _f1_classes(metric, pairs, described)
     our_side = influence.scored(metric, pairs.labels, pairs.ours, pairs.clusters, classes)
     their_side = influence.scored(metric, pairs.labels, pairs.theirs, pairs.clusters, classes)
@@ -84,16 +84,16 @@ def compare_files(
 def score(run: Path, task: str) -> Difference:
     """Score a run's predictions of dev, with the interval over rows; DataError where they are faulty."""
     rows, described = reading.of_run(run, task), tasks.of_build(run.parents[2])[task]
-    pairs = reading.pair(rows, rows, described.metric, described)
+    pairs = pairing.pair(rows, rows, described.metric, described)
     side = influence.of_task(described, pairs.labels, pairs.ours, pairs.clusters)
     return _score(side, described.metric)
 
 
-def _described(task: str | None, known: Tasks) -> Task | None:
-    """Return the description of a task of this name; None without a name."""
-    if task is not None and task not in known:
-        raise UnknownNameError("task", task, known)
-    return None if task is None else known[task]
+def _task(name: str | None, described: Tasks) -> Task | None:
+    """Return the task of this name; None without a name."""
+    if name is not None and name not in described:
+        raise UnknownNameError("task", name, described)
+    return None if name is None else described[name]
 
 
 def _f1_classes(metric: str, pairs: Pairs, task: Task | None) -> Sequence[float]:

@@ -84,6 +84,7 @@ def causes(before: Inputs, now: Inputs) -> list[Cause]:
 
 
 def _differing(kind: InputKind, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Cause]:
+    """Yield the inputs of a kind that differ; files of the encoder are starting weights, all others data."""
     for name in sorted({*before, *now}):
         if before.get(name) != now.get(name):
             is_weights = kind == InputKind.DATA and name.startswith("encoders/")

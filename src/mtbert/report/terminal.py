@@ -14,22 +14,26 @@ Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
 
 def in_short(study: Study, tables: Sequence[paper_tables.Table], which_way: Answer | None, report: Path) -> str:
     """Return the tables, the papers' numbers, an arrow, and ours; one's own differences; the answer; a next step."""
-    shown = []
-    for table in tables:
-        lines = []
-        for row in table.rows:
-            scores = {markdown.heading(metric, table.tasks): _both(row, metric) for metric in table.metrics}
-            lines.append({"": markdown.plain(row.label)} | scores)
-        shown.append(f"{table.heading}\n\n{markdown.lined(lines)}\n{table.more}".strip())
-    if own := differences.lines(study):
-        shown.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own)}")
-    shown += [f"data: {fault}" for fault in study.results.data.faults]
+    paragraphs = [_table(table) for table in tables]
+    if own_lines := differences.lines(study):
+        paragraphs.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own_lines)}")
+    paragraphs += [f"data: {fault}" for fault in study.results.data.faults]
     if which_way is not None:
-        shown.append("\n".join(map(markdown.bare, answer_section.sentences(which_way))))
-    return "\n\n".join([*shown, NEXT.format(page=report / "index.html")])
+        paragraphs.append("\n".join(map(markdown.bare, answer_section.sentences(which_way))))
+    return "\n\n".join([*paragraphs, NEXT.format(page=report / "index.html")])
 
 
-def _both(row: paper_tables.Row, metric: str) -> str:
-    paper = row.published.get(metric)
+def _table(table: paper_tables.Table) -> str:
+    lines: list[dict[str, str]] = []
+    for row in table.rows:
+        cells = {"": markdown.plain(row.label)}
+        for metric in table.metrics:
+            cells[markdown.heading(metric, table.tasks)] = _published_and_ours(row, metric)
+        lines.append(cells)
+    return f"{table.heading}\n\n{markdown.lined(lines)}\n{table.more}".strip()
+
+
+def _published_and_ours(row: paper_tables.Row, metric: str) -> str:
+    published = row.published.get(metric)
     ours = str(row.group.means.get(metric, markdown.DASH))
-    return f"{markdown.number(paper)} \N{RIGHTWARDS ARROW} {ours}" if paper is not None else ours
+    return ours if published is None else f"{markdown.number(published)} \N{RIGHTWARDS ARROW} {ours}"

@@ -47,14 +47,16 @@ def check(results: "Results", source: str) -> None:
 
 
 def _checks(results: "Results") -> Iterator[Check]:
-    yield from _runs_fit_together(results)
-    yield from _rows_are_unique(results)
-    yield from _names_are_known(results)
-    yield from _rows_are_the_same_in_all_runs(results)
-    yield from _scores_are_those_of_the_predictions(results)
+    """Yield all checks; one is made only after those before it have found nothing."""
+    yield from _run_checks(results)
+    yield from _duplicate_checks(results)
+    yield from _name_checks(results)
+    yield from _row_checks(results)
+    yield from _score_checks(results)
 
 
-def _runs_fit_together(results: "Results") -> Iterator[Check]:
+def _run_checks(results: "Results") -> Iterator[Check]:
+    """Runs of a report have profile, data and encoder in common, and all seeds of a variant settings and code."""
     descriptions = results.descriptions
     shared = {
         "profile": [run.settings.profile for run in descriptions],
@@ -68,13 +70,15 @@ def _runs_fit_together(results: "Results") -> Iterator[Check]:
     yield Check(OTHER_TRAINING, trainings, trainings.duplicated("variant"))
 
 
-def _rows_are_unique(results: "Results") -> Iterator[Check]:
+def _duplicate_checks(results: "Results") -> Iterator[Check]:
+    """No row stands twice in a table."""
     for name, columns in UNIQUE.items():
         table = getattr(results, name)
         yield Check(f"{name} twice, or unlike in two sources", table, table.duplicated(columns))
 
 
-def _names_are_known(results: "Results") -> Iterator[Check]:
+def _name_checks(results: "Results") -> Iterator[Check]:
+    """Tasks and splits are those that the data describe."""
     are_described = [{*run.settings.tasks} <= {*results.tasks} for run in results.descriptions]
     yield Check("tasks that its data do not describe", results.runs, ~np.array(are_described))
     predicted = results.predictions
@@ -82,14 +86,16 @@ def _names_are_known(results: "Results") -> Iterator[Check]:
         yield Check(f"unknown {column}; known: {', '.join(names)}", predicted, ~predicted[column].isin(names))
 
 
-def _rows_are_the_same_in_all_runs(results: "Results") -> Iterator[Check]:
+def _row_checks(results: "Results") -> Iterator[Check]:
+    """Dev and test have the same rows and labels in all runs."""
     predicted = results.predictions
     shared = predicted[predicted["split"] != "train"]  # each run draws its own training rows
     distinct = shared.drop_duplicates(["task", "split", "row", "id", "label"])
     yield Check(OTHER_ROWS, distinct, distinct.duplicated(["task", "split", "row"]))
 
 
-def _scores_are_those_of_the_predictions(results: "Results") -> Iterator[Check]:
+def _score_checks(results: "Results") -> Iterator[Check]:
+    """Scores are those of the predictions."""
     by_run = computed_scores(results)
     if not by_run:  # all labels are withheld
         return

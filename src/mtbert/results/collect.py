@@ -13,7 +13,7 @@ import pandas as pd
 from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.results import checks, data_description, model_rows, points, predictions, tables
-from mtbert.results.columns import SURE, Frame
+from mtbert.results.columns import SURE, Frame, Predictions
 from mtbert.results.model_rows import ModelRow
 from mtbert.results.source import Source, read_catalog, source_of
 from mtbert.results.tables import Results
@@ -22,7 +22,6 @@ from mtbert.tasks import SPLITS, Task, Tasks
 READ = (layout.METRICS, layout.SETTINGS, layout.HISTORY, layout.EMBEDDINGS, layout.ELSEWHERE)  # of a model's files
 ROW_FACTS = ("cluster", "in_train", "shares")  # columns of what preprocessing found of dev's rows
 NO_FACTS = {"cluster": -1, "in_train": False, "shares": False}  # of the rows of other splits
-Predicted = dict[str, dict[str, Frame]]  # by split and task
 
 
 @dataclass
@@ -31,7 +30,7 @@ class Model:
 
     folder: Path
     row: ModelRow
-    predictions: Predicted
+    predictions: Predictions
     history: Frame | None
 
 
@@ -100,9 +99,9 @@ def load(source: Source, folder: Path) -> Model:
     return Model(folder, row, _predicted(source, folder), _history(history) if history.is_file() else None)
 
 
-def _predicted(source: Source, folder: Path) -> Predicted:
+def _predicted(source: Source, folder: Path) -> Predictions:
     """Return a model's predictions, with what preprocessing found of the rows and how sure the model is of each."""
-    predicted: Predicted = {split: {} for split in SPLITS}
+    predicted: Predictions = {split: {} for split in SPLITS}
     for split, task in itertools.product(SPLITS, source.tasks):
         file = layout.predictions(folder, task, split)
         if file.is_file():

@@ -19,6 +19,8 @@ WEIGHTS = ("encoder", "added", "trained", "stored")
 SURE = "sure"  # the probability of the predicted class, which evidence does without
 
 Frame = Any  # a pandas.DataFrame: the types of its selections name four kinds at once, which no checker tells apart
+PredictionsByTask = dict[str, Frame]
+Predictions = dict[str, PredictionsByTask]  # by split, then by task
 REPEATED_WORD = pa.dictionary(pa.int32(), pa.string())
 
 

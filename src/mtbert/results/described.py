@@ -5,13 +5,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, Json, TypeAdapter
 
-from mtbert.results.schemas import Lenient
+from mtbert.results.schemas import Count, Lenient
 from mtbert.settings import Name, TaskName
 from mtbert.tasks import COURSE, Split, Task, restored
 
 OWN = "catalog"  # the paper of a variant that names none, as those in params.yaml do
 UNTRAINED = "untrained-encoder"  # the variant whose scores are those of the starting weights
-Count = Annotated[int, Field(ge=0)]
 
 
 class KeptEpoch(Lenient):

@@ -14,13 +14,12 @@ from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.results import predictions
 from mtbert.results import vote as voting
-from mtbert.results.columns import Frame
+from mtbert.results.columns import Predictions
 from mtbert.results.schemas import RunMetrics, Scored, Sizes, VoteInputs
 from mtbert.tasks import Tasks, of_build, stated
 
 SPLITS = ("dev", "test")  # that are voted on: each run draws training rows of its own
 CODE = "code-ensemble"  # of the plan: the code that votes
-Tables = dict[str, dict[str, Frame]]  # by split and task
 
 
 @dataclass(frozen=True)
@@ -127,17 +126,17 @@ def _write(vote: Vote, tasks: Tasks, inputs: VoteInputs) -> None:
         layout.seal(partial)
 
 
-def voted_by(members: Sequence[Path], tasks: Tasks) -> Tables:
+def voted_by(members: Sequence[Path], tasks: Tasks) -> Predictions:
     """Return the vote of these runs on each task and split that all of them predicted.
 
     Raises:
         DataError: they predicted other rows.
     """
-    voted: Tables = {split: {} for split in SPLITS}
+    voted: Predictions = {split: {} for split in SPLITS}
     for split, task in itertools.product(SPLITS, tasks):
-        predicted = {run.parent.name: layout.predictions(run, task, split) for run in members}
-        if all(file.is_file() for file in predicted.values()):
-            tables = {member: files.read_parquet(file) for member, file in predicted.items()}
+        by_member = {run.parent.name: layout.predictions(run, task, split) for run in members}
+        if all(file.is_file() for file in by_member.values()):
+            tables = {member: files.read_parquet(file) for member, file in by_member.items()}
             voted[split][task] = voting.vote(tables, tasks[task])
     return voted
 
@@ -153,7 +152,7 @@ def _sizes(members: Sequence[Path]) -> Sizes:
     )
 
 
-def _settings(vote: Vote, voted: Tables, tasks: Tasks) -> dict[str, Any]:
+def _settings(vote: Vote, voted: Predictions, tasks: Tasks) -> dict[str, Any]:
     """Return what is known of a vote: its members and tasks, and what holds for the first member's training."""
     first = vote.members[0]
     trained = files.read_as(dict[str, Any], first / layout.SETTINGS, layout.remedy(first), files.read_yaml)

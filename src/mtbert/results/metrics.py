@@ -51,7 +51,7 @@ def _class_f1(is_label: np.ndarray, is_prediction: np.ndarray) -> float:
 
 
 def f1_classes(metric: str, count: int) -> range:
-    """Return which of so many classes F1 is the mean over: `f1` of two is that of class 1, any other that of all."""
+    """Return which of so many classes F1 is the mean over: class 1 alone for `f1` of two classes, else all."""
     return range(1, 2) if metric == "f1" and count == 2 else range(count)
 
 
@@ -100,17 +100,21 @@ def means(tasks: Tasks) -> tuple[str, ...]:
 
 
 def overall(scores: Mapping[str, float], tasks: Tasks) -> dict[str, float]:
-    """Return the mean over tasks on both scales that papers mix; nothing where a task that is part of it has no score.
+    """Return the mean over tasks on both scales that papers mix; nothing if a task of the mean has no score.
 
     overall_raw is the mean of the scores as they are; overall_normalised has x of `SIGNED` as (x + 1) / 2. Of the
     course's tasks: (sst + qqp + r) / 3 and (sst + qqp + (r + 1) / 2) / 3.
     """
     names = main(tasks)
-    if not names or any(task not in scores for task in names):
+    if not names or not {*names} <= scores.keys():
         return {}
-    raw = [scores[task] for task in names]
-    normalised = [(scores[task] + 1) / 2 if tasks[task].metric in SIGNED else scores[task] for task in names]
+    raw = [scores[name] for name in names]
+    normalised = [_normalised(scores[name], tasks[name]) for name in names]
     return {"overall_raw": sum(raw) / len(raw), "overall_normalised": sum(normalised) / len(normalised)}
+
+
+def _normalised(score: float, task: Task) -> float:
+    return (score + 1) / 2 if task.metric in SIGNED else score
 
 
 def _unit(values: np.ndarray) -> np.ndarray:
@@ -121,6 +125,7 @@ def _unit(values: np.ndarray) -> np.ndarray:
 
 
 def _aligned(labels: Values, predictions: Values) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels and predictions as arrays; DataError if they cannot be scored."""
     gold, guess = np.asarray(labels, dtype=float), np.asarray(predictions, dtype=float)
     if gold.shape != guess.shape or gold.size == 0:
         raise DataError(f"a score needs as many predictions as labels, at least one: {guess.size} and {gold.size}")

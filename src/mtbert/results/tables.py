@@ -17,11 +17,9 @@ from pydantic import ValidationError
 from mtbert import files
 from mtbert.errors import DataError, in_words
 from mtbert.results import checks
-from mtbert.results.columns import KEY, TABLES, Frame, metric_names, schema
+from mtbert.results.columns import KEY, TABLES, Frame, PredictionsByTask, metric_names, schema
 from mtbert.results.described import DESCRIPTIONS, About, Data, RunDescription, StartingWeights
 from mtbert.tasks import COURSE, Tasks
-
-ByTask = dict[str, Frame]
 
 
 @dataclass
@@ -76,9 +74,9 @@ class Results:
         return self.descriptions[0].start
 
     @cached_property
-    def by_run(self) -> dict[tuple[str, int, str], ByTask]:
+    def by_run(self) -> dict[tuple[str, int, str], PredictionsByTask]:
         """Predictions by variant, seed and split, then by task; the rows in the order of the data."""
-        by_run: dict[tuple[str, int, str], ByTask] = {}
+        by_run: dict[tuple[str, int, str], PredictionsByTask] = {}
         groups = self.predictions.groupby([*KEY, "split", "task"], observed=True, sort=False)
         for (variant, seed, split, task), table in groups:
             by_run.setdefault((variant, int(seed), split), {})[task] = table.sort_values("row")

@@ -18,6 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 from scipy import special
 
@@ -115,10 +116,15 @@ def _with_error(mean: float, error: float, freedom: float, seeds: tuple[int, int
     return Difference(mean, error if error > ROUNDING else None, freedom, seeds, side.rows, side.clusters)
 
 
-def welch(
-    variances: tuple[float, float], seeds: tuple[int, int], row_variance: float, clusters: int
-) -> tuple[float, float]:
-    """Return standard error and degrees of freedom, as above.
+class StandardError(NamedTuple):
+    """A standard error, and its degrees of freedom."""
+
+    error: float
+    freedom: float
+
+
+def welch(variances: tuple[float, float], seeds: tuple[int, int], row_variance: float, clusters: int) -> StandardError:
+    """Return the standard error of a difference, as above.
 
     Args:
         variances: s_i^2 of each side.
@@ -131,13 +137,20 @@ def welch(
     spread = 0.0
     for part, count in ((first, seeds[0]), (second, seeds[1]), (row_variance, clusters)):
         spread += part**2 / max(1, count - 1)
-    return math.sqrt(total), total**2 / spread if spread else 0.0
+    return StandardError(math.sqrt(total), total**2 / spread if spread else 0.0)
 
 
-def summary(scores: Sequence[float]) -> tuple[float, Interval | None]:
-    """Return mean and 95 % interval over seeds; None where there are too few."""
+class Summary(NamedTuple):
+    """A mean over seeds, and its 95 % interval; None if there are too few seeds."""
+
+    mean: float
+    interval: Interval | None
+
+
+def summary(scores: Sequence[float]) -> Summary:
+    """Summarise the scores of several seeds."""
     mean, count = fmean(scores), len(scores)
     if count < LEAST_SEEDS:
-        return mean, None
+        return Summary(mean, None)
     half = -float(special.stdtrit(count - 1, LEVEL / 2)) * stdev(scores) / count**0.5
-    return mean, (mean - half, mean + half)
+    return Summary(mean, (mean - half, mean + half))

@@ -225,7 +225,7 @@ def test_the_untrained_encoder_as_a_side_scores_alike_with_every_seed() -> None:
 
 def test_only_runs_of_a_third_of_the_updates_are_compared_with_the_whole():
     whole, third = evidence({"new": HIGH, "old": LOW}), evidence({"new": HIGH, "old": LOW}, steps=100 / 3)
-    assert {run for run, _ in at_a_third(whole, third).tasks["sst"].predictions} == {"new"}
+    assert {run for run, _ in at_a_third(whole, third).dev["sst"].predictions} == {"new"}
 
 
 def test_an_evidence_without_a_third_of_the_budget_is_refused():
@@ -239,7 +239,7 @@ def test_r_counts_half_in_a_normalised_overall() -> None:
     noise = {"new": 1, "old": 2}
     said = {(name, seed): labels + draw.normal(0, noise[name], ROWS) for name in noise for seed in SEEDS}
     alike = evidence({"new": right, "old": right})
-    sst, sts = alike.tasks["sst"], TaskRows(alike.tasks["sst"].rows.assign(label=labels), pd.DataFrame(said))
+    sst, sts = alike.dev["sst"], TaskRows(alike.dev["sst"].rows.assign(label=labels), pd.DataFrame(said))
     of = BudgetRuns(alike.runs, {"sst": sst, "qqp": sst, "sts": sts})
     raw, normalised = (of.compare(["new"], ["old"], f"overall_{scale}") for scale in ("raw", "normalised"))
     assert (raw.mean, raw.error) == pytest.approx((2 * normalised.mean, 2 * normalised.error))  # type: ignore[union-attr, operator]

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mtbert.compare import reading
+from mtbert.compare import pairing, reading
 from mtbert.errors import DataError
 
 HEAD = "id,label,prediction\n"
@@ -19,10 +19,10 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-def paired(folder: Path, ours: str, theirs: str, metric: str = "pearson") -> reading.Pairs:
+def paired(folder: Path, ours: str, theirs: str, metric: str = "pearson") -> pairing.Pairs:
     """Pair two files with these texts."""
     sides = (written(folder / name, text) for name, text in (("x.csv", ours), ("y.csv", theirs)))
-    return reading.pair(*(reading.read(str(side)) for side in sides), metric)
+    return pairing.pair(*(reading.read(str(side)) for side in sides), metric)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
@@ -32,7 +32,7 @@ def test_csv_and_parquet_are_the_same(tmp_path: Path, name: str) -> None:
         table = pa.table({"id": ["7", "8"], "label": [1.0, 0.0], "prediction": [0.5, 2.0]})
         pq.write_table(table.replace_schema_metadata({b"pandas": b"{"}), path)  # of a stranger; it is not read
     rows = reading.read(str(path))
-    found = reading.pair(rows, rows, "pearson")
+    found = pairing.pair(rows, rows, "pearson")
     assert (rows["id"].tolist(), found.labels.tolist(), found.ours.tolist()) == (["7", "8"], [1, 0], [[0.5], [2]])
     assert rows["position"].tolist()[1] == f"{path}, {'row 2' if name == 'a.parquet' else 'line 3'}"
 

@@ -111,7 +111,7 @@ def test_the_terminal_has_the_sentences_without_marks(monkeypatch):
 def test_a_task_that_sharing_costs_is_named(monkeypatch):
     costly = found(monkeypatch, 6, single=0.95, shared=0.95)
     costly.margin = 0.5
-    costly.runs.tasks["sst"].predictions["shared"] = 0.0  # all of one class
+    costly.runs.dev["sst"].predictions["shared"] = 0.0  # all of one class
     assert costly.baseline is not None
     assert costly.baseline.group.names == ("of-sst", "of-qqp", "of-sts")
     assert costly.by_task["sst"].difference is not None

@@ -133,7 +133,7 @@ def test_how_many_sentences_have_a_place_is_told(study: Study, tmp_path: Path):
 
 def test_more_than_eight_panels_are_told(study: Study, tmp_path: Path):
     table = embeddings.sentences(study)["pals"]
-    told = embeddings._shown("catalog", "embeddings", "all", dict.fromkeys("abcdefghi", table), tmp_path)
+    told = embeddings._put("catalog", "embeddings", "all", dict.fromkeys("abcdefghi", table), tmp_path)
     assert told.splitlines()[0] == "**Variants of one's own**: all; the first 8 of 9 panels"
 
 
@@ -182,7 +182,7 @@ def test_sentences_are_shown_of_the_sample_and_of_tasks_whose_owner_wishes_it(
 def test_a_picture_of_eight_variants_with_all_of_sst_is_small(tmp_path: Path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(1101, 2)), columns=["x", "y"]).assign(label=rng.integers(0, 5, 1101))
-    figure = embeddings._drawn(dict.fromkeys("abcdefgh", table), embeddings._points, {})
+    figure = embeddings._drawn(dict.fromkeys("abcdefgh", table), embeddings._draw_points, {})
     drawing.put(figure, tmp_path, "places", "", "")
     assert (tmp_path / "pictures/places.png").stat().st_size < 85_000
 

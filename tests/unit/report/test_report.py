@@ -112,8 +112,8 @@ def test_submissions_have_the_courses_form(tmp_path: Path):
 
 def test_claims_are_judged_of_these_tables(study: Study):
     known = of_results(study.results)
-    assert known.tasks["qqp"].predictions["pals", 1].tolist() == QQP
-    assert known.tasks["sst"].rows["leaked"].tolist() == [True, False, False, False]
+    assert known.dev["qqp"].predictions["pals", 1].tolist() == QQP
+    assert known.dev["sst"].rows["leaked"].tolist() == [True, False, False, False]
     (close,) = [result for result in claims.judge(study)[0] if result.claim.name == "pals-close-to-single"]
     assert claims.verdict(close) == "cannot be told: unequal budgets"  # 20 updates beside 60
 

@@ -15,8 +15,9 @@ from mtbert.report.study import Study, title
 from mtbert.results import points
 from mtbert.results.columns import Frame
 from mtbert.results.points import PICTURED
-from mtbert.tasks import COURSE, main
+from mtbert.tasks import COURSE, Task, main
 
+EMBEDDINGS, PAIRS = "embeddings", "pairs"  # names of pictures
 PANELS = 8  # of a picture, in the tables' order
 COLUMNS = 4
 LABELS = ("#2166ac", "#7fb2d8", "#9a9a9a", "#f0a15f", "#a3201f")  # from the most negative to the most positive
@@ -33,48 +34,65 @@ ABOUT_PAIRS = (
 
 
 def render(study: Study, folder: Path) -> str:
-    """Draw the pictures into a report's folder; return them as Markdown, empty where there are no places."""
-    sentence_places, pair_places = sentences(study), pairs(study)
-    tasks = study.results.tasks
-    sentence_pictures, pair_pictures = list[str](), list[str]()
-    for paper, names in study.by_paper.items():
-        panels = {name: sentence_places[name] for name in names if name in sentence_places}
-        if panels:
-            what = f"{COURSE[PICTURED].title} by label, {_rows(*panels.values())}"
-            sentence_pictures.append(_shown(paper, "embeddings", what, panels, folder))
-        panels = {}
-        for name, task in itertools.product(names, main(tasks)):
-            if (name, task) in pair_places:
-                panels[f"{name}, {tasks[task].shown}"] = pair_places[name, task]
-        if panels:
-            pair_pictures.append(_shown(paper, "pairs", "pairs of dev", panels, folder))
+    """Draw the pictures into a report's folder; return them as Markdown, empty if there are no points."""
+    pair_pictures = _pair_pictures(study, folder)
     if pair_pictures:
         pair_pictures = [ABOUT_PAIRS, *pair_pictures]
-    pictures = [*sentence_pictures, *pair_pictures]
+    pictures = [*_sentence_pictures(study, folder), *pair_pictures]
     return "\n\n".join([ABOUT, *pictures]) if pictures else ""
 
 
-def _rows(first: Frame, *_: Frame) -> str:
-    """Return how many rows have a place, and where these are not all, how far they are from all."""
-    placed, every = first["x"].notna(), first["label"].mean()
-    if placed.all():
-        return f"all {len(first):,} rows of dev"
-    part = f"{placed.sum():,} of {len(first):,} rows of dev"
-    return f"{part}; the mean of their labels is {first.loc[placed, 'label'].mean():.2f}, of all {every:.2f}"
+def _sentence_pictures(study: Study, folder: Path) -> list[str]:
+    """Draw a picture of the sentences of each paper that has points of them."""
+    by_variant = sentences(study)
+    pictures: list[str] = []
+    for paper, names in study.by_paper.items():
+        panels = {name: by_variant[name] for name in names if name in by_variant}
+        if panels:
+            shown = f"{COURSE[PICTURED].title} by label, {_shown_rows(next(iter(panels.values())))}"
+            pictures.append(_put(paper, EMBEDDINGS, shown, panels, folder))
+    return pictures
 
 
-def _shown(paper: str, kind: str, what: str, panels: Mapping[str, Frame], folder: Path) -> str:
+def _pair_pictures(study: Study, folder: Path) -> list[str]:
+    """Draw a picture of the pairs of each paper that has points of them."""
+    by_model, tasks = pairs(study), study.results.tasks
+    pictures: list[str] = []
+    for paper, names in study.by_paper.items():
+        panels: dict[str, Frame] = {}
+        for name, task in itertools.product(names, main(tasks)):
+            if (name, task) in by_model:
+                panels[f"{name}, {tasks[task].shown}"] = by_model[name, task]
+        if panels:
+            pictures.append(_put(paper, PAIRS, "pairs of dev", panels, folder))
+    return pictures
+
+
+def _shown_rows(table: Frame) -> str:
+    """Return how many rows have a point; if these are not all, also how far their labels are from those of all."""
+    has_point = table["x"].notna()
+    if has_point.all():
+        return f"all {len(table):,} rows of dev"
+    mean, mean_of_all = table.loc[has_point, "label"].mean(), table["label"].mean()
+    part = f"{has_point.sum():,} of {len(table):,} rows of dev"
+    return f"{part}; the mean of their labels is {mean:.2f}, of all {mean_of_all:.2f}"
+
+
+def _put(paper: str, picture: str, shown: str, panels: Mapping[str, Frame], folder: Path) -> str:
     """Draw the first panels of a paper; return them as Markdown, which tells of more."""
-    draw, legend = (_lines, _legend_of_kinds()) if kind == "pairs" else (_points, _legend_of_labels())
-    figure = _drawn(dict([*panels.items()][:PANELS]), draw, legend)
+    first = dict(itertools.islice(panels.items(), PANELS))
+    if picture == PAIRS:
+        figure = _drawn(first, _draw_lines, _legend_of_kinds())
+    else:
+        figure = _drawn(first, _draw_points, _legend_of_labels())
     part = f"; the first {PANELS} of {len(panels)} panels" if len(panels) > PANELS else ""
-    says = f"**{markdown.literal(title(paper))}**: {what}{part}"
-    return drawing.put(figure, folder, f"{paper}-{kind}", says, f"Dev sentences in the plane, {kind} of {paper}")
+    text = f"**{markdown.literal(title(paper))}**: {shown}{part}"
+    return drawing.put(figure, folder, f"{paper}-{picture}", text, f"Dev sentences in the plane, {picture} of {paper}")
 
 
 def sentences(study: Study) -> dict[str, Frame]:
-    """Return by variant x, y and label of dev sentences, of the seed that has places; not all rows need to have one."""
-    by_variant = {}
+    """Return by variant x, y and label of dev sentences, of the seed that has points; not all rows need to have one."""
+    by_variant: dict[str, Frame] = {}
     if study.results.tasks.get(PICTURED) != COURSE[PICTURED]:
         return by_variant
     for (variant, _, split), tables in study.results.by_run.items():
@@ -84,20 +102,28 @@ def sentences(study: Study) -> dict[str, Frame]:
 
 
 def pairs(study: Study) -> dict[tuple[str, str], Frame]:
-    """Return by variant and task x, y, x2, y2 and `kind` of pairs that have places: those of one seed.
+    """Return by variant and task x, y, x2, y2 and `kind` of pairs that have points: those of one seed.
 
     At most `points.PAIRS` of either kind, in the order of dev.
     """
-    by_model = {}
+    by_model: dict[tuple[str, str], Frame] = {}
+    tasks = study.results.tasks
     for (variant, _, split), tables in study.results.by_run.items():
-        for task in (name for name in main(study.results.tasks) if split == "dev" and name in tables):
-            table = tables[task][tables[task]["x2"].notna()]
-            kinds = points.pair_kinds(study.results.tasks[task], table["label"].to_numpy(float))
-            table = table[["x", "y", "x2", "y2"]].assign(kind=kinds)
-            table = table[table["kind"] != points.BETWEEN].groupby("kind").head(points.PAIRS)
+        if split != "dev":
+            continue
+        for task in main(tasks):
+            table = _pairs(tables[task], tasks[task]) if task in tables else []
             if len(table):
                 by_model[variant, task] = table
     return by_model
+
+
+def _pairs(predicted: Frame, task: Task) -> Frame:
+    """Return the pairs that have points and are alike or not."""
+    table = predicted[predicted["x2"].notna()]
+    kinds = points.pair_kinds(task, table["label"].to_numpy(float))
+    table = table[["x", "y", "x2", "y2"]].assign(kind=kinds)
+    return table[table["kind"] != points.BETWEEN].groupby("kind").head(points.PAIRS)
 
 
 def lengths(table: Frame) -> dict[int, float]:
@@ -119,22 +145,20 @@ def _drawn(panels: dict[str, Frame], draw: Callable[[Axes, str, Frame], None], l
     return figure
 
 
-def _points(axes: Axes, name: str, table: Frame) -> None:
+def _draw_points(axes: Axes, name: str, table: Frame) -> None:
     table = table.dropna()
     colours = np.array(LABELS)[table["label"].astype(int)]
     axes.scatter(table["x"], table["y"], c=colours, s=1500 / (100 + len(table)) + 4, linewidths=0)
     axes.set_title(name, fontsize="medium")
 
 
-def _lines(axes: Axes, name: str, table: Frame) -> None:
+def _draw_lines(axes: Axes, name: str, table: Frame) -> None:
     for kind, (colour, width) in LINES.items():
         pairs_of_kind = table[table["kind"] == kind]
         axes.plot(pairs_of_kind[["x", "x2"]].T, pairs_of_kind[["y", "y2"]].T, color=colour, linewidth=width)
-    length_by_kind = lengths(table)
-    median_lengths = " and ".join(
-        f"{100 * length_by_kind[kind]:.1f} %" for kind in (points.ALIKE, points.UNLIKE) if kind in length_by_kind
-    )
-    axes.set_title(f"{name}\n{median_lengths}", fontsize="medium")
+    by_kind = lengths(table)
+    median_lengths = [f"{100 * by_kind[kind]:.1f} %" for kind in (points.ALIKE, points.UNLIKE) if kind in by_kind]
+    axes.set_title(f"{name}\n{' and '.join(median_lengths)}", fontsize="medium")
 
 
 def _legend_of_labels() -> dict[str, Line2D]:

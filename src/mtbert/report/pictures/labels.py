@@ -15,7 +15,7 @@ from mtbert.tasks import SPLITS, Split, Task, Tasks
 
 COLOURS: dict[Split, str] = {"train": drawing.PALETTE[0], "dev": drawing.PALETTE[1]}
 COLUMNS = 3  # of panels
-OfTask = Mapping[Split, RowCounts]
+CountsBySplit = Mapping[Split, RowCounts]
 ABOUT = (
     "Share of each label in train and dev; scores are counted by fifths of their range. Where the two differ, a model "
     "learns other labels than it is scored on."
@@ -24,13 +24,13 @@ ABOUT = (
 
 def render(study: Study, folder: Path) -> str:
     """Draw the picture into a report's folder; return it and the table of sizes as Markdown, empty if unknown."""
-    tasks, rows = study.results.tasks, study.results.data.rows
+    tasks, counts_by_task = study.results.tasks, study.results.data.rows
     lines: list[dict[str, str]] = []
     shares_by_task: dict[str, dict[str, np.ndarray]] = {}
     for name, task in tasks.items():
-        if name in rows and not task.serves:
-            lines.append(_line(task, rows[name]))
-            task_shares = shares(rows[name])
+        if name in counts_by_task and not task.serves:
+            lines.append(_line(task, counts_by_task[name]))
+            task_shares = shares(counts_by_task[name])
             if task_shares:
                 shares_by_task[name] = task_shares
     picture = ""
@@ -40,15 +40,21 @@ def render(study: Study, folder: Path) -> str:
     return "\n\n".join(filter(None, [picture, markdown.lined(lines)]))
 
 
-def shares(rows: OfTask) -> dict[str, np.ndarray]:
+def shares(counts: CountsBySplit) -> dict[str, np.ndarray]:
     """Return the share of each label [labels] in train and dev, where labels are known."""
-    counts = {split: np.array(rows[split].labels) for split in COLOURS if split in rows}
-    return {split: label_counts / label_counts.sum() for split, label_counts in counts.items() if label_counts.sum()}
+    shares: dict[str, np.ndarray] = {}
+    for split in COLOURS:
+        label_counts = np.array(counts[split].labels) if split in counts else np.zeros(0)
+        if label_counts.sum():
+            shares[split] = label_counts / label_counts.sum()
+    return shares
 
 
-def _line(task: Task, rows: OfTask) -> dict[str, str]:
-    counts = {split: f"{rows[split].rows:,}" if split in rows else markdown.DASH for split in SPLITS}
-    return {"rows": task.shown} | counts
+def _line(task: Task, counts: CountsBySplit) -> dict[str, str]:
+    cells = {"rows": task.shown}
+    for split in SPLITS:
+        cells[split] = f"{counts[split].rows:,}" if split in counts else markdown.DASH
+    return cells
 
 
 def _drawn(shares_by_task: dict[str, dict[str, np.ndarray]], tasks: Tasks) -> Figure:
@@ -58,10 +64,10 @@ def _drawn(shares_by_task: dict[str, dict[str, np.ndarray]], tasks: Tasks) -> Fi
         axes = figure.add_subplot(down, COLUMNS, position)
         for side, split in zip((-0.2, 0.2), COLOURS, strict=True):
             if split in shares_by_split:
-                axes.bar(
-                    np.arange(len(shares_by_split[split])) + side, shares_by_split[split], 0.4, color=COLOURS[split]
-                )
-        names = [*_names(tasks[task], len(next(iter(shares_by_split.values()))))]
+                label_shares = shares_by_split[split]
+                axes.bar(np.arange(len(label_shares)) + side, label_shares, 0.4, color=COLOURS[split])
+        bar_count = len(next(iter(shares_by_split.values())))
+        names = [*_names(tasks[task], bar_count)]
         axes.set_xticks(range(len(names)), names)
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         axes.set_title(tasks[task].shown, fontsize="medium")

@@ -25,24 +25,17 @@ Curves = dict[str, dict[str, Frame]]  # by task and variant: the loss, by the la
 
 def render(study: Study, folder: Path) -> str:
     """Draw the pictures into a report's folder; return them as Markdown, empty where no loss was logged."""
-    shown = []
+    pictures: list[str] = []
     for paper, names in study.by_paper.items():
         parts = [curves(study, names[start : start + LINES]) for start in range(0, len(names), LINES)]
         parts = [loss_curves for loss_curves in parts if loss_curves]
         for number, loss_curves in enumerate(parts, 1):
             part = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
-            says = f"**{markdown.literal(title(paper))}**: training loss by step{part}"
-            name = f"{paper}-loss" + (f"-{number}" if number > 1 else "")
-            shown.append(
-                drawing.put(
-                    _drawn(loss_curves, study.results.tasks),
-                    folder,
-                    name,
-                    says,
-                    f"Training loss, {markdown.literal(title(paper))}{part}",
-                )
-            )
-    return "\n\n".join([ABOUT, *shown]) if shown else ""
+            name = f"{paper}-loss-{number}" if number > 1 else f"{paper}-loss"
+            paper_title = markdown.literal(title(paper))
+            text, alt = f"**{paper_title}**: training loss by step{part}", f"Training loss, {paper_title}{part}"
+            pictures.append(drawing.put(_drawn(loss_curves, study.results.tasks), folder, name, text, alt))
+    return "\n\n".join([ABOUT, *pictures]) if pictures else ""
 
 
 def curves(study: Study, names: Sequence[str]) -> Curves:
@@ -52,12 +45,12 @@ def curves(study: Study, names: Sequence[str]) -> Curves:
     averages, at the last step of the middle one. Where nothing was logged, there is no point.
     """
     history = study.results.history
-    history = history[history["variant"].isin([*names]) & history["name"].str.startswith("loss/")]
-    if history.empty:
+    losses = history[history["variant"].isin([*names]) & history["name"].str.startswith("loss/")]
+    if losses.empty:
         return {}
-    longest = int(history["step"].max())
-    parts = -(-history["step"].astype(int) * POINTS // longest)  # 1 to POINTS
-    means = history.assign(part=parts).groupby(["name", "variant", "part"], observed=True)["value"].mean()
+    longest = int(losses["step"].max())
+    parts = -(-losses["step"].astype(int) * POINTS // longest)  # rounded up: 1 to POINTS
+    means = losses.assign(part=parts).groupby(["name", "variant", "part"], observed=True)["value"].mean()
     by_task: Curves = {}
     for task, name in itertools.product(study.results.tasks, names):
         is_logged = (f"loss/{task}", name) in means
@@ -81,10 +74,9 @@ def _drawn(curves_by_task: Curves, tasks: Tasks) -> Figure:
         name: {"color": colour, "linestyle": "--" if number % 2 else "-"}
         for number, (name, colour) in enumerate(zip(names, drawing.PALETTE, strict=False))
     }
+    panels = figure.subplots(1, len(curves_by_task), squeeze=False)[0]
     lines = {}
-    for axes, (task, curve_by_variant) in zip(
-        figure.subplots(1, len(curves_by_task), squeeze=False)[0], curves_by_task.items(), strict=True
-    ):
+    for axes, (task, curve_by_variant) in zip(panels, curves_by_task.items(), strict=True):
         for name, loss in curve_by_variant.items():
             (lines[name],) = axes.plot(loss.index, loss, linewidth=1.6, **looks[name])
         axes.set_title(tasks[task].shown, fontsize="medium")

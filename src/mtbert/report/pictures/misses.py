@@ -30,11 +30,15 @@ def distances(study: Study) -> dict[str, np.ndarray]:
     if study.results.tasks.get(PICTURED) != COURSE[PICTURED]:
         return {}
     predicted = study.scored(PICTURED)
-    off = (predicted["prediction"] - predicted["label"]).abs().astype(int)
-    counts = predicted.assign(off=off).groupby(["variant", "off"], observed=True).size().unstack(fill_value=0)
+    steps = (predicted["prediction"] - predicted["label"]).abs().astype(int)
+    counts = predicted.assign(steps=steps).groupby(["variant", "steps"], observed=True).size().unstack(fill_value=0)
     counts = counts.reindex(columns=range(COURSE[PICTURED].classes), fill_value=0)
-    every = {name: counts.loc[name].to_numpy() for name in study.about if name in counts.index}
-    return {name: row_counts / row_counts.sum() for name, row_counts in every.items()}
+    shares: dict[str, np.ndarray] = {}
+    for name in study.about:
+        if name in counts.index:
+            step_counts = counts.loc[name].to_numpy()
+            shares[name] = step_counts / step_counts.sum()
+    return shares
 
 
 def within_one(shares: np.ndarray) -> float | None:
@@ -51,10 +55,10 @@ def _drawn(shares_by_variant: dict[str, np.ndarray]) -> Figure:
         axes.barh([*shares_by_variant], share, 0.8, left, color=colour, label=f"{steps} off" if steps else "right")
         left += share
     axes.text(1.01, -0.8, "of misses", fontsize="small")
-    for at, shares in enumerate(shares_by_variant.values()):
+    for height, shares in enumerate(shares_by_variant.values()):
         share = within_one(shares)
         label = markdown.DASH if share is None else f"{100 * share:.0f} %"
-        axes.text(1.01, at, label, va="center")
+        axes.text(1.01, height, label, va="center")
     axes.set_ylim(len(shares_by_variant) - 0.4, -0.6)
     axes.set_xlim(0, 1)
     axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")

@@ -29,19 +29,8 @@ def _drawn(parts: dict[str, PartResult]) -> Figure:
     """A line for each comparison, by label: ours with its interval, and what it is to be held against."""
     figure = drawing.empty(1.2 + 0.42 * len(parts))
     axes = figure.subplots()
-    for at, part in enumerate(parts.values()):
-        margin, difference = part.part.margin, part.difference
-        axes.barh(at, 2 * margin, 0.8, -margin, color="0.9", zorder=0, label="too little to matter")
-        hollow = {"label": "published", "markersize": 7, "fillstyle": "none"}
-        _mark(axes, part.part.published, at, "D", PUBLISHED, beyond=at + 0.25, **hollow)
-        if difference is None:
-            axes.text(-EDGE, at, "not trained yet", va="center", color="0.45", fontsize="small", style="italic")
-            continue
-        _mark(axes, part.third and part.third.mean, at, "o", GHOST, label="at a third of the training", markersize=6)
-        if difference.interval:
-            ends = np.clip(difference.interval, -1.06 * EDGE, 1.06 * EDGE)
-            axes.plot(ends, [at, at], color=OURS, linewidth=2, label="95 % interval")
-        _mark(axes, difference.mean, at, "o", OURS, beyond=at - 0.25, label="ours", markersize=7)
+    for height, part in enumerate(parts.values()):
+        _draw_part(axes, height, part)
     axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
     axes.set_yticks(range(len(parts)), [textwrap.fill(label, WRAP) for label in parts])
     axes.set_ylim(len(parts) - 0.4, -0.6)
@@ -51,23 +40,43 @@ def _drawn(parts: dict[str, PartResult]) -> Figure:
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("ours: the first side less the second; right of 0, the first is better", fontsize="small")
-    by_label = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))  # each kind of mark once
+    marks, labels = axes.get_legend_handles_labels()
+    by_label = dict(zip(labels, marks, strict=True))  # each kind of mark once
     figure.legend(
         by_label.values(), by_label.keys(), loc="outside upper center", ncols=6, frameon=False, fontsize="small"
     )
     return figure
 
 
+def _draw_part(axes: Axes, height: int, part: PartResult) -> None:
+    """Draw the line of a comparison: the margin, the published difference, and ours if it was run."""
+    margin, difference = part.part.margin, part.difference
+    axes.barh(height, 2 * margin, 0.8, -margin, color="0.9", zorder=0, label="too little to matter")
+    hollow = {"label": "published", "markersize": 7, "fillstyle": "none"}
+    _mark(axes, part.part.published, height, "D", PUBLISHED, beyond=height + 0.25, **hollow)
+    if difference is None:
+        axes.text(-EDGE, height, "not trained yet", va="center", color="0.45", fontsize="small", style="italic")
+        return
+    if part.third:
+        _mark(axes, part.third.mean, height, "o", GHOST, label="at a third of the training", markersize=6)
+    if difference.interval:
+        ends = np.clip(difference.interval, -1.06 * EDGE, 1.06 * EDGE)
+        axes.plot(ends, [height, height], color=OURS, linewidth=2, label="95 % interval")
+    _mark(axes, difference.mean, height, "o", OURS, beyond=height - 0.25, label="ours", markersize=7)
+
+
 def _mark(
-    axes: Axes, value: float | None, at: float, marker: str, colour: str, beyond: float | None = None, **look: Any
+    axes: Axes, value: float | None, height: float, marker: str, colour: str, beyond: float | None = None, **look: Any
 ) -> None:
     """Draw a value; past the edge an arrow with its number, at the height `beyond`."""
     if value is None:
         return
     if abs(value) <= EDGE:
-        axes.plot(value, at, marker, color=colour, **look)
+        axes.plot(value, height, marker, color=colour, **look)
         return
-    at, side = at if beyond is None else beyond, 1 if value > 0 else -1
-    axes.plot(side * EDGE * 1.06, at, ">" if side > 0 else "<", color=colour, markersize=7)
-    number, align = markdown.number(value, "+", 2), "right" if side > 0 else "left"
-    axes.text(side * EDGE * 1.02, at, number, ha=align, va="center", color=colour, fontsize="small")
+    if beyond is not None:
+        height = beyond
+    side, arrow, align = (1, ">", "right") if value > 0 else (-1, "<", "left")
+    axes.plot(side * EDGE * 1.06, height, arrow, color=colour, markersize=7)
+    number = markdown.number(value, "+", 2)
+    axes.text(side * EDGE * 1.02, height, number, ha=align, va="center", color=colour, fontsize="small")

@@ -33,36 +33,50 @@ OF_CURVES = "Dev scores while the models train; the last is of the model that is
 def render(study: Study, answer: Answer | None, folder: Path, sentences: Sentences) -> str:
     """Draw the curves into a report's folder; return them and each task's tables as Markdown."""
     tasks = study.results.tasks
-    if answer is None:
-        models, models_in_words = [*study.about], ALL
-        ways = {name: (name,) for name in models}
-    else:
-        models, models_in_words = [*answer.shown.group.names], f"*{markdown.literal(answer.shown.label)}*"
-        ways = {way.label: way.group.names for way in answer.ways}
-    parts = list[str]()
+    models = [*study.about] if answer is None else answer.shown.group.names
+    tables: list[str] = []
     for name in main(tasks):
         rows = study.scored(name)
-        parts += _of_task(rows[rows["variant"].isin(models)], tasks[name], sentences.get(name))
-    if not parts:
+        tables += _task_tables(rows[rows["variant"].isin(models)], tasks[name], sentences.get(name))
+    if not tables:
         return ""
-    unsure = UNSURE if study.results.predictions[SURE].isna().all() else ""
-    hidden = "" if {*main(tasks)} <= {*sentences} else HIDDEN
-    about = " ".join(filter(None, [ABOUT.format(models_in_words), unsure, hidden]))
+    parts = [_about(study, answer, sentences), *tables, _curves_picture(study, answer, folder)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _about(study: Study, answer: Answer | None, sentences: Sentences) -> str:
+    """Return what to know of the tables."""
+    models = ALL if answer is None else f"*{markdown.literal(answer.shown.label)}*"
+    texts = [ABOUT.format(models)]
+    if study.results.predictions[SURE].isna().all():
+        texts.append(UNSURE)
+    if not {*main(study.results.tasks)} <= {*sentences}:
+        texts.append(HIDDEN)
+    return " ".join(texts)
+
+
+def _curves_picture(study: Study, answer: Answer | None, folder: Path) -> str:
+    """Draw the dev scores of each way, or of each model, by step; return them as Markdown, empty without history."""
+    ways = {name: (name,) for name in study.about}
+    if answer is not None:
+        ways = {way.label: way.group.names for way in answer.ways}
     curves = {label: _curves(study, names) for label, names in ways.items()}
     curves = {label: task_curves for label, task_curves in curves.items() if task_curves}
-    drawn = [drawing.put(_drawn(study, curves), folder, "curves", OF_CURVES, "Dev scores by step")] if curves else []
-    return "\n\n".join([about, *parts, *drawn])
+    if not curves:
+        return ""
+    return drawing.put(_drawn(study, curves), folder, "curves", OF_CURVES, "Dev scores by step")
 
 
-def _of_task(rows: Frame, task: Task, texts: Sequence[str] | None) -> list[str]:
+def _task_tables(rows: Frame, task: Task, texts: Sequence[str] | None) -> list[str]:
     """Return a task's name and its tables; nothing without rows."""
     if not len(rows):
         return []
     measure = "off by"
     if task.kind != "score":
         measure = "share" if rows[SURE].isna().all() else "sure"
-    tables = [[*_confused(rows, task)], [*_error_lines(surest(rows, task), task, measure, texts)]]
-    return [f"**{markdown.literal(task.shown)}**", *filter(None, map(markdown.lined, tables))]
+    confusion_table = markdown.lined([*_confusion_lines(rows, task)])
+    error_table = markdown.lined([*_error_lines(surest(rows, task), task, measure, texts)])
+    return [f"**{markdown.literal(task.shown)}**", *filter(None, [confusion_table, error_table])]
 
 
 def confusion(rows: Frame, classes: int) -> np.ndarray:
@@ -72,12 +86,14 @@ def confusion(rows: Frame, classes: int) -> np.ndarray:
     return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
 
 
-def _confused(rows: Frame, task: Task) -> Iterator[dict[str, str]]:
+def _confusion_lines(rows: Frame, task: Task) -> Iterator[dict[str, str]]:
+    """Yield a line for each class; none for a score, or for too many classes."""
     if task.kind == "score" or task.classes > MOST_CLASSES:
         return
     names = [markdown.literal(name) for name in task.class_names]
     for name, shares in zip(names, confusion(rows, task.classes), strict=True):
-        yield {"class": name} | {other: f"{100 * share:.0f}" for other, share in zip(names, shares, strict=True)}
+        percentages = [f"{100 * share:.0f}" for share in shares]
+        yield {"class": name, **dict(zip(names, percentages, strict=True))}
 
 
 def surest(rows: Frame, task: Task) -> Frame:
@@ -134,11 +150,10 @@ def _drawn(study: Study, curves: dict[str, dict[str, Frame]]) -> Figure:
     tasks = main(study.results.tasks)
     down = -(-len(tasks) // 3)
     figure = drawing.empty(0.6 + 2.6 * down)
-    shown = dict(list(curves.items())[: len(drawing.PALETTE)])
     lines = {}
-    for at, task in enumerate(tasks, 1):
-        axes = figure.add_subplot(down, 3, at)
-        for colour, (label, curve_by_task) in zip(drawing.PALETTE, shown.items(), strict=False):
+    for position, task in enumerate(tasks, 1):
+        axes = figure.add_subplot(down, 3, position)
+        for colour, (label, curve_by_task) in zip(drawing.PALETTE, curves.items(), strict=False):
             if task in curve_by_task:
                 curve = curve_by_task[task]
                 (lines[label],) = axes.plot(curve.index, curve, "o-", color=colour, markersize=3)

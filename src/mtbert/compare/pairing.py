@@ -1,0 +1,152 @@
+"""Check the rows of both sides against each other, and make arrays of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from mtbert.compare.reading import REQUIRED, Frame
+from mtbert.errors import DataError, first_of
+from mtbert.results import metrics
+from mtbert.tasks import Task, label_text
+
+COUNTS = {"": True, "1": True, "true": True, "0": False, "false": False}  # whether a row does, by `scored`
+OF_CLASSES = ("accuracy", "mcc", *metrics.F1S)  # metrics of classes, which are whole numbers
+TRUTHS = {"true": "1", "false": "0"}  # of both labels and predictions
+# What to do about faulty rows.
+PAIR_ROWS = "all need the same rows: leave out rows that only one has, or mark them with 0 in a column scored"
+USE_NUMBERS = "allowed: numbers; for accuracy and f1 classes, as whole numbers or all as words, and no probabilities"
+SPELL_ALIKE = "classes that are words are spelled alike in labels and predictions of both files; else number them"
+USE_SAME_LABELS = "predictions of other rows or labels cannot be compared"
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Two sides on the same rows.
+
+    Attributes:
+        labels: [rows].
+        ours, theirs: predictions, [rows, seeds of the side].
+        clusters: a number for each row.
+    """
+
+    labels: np.ndarray
+    ours: np.ndarray
+    theirs: np.ndarray
+    clusters: np.ndarray
+
+
+def pair(ours: Frame, theirs: Frame, metric: str, task: Task | None = None) -> Pairs:
+    """Make arrays of both sides, as `read` returns them; rows in the order of ours.
+
+    Raises:
+        DataError: an id or a value is empty, an id occurs twice, a row lacks its partner, labels or clusters differ,
+            a value is no number, or no class, where one is needed, or words are spelled differently; the message names
+            the first rows.
+    """
+    rows = _scored(pd.concat([ours.assign(side="ours"), theirs.assign(side="theirs")], ignore_index=True))
+    _check_partners(rows)
+    rows = rows.assign(**dict(_numbers(rows, metric, task)))
+    _refuse("labels that differ", rows[rows.groupby("id")["label"].transform("nunique") > 1], USE_SAME_LABELS)
+    first = rows.drop_duplicates("id")
+    predictions = rows.pivot(index="id", columns=["side", "seed"], values="prediction").loc[first["id"]]
+    return Pairs(
+        labels=first["label"].to_numpy(float),
+        ours=predictions.xs("ours", axis="columns", level="side").to_numpy(float),
+        theirs=predictions.xs("theirs", axis="columns", level="side").to_numpy(float),
+        clusters=_clusters(rows, first["id"]),
+    )
+
+
+def _scored(rows: Frame) -> Frame:
+    """Return the rows that count on both sides; DataError where there are none, or one of them lacks a value."""
+    counts = rows["scored"].str.lower().map(COUNTS)
+    _refuse("is none of 1, true, 0, false", rows[counts.isna()], "it says whether a row counts", "scored")
+    left_out = rows["id"][~counts.astype(bool)]
+    rows = rows[~rows["id"].isin(left_out)]
+    for column in REQUIRED:
+        _refuse(f"no {column}", rows[rows[column] == ""], "every row that is scored needs one")
+    if not len(rows):
+        raise DataError("no row is scored")
+    return rows
+
+
+def _check_partners(rows: Frame) -> None:
+    """Raise DataError unless each side and seed has each row once."""
+    twice = rows.duplicated(["side", "seed", "id"], keep=False)
+    _refuse("ids that occur twice", rows[twice], "predictions of several seeds need a column seed")
+    runs = len(rows[["side", "seed"]].drop_duplicates())
+    unpaired = rows[rows.groupby("id")["id"].transform("size") < runs]
+    _refuse("rows that not every side and seed has", unpaired, _likeness(unpaired) or PAIR_ROWS)
+
+
+def _likeness(unpaired: Frame) -> str:
+    """Return a hint where rows lack a partner only because the ids of both files are written differently."""
+    bare_ids = unpaired["id"].str.replace(r"^0+(?=\d)|\.0+$", "", regex=True)
+    rows = unpaired.assign(bare_id=bare_ids)
+    by_side = rows.pivot_table(index="bare_id", columns="side", values="id", aggfunc="first").dropna()
+    if by_side.shape[1] < 2 or not len(by_side):
+        return ""
+    ours, theirs = by_side.iloc[0][["ours", "theirs"]]
+    return f"ids differ in leading zeros or type, as {ours!r} and {theirs!r}: write them alike"
+
+
+def _numbers(rows: Frame, metric: str, task: Task | None) -> Frame:
+    """Return labels and predictions as numbers; for metrics of classes they may be words instead, one for each."""
+    if task is not None and metric in metrics.F1S:
+        return _task_classes(rows, task)
+    values = rows[["label", "prediction"]].apply(lambda column: column.str.lower().map(TRUTHS).fillna(column))
+    numbers: Frame = values.apply(pd.to_numeric, errors="coerce").astype(float)
+    if metric in OF_CLASSES and numbers.isna().all(axis=None):
+        _refuse("is the label of no row", rows[~values["prediction"].isin(values["label"])], SPELL_ALIKE, "prediction")
+        return _numbered_words(values)
+    for column in numbers:
+        _refuse("is not a number", rows[~np.isfinite(numbers[column])], USE_NUMBERS, column)
+        if metric in OF_CLASSES:
+            _refuse(f"is no class, as {metric} needs", rows[numbers[column] % 1 != 0], USE_NUMBERS, column)
+    return numbers
+
+
+def _numbered_words(values: Frame) -> Frame:
+    """Return a number for each word, from 2 on: F1 of 0 and 1 is that of class 1, and no word is known to be that."""
+    words = sorted(values["label"].unique())
+    class_of_word = {word: float(number) for number, word in enumerate(words, 2)}
+    return values.apply(lambda column: column.map(class_of_word))
+
+
+def _task_classes(rows: Frame, task: Task) -> Frame:
+    """Return labels and predictions as a task's classes; all may be its labels instead, or true and false."""
+    texts: Frame = rows[["label", "prediction"]].apply(lambda column: column.map(label_text))
+    numbers = {str(number): number for number in range(task.classes)}
+    spellings = (numbers, task.labels, numbers | {"false": 0, "true": 1})
+    fitting = [class_of_text for class_of_text in spellings if texts.isin([*class_of_text]).all(axis=None)]
+    if not fitting:  # first what is neither, then labels beside numbers
+        labels = f", or in both files its labels: {first_of([*task.labels], 5)}" if task.labels else ""
+        allowed = f"allowed: 0 to {task.classes - 1}{labels}"
+        for classes in ([*numbers, *task.labels], [*numbers]):
+            for column in ("label", "prediction"):
+                _refuse(f"is no class of {task.name}", rows[~texts[column].isin(classes)], allowed, column)
+    return texts.apply(lambda column: column.map(fitting[0])).astype(float)
+
+
+def _clusters(rows: Frame, ids: Frame) -> np.ndarray:
+    """Return each row's cluster, by the column of either file, else a cluster for each row."""
+    clustered = rows[rows["cluster"] != ""]
+    if not len(clustered):
+        return np.arange(len(ids))
+    _refuse("no cluster", rows[~rows["id"].isin(clustered["id"])], "every row needs one, or none")
+    unlike = clustered.groupby("id")["cluster"].transform("nunique") > 1
+    _refuse("clusters that differ", clustered[unlike], "leave the column out of one of the files")
+    clusters = clustered.drop_duplicates("id").set_index("id")["cluster"].loc[ids]
+    return pd.factorize(clusters, sort=True)[0]
+
+
+def _refuse(fault: str, rows: Frame, remedy: str, column: str = "") -> None:
+    """Raise a DataError if there are faulty rows; it names the first of them, with their values of a column."""
+    if not len(rows):
+        return
+    faulty: list[str] = []
+    for row in rows.to_dict("records"):
+        value = f": {row[column]!r}" if column else ""
+        faulty.append(f"{row['id']} ({row['position']}{value})")
+    raise DataError(f"{column} {fault}: {first_of(faulty, 5)}; {remedy}".strip())
