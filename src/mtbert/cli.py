@@ -222,13 +222,14 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
     from mtbert import layout
-    from mtbert.report import answer, paper_tables, study, terminal
+    from mtbert.report import answer, paper_tables, terminal
+    from mtbert.report.scoreboard import Scoreboard
     from mtbert.results import tables
 
     results = tables.read(layout.results(build))
-    whole = study.Study(results)
-    which_way = answer.of_study(whole)
-    print(terminal.in_short(whole, paper_tables.tables(whole), which_way, layout.report(build)))
+    board = Scoreboard(results)
+    which_way = answer.of_board(board)
+    print(terminal.in_short(board, paper_tables.tables(board), which_way, layout.report(build)))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Which way to train all tasks is to be kept: the ways of a study, and what is proved of them by `mtbert.claims.ways`.
+"""Which way to keep: the ways to train all tasks, and what is proved of them by `mtbert.claims.ways`.
 
 `mtbert.report.answer_section` puts it into words, `mtbert.report.pictures.ways` into a picture.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from mtbert import claims
 from mtbert.claims import ways
 from mtbert.claims.ways import Case, Choice, Comparison
-from mtbert.report.study import RIVALS, Group, Study
+from mtbert.report.scoreboard import RIVALS, Group, Scoreboard
 from mtbert.results import metrics
 from mtbert.results.described import OWN
 from mtbert.tasks import main
@@ -45,26 +45,26 @@ class Way:
 
 
 class Answer:
-    """The ways of a study, the best first, and what is proved of them.
+    """The ways that were trained, the best first, and what is proved of them.
 
     Attributes:
-        study: the study.
+        board: the scores that they are compared by.
         tasks: those of the mean.
         metric: the mean over tasks.
         margin: the smallest difference of it that matters: the largest of the tasks'.
         ways: at least two.
         baseline: the way of one model a task; None if it was not trained.
-        runs: those of the study, in the form that the rule takes.
+        runs: those of the ways, in the form that the rule takes.
     """
 
-    def __init__(self, study: Study, ways: Sequence[Way]) -> None:
-        self.study = study
-        self.tasks = [*main(study.results.tasks)]
-        self.metric = metrics.means(study.results.tasks)[0]
-        self.margin = claims.margins(study.results.tasks)[self.metric]
+    def __init__(self, board: Scoreboard, ways: Sequence[Way]) -> None:
+        self.board = board
+        self.tasks = [*main(board.results.tasks)]
+        self.metric = metrics.means(board.results.tasks)[0]
+        self.margin = claims.margins(board.results.tasks)[self.metric]
         self.ways = sorted(ways, key=lambda way: -way.group.means[self.metric].mean)
         self.baseline = next((way for way in ways if len(way.group.names) == len(self.tasks) > 1), None)
-        self.runs = claims.of_results(study.results)
+        self.runs = claims.of_results(board.results)
 
     @cached_property
     def against_baseline(self) -> dict[str, Comparison]:
@@ -95,13 +95,13 @@ class Answer:
         if self.baseline is None or self.choice.kept is None or self.shown is self.baseline:
             return {}
         ours, other = self.shown.group.names, self.baseline.group.names
-        cases = [Case(ours, other, task, self.study.results.tasks[task].matters) for task in self.tasks]
+        cases = [Case(ours, other, task, self.board.results.tasks[task].matters) for task in self.tasks]
         return dict(zip(self.tasks, ways.judge(self.runs, cases), strict=True))
 
     @cached_property
     def majority(self) -> dict[str, float]:
         """The score of the class that most training rows have, by task; none for scores of a range."""
-        scores = {task: _majority_score(self.study, task) for task in self.tasks}
+        scores = {task: _majority_score(self.board, task) for task in self.tasks}
         return {task: score for task, score in scores.items() if score is not None}
 
     def below_majority(self, way: Way) -> list[str]:
@@ -126,18 +126,18 @@ class Answer:
 
     def _examples(self, way: Way) -> dict[str, float]:
         """Return how many examples of each task a way sees, as a mean over seeds."""
-        runs = self.study.runs
-        runs = runs[runs["variant"].isin(self.study.trained_for(way.group.names))]
+        runs = self.board.runs
+        runs = runs[runs["variant"].isin(self.board.trained_for(way.group.names))]
         means = runs.groupby(level="variant")[[f"examples_{task}" for task in self.tasks]].mean()
         return dict(zip(self.tasks, means.astype(float).sum().tolist(), strict=True))
 
 
-def of_study(study: Study) -> Answer | None:
+def of_board(board: Scoreboard) -> Answer | None:
     """Return the answer to which way is to be kept; None if fewer than two ways train all tasks."""
-    tasks = {*main(study.results.tasks)}
-    every = [_way(study, models) for models in _labelled(study)]
+    tasks = {*main(board.results.tasks)}
+    every = [_way(board, models) for models in _labelled(board)]
     whole = [way for way in every if tasks <= {*way.group.means} and way.group.seeds]
-    return Answer(study, whole) if len(whole) > 1 else None
+    return Answer(board, whole) if len(whole) > 1 else None
 
 
 class LabelledModels(NamedTuple):
@@ -147,19 +147,19 @@ class LabelledModels(NamedTuple):
     names: tuple[str, ...]
 
 
-def _labelled(study: Study) -> Iterator[LabelledModels]:
+def _labelled(board: Scoreboard) -> Iterator[LabelledModels]:
     """Yield the models of each way: of one's own study, else the rivals of PALs."""
-    for paper in (STUDY, OWN) if STUDY in study.by_paper else (RIVALS,):
-        for row in _rows(study, paper):
-            models = study.joined(study.answering(paper, row) or [row])
+    for paper in (STUDY, OWN) if STUDY in board.by_paper else (RIVALS,):
+        for row in _rows(board, paper):
+            models = board.joined(board.answering(paper, row) or [row])
             for names in models:
                 yield LabelledModels(row if len(models) == 1 else f"{row} ({', '.join(names)})", names)
 
 
-def _rows(study: Study, paper: str) -> list[str]:
+def _rows(board: Scoreboard, paper: str) -> list[str]:
     """Return the rows of a paper, each once; a variant without one is a row by its name."""
     rows: dict[str, None] = {}
-    for name, about in study.about.items():
+    for name, about in board.about.items():
         if paper == RIVALS and about.rival:
             rows[about.rival] = None
         elif about.paper == paper:
@@ -167,36 +167,36 @@ def _rows(study: Study, paper: str) -> list[str]:
     return [*rows]
 
 
-def _way(study: Study, models: LabelledModels) -> Way:
-    seconds = [_mean_over_seeds(study, name, "seconds") for name in study.trained_for(models.names)]
-    milliseconds = [_mean_over_seeds(study, name, "milliseconds") for name in models.names]
+def _way(board: Scoreboard, models: LabelledModels) -> Way:
+    seconds = [_mean_over_seeds(board, name, "seconds") for name in board.trained_for(models.names)]
+    milliseconds = [_mean_over_seeds(board, name, "milliseconds") for name in models.names]
     return Way(
         label=models.label,
-        group=study.group(models.names),
+        group=board.group(models.names),
         seconds=_none_for_nan(sum(seconds)),
         milliseconds=_none_for_nan(sum(milliseconds) / len(milliseconds)),
     )
 
 
-def _mean_over_seeds(study: Study, variant: str, column: str) -> float:
-    return study.runs.loc[study.runs["variant"] == variant, column].astype(float).mean()
+def _mean_over_seeds(board: Scoreboard, variant: str, column: str) -> float:
+    return board.runs.loc[board.runs["variant"] == variant, column].astype(float).mean()
 
 
 def _none_for_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _majority_score(study: Study, task: str) -> float | None:
+def _majority_score(board: Scoreboard, task: str) -> float | None:
     """Return the dev score of always predicting the class that most training rows have; None for a score's task.
 
     If nobody has counted the training rows, it is the class that most dev rows have.
     """
-    described, predicted = study.results.tasks[task], study.results.predictions
+    described, predicted = board.results.tasks[task], board.results.predictions
     is_labelled = (predicted["task"] == task) & (predicted["split"] == "dev") & predicted["label"].notna()
     rows = predicted[is_labelled].drop_duplicates("row")
     if described.kind == "score" or not len(rows):
         return None
     labels = rows["label"].to_numpy(float)
-    train = study.results.data.rows.get(task, {}).get("train")
+    train = board.results.data.rows.get(task, {}).get("train")
     counts = train.labels if train and train.labels else np.bincount(labels.astype(int))
     return metrics.of_task(described, labels, np.full(len(labels), float(np.argmax(counts))))

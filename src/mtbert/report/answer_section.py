@@ -35,7 +35,7 @@ def render(answer: Answer, folder: Path) -> str:
 
 def _about(answer: Answer) -> str:
     """Return what to know of the rows."""
-    tasks = answer.study.results.tasks
+    tasks = answer.board.results.tasks
     texts = [ABOUT]
     if not are_the_courses(tasks):
         texts.append(paper_tables.of_others(tasks))
@@ -88,7 +88,7 @@ def _missing(answer: Answer) -> Iterator[str]:
     reason = choice.against.reason if choice.against else None
     if choice.seeds < SEEDS:
         there = "is 1" if choice.seeds == 1 else f"are {choice.seeds}"
-        command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.study.by_paper else ""
+        command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.board.by_paper else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
     elif reason:
         yield f"Why there is no verdict: {WORDS[reason]}."
@@ -131,7 +131,7 @@ def _not_above_majority(answer: Answer) -> Iterator[str]:
 
 
 def _title(answer: Answer, task: str) -> str:
-    return markdown.literal(answer.study.results.tasks[task].shown)
+    return markdown.literal(answer.board.results.tasks[task].shown)
 
 
 def _named(label: str) -> str:
@@ -147,7 +147,7 @@ def _lines(answer: Answer) -> Iterator[dict[str, str]]:
     """Yield a line for each way, and for the majority class and the untrained encoder if they have scores."""
     for way in answer.ways:
         yield _way_line(answer, way)
-    for label, scores in (("Majority class", answer.majority), ("Untrained encoder", answer.study.untrained)):
+    for label, scores in (("Majority class", answer.majority), ("Untrained encoder", answer.board.untrained)):
         if any(task in scores for task in answer.tasks):
             yield _baseline_line(answer, label, scores)
 

@@ -9,7 +9,7 @@ import pandas as pd
 from mtbert import claims
 from mtbert.claims import ClaimResult, Part, PartResult, Reason, Verdict
 from mtbert.report import markdown
-from mtbert.report.study import Study, title
+from mtbert.report.scoreboard import Scoreboard, title
 from mtbert.results.columns import Frame
 from mtbert.stats import Difference
 
@@ -38,12 +38,12 @@ class Judged(NamedTuple):
     questions: list[ClaimResult]
 
 
-def judge(study: Study, third: Study | None = None) -> Judged:
+def judge(board: Scoreboard, third: Scoreboard | None = None) -> Judged:
     """Judge claims and questions; none on other data than the papers'. Errors as for `at_a_third`."""
-    if not study.is_comparable:
+    if not board.is_comparable:
         return Judged([], [])
     every = claims.load()
-    whole = claims.of_results(study.results)
+    whole = claims.of_results(board.results)
     before = None if third is None else claims.at_a_third(whole, claims.of_results(third.results))
     results = claims.judge(every.claims.values(), whole, before)
     return Judged(
@@ -71,19 +71,19 @@ def difference(result: PartResult) -> str:
     return f"{estimate} {MAY_BE_KNOWN}" if may_be_known else estimate
 
 
-def contamination(study: Study) -> str:
+def contamination(board: Scoreboard) -> str:
     """Return what the mark means; empty if nothing is known of the encoder."""
-    note = markdown.literal(study.results.starting_weights.note)
+    note = markdown.literal(board.results.starting_weights.note)
     return f"{MAY_BE_KNOWN} The encoder may know this task: {note}" if note else ""
 
 
-def render(study: Study, results: Sequence[ClaimResult]) -> str:
+def render(board: Scoreboard, results: Sequence[ClaimResult]) -> str:
     """Return the claims as one table, a line for each comparison that was run."""
     lines = [line for result in results for line in _lines(result)]
     if not lines:
         return ""
-    setting = f"{ABOUT}: profile {study.profile}, encoder {markdown.literal(study.results.starting_weights.name)}."
-    parts = [_counts(results), setting, contamination(study), markdown.lined(lines, 4)]
+    setting = f"{ABOUT}: profile {board.profile}, encoder {markdown.literal(board.results.starting_weights.name)}."
+    parts = [_counts(results), setting, contamination(board), markdown.lined(lines, 4)]
     return "\n\n".join(filter(None, parts))
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from mtbert import claims
 from mtbert.claims import BudgetRuns
 from mtbert.report import markdown
-from mtbert.report.study import Study
+from mtbert.report.scoreboard import Scoreboard
 from mtbert.results.columns import shown_metrics
 from mtbert.results.described import OWN
 from mtbert.results.metrics import means
@@ -28,28 +28,28 @@ class OwnPair(NamedTuple):
     other: str
 
 
-def find(study: Study) -> dict[OwnPair, dict[str, Difference]]:
+def find(board: Scoreboard) -> dict[OwnPair, dict[str, Difference]]:
     """Return the differences, by metric, of each variant of one's own and each other one that shares a task with it.
 
     Of two of one's own the later one in the results comes first.
     """
-    runs = claims.of_results(study.results)
-    by_pair = {pair: _between(study, runs, pair) for pair in _pairs(study)}
+    runs = claims.of_results(board.results)
+    by_pair = {pair: _between(board, runs, pair) for pair in _pairs(board)}
     return {pair: differences for pair, differences in by_pair.items() if differences}
 
 
-def _pairs(study: Study) -> Iterator[OwnPair]:
-    names = [*study.about]
-    are_own = {name: about.paper == OWN for name, about in study.about.items()}
+def _pairs(board: Scoreboard) -> Iterator[OwnPair]:
+    names = [*board.about]
+    are_own = {name: about.paper == OWN for name, about in board.about.items()}
     for number, own in enumerate(names):
         if are_own[own]:
             earlier = names[:number]
             yield from (OwnPair(own, other) for other in names if not are_own[other] or other in earlier)
 
 
-def _between(study: Study, runs: BudgetRuns, pair: OwnPair) -> dict[str, Difference]:
-    tasks = study.results.tasks
-    shared_tasks = {*study.about[pair.own].tasks} & {*study.about[pair.other].tasks}
+def _between(board: Scoreboard, runs: BudgetRuns, pair: OwnPair) -> dict[str, Difference]:
+    tasks = board.results.tasks
+    shared_tasks = {*board.about[pair.own].tasks} & {*board.about[pair.other].tasks}
     metrics = [task for task in tasks if task in shared_tasks]
     if {*main(tasks)} <= shared_tasks:
         metrics += means(tasks)
@@ -61,9 +61,9 @@ def _between(study: Study, runs: BudgetRuns, pair: OwnPair) -> dict[str, Differe
     return differences
 
 
-def lines(study: Study) -> list[dict[str, str]]:
+def lines(board: Scoreboard) -> list[dict[str, str]]:
     """Return a line for each pair, with a column for each metric that any pair has."""
-    tasks, by_pair = study.results.tasks, find(study)
+    tasks, by_pair = board.results.tasks, find(board)
     compared = {metric for differences in by_pair.values() for metric in differences}
     metrics = [metric for metric in shown_metrics(tasks) if metric in compared]
     lines: list[dict[str, str]] = []
@@ -79,8 +79,8 @@ def _cell(difference: Difference | None) -> str:
     return markdown.DASH if difference is None else markdown.estimate(difference.mean, difference.interval, "+")
 
 
-def render(study: Study) -> str:
+def render(board: Scoreboard) -> str:
     """Return the section's text as Markdown; empty without variants of one's own."""
-    literal_lines = [{key: markdown.literal(cell) for key, cell in line.items()} for line in lines(study)]
+    literal_lines = [{key: markdown.literal(cell) for key, cell in line.items()} for line in lines(board)]
     table = markdown.lined(literal_lines)
     return f"### {TITLE}\n\n{ABOUT}\n\n{table}" if table else ""

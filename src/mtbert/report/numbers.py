@@ -4,7 +4,7 @@ from statistics import fmean
 
 import pandas as pd
 
-from mtbert.report.study import Study
+from mtbert.report.scoreboard import Scoreboard
 from mtbert.results import metrics
 from mtbert.results.columns import WEIGHTS, Frame, example_columns, score_columns, shown_metrics
 from mtbert.tasks import Tasks
@@ -12,12 +12,12 @@ from mtbert.tasks import Tasks
 COUNTED = ("steps", "epoch", "threads", *WEIGHTS)
 
 
-def runs(study: Study) -> Frame:
+def runs(board: Scoreboard) -> Frame:
     """Return results.csv: a line for each run and vote, with all that two runs of the same settings have alike."""
-    tasks = study.results.tasks
-    variants = study.runs["variant"]
-    table = study.runs.assign(
-        paper=variants.map(lambda name: study.about[name].paper), row=variants.map(lambda name: study.about[name].row)
+    tasks = board.results.tasks
+    variants = board.runs["variant"]
+    table = board.runs.assign(
+        paper=variants.map(lambda name: board.about[name].paper), row=variants.map(lambda name: board.about[name].row)
     )
     scored = [column for column in score_columns(tasks) if table[column].notna().any()]
     first = ["variant", "kind", "paper", "row", "seed", "steps", "epoch", "epochs", "overrides"]
@@ -25,12 +25,12 @@ def runs(study: Study) -> Frame:
     return table[[*first, *scored, *last]].astype(dict.fromkeys((*COUNTED, *example_columns(tasks)), "Int64"))
 
 
-def means(study: Study) -> dict[str, dict[str, float]]:
+def means(board: Scoreboard) -> dict[str, dict[str, float]]:
     """Return mean dev scores over seeds by variant or ensemble, then metric, to six decimals."""
     by_model: dict[str, dict[str, float]] = {}
-    for name in study.about:
-        means = study.group([name]).means
-        metrics_shown = [metric for metric in shown_metrics(study.results.tasks) if metric in means]
+    for name in board.about:
+        means = board.group([name]).means
+        metrics_shown = [metric for metric in shown_metrics(board.results.tasks) if metric in means]
         by_model[name] = {metric: round(means[metric].mean, 6) for metric in metrics_shown}
     return by_model
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from mtbert.config import papers
 from mtbert.report import markdown
-from mtbert.report.study import RIVALS, Group, Mean, Study, title
+from mtbert.report.scoreboard import RIVALS, Group, Mean, Scoreboard, title
 from mtbert.results.columns import shown_metrics
 from mtbert.tasks import COURSE, METRIC_NAMES, Tasks, are_the_courses, main
 
@@ -98,7 +98,7 @@ def of_others(tasks: Tasks) -> str:
     return OF_OTHERS.format(", ".join(scores))
 
 
-def tables(study: Study) -> list[Table]:
+def tables(board: Scoreboard) -> list[Table]:
     """Return the tables that have a row of ours, in the papers' order.
 
     Variants of a paper that answer to none of its rows have a table behind its own. Papers without tables, the rivals
@@ -107,48 +107,48 @@ def tables(study: Study) -> list[Table]:
     every: list[Table] = []
     published = {paper: content.tables for paper, content in papers.load().items() if content.tables}
     for paper, published_tables in published.items():
-        every += _published(study, paper, published_tables)
-    names = (*(about.paper for about in study.about.values()), RIVALS)
+        every += _published(board, paper, published_tables)
+    names = (*(about.paper for about in board.about.values()), RIVALS)
     for paper in dict.fromkeys(names):
         if paper not in published:
-            best_first = sorted(_others(study, paper), key=lambda row: study.rank(row.group))
-            every.append(_table(study, paper, "variants", best_first))
+            best_first = sorted(_others(board, paper), key=lambda row: board.rank(row.group))
+            every.append(_table(board, paper, "variants", best_first))
     return [table for table in every if any(row.group.means for row in table.rows)]
 
 
-def _published(study: Study, paper: str, published_tables: Mapping[str, papers.PublishedTable]) -> Iterator[Table]:
+def _published(board: Scoreboard, paper: str, published_tables: Mapping[str, papers.PublishedTable]) -> Iterator[Table]:
     """Yield each table of a paper, and one of its variants that answer to no row of them."""
     labels: set[str] = set()
     for number, published in published_tables.items():
         labels |= published.rows.keys()
-        rows, absent = _answers(study, paper, published)
-        yield _table(study, paper, number, rows, absent)
-    yield _table(study, paper, "others", _others(study, paper, labels))
+        rows, absent = _answers(board, paper, published)
+        yield _table(board, paper, number, rows, absent)
+    yield _table(board, paper, "others", _others(board, paper, labels))
 
 
-def _table(study: Study, paper: str, number: str, rows: list[Row], absent: int = 0) -> Table:
-    data = "" if study.is_comparable else markdown.plain(study.results.data.name)
-    if study.results.data.kind == "sample":
+def _table(board: Scoreboard, paper: str, number: str, rows: list[Row], absent: int = 0) -> Table:
+    data = "" if board.is_comparable else markdown.plain(board.results.data.name)
+    if board.results.data.kind == "sample":
         data = f"generated sentences, {data}"
-    return Table(paper, number, rows, absent, data, study.results.tasks)
+    return Table(paper, number, rows, absent, data, board.results.tasks)
 
 
-def _answers(study: Study, paper: str, table: papers.PublishedTable) -> tuple[list[Row], int]:
+def _answers(board: Scoreboard, paper: str, table: papers.PublishedTable) -> tuple[list[Row], int]:
     """Return our rows for a published table, and how many of its rows were not run, which is 0 on other data."""
     rows: list[Row] = []
     absent = 0
     for label, published in table.rows.items():
         for split in published.splits:
-            answers = _rows(study, paper, label, split, published)
+            answers = _rows(board, paper, label, split, published)
             rows += answers
             absent += not answers
-    return rows, absent if study.is_comparable else 0
+    return rows, absent if board.is_comparable else 0
 
 
-def _others(study: Study, paper: str, labels: Collection[str] = ()) -> list[Row]:
+def _others(board: Scoreboard, paper: str, labels: Collection[str] = ()) -> list[Row]:
     """Return rows of the variants of a paper that answer to none of its published labels."""
     own_labels: dict[str, None] = {}
-    for about in study.about.values():
+    for about in board.about.values():
         if paper == RIVALS and about.rival:
             own_labels[about.rival] = None
         elif about.paper == paper:
@@ -156,25 +156,25 @@ def _others(study: Study, paper: str, labels: Collection[str] = ()) -> list[Row]
     rows: list[Row] = []
     for label in own_labels:
         if label not in labels:
-            rows += _rows(study, paper, label)
+            rows += _rows(board, paper, label)
     return rows
 
 
 def _rows(
-    study: Study, paper: str, label: str, split: str = "dev", published: papers.PublishedRow | None = None
+    board: Scoreboard, paper: str, label: str, split: str = "dev", published: papers.PublishedRow | None = None
 ) -> list[Row]:
     """Return a row for each model that answers to a label; if these are several, each is named."""
-    if published is None or not study.is_comparable:
+    if published is None or not board.is_comparable:
         published = papers.PublishedRow()
     scores = published.splits.get(split, {})
-    averaged = _averaged(scores, main(study.results.tasks))
-    models = study.joined(study.answering(paper, label))
+    averaged = _averaged(scores, main(board.results.tasks))
+    models = board.joined(board.answering(paper, label))
     rows: list[Row] = []
     for names in models:
         shown = label or ", ".join(names)
         if label and len(models) > 1:
             shown = f"{label} ({', '.join(names)})"
-        rows.append(Row(shown, split, scores, study.group(names, split, averaged), published.note))
+        rows.append(Row(shown, split, scores, board.group(names, split, averaged), published.note))
     return rows
 
 
@@ -184,12 +184,12 @@ def _averaged(published: papers.Scores, every: tuple[str, ...]) -> tuple[str, ..
     return published_tasks if published_tasks and "overall_raw" in published else every
 
 
-def render(table: Table, study: Study) -> str:
+def render(table: Table, board: Scoreboard) -> str:
     """Return the table as Markdown, with what a reader must know below it."""
     splits = {row.split for row in table.rows}
     rows = table.rows
-    if study.untrained and "dev" in splits:
-        rows = [_untrained_row(study), *rows]
+    if board.untrained and "dev" in splits:
+        rows = [_untrained_row(board), *rows]
     is_published = any(row.published for row in rows)
     lines = [_line(table, row, is_published, with_split=len(splits) > 1) for row in rows]
     notes = [f"- {markdown.literal(row.label)}: {markdown.literal(row.note)}." for row in table.rows if row.note]
@@ -198,8 +198,8 @@ def render(table: Table, study: Study) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _untrained_row(study: Study) -> Row:
-    means = {task: Mean(score) for task, score in study.untrained.items()}
+def _untrained_row(board: Scoreboard) -> Row:
+    means = {task: Mean(score) for task, score in board.untrained.items()}
     return Row(UNTRAINED, "dev", {}, Group((), means, [], {}))
 
 
@@ -218,12 +218,12 @@ def _line(table: Table, row: Row, is_published: bool, with_split: bool) -> dict[
     return cells
 
 
-def costs(study: Study) -> str:
+def costs(board: Scoreboard) -> str:
     """Return every row of ours with its weights as Markdown, from the highest mean on dev."""
-    tasks = study.results.tasks
-    metrics = [metric for metric in shown_metrics(tasks) if any(metric in row.means for row in study.rows)]
+    tasks = board.results.tasks
+    metrics = [metric for metric in shown_metrics(tasks) if any(metric in row.means for row in board.rows)]
     lines: list[dict[str, str]] = []
-    for row in sorted(study.rows, key=study.rank):
+    for row in sorted(board.rows, key=board.rank):
         cells = {"variants": ", ".join(f"`{name}`" for name in row.names)}
         for metric in metrics:
             cells[markdown.heading(metric, tasks)] = str(row.means.get(metric, markdown.DASH))

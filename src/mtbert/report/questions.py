@@ -11,7 +11,7 @@ from mtbert import files
 from mtbert.claims import SEEDS, ClaimResult, Verdict
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown
-from mtbert.report.study import Study
+from mtbert.report.scoreboard import Scoreboard
 from mtbert.results.described import UNTRAINED
 
 ROWS = "front"  # the paper of the questions that are rows; all questions are lines of the picture
@@ -67,17 +67,17 @@ def question(result: ClaimResult) -> str:
     return f"{result.claim.statement} ({markdown.heading(result.parts[0].part.metric)})"
 
 
-def render(study: Study, questions: Sequence[ClaimResult], pictures: str) -> str:
+def render(board: Scoreboard, questions: Sequence[ClaimResult], pictures: str) -> str:
     """Return picture and rows as Markdown, where `pictures` is the picture's folder; empty without questions."""
     if not questions:
         return ""
     table = markdown.lined(rows(questions))
     picture = f"![Differences with their intervals, and the published ones]({pictures}/{PICTURE}.png)"
-    about = f"{ABOUT} {claims.contamination(study)}".strip()
+    about = f"{ABOUT} {claims.contamination(board)}".strip()
     return "\n\n".join([picture, table, about])
 
 
-def put(readme: Path, study: Study, questions: Sequence[ClaimResult], report: Path) -> None:
+def put(readme: Path, board: Scoreboard, questions: Sequence[ClaimResult], report: Path) -> None:
     """Write the rows and the picture of a report's folder into a file, between two markers; DataError without any."""
     if not questions:
         raise DataError(f"{report} has no rows for {readme}: its data are not the papers'")
@@ -87,4 +87,4 @@ def put(readme: Path, study: Study, questions: Sequence[ClaimResult], report: Pa
     if not start or not end:
         raise DataError(f"{readme} lacks the lines {START.strip()} and {END.strip()}, between which rows are written")
     pictures = os.path.relpath(report / "pictures", readme.parent)
-    files.write_text(readme, f"{before}{start}{render(study, questions, pictures)}\n{end}{after}")
+    files.write_text(readme, f"{before}{start}{render(board, questions, pictures)}\n{end}{after}")

@@ -5,19 +5,19 @@ from pathlib import Path
 
 from mtbert.report import answer_section, differences, markdown, paper_tables
 from mtbert.report.answer import Answer
-from mtbert.report.study import Study
+from mtbert.report.scoreboard import Scoreboard
 
 NEXT = """Look at it:        {page}
 Compare the runs:  make mlflow
 Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
 
 
-def in_short(study: Study, tables: Sequence[paper_tables.Table], which_way: Answer | None, report: Path) -> str:
+def in_short(board: Scoreboard, tables: Sequence[paper_tables.Table], which_way: Answer | None, report: Path) -> str:
     """Return the tables, the papers' numbers, an arrow, and ours; one's own differences; the answer; a next step."""
     paragraphs = [_table(table) for table in tables]
-    if own_lines := differences.lines(study):
+    if own_lines := differences.lines(board):
         paragraphs.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own_lines)}")
-    paragraphs += [f"data: {fault}" for fault in study.results.data.faults]
+    paragraphs += [f"data: {fault}" for fault in board.results.data.faults]
     if which_way is not None:
         paragraphs.append("\n".join(map(markdown.bare, answer_section.sentences(which_way))))
     return "\n\n".join([*paragraphs, NEXT.format(page=report / "index.html")])

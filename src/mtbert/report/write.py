@@ -25,8 +25,8 @@ from mtbert.report.paper_tables import Table
 from mtbert.report.pictures import embeddings, labels, losses, misses
 from mtbert.report.pictures import questions as question_picture
 from mtbert.report.pictures import tasks as task_pictures
+from mtbert.report.scoreboard import Scoreboard
 from mtbert.report.sentences import Sentences
-from mtbert.report.study import Study
 from mtbert.results.columns import Frame
 from mtbert.results.tables import Results
 
@@ -67,15 +67,15 @@ def write(
             `readme` has no markers.
     """
     _refuse_others(directory)
-    study = Study(results)
-    judged = claims.judge(study, None if third is None else Study(third))
-    tables = paper_tables.tables(study)
-    which_way = answer.of_study(study)
+    board = Scoreboard(results)
+    judged = claims.judge(board, None if third is None else Scoreboard(third))
+    tables = paper_tables.tables(board)
+    which_way = answer.of_board(board)
     with files.new_directory(directory) as partial:
-        _write_numbers(study, judged.claims, partial)
+        _write_numbers(board, judged.claims, partial)
         every = [
-            *_first_sections(study, tables, judged, which_way, partial),
-            *_sections_of_pictures(study, which_way, sentences or {}, partial),
+            *_first_sections(board, tables, judged, which_way, partial),
+            *_sections_of_pictures(board, which_way, sentences or {}, partial),
         ]
         sections = [section for section in every if section.body]
         files.write_text(partial / "index.html", page.render(sections, partial))
@@ -83,8 +83,8 @@ def write(
         files.write_text(partial / "README.md", f"{text.removeprefix('#')}\n")
         _keep_evidence(directory, partial)
     if readme is not None:
-        questions.put(readme, study, judged.questions, directory)
-    return terminal.in_short(study, tables, which_way, directory)
+        questions.put(readme, board, judged.questions, directory)
+    return terminal.in_short(board, tables, which_way, directory)
 
 
 def _refuse_others(directory: Path) -> None:
@@ -107,7 +107,7 @@ def _keep_evidence(directory: Path, partial: Path) -> None:
 
 
 def _first_sections(
-    study: Study, tables: Sequence[Table], judged: Judged, which_way: Answer | None, folder: Path
+    board: Scoreboard, tables: Sequence[Table], judged: Judged, which_way: Answer | None, folder: Path
 ) -> Iterator[PageSection]:
     """Yield the sections of text in order, and draw their pictures; a new one is a line here."""
     which_way_text = ""
@@ -115,88 +115,88 @@ def _first_sections(
         which_way_text = answer_section.render(which_way, folder)
         tables = [table for table in tables if table.paper != answer.STUDY]  # the answer has that one
     question_picture.write(judged.questions, folder)
-    data = "" if study.is_comparable else f", {study.results.data.name}"
-    results = _results(study, which_way_text, judged.questions)
-    yield PageSection("results", f"Results: profile {study.profile}{data}", results)
-    yield PageSection("tables", "Tables", _tables(study, tables))
-    yield PageSection("claims", "Claims", claims.render(study, judged.claims))
-    yield PageSection("costs", "Scores and weights", paper_tables.costs(study), folded=True)
+    data = "" if board.is_comparable else f", {board.results.data.name}"
+    results = _results(board, which_way_text, judged.questions)
+    yield PageSection("results", f"Results: profile {board.profile}{data}", results)
+    yield PageSection("tables", "Tables", _tables(board, tables))
+    yield PageSection("claims", "Claims", claims.render(board, judged.claims))
+    yield PageSection("costs", "Scores and weights", paper_tables.costs(board), folded=True)
 
 
 def _sections_of_pictures(
-    study: Study, which_way: Answer | None, sentences: Sentences, folder: Path
+    board: Scoreboard, which_way: Answer | None, sentences: Sentences, folder: Path
 ) -> Iterator[PageSection]:
     """Yield the sections that are mostly pictures in order, and draw these; a new one is a line here."""
-    each_task = task_pictures.render(study, which_way, folder, sentences)
-    yield PageSection("tasks", "Each task", each_task, folded=study.is_comparable)
-    yield PageSection("training", "Training loss", losses.render(study, folder))
-    yield PageSection("misses", "Misses", misses.render(study, folder))
-    yield PageSection("embeddings", "Embeddings", embeddings.render(study, folder))
-    yield PageSection("data", "Data", labels.render(study, folder))
+    each_task = task_pictures.render(board, which_way, folder, sentences)
+    yield PageSection("tasks", "Each task", each_task, folded=board.is_comparable)
+    yield PageSection("training", "Training loss", losses.render(board, folder))
+    yield PageSection("misses", "Misses", misses.render(board, folder))
+    yield PageSection("embeddings", "Embeddings", embeddings.render(board, folder))
+    yield PageSection("data", "Data", labels.render(board, folder))
 
 
-def _results(study: Study, which_way_text: str, questions_judged: Sequence[ClaimResult]) -> str:
+def _results(board: Scoreboard, which_way_text: str, questions_judged: Sequence[ClaimResult]) -> str:
     """Return the first section: which way to keep, the questions, and what to know before reading the scores."""
-    notes = "\n".join(f"- {note}" for note in _notes(study))
-    parts = [which_way_text, questions.render(study, questions_judged, "pictures"), _trained(study), notes]
+    notes = "\n".join(f"- {note}" for note in _notes(board))
+    parts = [which_way_text, questions.render(board, questions_judged, "pictures"), _trained(board), notes]
     return "\n\n".join(filter(None, parts))
 
 
-def _trained(study: Study) -> str:
+def _trained(board: Scoreboard) -> str:
     """Return what was trained, on what and from where."""
-    counts = sorted(map(len, study.seeds.values()))
+    counts = sorted(map(len, board.seeds.values()))
     fewest, most = counts[0], counts[-1]
     seeds = str(most) if fewest == most else f"{fewest} to {most}"
-    encoder = markdown.literal(study.results.starting_weights.name)
-    data = markdown.literal(study.results.data.name)
-    variants = sum(not about.members for about in study.about.values())
+    encoder = markdown.literal(board.results.starting_weights.name)
+    data = markdown.literal(board.results.data.name)
+    variants = sum(not about.members for about in board.about.values())
     return f"{variants} variants, {seeds} seed{'s' * (most > 1)} each, trained on {data} from the encoder {encoder}."
 
 
-def _notes(study: Study) -> Iterator[str]:
+def _notes(board: Scoreboard) -> Iterator[str]:
     """Yield what to know before reading the scores."""
-    data, encoder = study.results.data, study.results.starting_weights.name
-    run = next(iter(study.about.values())).run
+    data, encoder = board.results.data, board.results.starting_weights.name
+    run = next(iter(board.about.values())).run
     if data.kind == "sample":
         yield "**Generated sentences.** They show that the machinery works, and say nothing of the methods."
     if data.faults:
         yield f"**Data**: {'; '.join(map(markdown.literal, data.faults))}."
-    if max(map(len, study.seeds.values())) == 1:
+    if max(map(len, board.seeds.values())) == 1:
         yield "**One seed.** Another gives other scores; that one variant is better cannot be concluded."
-    if study.is_comparable and encoder != "bert-base-uncased":
+    if board.is_comparable and encoder != "bert-base-uncased":
         yield "**Another encoder** than the reports' `bert-base-uncased`: compare differences, not scores."
     if run.keep == "best":
         yield BEST_EPOCH[run.selection]
     else:
         scored_on = "; dev scores are of one half of the set" if run.selection == "half" else ""
         yield f"The last epoch is kept{scored_on}."
-    if changes := _changes(study):
+    if changes := _changes(board):
         yield f"**Changed settings**: {', '.join(changes)}."
 
 
-def _changes(study: Study) -> list[str]:
+def _changes(board: Scoreboard) -> list[str]:
     """Return the changed settings; those of some variants alone with their names."""
     variants_by_change: dict[str, list[str]] = {}
-    for name, runs in study.runs.groupby(level="variant", sort=False):
+    for name, runs in board.runs.groupby(level="variant", sort=False):
         for change in filter(None, runs["overrides"].iloc[0].split("; ")):
             variants_by_change.setdefault(markdown.literal(change), []).append(str(name))
     changes: list[str] = []
     for change, names in variants_by_change.items():
-        changes.append(change if len(names) == len(study.about) else f"{change} ({', '.join(names)})")
+        changes.append(change if len(names) == len(board.about) else f"{change} ({', '.join(names)})")
     return changes
 
 
-def _tables(study: Study, tables: Sequence[Table]) -> str:
+def _tables(board: Scoreboard, tables: Sequence[Table]) -> str:
     """Return the papers' tables with ours, and the differences of one's own variants."""
-    texts = [*(paper_tables.render(table, study) for table in tables), differences.render(study)]
+    texts = [*(paper_tables.render(table, board) for table in tables), differences.render(board)]
     texts = [text for text in texts if text]
-    return "\n\n".join([paper_tables.about(study.results.tasks), *texts]) if texts else ""
+    return "\n\n".join([paper_tables.about(board.results.tasks), *texts]) if texts else ""
 
 
-def _write_numbers(study: Study, judged: Sequence[ClaimResult], directory: Path) -> None:
-    means = numbers.means(study)
-    files.write_json(directory / "summary.json", numbers.summary(means, study.results.tasks))
-    _write_csv(directory / "results.csv", numbers.runs(study), "%.6f")
+def _write_numbers(board: Scoreboard, judged: Sequence[ClaimResult], directory: Path) -> None:
+    means = numbers.means(board)
+    files.write_json(directory / "summary.json", numbers.summary(means, board.results.tasks))
+    _write_csv(directory / "results.csv", numbers.runs(board), "%.6f")
     _write_csv(directory / "scores.csv", numbers.bars(means))
     if judged:
         _write_csv(directory / "claims.csv", claims.frame(judged), "%.6g")

@@ -8,7 +8,7 @@ import pytest
 
 from mtbert.report import answer, answer_section, claims, markdown, terminal
 from mtbert.report.answer import Answer
-from mtbert.report.study import Study
+from mtbert.report.scoreboard import Scoreboard
 from mtbert.results import tables
 
 ROOT = Path(__file__).parents[3]
@@ -42,7 +42,7 @@ def found(monkeypatch: pytest.MonkeyPatch, seeds: int, data: dict | None = None,
     results = made.results(predicted, settings, {"whose": "own"} | (data or {}))
     weights = {name: 900 if name in EACH else 50 if name == "lora" else 1000 for name in settings}
     results.runs["stored"] = results.runs["variant"].map(weights)
-    made_of = answer.of_study(Study(results))
+    made_of = answer.of_board(Scoreboard(results))
     assert made_of is not None
     return made_of
 
@@ -104,7 +104,7 @@ def test_what_the_rule_s_own_power_asks_for_is_said(monkeypatch):
 
 def test_the_terminal_has_the_sentences_without_marks(monkeypatch):
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
-    told = terminal.in_short(one.study, [], one, Path("build/report"))
+    told = terminal.in_short(one.board, [], one, Path("build/report"))
     assert told.startswith("Keep Shared: it has the highest mean, and no way has fewer weights.\nProved to be better")
 
 
@@ -132,8 +132,8 @@ def test_the_majority_class_is_that_of_the_training_rows(monkeypatch):
 
 def test_every_way_is_a_row_the_best_first_with_weights_times_and_baselines(monkeypatch, tmp_path: Path):
     one = found(monkeypatch, 6, single=0.9, shared=0.7)
-    one.study.runs["seconds"], one.study.runs["milliseconds"] = 60.0, 2.5
-    again = answer.of_study(one.study)
+    one.board.runs["seconds"], one.board.runs["milliseconds"] = 60.0, 2.5
+    again = answer.of_board(one.board)
     assert again is not None
     told = answer_section.render(again, tmp_path)
     lines = [line.split("|")[1:-1] for line in told.splitlines() if line.startswith("|")]
@@ -151,14 +151,14 @@ def test_one_way_alone_has_no_answer(monkeypatch):
     results = made.results(
         {("shared", 1): {task: said(task, 0.9, random) for task in SHARED}}, {"shared": {"paper": "own"}}
     )
-    assert answer.of_study(Study(results)) is None
+    assert answer.of_board(Scoreboard(results)) is None
 
 
 def test_on_the_course_s_data_the_answer_and_the_readme_s_questions_say_the_same():
-    study = Study(tables.read(ROOT / "reports/laptop/evidence"))
-    one = answer.of_study(study)
+    board = Scoreboard(tables.read(ROOT / "reports/laptop/evidence"))
+    one = answer.of_board(board)
     assert one is not None
-    judged = {result.claim.name: result for result in claims.judge(study)[1]}
+    judged = {result.claim.name: result for result in claims.judge(board)[1]}
     for question, label in (("pals-or-single", "PALs"), ("lora-or-single", "LoRA per task")):
         theirs, ours = judged[question].parts[0].difference, one.against_baseline[label].difference
         assert theirs is not None

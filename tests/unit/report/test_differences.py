@@ -7,7 +7,7 @@ import pytest
 
 from mtbert.report import differences, terminal
 from mtbert.report.markdown import DASH, MINUS
-from mtbert.report.study import Study
+from mtbert.report.scoreboard import Scoreboard
 
 OWN = {"paper": None, "row": ""}
 SST, STS = [0, 1, 2, 0], [0, 1, 2, 5]
@@ -15,17 +15,19 @@ RIGHT = [0, 1, 2, 3]
 
 
 @pytest.fixture
-def study() -> Study:
+def board() -> Scoreboard:
     predicted = {
         ("pals", 1): {"sst": SST, "sts": STS},
         ("wide", 1): {"sst": RIGHT},
         ("narrow", 1): {"sst": [4, 4, 4, 4], "sts": STS},
     }
-    return Study(made.results(predicted, {"wide": OWN, "narrow": OWN}))
+    return Scoreboard(made.results(predicted, {"wide": OWN, "narrow": OWN}))
 
 
-def test_each_is_compared_with_the_papers_and_with_earlier_ones_of_ones_own_on_the_tasks_that_both_have(study: Study):
-    found = differences.find(study)
+def test_each_is_compared_with_the_papers_and_earlier_ones_of_ones_own_on_the_tasks_that_both_have(
+    board: Scoreboard,
+):
+    found = differences.find(board)
     assert {pair: {m: d.mean for m, d in of.items()} for pair, of in found.items()} == {
         ("wide", "pals"): {"sst": 0.25},
         ("narrow", "pals"): {"sst": -0.75, "sts": 0.0},
@@ -33,12 +35,12 @@ def test_each_is_compared_with_the_papers_and_with_earlier_ones_of_ones_own_on_t
     }
 
 
-def test_they_stand_in_the_report_and_on_the_terminal(study: Study):
-    wide, *_ = differences.lines(study)
+def test_they_stand_in_the_report_and_on_the_terminal(board: Scoreboard):
+    wide, *_ = differences.lines(board)
     assert wide == {"": f"wide {MINUS} pals", "SST-5": "+0.250", "STS-B": DASH}
-    assert f"| narrow {MINUS} wide |  {MINUS}1.000 |" in differences.render(study)
-    assert differences.TITLE in terminal.in_short(study, [], None, Path("build/report"))
+    assert f"| narrow {MINUS} wide |  {MINUS}1.000 |" in differences.render(board)
+    assert differences.TITLE in terminal.in_short(board, [], None, Path("build/report"))
 
 
 def test_without_variants_of_ones_own_there_is_nothing():
-    assert differences.render(Study(made.results({("pals", 1): {"sst": SST}}))) == ""
+    assert differences.render(Scoreboard(made.results({("pals", 1): {"sst": SST}}))) == ""

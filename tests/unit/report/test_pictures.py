@@ -11,7 +11,7 @@ import pytest
 from mtbert.report import sentences, write
 from mtbert.report.pictures import drawing, embeddings, labels, losses, misses
 from mtbert.report.pictures import tasks as of_each
-from mtbert.report.study import Study
+from mtbert.report.scoreboard import Scoreboard
 from mtbert.results import points, tables
 from mtbert.results.described import RowCounts
 from mtbert.results.tables import Results
@@ -40,15 +40,15 @@ def results() -> Results:
 
 
 @pytest.fixture(scope="module")
-def study(results: Results) -> Study:
-    return Study(results)
+def board(results: Results) -> Scoreboard:
+    return Scoreboard(results)
 
 
-def logged(*entries: tuple[str, int, int, str, float]) -> Study:
-    """A study whose trainings logged these: variant, seed, step, name, value."""
+def logged(*entries: tuple[str, int, int, str, float]) -> Scoreboard:
+    """A board whose trainings logged these: variant, seed, step, name, value."""
     results = made.results({(name, 1): {"sst": SST} for name in dict.fromkeys(entry[0] for entry in entries)})
     history = pd.DataFrame(entries, columns=["variant", "seed", "step", "name", "value"]).assign(phase=1)
-    return Study(Results(results.runs, results.predictions, tables.joined([history], "history", COURSE)))
+    return Scoreboard(Results(results.runs, results.predictions, tables.joined([history], "history", COURSE)))
 
 
 def test_a_loss_is_the_mean_over_seeds_and_a_tenth_of_the_longest_training():
@@ -74,8 +74,8 @@ def test_more_variants_than_colours_have_another_picture(tmp_path: Path):
     assert "training loss by step (2 of 2)" in text
 
 
-def test_shares_of_predictions_by_their_distance_from_the_label_over_seeds(study: Study):
-    assert {name: shares.tolist() for name, shares in misses.distances(study).items()} == {
+def test_shares_of_predictions_by_their_distance_from_the_label_over_seeds(board: Scoreboard):
+    assert {name: shares.tolist() for name, shares in misses.distances(board).items()} == {
         "pals": [0.875, 0, 0, 0.125, 0]
     }
 
@@ -88,8 +88,8 @@ def test_the_share_of_misses_that_are_one_step_off(shares: list[float], within: 
 def test_rows_that_do_not_count_are_no_misses(results: Results):
     unscored = results.predictions.assign(scored=results.predictions["row"] < 3)
     of_train = results.predictions.assign(split="train")
-    study = Study(Results(results.runs, pd.concat([unscored, of_train]), results.history))
-    assert misses.distances(study)["pals"].tolist() == [1, 0, 0, 0, 0]
+    board = Scoreboard(Results(results.runs, pd.concat([unscored, of_train]), results.history))
+    assert misses.distances(board)["pals"].tolist() == [1, 0, 0, 0, 0]
 
 
 def test_shares_of_labels_where_they_are_known():
@@ -103,13 +103,13 @@ def test_labels_have_the_names_of_their_classes_or_the_ends_of_their_range():
     assert [*labels._names(COURSE["snli"], 3)] == ["contradiction", "neutral", "entailment"]
 
 
-def test_sizes_of_the_data_are_a_table(study: Study, tmp_path: Path):
-    last = labels.render(study, tmp_path).splitlines()[-1]
+def test_sizes_of_the_data_are_a_table(board: Scoreboard, tmp_path: Path):
+    last = labels.render(board, tmp_path).splitlines()[-1]
     assert [cell.strip() for cell in last.split("|")[1:-1]] == ["SST-5", "8,544", "\N{EN DASH}", "2,210"]
 
 
-def test_pairs_that_are_alike_and_those_that_are_not_with_their_lengths(study: Study):
-    found = embeddings.pairs(study)
+def test_pairs_that_are_alike_and_those_that_are_not_with_their_lengths(board: Scoreboard):
+    found = embeddings.pairs(board)
     assert {of: table["kind"].tolist() for of, table in found.items()} == {
         ("pals", "qqp"): [points.UNLIKE, points.ALIKE, points.ALIKE, points.UNLIKE],
         ("pals", "sts"): [points.UNLIKE, points.UNLIKE, points.ALIKE],  # 2 of 5 is neither
@@ -118,21 +118,21 @@ def test_pairs_that_are_alike_and_those_that_are_not_with_their_lengths(study: S
     assert embeddings.lengths(found["pals", "qqp"]) == pytest.approx({points.ALIKE: 5 / 33, points.UNLIKE: 5 / 33})
 
 
-def test_at_most_fifty_pairs_of_a_kind(monkeypatch: pytest.MonkeyPatch, study: Study):
+def test_at_most_fifty_pairs_of_a_kind(monkeypatch: pytest.MonkeyPatch, board: Scoreboard):
     monkeypatch.setattr(points, "PAIRS", 1)
-    assert embeddings.pairs(study)["pals", "qqp"]["x"].tolist() == [0, 10]
+    assert embeddings.pairs(board)["pals", "qqp"]["x"].tolist() == [0, 10]
 
 
-def test_how_many_sentences_have_a_place_is_told(study: Study, tmp_path: Path):
-    assert "SST-5 by label, all 4 rows of dev" in embeddings.render(study, tmp_path)
-    first = study.results.predictions.assign(x=[0.0, 1.0, None, None] * 6)
-    some = Study(Results(study.results.runs, first, study.results.history))
+def test_how_many_sentences_have_a_place_is_told(board: Scoreboard, tmp_path: Path):
+    assert "SST-5 by label, all 4 rows of dev" in embeddings.render(board, tmp_path)
+    first = board.results.predictions.assign(x=[0.0, 1.0, None, None] * 6)
+    some = Scoreboard(Results(board.results.runs, first, board.results.history))
     told = "2 of 4 rows of dev; the mean of their labels is 0.50, of all 1.50"
     assert told in embeddings.render(some, tmp_path)
 
 
-def test_more_than_eight_panels_are_told(study: Study, tmp_path: Path):
-    table = embeddings.sentences(study)["pals"]
+def test_more_than_eight_panels_are_told(board: Scoreboard, tmp_path: Path):
+    table = embeddings.sentences(board)["pals"]
     told = embeddings._put("catalog", "embeddings", "all", dict.fromkeys("abcdefghi", table), tmp_path)
     assert told.splitlines()[0] == "**Variants of one's own**: all; the first 8 of 9 panels"
 

@@ -11,7 +11,7 @@ from mtbert.claims import Claim, ClaimResult, Part, PartResult, Reason, Verdict
 from mtbert.claims.rule import NOTHING
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown, questions
-from mtbert.report.study import Study
+from mtbert.report.scoreboard import Scoreboard
 from mtbert.results import tables
 from mtbert.stats import Difference
 
@@ -45,18 +45,18 @@ def test_a_row(answer: ClaimResult, cells: dict[str, str]):
 
 
 def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
-    study, readme = Study(made.results({("old", 1): {"sst": [0, 1, 2, 0]}})), tmp_path / "README.md"
+    board, readme = Scoreboard(made.results({("old", 1): {"sst": [0, 1, 2, 0]}})), tmp_path / "README.md"
     readme.write_text(f"before\n{questions.START}old\n{questions.END}after\n")
-    questions.put(readme, study, [result(0, reason=Reason.NOT_RUN)], tmp_path / "reports/mine")
+    questions.put(readme, board, [result(0, reason=Reason.NOT_RUN)], tmp_path / "reports/mine")
     lines = readme.read_text().splitlines()
     assert (lines[:2], lines[-2:]) == (["before", questions.START.strip()], [questions.END.strip(), "after"])
     assert "(reports/mine/pictures/questions.png)" in lines[2]
     assert "old" not in lines
     with pytest.raises(DataError, match=r"README\.md"):
-        questions.put(readme, study, [], tmp_path)
+        questions.put(readme, board, [], tmp_path)
     readme.write_text("before\n")
     with pytest.raises(DataError, match="questions"):
-        questions.put(readme, study, [result(0, reason=Reason.NOT_RUN)], tmp_path)
+        questions.put(readme, board, [result(0, reason=Reason.NOT_RUN)], tmp_path)
 
 
 def test_readme_says_what_the_evidence_does(tmp_path: Path):
@@ -65,5 +65,5 @@ def test_readme_says_what_the_evidence_does(tmp_path: Path):
     readme = tmp_path / "README.md"
     readme.write_text((ROOT / "README.md").read_text())
     answered = rule.judge(rule.load().questions.values(), whole, rule.at_a_third(whole, third))
-    questions.put(readme, Study(results), answered, tmp_path / "reports/laptop")
+    questions.put(readme, Scoreboard(results), answered, tmp_path / "reports/laptop")
     assert readme.read_text() == (ROOT / "README.md").read_text()

@@ -11,7 +11,7 @@ import pytest
 from mtbert.claims import of_results
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown, numbers, paper_tables, submissions, write
-from mtbert.report.study import Study
+from mtbert.report.scoreboard import Scoreboard
 from mtbert.results import tables
 from mtbert.results.metrics import OVERALLS
 from mtbert.results.tables import Results
@@ -39,8 +39,8 @@ def results() -> Results:
 
 
 @pytest.fixture(scope="module")
-def study(results: Results) -> Study:
-    return Study(results)
+def board(results: Results) -> Scoreboard:
+    return Scoreboard(results)
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +56,8 @@ def test_dvc_shows_one_score_a_variant(report: Path):
     assert numbers.summary({"two": {"sst": 0.5, "qqp": 0.75}, "none": {}}, COURSE) == {"two": 0.625}
 
 
-def test_means_over_seeds(study: Study):
-    means = numbers.means(study)
+def test_means_over_seeds(board: Scoreboard):
+    means = numbers.means(board)
     assert means["pals"] == {"sst": 0.875, "qqp": 0.75, "sts": 1.0} | dict.fromkeys(OVERALLS, 0.875)
     assert means["mine"] == {"sst": 0.0}
     assert numbers.bars(means)["bar"].tolist()[:2] == ["overall_normalised pals", "overall_raw pals"]
@@ -69,8 +69,8 @@ def test_every_run_is_a_line_of_results(report: Path):
     assert len(others) == 5
 
 
-def test_single_task_models_make_one_row_beside_the_published_one(study: Study):
-    tables = paper_tables.tables(study)
+def test_single_task_models_make_one_row_beside_the_published_one(board: Scoreboard):
+    tables = paper_tables.tables(board)
     table, *_, own = tables
     assert [one.heading for one in tables if "test" in one.heading] == []  # labels of test are withheld
     bert, pals, *_ = table.rows
@@ -84,19 +84,19 @@ def test_single_task_models_make_one_row_beside_the_published_one(study: Study):
 
 
 def test_the_untrained_encoder_is_the_first_row(results: Results):
-    study = Study(results)
-    study.untrained = {"qqp": 0.8, "sts": 0.9}
-    rows = paper_tables.render(paper_tables.tables(study)[0], study).splitlines()
+    board = Scoreboard(results)
+    board.untrained = {"qqp": 0.8, "sts": 0.9}
+    rows = paper_tables.render(paper_tables.tables(board)[0], board).splitlines()
     assert [cell.strip() for cell in rows[4].split("|")][1:6:2] == [paper_tables.UNTRAINED, markdown.DASH, "0.800"]
 
 
 def test_on_other_data_nothing_published_is_shown_and_nothing_claimed():
     predicted = {("pals", 1): {"sst": SST, "qqp": QQP, "sts": STS}}
-    study = Study(made.results(predicted, SETTINGS, {"whose": "sample"}))
-    first = paper_tables.tables(study)[0]
+    board = Scoreboard(made.results(predicted, SETTINGS, {"whose": "sample"}))
+    first = paper_tables.tables(board)[0]
     assert first.heading == "Pals for PALs, table 1 (dev of generated sentences, data/sample)"
     assert [(row.label, row.published) for row in first.rows] == [("Original PALs", {})]
-    assert claims.judge(study) == ([], [])
+    assert claims.judge(board) == ([], [])
 
 
 def test_submissions_have_the_courses_form(tmp_path: Path):
@@ -110,11 +110,11 @@ def test_submissions_have_the_courses_form(tmp_path: Path):
     assert file.read_text().startswith("id \t Predicted_Sentiment \nsst-0 , 0 \nsst-1 , 1 \n")
 
 
-def test_claims_are_judged_of_these_tables(study: Study):
-    known = of_results(study.results)
+def test_claims_are_judged_of_these_tables(board: Scoreboard):
+    known = of_results(board.results)
     assert known.dev["qqp"].predictions["pals", 1].tolist() == QQP
     assert known.dev["sst"].rows["leaked"].tolist() == [True, False, False, False]
-    (close,) = [result for result in claims.judge(study)[0] if result.claim.name == "pals-close-to-single"]
+    (close,) = [result for result in claims.judge(board)[0] if result.claim.name == "pals-close-to-single"]
     assert claims.verdict(close) == "cannot be told: unequal budgets"  # 20 updates beside 60
 
 
@@ -139,9 +139,9 @@ def test_only_a_report_is_replaced(results: Results, tmp_path: Path):
 
 def test_weights_of_a_vote_count_every_member():
     vote = {"members": ["a", "b"], "row": "PALs ensemble"}
-    study = Study(made.results({(name, 1): {"sst": SST} for name in ("a", "b", "vote")}, {"vote": vote}))
-    assert study.group(["vote"]).weights["times_bert"] == 2.1
-    assert numbers.means(study)["vote"] == {"sst": 0.75}
+    board = Scoreboard(made.results({(name, 1): {"sst": SST} for name in ("a", "b", "vote")}, {"vote": vote}))
+    assert board.group(["vote"]).weights["times_bert"] == 2.1
+    assert numbers.means(board)["vote"] == {"sst": 0.75}
 
 
 def test_the_page_names_no_other_file_and_the_readme_only_files_that_are_there(report: Path):
@@ -154,5 +154,5 @@ def test_the_page_names_no_other_file_and_the_readme_only_files_that_are_there(r
 
 def test_a_changed_setting_is_told_with_those_that_have_it_where_not_all_do(results: Results):
     of_run = results.runs["variant"].map({"mine": "training.epochs=2; pals.dim=8"}).fillna("pals.dim=8")
-    study = Study(Results(results.runs.assign(overrides=of_run), results.predictions, results.history))
-    assert [*write._notes(study)][-1] == "**Changed settings**: pals.dim=8, training.epochs=2 (mine)."
+    board = Scoreboard(Results(results.runs.assign(overrides=of_run), results.predictions, results.history))
+    assert [*write._notes(board)][-1] == "**Changed settings**: pals.dim=8, training.epochs=2 (mine)."

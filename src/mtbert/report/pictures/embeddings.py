@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
-from mtbert.report.study import Study, title
+from mtbert.report.scoreboard import Scoreboard, title
 from mtbert.results import points
 from mtbert.results.columns import Frame
 from mtbert.results.points import PICTURED
@@ -33,20 +33,20 @@ ABOUT_PAIRS = (
 )
 
 
-def render(study: Study, folder: Path) -> str:
+def render(board: Scoreboard, folder: Path) -> str:
     """Draw the pictures into a report's folder; return them as Markdown, empty if there are no points."""
-    pair_pictures = _pair_pictures(study, folder)
+    pair_pictures = _pair_pictures(board, folder)
     if pair_pictures:
         pair_pictures = [ABOUT_PAIRS, *pair_pictures]
-    pictures = [*_sentence_pictures(study, folder), *pair_pictures]
+    pictures = [*_sentence_pictures(board, folder), *pair_pictures]
     return "\n\n".join([ABOUT, *pictures]) if pictures else ""
 
 
-def _sentence_pictures(study: Study, folder: Path) -> list[str]:
+def _sentence_pictures(board: Scoreboard, folder: Path) -> list[str]:
     """Draw a picture of the sentences of each paper that has points of them."""
-    by_variant = sentences(study)
+    by_variant = sentences(board)
     pictures: list[str] = []
-    for paper, names in study.by_paper.items():
+    for paper, names in board.by_paper.items():
         panels = {name: by_variant[name] for name in names if name in by_variant}
         if panels:
             shown = f"{COURSE[PICTURED].title} by label, {_shown_rows(next(iter(panels.values())))}"
@@ -54,11 +54,11 @@ def _sentence_pictures(study: Study, folder: Path) -> list[str]:
     return pictures
 
 
-def _pair_pictures(study: Study, folder: Path) -> list[str]:
+def _pair_pictures(board: Scoreboard, folder: Path) -> list[str]:
     """Draw a picture of the pairs of each paper that has points of them."""
-    by_model, tasks = pairs(study), study.results.tasks
+    by_model, tasks = pairs(board), board.results.tasks
     pictures: list[str] = []
-    for paper, names in study.by_paper.items():
+    for paper, names in board.by_paper.items():
         panels: dict[str, Frame] = {}
         for name, task in itertools.product(names, main(tasks)):
             if (name, task) in by_model:
@@ -90,25 +90,25 @@ def _put(paper: str, picture: str, shown: str, panels: Mapping[str, Frame], fold
     return drawing.put(figure, folder, f"{paper}-{picture}", text, f"Dev sentences in the plane, {picture} of {paper}")
 
 
-def sentences(study: Study) -> dict[str, Frame]:
+def sentences(board: Scoreboard) -> dict[str, Frame]:
     """Return by variant x, y and label of dev sentences, of the seed that has points; not all rows need to have one."""
     by_variant: dict[str, Frame] = {}
-    if study.results.tasks.get(PICTURED) != COURSE[PICTURED]:
+    if board.results.tasks.get(PICTURED) != COURSE[PICTURED]:
         return by_variant
-    for (variant, _, split), tables in study.results.by_run.items():
+    for (variant, _, split), tables in board.results.by_run.items():
         if split == "dev" and PICTURED in tables and tables[PICTURED]["x"].notna().any():
             by_variant[variant] = tables[PICTURED][["x", "y", "label"]]
     return by_variant
 
 
-def pairs(study: Study) -> dict[tuple[str, str], Frame]:
+def pairs(board: Scoreboard) -> dict[tuple[str, str], Frame]:
     """Return by variant and task x, y, x2, y2 and `kind` of pairs that have points: those of one seed.
 
     At most `points.PAIRS` of either kind, in the order of dev.
     """
     by_model: dict[tuple[str, str], Frame] = {}
-    tasks = study.results.tasks
-    for (variant, _, split), tables in study.results.by_run.items():
+    tasks = board.results.tasks
+    for (variant, _, split), tables in board.results.by_run.items():
         if split != "dev":
             continue
         for task in main(tasks):

@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
-from mtbert.report.study import Study
+from mtbert.report.scoreboard import Scoreboard
 from mtbert.results.described import RowCounts
 from mtbert.tasks import SPLITS, Split, Task, Tasks
 
@@ -22,9 +22,9 @@ ABOUT = (
 )
 
 
-def render(study: Study, folder: Path) -> str:
+def render(board: Scoreboard, folder: Path) -> str:
     """Draw the picture into a report's folder; return it and the table of sizes as Markdown, empty if unknown."""
-    tasks, counts_by_task = study.results.tasks, study.results.data.rows
+    tasks, counts_by_task = board.results.tasks, board.results.data.rows
     lines: list[dict[str, str]] = []
     shares_by_task: dict[str, dict[str, np.ndarray]] = {}
     for name, task in tasks.items():

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
-from mtbert.report.study import Study
+from mtbert.report.scoreboard import Scoreboard
 from mtbert.results.points import PICTURED
 from mtbert.tasks import COURSE
 
@@ -18,23 +18,23 @@ ABOUT = (
 )
 
 
-def render(study: Study, folder: Path) -> str:
+def render(board: Scoreboard, folder: Path) -> str:
     """Draw the picture into a report's folder; return it as Markdown, empty where SST-5 is none of the tasks."""
-    shares = distances(study)
+    shares = distances(board)
     alt = f"Shares of {COURSE[PICTURED].title} predictions by their distance from the label"
     return drawing.put(_drawn(shares), folder, "misses", ABOUT, alt) if shares else ""
 
 
-def distances(study: Study) -> dict[str, np.ndarray]:
+def distances(board: Scoreboard) -> dict[str, np.ndarray]:
     """Return by variant the share of dev rows whose predicted class is 0, 1, ... steps from the label, [classes]."""
-    if study.results.tasks.get(PICTURED) != COURSE[PICTURED]:
+    if board.results.tasks.get(PICTURED) != COURSE[PICTURED]:
         return {}
-    predicted = study.scored(PICTURED)
+    predicted = board.scored(PICTURED)
     steps = (predicted["prediction"] - predicted["label"]).abs().astype(int)
     counts = predicted.assign(steps=steps).groupby(["variant", "steps"], observed=True).size().unstack(fill_value=0)
     counts = counts.reindex(columns=range(COURSE[PICTURED].classes), fill_value=0)
     shares: dict[str, np.ndarray] = {}
-    for name in study.about:
+    for name in board.about:
         if name in counts.index:
             step_counts = counts.loc[name].to_numpy()
             shares[name] = step_counts / step_counts.sum()

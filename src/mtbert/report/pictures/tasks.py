@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from mtbert.report import markdown
 from mtbert.report.answer import Answer
 from mtbert.report.pictures import drawing
+from mtbert.report.scoreboard import Scoreboard
 from mtbert.report.sentences import Sentences
-from mtbert.report.study import Study
 from mtbert.results.columns import SURE, Frame
 from mtbert.tasks import Task, main
 
@@ -30,41 +30,41 @@ UNSURE = "*Share* is that of the trainings which say so: how sure each is nobody
 OF_CURVES = "Dev scores while the models train; the last is of the model that is kept."
 
 
-def render(study: Study, answer: Answer | None, folder: Path, sentences: Sentences) -> str:
+def render(board: Scoreboard, answer: Answer | None, folder: Path, sentences: Sentences) -> str:
     """Draw the curves into a report's folder; return them and each task's tables as Markdown."""
-    tasks = study.results.tasks
-    models = [*study.about] if answer is None else answer.shown.group.names
+    tasks = board.results.tasks
+    models = [*board.about] if answer is None else answer.shown.group.names
     tables: list[str] = []
     for name in main(tasks):
-        rows = study.scored(name)
+        rows = board.scored(name)
         tables += _task_tables(rows[rows["variant"].isin(models)], tasks[name], sentences.get(name))
     if not tables:
         return ""
-    parts = [_about(study, answer, sentences), *tables, _curves_picture(study, answer, folder)]
+    parts = [_about(board, answer, sentences), *tables, _curves_picture(board, answer, folder)]
     return "\n\n".join(filter(None, parts))
 
 
-def _about(study: Study, answer: Answer | None, sentences: Sentences) -> str:
+def _about(board: Scoreboard, answer: Answer | None, sentences: Sentences) -> str:
     """Return what to know of the tables."""
     models = ALL if answer is None else f"*{markdown.literal(answer.shown.label)}*"
     texts = [ABOUT.format(models)]
-    if study.results.predictions[SURE].isna().all():
+    if board.results.predictions[SURE].isna().all():
         texts.append(UNSURE)
-    if not {*main(study.results.tasks)} <= {*sentences}:
+    if not {*main(board.results.tasks)} <= {*sentences}:
         texts.append(HIDDEN)
     return " ".join(texts)
 
 
-def _curves_picture(study: Study, answer: Answer | None, folder: Path) -> str:
+def _curves_picture(board: Scoreboard, answer: Answer | None, folder: Path) -> str:
     """Draw the dev scores of each way, or of each model, by step; return them as Markdown, empty without history."""
-    ways = {name: (name,) for name in study.about}
+    ways = {name: (name,) for name in board.about}
     if answer is not None:
         ways = {way.label: way.group.names for way in answer.ways}
-    curves = {label: _curves(study, names) for label, names in ways.items()}
+    curves = {label: _curves(board, names) for label, names in ways.items()}
     curves = {label: task_curves for label, task_curves in curves.items() if task_curves}
     if not curves:
         return ""
-    return drawing.put(_drawn(study, curves), folder, "curves", OF_CURVES, "Dev scores by step")
+    return drawing.put(_drawn(board, curves), folder, "curves", OF_CURVES, "Dev scores by step")
 
 
 def _task_tables(rows: Frame, task: Task, texts: Sequence[str] | None) -> list[str]:
@@ -131,13 +131,13 @@ def _value(task: Task, value: float) -> str:
     return markdown.literal(task.class_names[int(value)]) if task.class_names else markdown.number(value, decimals=2)
 
 
-def _curves(study: Study, models: Sequence[str]) -> dict[str, Frame]:
+def _curves(board: Scoreboard, models: Sequence[str]) -> dict[str, Frame]:
     """Return the mean dev score of each task by the share of the training that is done."""
-    history = study.results.history
+    history = board.results.history
     history = history[history["variant"].isin([*models])]
     last_steps = history.groupby(["variant", "seed"], observed=True)["step"].transform("max")
     curves: dict[str, Frame] = {}
-    for task in main(study.results.tasks):
+    for task in main(board.results.tasks):
         scores = history[history["name"] == f"dev/{task}"]
         if len(scores):
             done = (scores["step"] / last_steps[scores.index]).round(3)
@@ -145,9 +145,9 @@ def _curves(study: Study, models: Sequence[str]) -> dict[str, Frame]:
     return curves
 
 
-def _drawn(study: Study, curves: dict[str, dict[str, Frame]]) -> Figure:
+def _drawn(board: Scoreboard, curves: dict[str, dict[str, Frame]]) -> Figure:
     """A panel for each task, a line for each of the first ways."""
-    tasks = main(study.results.tasks)
+    tasks = main(board.results.tasks)
     down = -(-len(tasks) // 3)
     figure = drawing.empty(0.6 + 2.6 * down)
     lines = {}
@@ -157,7 +157,7 @@ def _drawn(study: Study, curves: dict[str, dict[str, Frame]]) -> Figure:
             if task in curve_by_task:
                 curve = curve_by_task[task]
                 (lines[label],) = axes.plot(curve.index, curve, "o-", color=colour, markersize=3)
-        axes.set_title(study.results.tasks[task].shown, fontsize="medium")
+        axes.set_title(board.results.tasks[task].shown, fontsize="medium")
         axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         axes.spines[["top", "right"]].set_visible(False)
     figure.legend([*lines.values()], [*lines], loc="outside lower center", ncols=3, frameon=False)

@@ -1,4 +1,4 @@
-"""What several parts of the report ask of the results: scores over seeds, and variants that make one row together."""
+"""The scoreboard: scores over seeds, and variants that make one row together, which all of the report asks for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Group:
     weights: dict[str, float]
 
 
-class Study:
+class Scoreboard:
     """Results with what several parts of the report ask of them.
 
     Attributes:
