@@ -15,10 +15,8 @@ COUNTED = ("steps", "epoch", "threads", *WEIGHTS)
 def runs(board: Scoreboard) -> Frame:
     """Return results.csv: a line for each run and vote, with all that two runs of the same settings have alike."""
     tasks = board.results.tasks
-    variants = board.runs["variant"]
-    table = board.runs.assign(
-        paper=variants.map(lambda name: board.about[name].paper), row=variants.map(lambda name: board.about[name].row)
-    )
+    abouts = [board.about[name] for name in board.runs["variant"]]
+    table = board.runs.assign(paper=[about.paper for about in abouts], row=[about.row for about in abouts])
     scored = [column for column in score_columns(tasks) if table[column].notna().any()]
     first = ["variant", "kind", "paper", "row", "seed", "steps", "epoch", "epochs", "overrides"]
     last = [*WEIGHTS, "times_bert", *example_columns(tasks), "device", "precision", "threads", "machine"]
@@ -29,9 +27,9 @@ def means(board: Scoreboard) -> dict[str, dict[str, float]]:
     """Return mean dev scores over seeds by variant or ensemble, then metric, to six decimals."""
     by_model: dict[str, dict[str, float]] = {}
     for name in board.about:
-        means = board.group([name]).means
-        metrics_shown = [metric for metric in shown_metrics(board.results.tasks) if metric in means]
-        by_model[name] = {metric: round(means[metric].mean, 6) for metric in metrics_shown}
+        by_metric = board.group([name]).means
+        metrics_shown = [metric for metric in shown_metrics(board.results.tasks) if metric in by_metric]
+        by_model[name] = {metric: round(by_metric[metric].mean, 6) for metric in metrics_shown}
     return by_model
 
 

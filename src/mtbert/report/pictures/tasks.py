@@ -97,22 +97,30 @@ def _confusion_lines(rows: Frame, task: Task) -> Iterator[dict[str, str]]:
 
 
 def surest(rows: Frame, task: Task) -> Frame:
-    """Return by number of the row its id, label, prediction and `off`: how far off it is, or how sure of a wrong class.
+    """Return by number of the row id, label, prediction and `off`: how far off it is, or how sure of a wrong class."""
+    errors = _distances(rows) if task.kind == "score" else _wrong_classes(rows)
+    return errors[errors["off"] > 0].sort_values("off", ascending=False, kind="stable").head(SUREST)
+
+
+def _distances(rows: Frame) -> Frame:
+    """Return each row with how far the mean prediction over runs is from its label."""
+    means = rows.groupby("row").agg({"id": "first", "label": "first", "prediction": "mean"})
+    return means.assign(off=(means["prediction"] - means["label"]).abs())
+
+
+def _wrong_classes(rows: Frame) -> Frame:
+    """Return each row that any run has wrong with the wrong class of which the runs are surest.
 
     How sure is the mean over runs of the class's probability, 0 where another is predicted; of runs that tell none, the
     share that predicts it.
     """
-    if task.kind == "score":
-        means = rows.groupby("row").agg({"id": "first", "label": "first", "prediction": "mean"})
-        means["off"] = (means["prediction"] - means["label"]).abs()
-    else:
-        has_probability = rows[SURE].notna()
-        rows = rows[has_probability] if has_probability.any() else rows.assign(**{SURE: 1.0})
-        rows = rows.assign(off=rows[SURE] / rows.groupby("row")["id"].transform("size"))
-        wrong = rows[rows["label"] != rows["prediction"]]
-        sums = wrong.groupby(["row", "prediction"]).agg({"id": "first", "label": "first", "off": "sum"}).reset_index()
-        means = sums.sort_values("off", kind="stable").drop_duplicates("row", keep="last").set_index("row")
-    return means[means["off"] > 0].sort_values("off", ascending=False, kind="stable").head(SUREST)
+    has_probability = rows[SURE].notna()
+    rows = rows[has_probability] if has_probability.any() else rows.assign(**{SURE: 1.0})
+    runs = rows.groupby("row")["id"].transform("size")
+    rows = rows.assign(off=rows[SURE] / runs)
+    wrong = rows[rows["label"] != rows["prediction"]]
+    sums = wrong.groupby(["row", "prediction"]).agg({"id": "first", "label": "first", "off": "sum"}).reset_index()
+    return sums.sort_values("off", kind="stable").drop_duplicates("row", keep="last").set_index("row")
 
 
 def _error_lines(errors: Frame, task: Task, measure: str, texts: Sequence[str] | None) -> Iterator[dict[str, str]]:
