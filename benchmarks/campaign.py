@@ -76,6 +76,7 @@ def train(job: Job) -> Finished:
     from mtbert import files, layout
     from mtbert.inputs import manifests
     from mtbert.results import collect
+    from mtbert.results.source import source_of
     from mtbert.training import assembly, run
     from mtbert.training.checkpoints import Checkpoint
     from mtbert.variants.settings import VariantSettings
@@ -89,7 +90,7 @@ def train(job: Job) -> Finished:
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
         run.train(parts, folder, layout.logs(build, variant, seed), checkpoint)
-    source = collect.source_of(build)
+    source = source_of(build)
     collect.check(source, folder)
     model = collect.load(source, folder)
     if seed == source.catalog["seeds"][0]:
@@ -177,8 +178,9 @@ class Returned:
 def write_tables(build: Path, models: Sequence[Any], folder: Path) -> None:
     """Write the evidence of models of a build folder."""
     from mtbert.results import collect, merge
+    from mtbert.results.source import source_of
 
-    merge.write(merge.packed(collect.as_results(collect.source_of(build), models)), folder)
+    merge.write(merge.packed(collect.as_results(source_of(build), models)), folder)
 
 
 def pack(folder: Path, out: Path) -> None:
@@ -194,6 +196,7 @@ def join(builds: Sequence[Path], out: Path) -> None:
     from mtbert import layout
     from mtbert.merging import run as merges
     from mtbert.results import collect, ensembles
+    from mtbert.results.source import source_of
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "joined")
@@ -201,7 +204,7 @@ def join(builds: Sequence[Path], out: Path) -> None:
             merged, votes = layout.merged(build), layout.votes(build)
             lines = [*merges.merge_all(build, merged), *ensembles.vote_all(build, votes)]
             print("\n".join(f"{build.name}: {line}" for line in lines), flush=True)
-            source = collect.source_of(build)
+            source = source_of(build)
             finished = [*merged.glob("*/*/metrics.json"), *votes.glob("*/*/metrics.json")]
             models = [collect.load(source, file.parent) for file in finished]
             if models:

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def load(place: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto") -> Any:
-    """Load a trained `mtbert.inference.predicting.Model`: see `mtbert.inference.loading.load`.
+    """Load a trained `mtbert.inference.model.Model`: see `mtbert.inference.loading.load`.
 
     Its module is imported by name, so that `import mtbert` stays light and no stage of the pipeline depends on it.
     """

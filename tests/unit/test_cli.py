@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from mtbert.cli import app
 from mtbert.command import locking
 from mtbert.inference import exporting, loading
-from mtbert.inference.predicting import Model
+from mtbert.inference.model import Model
 from mtbert.report import write
 from mtbert.results import merge, tables
 from mtbert.scale import grid, packs

@@ -6,7 +6,7 @@ from huggingface_hub import ModelCard, ModelCardData
 
 from mtbert import layout
 from mtbert.encoders import loading
-from mtbert.inference.predicting import Model
+from mtbert.inference.model import Model
 
 TEMPLATE = Path(__file__).with_name("card.md")
 

@@ -23,7 +23,7 @@ from mtbert.data import tokens
 from mtbert.encoders import loading
 from mtbert.errors import MtbertError
 from mtbert.inference import bundling, cards, modeling
-from mtbert.inference.predicting import Model
+from mtbert.inference.model import Model
 from mtbert.models.heads import HEADS
 from mtbert.training import evaluation
 from mtbert.variants.building import PARTS

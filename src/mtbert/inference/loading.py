@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from mtbert import files, layout
 from mtbert.data import tokens
 from mtbert.errors import EncoderError, UnknownNameError
-from mtbert.inference.predicting import Model, ModelError
+from mtbert.inference.model import Model, ModelError
 from mtbert.layout import METRICS, SETTINGS, WEIGHTS
 from mtbert.models.encoder import architectures, hardware
 from mtbert.models.encoder.config import CONFIG

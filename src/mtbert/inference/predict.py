@@ -12,7 +12,7 @@ from mtbert import files, layout
 from mtbert.data.records import NumberedRow, decoded, lines, separated, separator_of
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
-from mtbert.inference.predicting import ANY_TASK, Model, fault_of_row
+from mtbert.inference.model import ANY_TASK, Model, fault_of_row
 from mtbert.tasks import Task
 
 Values = dict[str, Any]  # a row's, by column

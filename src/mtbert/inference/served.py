@@ -35,7 +35,7 @@ class Served(PythonModel):
 
     def _predict_rows(self, rows: list[dict[str, Any]], default_task: str | None) -> list[dict[str, Any]]:
         """Predict the rows of each task together, and return predictions in the order of the rows."""
-        from mtbert.inference.predicting import ANY_TASK, fault_of_row
+        from mtbert.inference.model import ANY_TASK, fault_of_row
 
         numbers_of: dict[str, list[int]] = {}  # by task, which rows are its
         for number, row in enumerate(rows):

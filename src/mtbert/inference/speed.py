@@ -9,7 +9,7 @@ from typing import Any
 from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.inference import loading
-from mtbert.inference.predicting import Model
+from mtbert.inference.model import Model
 from mtbert.inputs import manifests
 from mtbert.results.schemas import Speed
 

@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from mtbert import files
 from mtbert.inference import exporting, loading, modeling
 from mtbert.inference.exporting import ExportError, export
-from mtbert.inference.predicting import Model
+from mtbert.inference.model import Model
 from mtbert.training import evaluation
 
 TEXTS = ["A man plays.", "Someone plays a guitar, and nobody listens."]

@@ -14,7 +14,7 @@ import pytest
 
 from mtbert import cli
 from mtbert.errors import DataError
-from mtbert.inference import predict as predicting
+from mtbert.inference import predict as command
 from mtbert.tasks import COURSE
 
 TEST = Path("data/sample/cs224n/sts-test-student.csv").resolve()
@@ -36,7 +36,7 @@ def predict(build: Path, capsys: pytest.CaptureFixture[str], *arguments: str | P
 
 def rows_of(folder: Path, name: str, content: str | bytes) -> list[dict[str, Any]]:
     (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    return [values for _, values in predicting.read(folder / name)[0]]
+    return [values for _, values in command.read(folder / name)[0]]
 
 
 def test_a_person_reads_names_and_probabilities(build: Path, capsys: pytest.CaptureFixture[str]):
@@ -165,4 +165,4 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, name: str, content: str | by
 
 def test_a_file_that_is_not_there(tmp_path: Path):
     with pytest.raises(DataError, match=r"rows\.csv cannot be read: No such file or directory"):
-        predicting.read(tmp_path / "rows.csv")
+        command.read(tmp_path / "rows.csv")

@@ -6,14 +6,14 @@ import pandas as pd
 import pytest
 from mlflow.exceptions import MlflowException
 
-from mtbert.inference import predicting
+from mtbert.inference.model import Model, checked_rows
 from mtbert.tasks import COURSE, Task
 
 with warnings.catch_warnings(action="ignore"):  # MLflow's own, about types
     from mtbert.inference import served
 
 
-class Stand(predicting.Model):
+class Stand(Model):
     """A model that checks its rows, and returns their texts."""
 
     name, seed, tasks = "stand", 1, ("sst", "sts")
@@ -25,7 +25,7 @@ class Stand(predicting.Model):
         return COURSE[name] if name else super().task(name)
 
     def predict(self, task: str, rows: list) -> pd.DataFrame:
-        return pd.DataFrame({"task": task, "texts": predicting.checked_rows(COURSE[task], rows)})
+        return pd.DataFrame({"task": task, "texts": checked_rows(COURSE[task], rows)})
 
 
 @pytest.fixture

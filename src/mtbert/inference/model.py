@@ -1,4 +1,4 @@
-"""A trained model that predicts sentences."""
+"""A trained model, which predicts sentences: what `mtbert.load` returns."""
 
 import contextlib
 import time

@@ -10,7 +10,7 @@ import trained
 
 import mtbert
 from mtbert.errors import DataError
-from mtbert.inference.predicting import ModelError
+from mtbert.inference.model import ModelError
 from mtbert.tasks import COURSE
 
 
