@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 from pydantic import Field
-from scipy.special import softmax
 from torch import Tensor
 
 from mtbert.learning.weightings.base import Weighting
@@ -47,6 +46,8 @@ class DynamicAverage(Weighting):
 
     def weights(self) -> dict[str, float]:
         """Return w of each task."""
+        from scipy.special import softmax
+
         ratios = np.array([_ratio(means) for means in self.means.values()])
         counts = len(ratios) * softmax(ratios / self.settings.temperature)
         return dict(zip(self.means, counts.tolist(), strict=True))
