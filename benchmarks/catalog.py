@@ -89,11 +89,18 @@ class Corpus(Examples):
         self.longest, self.rows_of_all = min(longest, model.max_tokens), size.rows
         self.mean = min(mean, self.longest)
         words = self.longest - 2
-        other = words // 2 if model.pair_encoding == "cross" and task.is_pair else words
-        first = words - other - 1 if model.pair_encoding == "cross" and task.is_pair else words
-        drawn = seeding.stream(SEED, "words", name).integers(5, 200, (count, first + other)).tolist()
-        table = {"id": [f"{name}-{number}" for number in range(count)], "label": [float(n % 2) for n in range(count)]}
-        table |= {"tokens1": [row[:first] for row in drawn], "tokens2": [row[first:] for row in drawn]}
+        if model.pair_encoding == "cross" and task.is_pair:
+            second = words // 2
+            first = words - second - 1
+        else:
+            first = second = words
+        drawn = seeding.stream(SEED, "words", name).integers(5, 200, (count, first + second)).tolist()
+        table = {
+            "id": [f"{name}-{number}" for number in range(count)],
+            "label": [float(number % 2) for number in range(count)],
+            "tokens1": [row[:first] for row in drawn],
+            "tokens2": [row[first:] for row in drawn],
+        }
         super().__init__(table, task, model.pair_encoding, special, model.max_tokens)
 
     def __len__(self) -> int:
@@ -115,16 +122,16 @@ class Sized:
         return self.examples.batch(range(next(self.sizes)))
 
 
-class Kept:
+class GraphMemory:
     """Bytes that graphs keep for backward passes: now, and the most since `reset`. Weights do not count."""
 
     def __init__(self, model: nn.Module) -> None:
         self.weights = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
         self.holders, self.now, self.most = Counter[int](), 0, 0
 
-    def hold(self, tensor: Tensor) -> "Held":
+    def hold(self, tensor: Tensor) -> "GraphTensor":
         """Keep a tensor for a graph."""
-        return Held(self, tensor)
+        return GraphTensor(self, tensor)
 
     def reset(self) -> int:
         """Return the most so far, and begin anew."""
@@ -132,23 +139,23 @@ class Kept:
         return most
 
 
-class Held:
+class GraphTensor:
     """A tensor that a graph keeps; several may share their storage."""
 
-    def __init__(self, kept: Kept, tensor: Tensor) -> None:
-        self.kept, self.tensor = kept, tensor
+    def __init__(self, graph_memory: GraphMemory, tensor: Tensor) -> None:
+        self.graph_memory, self.tensor = graph_memory, tensor
         self.storage = tensor.untyped_storage()
         self.change(1)
 
     def change(self, by: int) -> None:
         """Count a holder of the storage more or less."""
-        kept, place = self.kept, self.storage.data_ptr()
-        if place in kept.weights:
+        graph_memory, address = self.graph_memory, self.storage.data_ptr()
+        if address in graph_memory.weights:
             return
-        kept.holders[place] += by
-        if kept.holders[place] == max(by, 0):  # the first has come or the last has gone
-            kept.now += by * self.storage.nbytes()
-            kept.most = max(kept.most, kept.now)
+        graph_memory.holders[address] += by
+        if graph_memory.holders[address] == max(by, 0):  # the first has come or the last has gone
+            graph_memory.now += by * self.storage.nbytes()
+            graph_memory.most = max(graph_memory.most, graph_memory.now)
 
     def __del__(self) -> None:
         self.change(-1)
@@ -164,9 +171,10 @@ class Step:
     flops: list[int]
     kept: list[int]
 
-    def whole(self, of: Sequence[int]) -> float:
-        """What it takes with the plan's batches."""
-        return of[0] + (of[1] - of[0]) / (MORE - FEW) * (self.size - FEW)
+    def whole(self, measured: Sequence[int]) -> float:
+        """What it takes with the plan's batches, from what FEW and MORE examples took."""
+        with_few, with_more = measured
+        return with_few + (with_more - with_few) / (MORE - FEW) * (self.size - FEW)
 
 
 def settings_of(params: Params, name: str) -> VariantSettings:
@@ -187,26 +195,25 @@ def variant(params: Params, name: str, encoder: Path, whole: bool) -> dict[str, 
     names = sorted({*settings.tasks, *(task for phase in settings.phases for task in phase.tasks)})
     batches = [size for phase in settings.phases for size in (phase.batch_size, *phase.batch_sizes.values())]
     examples = {task: Corpus(task, settings, special, max(MORE, *batches, 0)) for task in names}
-    held = sum(weight.numel() * weight.element_size() for weight in model.parameters())
-    steps: list[Step] = []
+    weight_bytes = sum(weight.numel() * weight.element_size() for weight in model.parameters())
 
-    def run(sizes: tuple[int, ...] | None) -> float:
-        found: list[Step] = []
-        peak = memory.peak(lambda: found.extend(train(settings, model, examples, sizes)))
-        steps.extend(found if sizes else [])
-        return (held + (peak or 0) * 2**20) / 2**30
+    def run(sizes: tuple[int, ...] | None) -> tuple[list[Step], float]:
+        """Train the kinds of steps; return them, and the most that was resident, in GiB."""
+        steps: list[Step] = []
+        peak = memory.peak(lambda: steps.extend(train(settings, model, examples, sizes)))
+        return steps, (weight_bytes + (peak or 0) * 2**20) / 2**30
 
-    resident = run((FEW, MORE))
-    most = max((step.whole(step.kept) for step in steps), default=0)
-    seen = max((step.kept[1] for step in steps), default=0)
+    steps, resident = run((FEW, MORE))
+    kept_by_plan = max((step.whole(step.kept) for step in steps), default=0)
+    kept_by_more = max((step.kept[1] for step in steps), default=0)
     flops = [step.whole(step.flops) * _shorter(step, examples) for step in steps]
     row = {
         "variant": name,
         "batch": max(batches, default=None),
         "steps": sum(step.times for step in steps),
         **{f"{kind} weights": count for kind, count in sizes_of(settings, model).items()},
-        "GiB": resident + (most - seen) / 2**30,
-        "measured GiB": run(None) if whole else None,
+        "GiB": resident + (kept_by_plan - kept_by_more) / 2**30,
+        "measured GiB": run(None)[1] if whole else None,
         "PFLOP": sum(step.times * flop for step, flop in zip(steps, flops, strict=True)) / 1e15,
         "GPU hours": sum(step.times * max(flop / GPU, LEAST) for step, flop in zip(steps, flops, strict=True)) / 3600,
         "CPU hours": sum(step.times * flop / CPU for step, flop in zip(steps, flops, strict=True)) / 3600,
@@ -231,18 +238,20 @@ def train(
     """Train each kind of step with batches of each of these sizes, or of the plan's; return what each took."""
     cpu = torch.device("cpu")
     on = hardware.Hardware(cpu, hardware.precision("auto", cpu))
-    kept, steps, due = Kept(model), list[Step](), list[Step]()
+    graph_memory = GraphMemory(model)
+    steps: list[Step] = []
+    due: list[Step] = []
 
     def shortened(build: Callable[[], Phase]) -> Phase:
         phase = build()
-        found = kinds(phase)
-        steps.extend(found)
-        due.extend(step for step in found for _ in sizes or TWICE)
-        phase.sampler = ours.Fixed([{task: [] for task in step.group} for step in found for _ in sizes or TWICE])
-        phase.streams = {  # type: ignore[assignment]
-            task: Sized(examples[task], (sizes or (size_of(phase, task),) * len(TWICE)) * len(found))
-            for task in phase.settings.tasks
-        }
+        phase_steps = kinds(phase)
+        in_order = [step for step in phase_steps for _ in sizes or TWICE]
+        steps.extend(phase_steps)
+        due.extend(in_order)
+        phase.sampler = ours.Fixed([{task: [] for task in step.group} for step in in_order])
+        for task in phase.settings.tasks:
+            kind_sizes = sizes or [size_of(phase, task)] * len(TWICE)
+            phase.streams[task] = Sized(examples[task], [*kind_sizes] * len(phase_steps))  # type: ignore[assignment]
         phase.settings = phase.settings.model_copy(update={"epochs": 1})
         return phase
 
@@ -250,13 +259,13 @@ def train(
         def _step(self, phase: Phase, group: Sequence[str], bar: Any) -> None:
             super()._step(phase, group, bar)
             step = due.pop(0)
-            step.kept.append(kept.reset())
+            step.kept.append(graph_memory.reset())
             step.flops.append(counter.get_total_flops() - sum(sum(other.flops) for other in steps))
 
     with tempfile.TemporaryDirectory() as scratch, FlopCounterMode(display=False) as counter:
         nowhere, history = Checkpoint(Path(scratch), "benchmark"), History(1000, lambda *_: None)
         trainer = Measured(model, settings.run, settings.described, on, history, [{}], SEED, nowhere, Stop())
-        hooks = torch.autograd.graph.saved_tensors_hooks(kept.hold, lambda held: held.tensor)
+        hooks = torch.autograd.graph.saved_tensors_hooks(graph_memory.hold, lambda graph_tensor: graph_tensor.tensor)
         with hooks, contextlib.redirect_stderr(io.StringIO()):  # its progress bar
             trainer.run([partial(shortened, build) for build in assembly.phases(settings, SEED, model, examples)], 1)
     return steps
@@ -292,8 +301,8 @@ def main() -> None:
     hardware.keep_memory()
     params = Params(PARAMS).put(("profile",), "paper").put(("pos", "tagger"), "shipped")
     names = arguments.only or list(params.get("catalog"))
-    kept = pd.read_csv(arguments.csv) if arguments.csv.exists() else pd.DataFrame()
-    rows = kept.astype(object).where(kept.notna(), None).to_dict("records")
+    earlier = pd.read_csv(arguments.csv) if arguments.csv.exists() else pd.DataFrame()
+    rows = earlier.astype(object).where(earlier.notna(), None).to_dict("records")
     arguments.csv.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         config, encoder = SHAPES[arguments.shape].config(), Path(scratch) / "encoders/base"

@@ -68,7 +68,7 @@ class Stamped(Trainer):
 
 
 class Served:
-    """One task's batches of a plan, over and over, made when they are asked for as the project's own stream does."""
+    """One task's batches of a plan, over and over, each made when it is needed, as the project's own stream does."""
 
     def __init__(self, examples: Examples, plan: Plan, task: str, lengths: Sequence[int]) -> None:
         self.examples = examples
@@ -109,7 +109,7 @@ def training(
 ) -> Callable[[Callable[[], None]], None]:
     """A function that trains the whole plan once more, with that adapter in the encoder (`{"name": ...}`).
 
-    It calls what it is given after each update.
+    It calls its argument after each update.
     """
     tasks = sorted({task for step in plan for task in step})
     pooling = "pooler" if loading.card(build / "encoders" / "base")["pooler"] else "cls"

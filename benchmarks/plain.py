@@ -98,7 +98,7 @@ class PlainBert(nn.Module):
         super().__init__()
         width = config.hidden_size
         self.words = nn.Embedding(config.vocab_size, width, padding_idx=PAD)
-        self.places = nn.Embedding(config.max_position_embeddings, width)
+        self.positions = nn.Embedding(config.max_position_embeddings, width)
         self.types = nn.Embedding(config.type_vocab_size, width)
         self.norm = ElementaryNorm(width) if elementary else nn.LayerNorm(width)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
@@ -111,8 +111,8 @@ class PlainBert(nn.Module):
 
     def forward(self, task: str, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
         """Logits [rows, 5]; ids, types and mask [rows, tokens]."""
-        places = torch.arange(ids.shape[1], device=ids.device)
-        hidden = self.dropout(self.norm(self.words(ids) + self.places(places) + self.types(types)))
+        positions = torch.arange(ids.shape[1], device=ids.device)
+        hidden = self.dropout(self.norm(self.words(ids) + self.positions(positions) + self.types(types)))
         added = (1.0 - mask[:, None, None, :].float()) * -10000.0
         for layer in self.layers:
             hidden = layer(hidden, added, task, self.pal_down[task], self.pal_up[task])

@@ -68,11 +68,11 @@ class Shape:
         d = self.pals["dim"] if adapter == "pals" else 0
         m = {"lora": ours.ADAPTERS["lora"]["rank"], "houlsby": ours.ADAPTERS["houlsby"]["size"]}.get(adapter, 0)
         maps = 3 if self.kind == "modernbert" else 2
-        of_token = 2 * (4 * w**2 + maps * w * f + 2 * w * d + 3 * d**2 + 4 * w * m)
-        of_pair = 4 * (w + d)  # a token with each of its sequence
+        per_token = 2 * (4 * w**2 + maps * w * f + 2 * w * d + 3 * d**2 + 4 * w * m)
+        per_pair = 4 * (w + d)  # a token with each of its sequence
         if self.kind == "deberta-v2":
-            of_pair += 8 * w
-        return 3 * self.layers * sum(float(n) * of_token + float(n) ** 2 * of_pair for n in lengths)
+            per_pair += 8 * w
+        return 3 * self.layers * sum(float(n) * per_token + float(n) ** 2 * per_pair for n in lengths)
 
     def config(self) -> Any:
         """As transformers knows it; dropout is the architecture's own: 0.1, of ModernBERT 0."""
@@ -212,11 +212,11 @@ class Bench:
                 for pick in picks:
                     lengths += self.corpora[task].sequences[pick]
         precision = "fp32" if name in FP32 else self.precision
-        of_peak = None
+        peak_share = None
         if name != "smart":
             adapter = "pals" if name in plain.KINDS else name
             share = self.shape.arithmetic(lengths, adapter) / seconds.sum() / peaks[precision]
-            of_peak = f"{100 * share:.0f} %"
+            peak_share = f"{100 * share:.0f} %"
         return {
             "contestant": name,
             "precision": precision,
@@ -224,7 +224,7 @@ class Bench:
             **{f"{task} s": contestant.seconds_of(task) for task in TASKS},
             "examples/s": examples / seconds.sum(),
             "tokens/s": sum(lengths) / seconds.sum(),
-            "of the peak": of_peak,
+            "of the peak": peak_share,
             "memory MiB": contestant.memory,
         }
 

@@ -16,9 +16,9 @@ def main(out: Path) -> None:
     """Write the file if it is missing."""
     if out.is_file():
         return
-    of_repository = Path(os.environ.get("DVC_ROOT", ""), out)
-    if of_repository.is_file():
-        files.write_text(out, of_repository.read_text(encoding="utf-8"))
+    repository_file = Path(os.environ.get("DVC_ROOT", ""), out)
+    if repository_file.is_file():
+        files.write_text(out, repository_file.read_text(encoding="utf-8"))
         return
     from mtbert.training import logs
 

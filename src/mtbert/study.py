@@ -1,4 +1,4 @@
-"""What `mtbert study` does: understand a folder of one's own, say what it is and takes, and set params.yaml to it."""
+"""What `mtbert study` does: understand a folder of one's own, print what it is and takes, and set params.yaml to it."""
 
 import math
 import re
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -36,20 +36,20 @@ CLASSES_SHOWN = 6
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 TRIED, LEAST = 3.0, 4  # seconds in which steps are counted, and how many at least
 WORDS = re.compile(r"\w+|[^\w\s]")
-SEEN = 1000  # rows of a task whose words are counted
-PIECES, LEAST_PIECES = 30_522, 1000  # of an encoder, and of every one
+COUNTED = 1000  # rows of a task whose words are counted
+PIECES, LEAST_PIECES = 30_522, 1000  # word pieces of BERT, and of every encoder at least
 BYTES = 4  # of a weight
 ABOUT = """# What `mtbert study` understood of these files. More keys, such as `matters` and `show_text`: docs/own.md
 """
-Rows = dict[Split, list[Example]]
+SplitRows = dict[Split, list[Example]]
 
 
 @dataclass(frozen=True)
 class Understood:
-    """A task with its rows by split, and what is to be said of its files, a line each."""
+    """A task with its rows by split, and notes on its files, a line each."""
 
     task: Task
-    rows: Rows
+    rows: SplitRows
     notes: list[str]
 
 
@@ -63,192 +63,218 @@ def run(folder: Path, quick: bool, seeds: int, encoding: str, file: Path) -> Non
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder; allowed: one that holds files such as topic-train.csv")
     described, is_new = _described(folder, encoding)
-    understood = [_understood(folder, task) for task in described.values() if not task.serves]
+    understood = [_understand(folder, task) for task in described.values() if not task.serves]
     print(table(understood))
-    print("\n".join(["", *_separated(folder, described), *(note for one in understood for note in one.notes)]))
-    own = folder / tasks.FILE
+    notes = [note for of_task in understood for note in of_task.notes]
+    print("\n".join(["", *_separators_in_words(folder, described), *notes]))
+    task_file = folder / tasks.FILE
     if is_new:
-        files.write_yaml(own, guessing.tasks_of(folder, encoding), in_order=True)
-        files.write_text(own, ABOUT + own.read_text(encoding="utf-8"))
+        files.write_yaml(task_file, guessing.tasks_of(folder, encoding), in_order=True)
+        files.write_text(task_file, ABOUT + task_file.read_text(encoding="utf-8"))
     try:
-        planned = _set(file, folder, quick, seeds, _tokens(understood))
+        models = _set(file, folder, quick, seeds, _tokens(understood))
     except BaseException:
         if is_new:
-            own.unlink(missing_ok=True)
+            task_file.unlink(missing_ok=True)
         raise
-    said = "is read" if not is_new else "is written: correct it where it is wrong, and give this command again"
-    print(f"\n{own} {said}.\n{file} trains {planned} for these tasks now; `make reproduce` does.")
+    state = "is read" if not is_new else "is written: correct it where it is wrong, and give this command again"
+    print(f"\n{task_file} {state}.\n{file} trains {models} for these tasks now; `make reproduce` does.")
 
 
 def _described(folder: Path, encoding: str) -> tuple[dict[str, Task], bool]:
-    """Return the tasks that tasks.yaml describes, or that the files tell, and whether that file is to be written."""
-    if (folder / tasks.FILE).is_file():
-        found, is_new = tasks.read(folder / tasks.FILE), False
-    else:
-        with tempfile.TemporaryDirectory() as scratch:
-            written = guessing.tasks_of(folder, encoding)
-            if taken := [name for name in written if name in (*NAMES, *TAKEN)]:
-                told = f"a task would be called {taken[0]}, as something else in settings is"
-                raise DataError(f"{folder}: {told}; rename {written[taken[0]]['files']['train']}")
-            files.write_yaml(Path(scratch, tasks.FILE), written, in_order=True)
-            found, is_new = tasks.of_folder(Path(scratch)), True
-    if taken := [name for name in found if name in NAMES]:
+    """Return the tasks of tasks.yaml, or those guessed from the files, and whether that file is to be written."""
+    is_new = not (folder / tasks.FILE).is_file()
+    described = _guessed(folder, encoding) if is_new else tasks.read(folder / tasks.FILE)
+    if taken := [name for name in described if name in NAMES]:
         raise DataError(f"{folder / tasks.FILE}: {taken[0]} is a technique's name; allowed: any other name")
-    return found, is_new
+    return described, is_new
 
 
-def _understood(folder: Path, task: Task) -> Understood:
+def _guessed(folder: Path, encoding: str) -> dict[str, Task]:
+    entries = guessing.tasks_of(folder, encoding)
+    if taken := [name for name in entries if name in (*NAMES, *TAKEN)]:
+        fault = f"a task would be called {taken[0]}, as something else in settings is"
+        raise DataError(f"{folder}: {fault}; rename {entries[taken[0]]['files']['train']}")
+    with tempfile.TemporaryDirectory() as scratch:
+        files.write_yaml(Path(scratch, tasks.FILE), entries, in_order=True)
+        return tasks.of_folder(Path(scratch))
+
+
+def _understand(folder: Path, task: Task) -> Understood:
     """Read all of a task's rows; DataError where a score of it could not be trusted."""
-    rows, notes = Rows(), list[str]()
+    rows: SplitRows = {}
+    notes: list[str] = []
     for split in SPLITS:
         if drawing.source(task, split) in task.files:
-            rows[split], refused = drawing.read(folder, task, split)
-            notes += _notes(folder, task, split, rows[split], refused)
-    if task.kind != "score" and (count := checks.conflicts(checks.digests(rows["train"]))):
-        text = "text has rows" if count == 1 else "texts have rows"
-        notes.append(f"{_shown(folder, task, 'train').name}: {count:,} {text} of different labels")
-    there = {row.label for row in rows["train"]}
-    if unknown := [row for row in rows["dev"] if task.kind != "score" and row.label not in there]:
-        name = task.class_names[int(unknown[0].label or 0)]
-        if drawing.draws(task):
-            told = "all rows of which were drawn for dev; add more of them, or give the task a dev file"
-        else:
-            told = "which no row of train has; add such rows to train, or leave it out of dev"
-        place = f"{_shown(folder, task, 'dev')}, line {unknown[0].line}"
-        raise DataError(f"{place}: its {task.label} is {name!r}, {told}")
+            rows[split], refusals = drawing.read(folder, task, split)
+            notes += _notes(folder, task, split, rows[split], refusals)
+    if task.kind != "score":
+        conflicts = checks.conflicts(checks.digests(rows["train"]))
+        if conflicts:
+            text = "text has rows" if conflicts == 1 else "texts have rows"
+            notes.append(f"{_file(folder, task, 'train').name}: {conflicts:,} {text} of different labels")
+        _check_classes(folder, task, rows)
     if len({row.label for row in rows["dev"]}) < 2:
-        raise DataError(f"{_shown(folder, task, 'dev')}: all rows of dev have one label, so that no score tells models "
-                        "apart; add rows of another")  # fmt: skip
+        raise DataError(
+            f"{_file(folder, task, 'dev')}: all rows of dev have one label, so that no score tells models apart; add "
+            "rows of another"
+        )
     return Understood(task, rows, notes)
 
 
-def _shown(folder: Path, task: Task, split: Split) -> Path:
+def _check_classes(folder: Path, task: Task, rows: SplitRows) -> None:
+    """Raise DataError where dev has a class that train lacks."""
+    classes = {row.label for row in rows["train"]}
+    for row in rows["dev"]:
+        if row.label in classes:
+            continue
+        if drawing.draws(task):
+            remedy = "all rows of which were drawn for dev; add more of them, or give the task a dev file"
+        else:
+            remedy = "which no row of train has; add such rows to train, or leave it out of dev"
+        name = task.class_names[int(row.label or 0)]
+        file = _file(folder, task, "dev")
+        raise DataError(f"{file}, line {row.line}: its {task.label} is {name!r}, {remedy}")
+
+
+def _file(folder: Path, task: Task, split: Split) -> Path:
     return folder / task.files[drawing.source(task, split)]
 
 
-def _notes(folder: Path, task: Task, split: Split, rows: list[Example], refused: list[Refusal]) -> list[str]:
+def _notes(folder: Path, task: Task, split: Split, rows: list[Example], refusals: list[Refusal]) -> list[str]:
     """Return what to know of a file; DataError where too many of its rows are faulty, or a class is not listed."""
-    file = _shown(folder, task, split)
-    faulty = [refusal for refusal in refused if refusal.is_faulty]
-    notes = list[str]()
-    if unknown := [refusal for refusal in faulty if refusal.label and task.kind != "score"]:
-        told = f"line {unknown[0].line}: {unknown[0].reason}"
-        raise DataError(f"{file}, {told}; correct it, or list it in `classes` of {task.name} in tasks.yaml")
-    if len(faulty) > max(FEW, MOST_REFUSED * (len(rows) + len(faulty))):
-        lines = first_of([f"line {refusal.line}: {refusal.reason}" for refusal in faulty], 3)
-        raise DataError(f"{file}: {len(faulty):,} of {len(rows) + len(faulty):,} rows cannot be used; {lines}")
+    file = _file(folder, task, split)
+    faulty = [refusal for refusal in refusals if refusal.is_faulty]
+    lines = [f"line {refusal.line}: {refusal.reason}" for refusal in faulty]
+    for refusal, line in zip(faulty, lines, strict=True):
+        if refusal.label and task.kind != "score":
+            raise DataError(f"{file}, {line}; correct it, or list it in `classes` of {task.name} in tasks.yaml")
+    count = len(rows) + len(faulty)
+    if len(faulty) > max(FEW, MOST_REFUSED * count):
+        raise DataError(f"{file}: {len(faulty):,} of {count:,} rows cannot be used; {first_of(lines, 3)}")
+    notes: list[str] = []
     if faulty:
-        notes.append(f"{file.name}: {len(faulty)} rows are left out; line {faulty[0].line}: {faulty[0].reason}")
+        notes.append(f"{file.name}: {len(faulty)} rows are left out; {lines[0]}")
     if split == "dev" and drawing.draws(task):
         notes.append(f"{file.name}: there is no dev file, so {len(rows):,} of its rows, drawn by their text, are dev")
     return notes
 
 
-def _separated(folder: Path, described: Mapping[str, Task]) -> list[str]:
+def _separators_in_words(folder: Path, described: Mapping[str, Task]) -> list[str]:
     """Return a line for what the columns of .csv files are taken to be separated by."""
-    found: dict[str, list[str]] = {}
+    names_by: dict[str, list[str]] = {}
     for task in described.values():
-        for name in (name for name in task.files.values() if readers.ending(Path(name)) == ".csv"):
-            found.setdefault(readers.separator(folder / name, task.encoding), []).append(name)
-    return [f"separated by {SEPARATORS[sign]}: {', '.join(names)}" for sign, names in found.items()]
+        for name in task.files.values():
+            if readers.ending(Path(name)) == ".csv":
+                names_by.setdefault(readers.separator(folder / name, task.encoding), []).append(name)
+    return [f"separated by {SEPARATORS[separator]}: {', '.join(names)}" for separator, names in names_by.items()]
 
 
 def table(understood: Sequence[Understood]) -> str:
     """Return a line a task: its rows, columns, labels, metric, and the score of its most frequent class."""
-    lines = [_cells(one) for one in understood]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    return "\n".join("    ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-                     for line in lines)  # fmt: skip
+    rows = [_cells(of_task) for of_task in understood]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append("    ".join(cells).rstrip())
+    return "\n".join(lines)
 
 
-def _cells(one: Understood) -> list[str]:
-    task, counts = one.task, {split: f"{len(rows):,} {split}" for split, rows in one.rows.items()}
-    names = first_of(task.class_names, CLASSES_SHOWN)
-    kind = f"score {task.lowest:g} to {task.highest:g}" if task.kind == "score" else f"{task.classes} classes: {names}"
-    majority = majority_score(task, one.rows)
-    shown = "\N{EN DASH}" if majority is None else f"majority {majority:.2f}"
-    return [task.name, ", ".join(counts.values()), ", ".join(task.sentences), kind, METRIC_NAMES[task.metric], shown]
+def _cells(understood: Understood) -> list[str]:
+    task = understood.task
+    counts = ", ".join(f"{len(rows):,} {split}" for split, rows in understood.rows.items())
+    if task.kind == "score":
+        labels = f"score {task.lowest:g} to {task.highest:g}"
+    else:
+        labels = f"{task.classes} classes: {first_of(task.class_names, CLASSES_SHOWN)}"
+    score = majority_score(task, understood.rows)
+    majority = "\N{EN DASH}" if score is None else f"majority {score:.2f}"
+    return [task.name, counts, ", ".join(task.sentences), labels, METRIC_NAMES[task.metric], majority]
 
 
-def majority_score(task: Task, rows: Rows) -> float | None:
+def majority_score(task: Task, rows: SplitRows) -> float | None:
     """Return the dev score of always predicting train's most frequent class; None for a score."""
     from mtbert.results import metrics
 
     if task.kind == "score":
         return None
-    (most, _), *_ = Counter(row.label for row in rows["train"]).most_common(1)
+    ((majority, _),) = Counter(row.label for row in rows["train"]).most_common(1)
     labels = [float(row.label or 0) for row in rows["dev"]]
-    return metrics.of_task(task, labels, [float(most or 0)] * len(labels))
+    return metrics.of_task(task, labels, [float(majority or 0)] * len(labels))
 
 
 def _tokens(understood: Sequence[Understood]) -> int:
     """Return about how many tokens a row has: words and marks, and a third more for words of several pieces."""
-    counts = [len(WORDS.findall(f"{row.sentence1} {row.sentence2 or ''}")) for one in understood
-              for row in one.rows["train"][:SEEN]]  # fmt: skip
+    counts: list[int] = []
+    for of_task in understood:
+        for row in of_task.rows["train"][:COUNTED]:
+            counts.append(len(WORDS.findall(f"{row.sentence1} {row.sentence2 or ''}")))
     return 3 + round(4 / 3 * sum(counts) / len(counts))
 
 
 def _set(file: Path, folder: Path, quick: bool, seeds: int, tokens: int) -> str:
-    """Set params.yaml to the folder; say how long that takes, and return what is trained. It is checked before."""
+    """Set params.yaml to the folder; print how long that takes, and return what is trained. It is checked before."""
     home = file.resolve().parent
-    place = folder.resolve()
-    data_dir = place.relative_to(home).as_posix() if place.is_relative_to(home) else place.as_posix()
-    ways = dict([*papers.load(home / "papers")[WAYS].variants.items()][: QUICK if quick else None])
-    names = [*studies.expanded(ways, tasks.main(tasks.of_folder(folder)))]
+    data = folder.resolve()
+    ways = [*papers.load(home / "papers")[WAYS].variants.items()]
+    if quick:
+        ways = ways[:QUICK]
+        seeds = 1
+    names = [*studies.expanded(dict(ways), tasks.main(tasks.of_folder(folder)))]
     text = file.read_text(encoding="utf-8")
-    values = {"data_dir": data_dir, "seeds": [*range(1, 1 + (1 if quick else seeds))], "variants": names}
-    for key, value in values.items():
-        text = with_value(text, key, value)
+    text = with_value(text, "data_dir", (data.relative_to(home) if data.is_relative_to(home) else data).as_posix())
+    text = with_value(text, "seeds", [*range(1, 1 + seeds)])
+    text = with_value(text, "variants", names)
     with files.new_file(file) as partial:
         partial.write_text(text, encoding="utf-8", newline="\n")
-        params = Params(partial)
-        planned = planning.plan(params)
+        planned = planning.plan(Params(partial))
         variants = {name: VariantSettings(**planned[name]) for name in names}
-        print(f"\n{_costs(EncoderSettings(**planned['encoder']), variants, len(values['seeds']), tokens)}")
+        print(f"\n{_costs(EncoderSettings(**planned['encoder']), variants, seeds, tokens)}")
     return f"{len(names)} models, {'one seed' if quick else f'{seeds} seeds'} each,"
 
 
 def with_value(text: str, key: str, value: Any) -> str:
     """Return the text of params.yaml with another value of a key at its top; comments stay."""
-    written = "".join(f"\n- {one}" for one in value) if isinstance(value, list) else f" {value}"
-    lines, count = re.subn(
-        rf"^{key}:[^\S\n]*(?:(?!#)\S[^#\n]*?)?([^\S\n]+#[^\n]*)?((?:\n(?:-|[^\S\n]+-)[^\n]*)*)$",
-        lambda found: (
-            f"{key}:{written if isinstance(value, str) else ''}{found[1] or ''}"
-            f"{written if isinstance(value, list) else ''}"
-        ),
-        text,
-        count=1,
-        flags=re.M,
-    )
-    if not count:
+    value_before = r"[^\S\n]*(?:(?!#)\S[^#\n]*?)?"  # on the key's line
+    comment = r"(?P<comment>[^\S\n]+#[^\n]*)?"
+    items_before = r"(?:\n(?:-|[^\S\n]+-)[^\n]*)*"  # on the lines after it
+    found = re.search(rf"^{key}:{value_before}{comment}{items_before}$", text, flags=re.M)
+    if found is None:
         raise DataError(f"params.yaml lacks {key}; `git checkout params.yaml` brings it back")
-    return lines
+    kept_comment = found["comment"] or ""
+    if isinstance(value, list):
+        entry = f"{key}:{kept_comment}" + "".join(f"\n- {item}" for item in value)
+    else:
+        entry = f"{key}: {value}{kept_comment}"
+    return text[: found.start()] + entry + text[found.end() :]
 
 
 def _costs(encoder: EncoderSettings, variants: Mapping[str, VariantSettings], seeds: int, tokens: int) -> str:
     """Return how long the trainings take here, by the speed of a few seconds of steps, and what they store."""
-    first, weights = next(iter(variants.values())), _weights(encoder)
-    added = [*_added(variants, weights)]
-    seconds, stored = _measured(weights, first, min(tokens, first.model.max_tokens))
+    first = next(iter(variants.values()))
+    backbone = _backbone(encoder)
+    adapters = [*_adapters_in_words(variants, backbone)]
+    speed = _measure(backbone, first, min(tokens, first.model.max_tokens))
     steps = sum(_steps(settings) for settings in variants.values()) * seeds
-    gigabytes = BYTES * stored * len(variants) * seeds / 2**30
-    took = seconds * steps / 60
-    shown = f"{took:,.0f} minutes" if took < 120 else f"{took / 60:,.1f} hours"
+    gigabytes = BYTES * speed.weights * len(variants) * seeds / 2**30
+    minutes = speed.seconds * steps / 60
+    time_in_words = f"{minutes:,.0f} minutes" if minutes < 120 else f"{minutes / 60:,.1f} hours"
     device = "its GPU" if torch.cuda.is_available() else "one core"
-    return (
-        f"About {shown} on {device} of this machine: {steps:,} steps of {1000 * seconds:,.0f} ms, "
+    text = (
+        f"About {time_in_words} on {device} of this machine: {steps:,} steps of {1000 * speed.seconds:,.0f} ms, "
         f"and some for predictions. About {gigabytes:,.1f} GB of weights."
-        + (f"\nAdapters' weights, in millions: {'; '.join(added)}." if added else "")
     )
+    return f"{text}\nAdapters' weights, in millions: {'; '.join(adapters)}." if adapters else text
 
 
-def _added(variants: Mapping[str, VariantSettings], weights: Backbone) -> Iterator[str]:
+def _adapters_in_words(variants: Mapping[str, VariantSettings], backbone: Backbone) -> Iterator[str]:
     """Yield the row of each variant that has an adapter, with the adapter's weights."""
     for settings in variants.values():
         if settings.model.adapter.name != "none":
-            adapter = build_model(settings, weights, 1).adapter
-            yield f"{settings.row} {sum(one.numel() for one in adapter.parameters()) / 1e6:.2f}"
+            adapter = build_model(settings, backbone, 1).adapter
+            weights = sum(parameter.numel() for parameter in adapter.parameters())
+            yield f"{settings.row} {weights / 1e6:.2f}"
 
 
 def _steps(settings: VariantSettings) -> int:
@@ -261,10 +287,17 @@ def _steps(settings: VariantSettings) -> int:
     return steps
 
 
-def _measured(weights: Backbone, settings: VariantSettings, tokens: int) -> tuple[float, int]:
-    """Return the seconds of a step of such a model on made-up rows of so many tokens, and its weights."""
+class Speed(NamedTuple):
+    """The seconds of a step of a model, and how many weights it has."""
+
+    seconds: float
+    weights: int
+
+
+def _measure(backbone: Backbone, settings: VariantSettings, tokens: int) -> Speed:
+    """Train such a model for some steps on made-up rows of so many tokens."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = build_model(settings, weights, 1).to(device).train()
+    model = build_model(settings, backbone, 1).to(device).train()
     optimiser = torch.optim.AdamW(model.parameters())
     size = settings.phases[0].batch_size
     ids = torch.from_numpy(seeding.stream(1, "study").integers(5, LEAST_PIECES, (size, tokens)))
@@ -278,25 +311,24 @@ def _measured(weights: Backbone, settings: VariantSettings, tokens: int) -> tupl
         optimiser.step()
         optimiser.zero_grad()
         ends.append(time.perf_counter())
-    took = (ends[-1] - ends[0]) / (len(ends) - 1)
-    return took, sum(parameter.numel() for parameter in model.parameters())
+    seconds = (ends[-1] - ends[0]) / (len(ends) - 1)
+    return Speed(seconds, sum(parameter.numel() for parameter in model.parameters()))
 
 
-def _weights(encoder: EncoderSettings) -> Backbone:
-    """Return an encoder of such sizes with weights that are drawn: its files may not be here yet."""
+def _backbone(encoder: EncoderSettings) -> Backbone:
+    """Return an encoder of such sizes with random weights, since its files may not be here yet."""
     if encoder.folder:
         architecture, config = read_config(encoder.folder)
         return architecture(config)
     is_tiny = encoder.source is SOURCES[TINY]
     width = encoder.known_width or encoder.width
-    heads, middle = (encoder.heads, encoder.feed_forward) if is_tiny else (12, 4 * width)
     return Bert(
         Config(
             vocab_size=encoder.vocabulary if is_tiny else PIECES,
             hidden_size=width,
             num_hidden_layers=encoder.known_layers,
-            num_attention_heads=heads,
-            intermediate_size=middle,
+            num_attention_heads=encoder.heads if is_tiny else 12,
+            intermediate_size=encoder.feed_forward if is_tiny else 4 * width,
             max_position_embeddings=encoder.positions,
         )
     )

@@ -90,8 +90,8 @@ def preprocess(
         _write_dev_rows(directory, [task for task, split in present if split == "dev"], digests)
         for task, (is_joined, limit) in (longest or {}).items():
             entries[f"{task}/train"]["cut"] = _share_cut(layout.examples(directory, task, "train"), is_joined, limit)
-        of_files = {names[key]: sha256(data_dir / names[key]) for key in present}
-        kind = "own" if held_out_rows else official.data_kind(of_files)
+        file_digests = {names[key]: sha256(data_dir / names[key]) for key in present}
+        kind = "own" if held_out_rows else official.data_kind(file_digests)
         report = {"files": entries, "faults": _faults(entries), "whose": kind}
         write_json(layout.data_report(directory), report)
         layout.seal(directory)

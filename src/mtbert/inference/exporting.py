@@ -41,7 +41,7 @@ EMBEDDING = {"method": "sentence_embedding", "method_output_name": None}  # the 
 
 
 class ExportError(MtbertError):
-    """A model cannot be exported in the form that was asked for, or its folder cannot be written."""
+    """A model cannot be exported in that form, or its folder cannot be written."""
 
 
 def export(model: Model, form: str, out: Path) -> None:
@@ -53,7 +53,7 @@ def export(model: Model, form: str, out: Path) -> None:
         out: a folder that does not exist.
 
     Raises:
-        ExportError: a folder that exists, a form that the model cannot have, or one that says other things than it.
+        ExportError: the folder exists, the model cannot have the form, or the export computes other numbers than it.
     """
     if out.exists():
         raise ExportError(f"{out} exists; name a new folder")
@@ -74,13 +74,15 @@ def _tokenizer(model: Model, out: Path) -> None:
     """Write a tokenizer that returns what the model takes, and cuts what is longer than in training."""
     loading.copy_tokenizer(model.encoder, out)
     names = files.read_json(out / tokens.NAMES)
-    about = {"model_max_length": model.longest, "model_input_names": inputs(model)}
-    files.write_json(out / tokens.NAMES, names | about)
+    files.write_json(
+        out / tokens.NAMES, names | {"model_max_length": model.longest, "model_input_names": inputs(model)}
+    )
 
 
 def inputs(model: Model) -> list[str]:
     """Return the names of the model's inputs; types of tokens only where it distinguishes them."""
-    return ["input_ids", "attention_mask", *(["token_type_ids"] if model.network.encoder.typed else [])]
+    names = ["input_ids", "attention_mask"]
+    return [*names, "token_type_ids"] if model.network.encoder.typed else names
 
 
 def _transformers(model: Model, out: Path) -> None:
@@ -89,12 +91,12 @@ def _transformers(model: Model, out: Path) -> None:
     code = bundling.file_name(MODELING)
     exported.config.auto_map = {"AutoConfig": f"{code}.MtbertConfig", "AutoModel": f"{code}.MtbertModel"}
     exported.save_pretrained(out)
-    used = {*exported.classes.values(), *exported.head_classes.values()}
-    written = bundling.bundle(
-        [(MODELING, "MtbertModel"), (MODELING, "MtbertConfig"), *((one.__module__, one.__qualname__) for one in used)]
-    )
-    written[f"{code}.py"] += _assigned("classes", exported.classes) + _assigned("head_classes", exported.head_classes)
-    for name, text in written.items():
+    definitions = [(MODELING, "MtbertModel"), (MODELING, "MtbertConfig")]
+    for part_class in (*exported.classes.values(), *exported.head_classes.values()):
+        definitions.append((part_class.__module__, part_class.__qualname__))
+    texts = bundling.bundle(definitions)
+    texts[f"{code}.py"] += _assigned("classes", exported.classes) + _assigned("head_classes", exported.head_classes)
+    for name, text in texts.items():
         files.write_text(out / name, text)
 
 
@@ -107,18 +109,18 @@ def _sentence_transformers(model: Model, out: Path) -> None:
         )
     _transformers(model, out)
     files.write_json(out / "modules.json", MODULES)
-    about = {"modality_config": {"text": EMBEDDING}, "module_output_name": "sentence_embedding"}
-    files.write_json(out / "sentence_bert_config.json", about)
+    module = {"modality_config": {"text": EMBEDDING}, "module_output_name": "sentence_embedding"}
+    files.write_json(out / "sentence_bert_config.json", module)
     files.write_json(out / "config_sentence_transformers.json", {"model_type": "SentenceTransformer"})
 
 
 def _assigned(attribute: str, classes: dict[str, type]) -> str:
     """Return code that puts classes of the files beside it into an attribute of MtbertModel."""
     lines = []
-    for name, one in classes.items():
+    for name, part_class in classes.items():
         lines += [
-            f"from .{bundling.file_name(one.__module__)} import {one.__qualname__}",
-            f"MtbertModel.{attribute}[{name!r}] = {one.__qualname__}",
+            f"from .{bundling.file_name(part_class.__module__)} import {part_class.__qualname__}",
+            f"MtbertModel.{attribute}[{name!r}] = {part_class.__qualname__}",
         ]
     return "".join(f"{line}\n" for line in lines)
 
@@ -128,7 +130,8 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
     settings, encoder = model.settings.model, model.network.encoder
     parts = {part: getattr(settings, part) for part in PARTS}
     heads = {task: settings.heads[task] for task in model.tasks}
-    about: dict[str, Any] = dict(
+    needs_vocabulary = any(True for _ in model.network.features.parameters())
+    config = modeling.MtbertConfig(
         backbone=asdict(encoder.backbone.config),
         pooler="dense" in encoder.backbone.pooler,
         hidden_size=encoder.width,
@@ -139,13 +142,14 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
         pooling={task: settings.pooling[task] for task in model.tasks},
         pair_encoding=settings.pair_encoding,
         max_tokens=settings.max_tokens,
-        vocabulary=tokens.vocabulary(model.encoder) if [*model.network.features.parameters()] else [],
+        vocabulary=tokens.vocabulary(model.encoder) if needs_vocabulary else [],
     )
     classes: dict[str, Any] = {"backbone": type(encoder.backbone)}
     classes |= {part: PARTS[part].class_of(chosen) for part, chosen in parts.items()}
     head_classes = {task: HEADS.class_of(head) for task, head in heads.items()}
-    own = {"classes": classes, "head_classes": head_classes}
-    exported = type("MtbertModel", (modeling.MtbertModel,), own)(modeling.MtbertConfig(**about))
+    attributes = {"classes": classes, "head_classes": head_classes}
+    model_class = type("MtbertModel", (modeling.MtbertModel,), attributes)
+    exported = model_class(config)
     exported.model.load_state_dict(model.network.state_dict())
     return exported.eval()
 
@@ -157,50 +161,58 @@ def sequences(model: Model, task: str) -> int:
 
 def _onnx(model: Model, out: Path) -> None:
     """Write a graph for each task."""
-    for exporter in ("torch.onnx", "onnxscript"):  # they tell of their own parts, such as a missing torchvision
+    for exporter in ("torch.onnx", "onnxscript"):  # they log what they lack, such as torchvision
         logging.getLogger(exporter).setLevel(logging.ERROR)
     # With gradients, PyTorch takes another kernel for attention with a bias, and its two passes over the graph disagree
     # on how the result lies in memory.
-    exported, names = rebuilt(model).requires_grad_(False), inputs(model)
+    exported = rebuilt(model).requires_grad_(False)
+    names = inputs(model)
     for task in model.tasks:
-        asked = {"task": task, "sequences": sequences(model, task)}
-        size = (2 * asked["sequences"], min(TRACED, model.longest))
-        given = tuple(torch.ones(size, dtype=torch.long) for _ in names)  # not one of them thrice: that is one input
-        shape = {0: asked["sequences"] * torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=model.longest)}
-        with warnings.catch_warnings(action="ignore"):  # of the same kind
+        count = sequences(model, task)
+        options = {"task": task, "sequences": count}
+        size = (2 * count, min(TRACED, model.longest))
+        batch = tuple(torch.ones(size, dtype=torch.long) for _ in names)  # the same tensor twice would be one input
+        shape = {0: count * torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=model.longest)}
+        with warnings.catch_warnings(action="ignore"):  # of what they lack, too
             torch.onnx.export(
-                exported, given, str(out / f"{task}.onnx"), kwargs=asked, dynamo=True,
+                exported, batch, str(out / f"{task}.onnx"), kwargs=options, dynamo=True,
                 opset_version=OPSET, input_names=names, output_names=["logits"],
-                dynamic_shapes=dict.fromkeys(names, shape) | dict.fromkeys(asked), external_data=False, verbose=False,
+                dynamic_shapes=dict.fromkeys(names, shape) | dict.fromkeys(options), external_data=False, verbose=False,
             )  # fmt: skip
 
 
 def _check(model: Model, form: str, folder: Path) -> None:
-    """Load the written folder as its card says, in a process without mtbert; ExportError where it says other things."""
-    texts = {task: _texts(model, task) for task in model.tasks}
+    """Load the written folder as its card says, in a process without mtbert; ExportError for other numbers."""
+    tasks = model.tasks
     if form == "sentence-transformers":
-        texts = {task: of_task for task, of_task in texts.items() if task not in model.network.connector.mixed}
-    with tempfile.TemporaryDirectory() as scratch:
-        given, out = Path(scratch, "texts.json"), Path(scratch, "rows.json")
-        files.write_json(given, {task: (columns, sequences(model, task) == 2) for task, columns in texts.items()})
-        kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        done = subprocess.run(
-            [sys.executable, str(LOADED), form, str(folder), str(given), str(out)],
-            env=kept | {"HF_MODULES_CACHE": scratch, "HF_HUB_OFFLINE": "1"},
-            cwd=scratch, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        if done.returncode:
-            why = done.stderr.strip().splitlines()[-1:]
-            raise ExportError(f"{model.name}: the export cannot be loaded, and is not kept: {' '.join(why)}")
-        rows = json.loads(out.read_text(encoding="utf-8"))  # also NaN, which is told below
+        tasks = [task for task in tasks if task not in model.network.connector.mixed]
+    texts = {task: _texts(model, task) for task in tasks}
+    outputs = _outputs(model, form, folder, texts)
     for task, columns in texts.items():
-        own = _embedded(model, task, columns) if form == "sentence-transformers" else _logits(model, task, columns)
-        difference = np.abs(np.array(rows[task]) - own).max()
-        if not difference <= EQUAL:
+        compute = _embedded if form == "sentence-transformers" else _logits
+        difference = np.abs(np.array(outputs[task]) - compute(model, task, columns)).max()
+        if not difference <= EQUAL:  # also NaN
             raise ExportError(
                 f"{model.name}: the export, loaded again with its own tokenizer, differs on {task} by "
                 f"{difference:.2g}; allowed: {EQUAL}; it is not kept"
             )
+
+
+def _outputs(model: Model, form: str, folder: Path, texts: dict[str, list[list[str]]]) -> dict[str, list[list[float]]]:
+    """Return what the written folder computes of texts, by task, in a process without mtbert."""
+    with tempfile.TemporaryDirectory() as scratch:
+        texts_file, out = Path(scratch, "texts.json"), Path(scratch, "rows.json")
+        files.write_json(texts_file, {task: (columns, sequences(model, task) == 2) for task, columns in texts.items()})
+        environment = os.environ | {"HF_MODULES_CACHE": scratch, "HF_HUB_OFFLINE": "1"}
+        environment.pop("PYTHONPATH", None)
+        process = subprocess.run(
+            [sys.executable, str(LOADED), form, str(folder), str(texts_file), str(out)], env=environment,
+            cwd=scratch, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if process.returncode:
+            why = "".join(process.stderr.strip().splitlines()[-1:])
+            raise ExportError(f"{model.name}: the export cannot be loaded, and is not kept: {why}")
+        return json.loads(out.read_text(encoding="utf-8"))
 
 
 def _texts(model: Model, task: str) -> list[list[str]]:
@@ -208,7 +220,11 @@ def _texts(model: Model, task: str) -> list[list[str]]:
     most = model.longest
     lengths = [[1, 2, 3, most, 2, most], [4, 1, 2, 2, most, most]][: len(model.task(task).sentences)]
     words = itertools.cycle([word for word in tokens.vocabulary(model.encoder) if word.isalpha()])
-    return [[*(" ".join(itertools.islice(words, length)) for length in column), ODD] for column in lengths]
+    columns = []
+    for column_lengths in lengths:
+        texts = [" ".join(itertools.islice(words, length)) for length in column_lengths]
+        columns.append([*texts, ODD])
+    return columns
 
 
 @torch.no_grad()

@@ -76,8 +76,8 @@ def of_run(folder: Path, device: str = "auto") -> Model:
     remedy = layout.remedy(folder)
     layout.check_sealed(folder, only=(WEIGHTS, METRICS, SETTINGS))
     content = files.read_as(dict[str, Any], folder / SETTINGS, remedy, files.read_yaml)
-    of_variant = {key: value for key, value in content.items() if key not in ("seed", "code")}
-    settings = files.read_as(VariantSettings, folder / SETTINGS, remedy, lambda *_: of_variant)
+    variant_settings = {key: value for key, value in content.items() if key not in ("seed", "code")}
+    settings = files.read_as(VariantSettings, folder / SETTINGS, remedy, lambda *_: variant_settings)
     encoder = _encoder(folder, settings)
     on = hardware.device(device)
     return Model(
@@ -108,10 +108,12 @@ def _network(settings: VariantSettings, encoder: Path, weights: Path) -> Multita
     """Build the model with its trained weights, all of which the run holds."""
     try:
         state = load_file(weights)
-        of_backbone = {name.removeprefix(WITHIN): value for name, value in state.items() if name.startswith(WITHIN)}
+        backbone_weights = {
+            name.removeprefix(WITHIN): value for name, value in state.items() if name.startswith(WITHIN)
+        }
         vocabulary = tokens.vocabulary(encoder)
         with architectures.Undrawn(), torch.random.fork_rng():  # all weights are replaced at once
-            backbone = architectures.backbone(encoder, of_backbone)
+            backbone = architectures.backbone(encoder, backbone_weights)
             model = building.build_model(settings, backbone, 0, vocabulary, tokens.special_tokens(encoder))
         model.load_state_dict(state)
     except (RuntimeError, KeyError, SafetensorError, EncoderError) as error:

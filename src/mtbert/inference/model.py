@@ -76,15 +76,15 @@ class Model:
         Raises:
             ModelError: it does not predict the task. DataError: a row is empty or has another number of texts.
         """
-        of_task = self.task(task)
-        examples, cut = self.examples(of_task, checked_rows(of_task, rows))
+        chosen = self.task(task)
+        examples, cut = self.examples(chosen, checked_rows(chosen, rows))
         with self._as_in_training():
             columns = evaluation.columns(self.network, examples, self.device)
         prediction = columns.pop("prediction")
-        if of_task.kind == "score":
-            labels = {"lowest": of_task.lowest, "highest": of_task.highest}
+        if chosen.kind == "score":
+            labels = {"lowest": chosen.lowest, "highest": chosen.highest}
         else:
-            labels = {"class": [of_task.class_names[int(number)] for number in prediction]}
+            labels = {"class": [chosen.class_names[int(number)] for number in prediction]}
         return pd.DataFrame({"prediction": prediction} | labels | columns | {"cut": cut})
 
     def timed(self, task: str, row: tuple[str, ...]) -> float:

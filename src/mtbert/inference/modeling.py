@@ -60,12 +60,16 @@ class MtbertModel(PreTrainedModel):
         backbone = self.classes["backbone"]
         sizes = backbone.config_type(**config.backbone)
         encoder = Encoder(backbone(sizes, pooler=config.pooler), typed=config.typed)
+        parts = {}
+        for part, settings in config.parts.items():
+            parts[part] = partial(self.classes[part], SimpleNamespace(**settings))
+        heads = {}
+        for task, settings in config.heads.items():
+            heads[task] = partial(self.head_classes[task], SimpleNamespace(**settings))
         self.model = build(
             encoder,
-            **{part: partial(self.classes[part], SimpleNamespace(**config.parts[part])) for part in config.parts},
-            heads={
-                task: partial(self.head_classes[task], SimpleNamespace(**config.heads[task])) for task in config.heads
-            },
+            **parts,
+            heads=heads,
             tasks=[Task(**row) for row in config.tasks.values()],
             pooling=config.pooling,
             pair_encoding=config.pair_encoding,
@@ -90,11 +94,12 @@ class MtbertModel(PreTrainedModel):
         They are a logit for each class, the logit of "yes", or the score.
         """
         task = self.task(task)
-        apart = self.is_pair(task) and self.config.pair_encoding == "bi"
-        if sequences != 1 + apart:
-            order = ": all first sentences, then all second ones" if apart else ""
-            raise ValueError(f"{task}: sequences is {sequences}; allowed: {1 + apart}{order}")
-        if token_type_ids is None and self.config.typed and self.is_pair(task) and not apart:
+        is_apart = self.is_pair(task) and self.config.pair_encoding == "bi"
+        expected = 2 if is_apart else 1
+        if sequences != expected:
+            order = ": all first sentences, then all second ones" if is_apart else ""
+            raise ValueError(f"{task}: sequences is {sequences}; allowed: {expected}{order}")
+        if token_type_ids is None and self.config.typed and self.is_pair(task) and not is_apart:
             raise ValueError(
                 f"{task} was trained with token types that tell the second sentence from the first; pass the "
                 "token_type_ids that the export's own tokenizer returns"
@@ -113,10 +118,11 @@ class MtbertModel(PreTrainedModel):
         ValueError for a task whose sentences are not encoded apart.
         """
         mixed = self.model.connector.mixed
-        if self.task(task) in mixed:
-            apart = ", ".join(name for name in self.config.tasks if name not in mixed)
-            raise ValueError(f"{task} shows both sentences of a pair to each other; allowed: {apart}")
-        return self.model.embeddings(batch(input_ids, attention_mask, token_type_ids, self.task(task)))[0]
+        task = self.task(task)
+        if task in mixed:
+            allowed = ", ".join(name for name in self.config.tasks if name not in mixed)
+            raise ValueError(f"{task} shows both sentences of a pair to each other; allowed: {allowed}")
+        return self.model.embeddings(batch(input_ids, attention_mask, token_type_ids, task))[0]
 
     def is_pair(self, task: str) -> bool:
         """Return whether a task's examples are pairs of sentences."""

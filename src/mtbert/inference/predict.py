@@ -31,15 +31,15 @@ def run(
     if out is not None:
         separator = _separator(out) or separator
     loaded = loading.load(model, seed, build, device)
-    of_task = loaded.task(task)
+    chosen = loaded.task(task)
     if isinstance(source, Path):
-        rows = _checked(of_task, content.rows, source)
+        rows = _checked(chosen, content.rows, source)
     else:
-        rows = _rows_of_sentences(of_task, source)
-    _print_aside(f"{loaded.name}, seed {loaded.seed}, {of_task.name}")
+        rows = _rows_of_sentences(chosen, source)
+    _print_aside(f"{loaded.name}, seed {loaded.seed}, {chosen.name}")
     if layout.data_kind(layout.build_of(loaded.run)) == "sample":
         _print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
-    table = _predict(loaded, of_task, rows)
+    table = _predict(loaded, chosen, rows)
     text = table.to_csv(None, sep=separator or "\t", index=False)
     if out is not None:
         with files.out_file(out) as partial:
@@ -47,7 +47,7 @@ def run(
     elif isinstance(source, Path):
         sys.stdout.write(text)
     else:
-        print("\n".join(_in_words(of_task, table.to_dict("records"))))
+        print("\n".join(_in_words(chosen, table.to_dict("records"))))
 
 
 def _rows_of_sentences(task: Task, sentences: list[str]) -> list[Values]:

@@ -38,14 +38,22 @@ def merge_all(build: Path, out: Path) -> list[str]:
     lines = []
     for name, entry in merges.items():
         members = [_planned(build, member) for member in entry["members"]]
-        described = of_run(of_build(build), [task for member in members for task in member.tasks])
-        about = {"paper": entry.get("paper"), "row": entry.get("row") or name, "described": described}
-        settings = settings_of(name, entry["merge"], members, **about)
+        tasks = [task for member in members for task in member.tasks]
+        settings = settings_of(
+            name,
+            entry["merge"],
+            members,
+            paper=entry.get("paper"),
+            row=entry.get("row") or name,
+            described=of_run(of_build(build), tasks),
+        )
+        spared = members[0].phases[0].spared  # alike in all members
         for seed in catalog["seeds"]:
             folders = [layout.run(build, member, seed) for member in settings.members]
-            if without := [folder for folder in folders if not _has_weights(folder)]:
-                lines.append(f"{name}, seed {seed}: not merged, since {without[0]} has no weights here")
-            elif _merge(settings, members[0].phases[0].spared, folders, build, out / name / str(seed)):
+            missing = [folder for folder in folders if not _has_weights(folder)]
+            if missing:
+                lines.append(f"{name}, seed {seed}: not merged, since {missing[0]} has no weights here")
+            elif _merge(settings, spared, folders, build, out / name / str(seed)):
                 lines.append(f"{name}, seed {seed}: merged")
     return lines
 
@@ -62,7 +70,7 @@ def _planned(build: Path, member: str) -> VariantSettings:
 def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], build: Path, out: Path) -> bool:
     """Merge the members of a seed, unless their merge is there; return whether it had to be made."""
     identity = _identity(settings, members, build)
-    if _is_made(out, identity):
+    if _exists(out, identity):
         return False
     for run_folder in members:
         layout.check_sealed(run_folder, only=[WEIGHTS])
@@ -90,13 +98,14 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
 
 def _identity(settings: VariantSettings, members: Sequence[Path], build: Path) -> str:
     """Return a digest of all that the merged model depends on."""
-    made_from = [*members, layout.data(build), layout.encoder(build, settings.model.encoder)]
-    digests = [files.sha256(folder / layout.DIGESTS) for folder in made_from]
+    inputs = [*members, layout.data(build), layout.encoder(build, settings.model.encoder)]
+    digests = [files.sha256(folder / layout.DIGESTS) for folder in inputs]
     code = files.sha256(layout.plan(build, "code-merge"))
-    return hashlib.sha256(json.dumps([settings.model_dump(), digests, code], sort_keys=True).encode()).hexdigest()
+    content = json.dumps([settings.model_dump(), digests, code], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _is_made(out: Path, identity: str) -> bool:
+def _exists(out: Path, identity: str) -> bool:
     """Return whether a whole model of this identity is there."""
     if not layout.is_sealed(out):
         return False
@@ -111,7 +120,7 @@ def _is_made(out: Path, identity: str) -> bool:
 
 
 def join(model: MultitaskModel, states: Sequence[Weights], merge: str, score: Callable[[], float]) -> float:
-    """Give a model each member's head, and move its encoder to the merged one; return the scale that was chosen.
+    """Give a model each member's head, and move its encoder to the merged one; return the chosen scale.
 
     Args:
         model: with the weights that all members started from.

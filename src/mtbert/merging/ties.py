@@ -2,12 +2,12 @@
 
 What it does: keeps of each member the changes that are largest, and takes the mean of those that have the sign of most.
 
-Formula: tau^_t is tau_t with all but its KEPT largest values 0; gamma = sgn(sum_t tau^_t);
+Formula: tau^_t is tau_t with all but its SHARE of largest values 0; gamma = sgn(sum_t tau^_t);
 tau = mean of those tau^_t with sgn(tau^_t) = gamma, weight by weight; theta = theta_0 + lambda tau.
 
 Source: Yadav et al. (2023), "TIES-Merging: Resolving Interference When Merging Models", section 4.2 and algorithm 1.
 
-Symbols: tau_t `vectors`; gamma `sign`; k, in per cent, 100 KEPT; lambda one of `scales`.
+Symbols: tau_t `vectors`; gamma `sign`; k, in per cent, 100 SHARE; lambda one of `scales`.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from mtbert.merging.base import Merge
 
-KEPT = 0.2  # of a task vector's values, the largest ones; as in the paper
+SHARE = 0.2  # of a task vector's values, the largest ones, that stay; as in the paper
 
 
 class Ties(Merge):
@@ -35,5 +35,5 @@ class Ties(Merge):
 
 def _trimmed(vector: Tensor) -> Tensor:
     """Return the vector with all but its largest values, by magnitude, at 0."""
-    largest = vector.abs().topk(int(KEPT * len(vector))).indices
+    largest = vector.abs().topk(int(SHARE * len(vector))).indices
     return torch.zeros_like(vector).index_copy(0, largest, vector[largest])

@@ -111,12 +111,13 @@ class MultitaskModel(nn.Module):
         Returns the parameters that are left to train, each once, in the model's order. SettingsError for a part that
         the model does not have.
         """
-        chosen = self._chosen(names, frozen)
+        trained = self._ids(names, frozen)
         for parameter in self.parameters():
-            parameter.requires_grad_(id(parameter) in chosen)
+            parameter.requires_grad_(id(parameter) in trained)
         return [parameter for parameter in self.parameters() if parameter.requires_grad]
 
-    def _chosen(self, names: Sequence[str], frozen: Sequence[str]) -> set[int]:
+    def _ids(self, names: Sequence[str], frozen: Sequence[str] = ()) -> set[int]:
+        """Return the ids of the parameters of the named parts, without those of the frozen ones."""
         parts = self.parts()
         if unknown := [name for name in (*names, *frozen) if name not in parts]:
             raise SettingsError(
@@ -128,8 +129,9 @@ class MultitaskModel(nn.Module):
                 f"training.trainable names biases, of which {self.encoder.backbone.title} has none; "
                 "allowed: other parts, such as layers"
             )
-        kept = {id(parameter) for name in frozen for parameter in parts[name]}
-        return {id(parameter) for name in names for parameter in parts[name]} - kept
+        ids = {id(parameter) for name in names for parameter in parts[name]}
+        frozen_ids = {id(parameter) for name in frozen for parameter in parts[name]}
+        return ids - frozen_ids
 
     def sizes(self, phases: Sequence[Trained], changed: Sequence[str] = ()) -> dict[str, int]:
         """Count the model's weights.
@@ -145,8 +147,9 @@ class MultitaskModel(nn.Module):
         """
         encoder = sum(p.numel() for p in self.encoder.parameters())
         added = sum(p.numel() for p in self.parameters()) - encoder
-        trained = [self._chosen(phase.trainable, phase.frozen) for phase in phases]
-        stored = self._chosen(changed, ()).union(*trained)
+        stored = self._ids(changed)
+        for phase in phases:
+            stored |= self._ids(phase.trainable, phase.frozen)
         return {
             "encoder": encoder,
             "added": added,

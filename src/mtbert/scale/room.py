@@ -1,9 +1,12 @@
-"""How many trainings a GPU holds, known before any of them runs, so that nobody has to find a number.
+"""How many trainings a GPU holds, computed before any of them runs, so that nobody has to try numbers.
 
-The rule is simple, and tells more than is needed: benchmarks/results.json has what each variant of the papers needs.
+The rule is simple, and more than is needed comes of it: benchmarks/results.json has what each variant of the papers
+needs.
 """
 
 import contextlib
+import itertools
+import math
 import os
 import shutil
 import subprocess
@@ -19,15 +22,11 @@ from mtbert.learning.samplers import SAMPLERS
 
 GIB = 2**30
 CONTEXT = 0.6 * GIB  # of CUDA, for each process
-BY_WEIGHT = (
-    16 * 1.15
-)  # bytes: the weight, its gradient and two moments, in fp32; beside them what is added to an encoder
-BY_STATE = (
-    130  # bytes that each number of a hidden state keeps in a layer for the backward pass, its attention included
-)
+# Bytes of an encoder's weight, its gradient and two moments, in fp32; beside them what is added to an encoder.
+BY_WEIGHT = 16 * 1.15
+# Bytes that each number of a hidden state keeps in a layer for the backward pass, its attention included.
+BY_STATE = 130
 PASSES = 2  # more forward passes for each objective
-
-
 MPS = "nvidia-cuda-mps-control"
 PIPE, LOG = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
 
@@ -35,15 +34,7 @@ PIPE, LOG = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
 def weights(encoder: Path) -> int:
     """Return the number of an encoder's weights, of which nothing is read but the shapes."""
     with safe_open(encoder / WEIGHTS, "pt") as content:
-        shapes = [content.get_slice(name).get_shape() for name in content.offset_keys()]
-    return sum(_product(shape) for shape in shapes)
-
-
-def _product(shape: Iterable[int]) -> int:
-    total = 1
-    for size in shape:
-        total *= size
-    return total
+        return sum(math.prod(content.get_slice(name).get_shape()) for name in content.offset_keys())
 
 
 def needed(plan: Mapping[str, Any], count: int, config: Mapping[str, Any]) -> float:
@@ -65,21 +56,20 @@ def _rows(phase: Mapping[str, Any]) -> int:
     """Return the examples of a step that a backward pass goes through the encoder for, times its passes."""
     if set(phase["trainable"]) == {"heads"}:
         return 0
-    of_tasks = [phase["batch_sizes"].get(task, phase["batch_size"]) for task in phase["tasks"]]
+    batch_sizes = [phase["batch_sizes"].get(task, phase["batch_size"]) for task in phase["tasks"]]
     sampler: Any = SAMPLERS[phase["sampler"]["name"]].build  # a class
-    examples = sum(of_tasks) if sampler.several_tasks else max(of_tasks)
+    examples = sum(batch_sizes) if sampler.several_tasks else max(batch_sizes)
     return examples * (1 + PASSES * len(phase["objectives"]))
 
 
 def fitting(needs: Iterable[float], memory: float, cores: int) -> int:
     """Return how many trainings fit into a GPU of these bytes and on so many cores, the largest first; at least 1."""
-    left, fit = memory, 0
-    for need in sorted(needs, reverse=True):
-        left -= need
-        if left < 0:
+    count = 0
+    for total in itertools.accumulate(sorted(needs, reverse=True)):
+        if total > memory:
             break
-        fit += 1
-    return max(1, min(fit, cores))
+        count += 1
+    return max(1, min(count, cores))
 
 
 @contextlib.contextmanager
@@ -93,17 +83,17 @@ def gpu_for_many() -> Iterator[str]:
         yield "" if control else f"{MPS} is not installed"
         return
     with tempfile.TemporaryDirectory(prefix="mps-") as folder:
-        places = {PIPE: folder, LOG: folder}
+        directories = {PIPE: folder, LOG: folder}
         started = subprocess.run(
-            [control, "-d"], env=os.environ | places, stdin=subprocess.DEVNULL, capture_output=True, text=True
+            [control, "-d"], env=os.environ | directories, stdin=subprocess.DEVNULL, capture_output=True, text=True
         )
         if started.returncode:
             yield f"{MPS}: {(started.stderr or started.stdout).strip() or started.returncode}"
             return
-        os.environ.update(places)
+        os.environ.update(directories)
         try:
             yield ""
         finally:
             subprocess.run([control], input="quit\n", env=os.environ, capture_output=True, text=True)
-            for name in places:
+            for name in directories:
                 del os.environ[name]

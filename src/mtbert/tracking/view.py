@@ -18,8 +18,8 @@ PAGE = "?workflowType=machine_learning"  # else MLflow 3 shows pages for languag
 
 def scores(tasks: Tasks) -> tuple[str, ...]:
     """Return the scores that the page shows: of each task, and the mean over them."""
-    of_tasks = [name for name, task in tasks.items() if not task.serves]
-    return tuple(f"final/dev/{name}" for name in (*of_tasks, means(tasks)[0]))
+    names = [name for name, task in tasks.items() if not task.serves]
+    return tuple(f"final/dev/{name}" for name in (*names, means(tasks)[0]))
 
 
 def saved(columns: Sequence[str]) -> str:

@@ -48,10 +48,10 @@ def sized(settings: Settings, like: pals.Settings, width: int, layers: int) -> S
     """Return the settings with a number as `dim`, for an encoder of such width and so many layers; biases count."""
     if settings.dim != "as_pals":
         return settings
-    of_projections = 2 * width * like.dim + like.dim + width
-    of_attention = len(pals.layers_with_pal(like.layers, layers)) * 3 * like.dim * (like.dim + 1)
-    of_layer = (of_projections + of_attention) / layers - width  # without the bias of V_D
-    return settings.model_copy(update={"dim": max(1, round(of_layer / (2 * width + 1)))})
+    projection_weights = 2 * width * like.dim + like.dim + width
+    attention_weights = len(pals.layers_with_pal(like.layers, layers)) * 3 * like.dim * (like.dim + 1)
+    layer_weights = (projection_weights + attention_weights) / layers - width  # without the bias of V_D
+    return settings.model_copy(update={"dim": max(1, round(layer_weights / (2 * width + 1)))})
 
 
 class LowRank(InLayer):

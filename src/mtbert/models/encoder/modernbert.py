@@ -73,11 +73,11 @@ class Config(AnyConfig):
         layers = range(int(stated.get("num_hidden_layers") or 0))
         layer_types = stated.get("layer_types") or [LOCAL if number % every else FULL for number in layers]
         rotations = stated.get("rope_parameters") or {}
-        of_hub = {FULL: stated.get("global_rope_theta"), LOCAL: stated.get("local_rope_theta")}
+        hub_thetas = {FULL: stated.get("global_rope_theta"), LOCAL: stated.get("local_rope_theta")}
         thetas = {}
         for layer_type, default in THETA.items():
             rotation = rotations.get(layer_type) or {}
-            thetas[layer_type] = rotation.get("rope_theta") or of_hub[layer_type] or default
+            thetas[layer_type] = rotation.get("rope_theta") or hub_thetas[layer_type] or default
         return {**stated, "layer_types": layer_types, "thetas": thetas}
 
 

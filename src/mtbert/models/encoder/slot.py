@@ -1,4 +1,4 @@
-"""The places where an adapter can change a layer of the encoder, which knows no adapter itself.
+"""The points at which an adapter can change a layer of the encoder, which knows no adapter itself.
 
 Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
