@@ -19,7 +19,7 @@ Now = Callable[[], float]
 Stamp = Callable[[], None]
 
 
-def steps(run: Callable[[Stamp], None], device: torch.device, now: Now = time.perf_counter) -> list[float]:
+def step_seconds(run: Callable[[Stamp], None], device: torch.device, now: Now = time.perf_counter) -> list[float]:
     """Seconds of every step of `run` but the first; `run` calls its argument after each update.
 
     On a GPU they are the seconds between two moments of the GPU itself, which nobody has to wait for.

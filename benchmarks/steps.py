@@ -235,7 +235,7 @@ def measure(contestants: Mapping[str, Contestant], passes: int, device: torch.de
         for name, contestant in contestants.items():
 
             def once(name: str = name, contestant: Contestant = contestant) -> None:
-                seconds = clock.steps(contestant.run, device, now)
+                seconds = clock.step_seconds(contestant.run, device, now)
                 assert len(seconds) == len(contestant.plan) - 1, f"{name} made another number of updates"
                 contestant.seconds.append(seconds[-len(contestant.timed) :])
 

@@ -108,7 +108,7 @@ def test_a_step_lies_between_two_updates():
 
     optimiser, now = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))]), iter([1.0, 2.0, 5.0]).__next__
     run = clock.by_updates(lambda: [optimiser.step() for _ in range(3)])
-    assert clock.steps(run, torch.device("cpu"), now) == [1.0, 3.0]
+    assert clock.step_seconds(run, torch.device("cpu"), now) == [1.0, 3.0]
 
 
 def test_each_contestant_keeps_its_own_precision():

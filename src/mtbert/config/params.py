@@ -163,7 +163,9 @@ def over(base: Any, top: Any) -> Any:
     return below | {key: over(below.get(key), value) for key, value in stated.items()}
 
 
-def origin(params: Params, place: Place, variant: str | None = None) -> Place:
+def where_set(params: Params, place: Place, variant: str | None = None) -> Place:
     """Return the place where the value that counts was set, or the place itself where none was."""
-    strongest = reversed(layers(params, variant))
-    return next(((*layer, *place) for layer in strongest if params.get(*layer, *place) is not None), place)
+    for layer in reversed(layers(params, variant)):  # the strongest first
+        if params.get(*layer, *place) is not None:
+            return (*layer, *place)
+    return place

@@ -11,7 +11,7 @@ import pydantic
 
 from mtbert import tasks
 from mtbert.config import code, rates
-from mtbert.config.params import IN_PAPERS, OTHERS, Fault, Params, Place, merged, origin, over
+from mtbert.config.params import IN_PAPERS, OTHERS, Fault, Params, Place, merged, over, where_set
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES
 from mtbert.encoders.settings import SBERT, EncoderSettings, SbertSettings
 from mtbert.errors import SettingsError, faults
@@ -269,7 +269,7 @@ class _Resolver:
 
     def _fault(self, place: Place, message: str) -> None:
         """Record a fault where the value was set."""
-        self.faults.append(Fault(place if place[0] in IN_PAPERS else origin(self.params, place, self.name), message))
+        self.faults.append(Fault(place if place[0] in IN_PAPERS else where_set(self.params, place, self.name), message))
 
     def located(self, error: pydantic.ValidationError, *section: str) -> None:
         """Record the faults that pydantic found, each at the place where its value was set."""

@@ -14,7 +14,7 @@ import pydantic
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationInfo
 
 from mtbert import files
-from mtbert.config.params import COMMON, OTHERS, Fault, Params, Place, at, merged, origin
+from mtbert.config.params import COMMON, OTHERS, Fault, Params, Place, at, merged, where_set
 from mtbert.config.rates import LearningRate
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
 from mtbert.encoders.settings import SBERT, STARTS, EncoderSettings, SbertSettings
@@ -244,7 +244,7 @@ def _as_wholes(params: Params) -> Iterator[Fault]:
             kind(**at(merged(params, str(place[0])), place[1:]) or {})
         except pydantic.ValidationError as error:
             for within, message in faults(error):
-                yield Fault(origin(params, (*place, *within)), message)
+                yield Fault(where_set(params, (*place, *within)), message)
 
 
 def _there(params: Params) -> Iterator[Fault]:

@@ -1,7 +1,7 @@
 """Serve a model with MLflow, which copies this file beside the weights; mtbert has to be installed where it serves.
 
-Input: `text`, and `text_pair` for tasks of pairs; the task in a column `task`, or, for rows without, in the parameter
-`task`; a model of one task needs neither. Output: a row for each, as of `Model.predict`.
+A row has `text`, and `text_pair` for tasks of pairs. Its task is in the column `task`, or else in the parameter `task`;
+a model of one task needs neither. The answer has a row for each, as of `Model.predict`.
 """
 
 from pathlib import Path

@@ -62,7 +62,7 @@ def write(out: Path, packed: Sequence[Training]) -> None:
     for variant in dict.fromkeys(training.variant for training in packed):
         manifest = layout.manifest(BUILD, variant)
         inputs = [BUILD / path for path in manifests.read(manifest).files]
-        (config,) = (path for path in inputs if path.name == "config.json")
+        config = next(path for path in inputs if path.name == "config.json")
         paths += [layout.plan(BUILD, variant), manifest, config.with_name("encoder.json"), *inputs]
     paths += [path for path in sorted(PACKAGE.rglob("*")) if path.is_file() and path.suffix != ".pyc"]
     members = {path.as_posix(): path for path in paths} | {"run.py": PACKAGE / "scale/run.py"}
@@ -71,7 +71,7 @@ def write(out: Path, packed: Sequence[Training]) -> None:
 
 
 def train(out: Path, jobs: int | None, weights: bool, only: str | None = None) -> None:
-    """On the other machine, in an extracted pack, train what is not finished, and write the archive of what is.
+    """Train what is not finished of an extracted pack, on the other machine, and write the archive of what is.
 
     Args: see `run.py --help`.
 
@@ -170,7 +170,7 @@ def _check(training: Training, folder: Path, listed: Sequence[Training]) -> None
 
 
 def _check_run(run: Path) -> None:
-    """Check that a foreign run is whole, was made from what lies here, and is such that `collect` takes it."""
+    """Mark a foreign run, and check that it is whole, was made from what lies here, and can be collected."""
     try:
         _mark(run)
         manifests.check_run(run, BUILD)
@@ -189,10 +189,12 @@ def _mark(run: Path) -> None:
     if log.machine is None:
         raise DataError("its log does not say on which machine it ran")
     digests = files.read_as(dict[str, str], run / layout.DIGESTS, "run.py")
-    left = {name: digests.pop(name) for name in [layout.WEIGHTS] if name in digests and not (run / name).exists()}
+    left: dict[str, str] = {}
+    if layout.WEIGHTS in digests and not (run / layout.WEIGHTS).exists():
+        left[layout.WEIGHTS] = digests.pop(layout.WEIGHTS)
     ran_on = Origin(**log.machine.model_dump(), torch=log.versions.get("torch", ""))
     here = files.read_as(Origin, layout.machine(BUILD), "dvc repro machine")
-    if not left and ran_on == here.model_copy(update={"precision": None}):
+    if not left and ran_on == here.model_copy(update={"precision": None}):  # which a log does not state
         return
     log_before = layout.log(run)  # its name depends on the digests
     files.write_json(run / layout.ELSEWHERE, Elsewhere(machine=ran_on, left=left).model_dump())
