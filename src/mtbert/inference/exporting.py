@@ -131,7 +131,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
     parts = {part: getattr(settings, part) for part in PARTS}
     heads = {task: settings.heads[task] for task in model.tasks}
     needs_vocabulary = any(True for _ in model.network.features.parameters())
-    config = modeling.MtbertConfig(
+    entries: dict[str, Any] = dict(
         backbone=asdict(encoder.backbone.config),
         pooler="dense" in encoder.backbone.pooler,
         hidden_size=encoder.width,
@@ -149,7 +149,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
     head_classes = {task: HEADS.class_of(head) for task, head in heads.items()}
     attributes = {"classes": classes, "head_classes": head_classes}
     model_class = type("MtbertModel", (modeling.MtbertModel,), attributes)
-    exported = model_class(config)
+    exported = model_class(modeling.MtbertConfig(**entries))
     exported.model.load_state_dict(model.network.state_dict())
     return exported.eval()
 
