@@ -5,6 +5,7 @@ A technique's own section is typed in the technique's file or its kind's base.py
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainSerializer, PlainValidator, field_serializer, model_validator
@@ -73,21 +74,21 @@ class Length:
         if self.examples is not None:
             return f"{self.examples} examples of each task"
         if self.share is not None:
-            return f"{self.share} of all examples"
+            return f"{Decimal(str(self.share)):f} of all examples"  # 0.00001, where a float is written 1e-05
         return "all"
 
 
 FORM = re.compile(
-    r"all|(?P<steps>\d+) steps|(?P<examples>\d+) examples of each task|(?P<share>\d*\.?\d+) of all examples"
+    r"all|(?P<steps>[0-9]+) steps|(?P<examples>[0-9]+) examples of each task|(?P<share>[0-9]*\.?[0-9]+) of all examples"
 )
 MOST_IN_EPOCH = 2**31 - 1
 
 
 def _in_an_epoch(digits: str) -> int:
-    number = int(digits)
-    if not 1 <= number <= MOST_IN_EPOCH:
+    is_short = len(digits) <= len(str(MOST_IN_EPOCH))  # Python reads no number of thousands of digits
+    if not is_short or not 1 <= int(digits) <= MOST_IN_EPOCH:
         raise ValueError(f"allowed: a number from 1 to {MOST_IN_EPOCH}")
-    return number
+    return int(digits)
 
 
 def _below_all(digits: str) -> float:

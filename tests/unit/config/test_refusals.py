@@ -17,8 +17,10 @@ from mtbert.config.params import Params
 from mtbert.errors import MtbertError, SettingsError
 from mtbert.results import metrics
 from mtbert.tasks import COURSE, main
+from mtbert.variants.settings import Length
 
 Refused = Callable[..., list[str]]
+EVERY_PART = ["encoder", "features", "adapters", "connector", "heads"]
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,10 @@ Refused = Callable[..., list[str]]
             "training.learning_rate.head: Input should be 'encoder', 'adapters'",
         ),
         ("catalog", [], "catalog: Input should be a valid dictionary"),
+        ("catalog", 3, "catalog: Input should be a valid dictionary, got 3"),
+        ("profiles", 3, "profiles: Input should be a valid dictionary, got 3"),
+        ("presets", True, "presets: Input should be a valid dictionary, got True"),
+        ("ensembles.vote", 3, "ensembles.vote: Input should be a valid dictionary, got 3"),
         ("catalog.pals.phases", [{"epochs": 1.5}], "catalog.pals.phases.0.epochs: Input should be a valid integer"),
         ("training.sampler", "fair", "training.sampler: unknown sampler 'fair'; known: sequential"),
         ("training.trainable", ["hands"], "training.trainable.0: unknown part 'hands'; did you mean heads?"),
@@ -71,6 +77,11 @@ Refused = Callable[..., list[str]]
             "training.epoch_length",
             "0 steps",
             "training.epoch_length: allowed: a number from 1 to 2147483647, got '0",
+        ),
+        (
+            "training.epoch_length",
+            "9" * 5000 + " steps",
+            "training.epoch_length: allowed: a number from 1 to 2147483647, got '999",
         ),
         ("training.epoch_length", "1.5 of all examples", "training.epoch_length: allowed: a share above 0 and below 1"),
         ("training.betas", [0.9, 1.0], "training.betas.1: Input should be less than 1, got 1.0"),
@@ -129,6 +140,22 @@ def test_a_folder_of_compressed_corpora_is_told_what_unpacks_them(refused: Refus
         ),
         ("catalog.pals.training", {"tasks": ["sst", "cfimdb"]}, "catalog.pals.training.tasks: cfimdb: trains none of"),
         ("catalog.pals.phases", [{}, {"tasks": ["cfimdb"]}], "catalog.pals.phases.1.tasks: cfimdb: trains none of"),
+        ("catalog.pals.uses", ["pals", "pcgrad"], "catalog.pals.uses.1: pcgrad needs several tasks in a step"),
+        (
+            "catalog.pals.training",
+            {"frozen": EVERY_PART},
+            "catalog.pals.training.frozen: frozen holds all of trainable",
+        ),
+        (
+            "catalog.pals",
+            {"uses": ["low_rank"], "low_rank": {"dim": "as_pals"}, "pals": {"heads": 5}},
+            "catalog.pals.pals: dim is 204 and heads 5",
+        ),
+        (
+            "catalog.pals",
+            {"uses": ["round_robin_shortest"], "round_robin_shortest": {"until": "cfimdb"}},
+            "catalog.pals.uses.0: round_robin_shortest.until is cfimdb, which the phase does not train; allowed: small",
+        ),
         ("catalog.pals.phases", [{"supervised": False}], "catalog.pals.phases.0: supervised is false and objectives"),
     ],
 )
@@ -155,6 +182,32 @@ def test_a_fault_names_file_and_line_also_in_a_paper(tmp_path: Path) -> None:
     assert re.match(rf"  {tmp_path}/params.yaml:{lines.index('  log_every: 10') + 1}: run.log_every: ", own)
 
 
+@pytest.mark.parametrize("member", [["pals"], {"pals": 1}])
+def test_a_member_of_another_type_is_refused(tmp_path: Path, member: Any) -> None:
+    (tmp_path / "papers").mkdir()
+    ensembles = {"all": {"members": [member]}}
+    content = {"title": "Mine", "order": 1, "variants": {"plain": {"tasks": "each"}}, "ensembles": ensembles}
+    (tmp_path / "papers/mine.yaml").write_text(yaml.safe_dump(content))
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(PARAMS.own | {"variants": ["plain-sst"]}))
+    with pytest.raises(
+        SettingsError, match=r"mine\.yaml:\d+: ensembles\.all\.members\.0: Input should be a valid string"
+    ):
+        planning.plan(Params(tmp_path / "params.yaml"))
+
+
+def test_a_fault_of_an_entry_of_every_task_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers/mine.yaml").write_text(
+        "title: Mine\norder: 1\nvariants:\n  plain:\n    tasks: each\n    run: {log_every: 0}\n"
+    )
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(PARAMS.own | {"variants": ["plain-sst"]}))
+    with pytest.raises(SettingsError) as error:
+        planning.plan(Params(tmp_path / "params.yaml"))
+    head, fault = str(error.value).splitlines()
+    assert head == "1 fault in the settings; nothing was trained"
+    assert ":6: variants.plain.run.log_every: " in fault
+
+
 def test_a_variant_of_ones_own_is_not_taken_for_one_that_a_paper_makes_of_each_task() -> None:
     file, _, key = PARAMS.put(("catalog", "pals-sst"), {"uses": ["pals"]}).find(("catalog", "pals-sst", "tasks"))
     assert (file, key) == (PARAMS.file, "catalog.pals-sst.tasks")
@@ -177,6 +230,7 @@ def test_yaml_that_is_no_settings_is_refused(tmp_path: Path, text: str | bytes) 
         ("title: A\n", "order: Field required"),
         ("title: A\norder: 1\nvariant: {}\n", "unknown key 'variant'; did you mean variants?"),
         ("title: A\norder: 1\nvariants: {pals: {}}\n", "variants.pals: "),
+        ("title: A\norder: 1\nvariants: {mine: {paper: b}}\n", "variants.mine.paper: it is one by the file's name"),
     ],
 )
 def test_a_paper_is_refused_by_file(tmp_path: Path, text: str, told: str) -> None:
@@ -246,3 +300,9 @@ def test_any_value_at_any_key_is_resolved_or_refused(place: tuple[Any, ...], val
         planning.plan(edited(("variants", ["pals"])).put(place, value))
     except SettingsError:
         return
+
+
+def test_a_small_share_of_an_epoch_is_read_again_as_the_plan_states_it() -> None:
+    stated = Length.read("0.00001 of all examples").stated()
+    assert stated == "0.00001 of all examples"
+    assert Length.read(stated) == Length(share=0.00001)
