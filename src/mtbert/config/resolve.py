@@ -18,6 +18,7 @@ from mtbert.errors import SettingsError, faults
 from mtbert.learning.gradients import GRADIENTS
 from mtbert.learning.objectives import OBJECTIVES
 from mtbert.learning.samplers import SAMPLERS
+from mtbert.learning.samplers.base import Workload
 from mtbert.learning.schedules import SCHEDULES
 from mtbert.learning.weightings import WEIGHTINGS
 from mtbert.models.adapters import ADAPTERS, SIZED
@@ -81,6 +82,7 @@ class _Resolver:
         self.tasks: list[str] = self.about["tasks"]
         self.used: set[str] = set()
         self.faults: list[Fault] = []
+        self.places_in_uses: dict[Place, Place] = {}  # by the key that an entry of `uses` sets, such as model.adapter
 
     def resolve(self) -> dict[str, Any]:
         """Return the content of the variant's file; nothing where there are faults."""
@@ -144,7 +146,7 @@ class _Resolver:
 
     def _use(self, model: dict[str, Any], training: dict[str, Any]) -> None:
         """Put the techniques that `uses` lists into their places; a variant may have several objectives."""
-        chosen: dict[tuple[str, str], str] = {}  # for each place that holds one name
+        chosen: dict[tuple[str, str], str] = {}  # for each key that holds one name
         for number, name in enumerate(self.entry.get("uses") or []):
             if name in OBJECTIVES:
                 training["objectives"] = [*dict.fromkeys([*(training.get("objectives") or []), name])]
@@ -159,6 +161,7 @@ class _Resolver:
                 message = f"{name!r} would take the place of {section}.{key}: {stated}; allowed: one of the two"
                 self._fault(("catalog", self.name, "uses", number), message)
             chosen[place] = name
+            self.places_in_uses[place] = ("catalog", self.name, "uses", number)
             if section == "model":
                 model[key] = name
             else:
@@ -184,6 +187,9 @@ class _Resolver:
             message = f"{', '.join(strange)}: trains none of the variant's tasks, {', '.join(self.tasks)}"
             self._fault(self._of_phase(number, "tasks"), message)
         has_adapter = not self.used.isdisjoint(set(ADAPTERS) - {"none"})
+        if not rates.trained_parts(phase):
+            message = "frozen holds all of trainable, so nothing would be trained; allowed: fewer parts"
+            self._fault(self._of_phase(number, "frozen"), message)
         if phase.get("trainable") == ["adapters"] and not has_adapter:
             message = "adapters alone are trained, but the variant has no adapter"
             self._fault(self._of_phase(number, "trainable"), message)
@@ -197,7 +203,9 @@ class _Resolver:
         return rates.settled(resolved)
 
     def _check_phase(self, number: int, phase: dict[str, Any], heads: dict[str, Any], run: dict[str, Any]) -> None:
-        """Check that the techniques of a phase fit each other, the heads and the section `run`."""
+        """Check that the techniques of a phase fit each other, its tasks, the heads and the section `run`."""
+        with self._faults_at(*self._of_phase(number, "sampler")):
+            SAMPLERS.build(phase["sampler"], Workload(dict.fromkeys(phase["tasks"], 1), epochs=1, steps=None))
         if not SAMPLERS.class_of(phase["sampler"]).several_tasks:
             classes: dict[str, Any] = {name: sampler.build for name, sampler in SAMPLERS.items()}
             fitting = ", ".join(name for name, sampler in classes.items() if sampler.several_tasks)
@@ -235,17 +243,22 @@ class _Resolver:
         """Return a technique, or the default, with its section's values."""
         name = name or registry.default or ""
         self.used.add(name)
-        kind = registry[name].settings
-        try:
-            settings = kind(**merged(self.params, name, self.name))
-        except pydantic.ValidationError as error:
-            self.located(error, name)
-            return Chosen(name, kind.model_construct())
+        settings = self._settings(registry, name)
         if name in SIZED:
             other, sized = SIZED[name]
-            like = ADAPTERS[other].settings(**merged(self.params, other, self.name))
-            settings = sized(settings, like, *_sizes(self.params))
+            like = self._settings(ADAPTERS, other)
+            if not self.faults:
+                settings = sized(settings, like, *_sizes(self.params))
         return Chosen(name, settings)
+
+    def _settings(self, registry: Registry[..., Any], name: str) -> Any:
+        """Return a technique's settings as its section has them; the defaults where they are refused."""
+        settings_type = registry[name].settings
+        try:
+            return settings_type(**merged(self.params, name, self.name))
+        except pydantic.ValidationError as error:
+            self.located(error, name)
+            return settings_type.model_construct()
 
     def _check_connector_and_heads(self, model: dict[str, Any]) -> None:
         """Let connector and heads check whether they can serve the tasks."""
@@ -261,15 +274,17 @@ class _Resolver:
                     check_apart(task, HEADS.class_of(head), mixed)
 
     @contextlib.contextmanager
-    def _faults_at(self, *place: str) -> Iterator[None]:
+    def _faults_at(self, *place: str | int) -> Iterator[None]:
         try:
             yield
         except SettingsError as error:
             self._fault(place, str(error))
 
     def _fault(self, place: Place, message: str) -> None:
-        """Record a fault where the value was set."""
-        self.faults.append(Fault(place if place[0] in IN_PAPERS else where_set(self.params, place, self.name), message))
+        """Record a fault where the value was set: by `uses`, in the entry of the variant, or in a weaker layer."""
+        if place[0] not in IN_PAPERS:
+            place = self.places_in_uses.get(place) or where_set(self.params, place, self.name)
+        self.faults.append(Fault(place, message))
 
     def located(self, error: pydantic.ValidationError, *section: str) -> None:
         """Record the faults that pydantic found, each at the place where its value was set."""
