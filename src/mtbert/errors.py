@@ -1,6 +1,7 @@
 """Errors for people: what is wrong, where it is set, what came, what is allowed."""
 
 import difflib
+import re
 import reprlib
 from collections.abc import Iterable, Sequence
 
@@ -8,6 +9,8 @@ import pydantic
 
 LONGEST_SHOWN = 200  # most characters of a value in a message
 PYDANTIC_KEYS = ("function-", "literal[", "list[", "[")  # how keys begin that pydantic adds for unions and validators
+
+OR_INSTANCE = re.compile(" or instance of [A-Za-z_]+$")  # what pydantic adds for a class, which no file can hold
 
 
 class MtbertError(Exception):
@@ -52,7 +55,7 @@ def faults(error: pydantic.ValidationError) -> list[tuple[tuple[str | int, ...],
     listed = []
     for detail in error.errors():
         keys = tuple(key for key in detail["loc"] if not str(key).startswith(PYDANTIC_KEYS))
-        message = detail["msg"].removeprefix("Value error, ")
+        message = OR_INSTANCE.sub("", detail["msg"].removeprefix("Value error, "))
         cause = detail.get("ctx", {}).get("error")
         if not isinstance(cause, UnknownNameError):
             message += _got(detail["input"])

@@ -75,8 +75,13 @@ def _load(folder: Path) -> dict[str, Paper]:
             paper = Paper.model_validate(files.read_yaml(file, "correct it", aliases=True))
         except pydantic.ValidationError as error:
             raise SettingsError(f"{file}: {in_words(error)}") from None
-        for entry in (*paper.variants.values(), *paper.ensembles.values(), *paper.claims.values()):
-            entry["paper"] = file.stem
+        for key in ("variants", "ensembles", "claims"):
+            for name, entry in getattr(paper, key).items():
+                if "paper" in entry:
+                    raise SettingsError(
+                        f"{file}: {key}.{name}.paper: it is {file.stem} by the file's name; leave it out"
+                    )
+                entry["paper"] = file.stem
         papers[file.stem] = paper
     papers = dict(sorted(papers.items(), key=lambda item: item[1].order))
     _refuse_doubles(folder, papers)

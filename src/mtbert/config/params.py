@@ -104,9 +104,18 @@ class Params:
         return None
 
     def format_faults(self, faults: Iterable[Fault]) -> str:
-        """Return all faults in one message, sorted by file and line; of several at one place only the first."""
-        first = {fault.place: fault for fault in reversed([*faults])}
-        lines = sorted((*self.find(place), fault.message) for place, fault in first.items())
+        """Return all faults in one message, sorted by file and line; of several of one key only the first.
+
+        Several variants may have a fault of one key: it is in a section that they share, or in the entry with
+        `tasks: each` that they were expanded from.
+        """
+        by_place: dict[Place, str] = {}
+        for fault in faults:
+            by_place.setdefault(fault.place, fault.message)
+        by_key: dict[tuple[Path, int, str], str] = {}
+        for place, message in by_place.items():
+            by_key.setdefault(self.find(place), message)
+        lines = sorted((*key, message) for key, message in by_key.items())
         shown = "\n".join(f"  {file}:{line}: {key}: {message}" for file, line, key, message in lines)
         return f"{len(lines)} fault{'s' * (len(lines) > 1)} in the settings; nothing was trained\n{shown}"
 

@@ -152,9 +152,13 @@ class _Check:
 
     def __init__(self, params: Params) -> None:
         self.values = params.values
-        layers = {"profile": "profiles", "preset": "presets", "variant": "catalog"}
-        known: dict[str, Any] = {kind: params.get(key) or () for kind, key in layers.items()}
-        self.names = known | {"paper": params.papers, "task": {**COURSE, **params.tasks}}
+        self.names: dict[str, Mapping[str, Any]] = {
+            "profile": _mapping(params.get("profiles")),
+            "preset": _mapping(params.get("presets")),
+            "variant": _mapping(params.get("catalog")),
+            "paper": params.papers,
+            "task": {**COURSE, **params.tasks},
+        }
 
     def faults(self) -> Iterator[Fault]:
         """Yield the faults of the top of params.yaml, and of every profile, preset and variant."""

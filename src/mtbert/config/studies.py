@@ -34,6 +34,7 @@ def members(ensembles: Mapping[str, dict[str, Any]], entries: Mapping[str, Any],
         if isinstance(entry.get("members"), list):  # anything else is refused later
             variants: list[str] = []
             for member in entry["members"]:
-                variants += [named(member, task) for task in tasks] if member in one_per_task else [member]
+                is_expanded = isinstance(member, str) and member in one_per_task
+                variants += [named(member, task) for task in tasks] if is_expanded else [member]
             expanded_ensembles[name] = entry | {"members": variants}
     return expanded_ensembles
