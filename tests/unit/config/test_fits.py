@@ -26,7 +26,7 @@ def test_what_learns_nothing_may_not_be_trained():
 
 def test_a_schedule_that_goes_by_dev_needs_dev_scores():
     told = faults("slap-base", ("run.evaluations", 0), ("run.keep", "last"))
-    refusal = "training.schedule: reduce_on_plateau needs dev scores, but run.evaluations is 0"
+    refusal = "catalog.slap-base.uses.0: reduce_on_plateau needs dev scores, but run.evaluations is 0"
     assert told == [refusal]
 
 
@@ -39,7 +39,7 @@ def test_a_schedule_that_goes_by_dev_needs_dev_scores():
 )
 def test_a_connector_is_asked_with_the_encoders_width(encoder: dict[str, Any], told: str):
     found = faults("slap-share-surgery", ("encoder", encoder))
-    assert found == [f"model.connector: transformer_layer.heads is 12, {told}"] * bool(told)
+    assert found == [f"catalog.slap-share-surgery.uses.0: transformer_layer.heads is 12, {told}"] * bool(told)
 
 
 def test_nothing_is_built_to_see_what_fits(monkeypatch: pytest.MonkeyPatch):
