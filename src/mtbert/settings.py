@@ -22,11 +22,11 @@ from mtbert import tasks
 from mtbert.errors import UnknownNameError
 
 
-def one_of(kind: str, known: Iterable[str] | None = None) -> AfterValidator:
-    """Return the check that a name is one of these, or of the validation context's names of that kind."""
+def one_of(kind: str, allowed: Iterable[str] | None = None) -> AfterValidator:
+    """Return the check that a name is one of those allowed; where none are given, one of its kind in the context."""
 
     def check(name: str, info: ValidationInfo) -> str:
-        names = (info.context or {})[kind] if known is None else known
+        names = (info.context or {})[kind] if allowed is None else allowed
         if name not in names:
             raise UnknownNameError(kind, name, names)
         return name
@@ -35,10 +35,10 @@ def one_of(kind: str, known: Iterable[str] | None = None) -> AfterValidator:
 
 
 def known_task(name: str, info: ValidationInfo) -> str:
-    """Check the name of a task: of those in the context, as where params.yaml is read, else that it leads nowhere."""
-    known = (info.context or {}).get("task")
-    if known is not None and name not in known:
-        raise UnknownNameError("task", name, known)
+    """Return the name of a task, checked: the context's, where params.yaml is read; else a name that leads nowhere."""
+    allowed = (info.context or {}).get("task")
+    if allowed is not None and name not in allowed:
+        raise UnknownNameError("task", name, allowed)
     if not re.fullmatch(tasks.NAME, name):
         raise ValueError("a task's name has small letters, digits and _")
     return name
@@ -55,8 +55,8 @@ ALL, NONE, OWN, BATCH = (BeforeValidator(partial(_word, word)) for word in ("all
 
 
 def _each_once(values: list[Any]) -> list[Any]:
-    if twice := [value for number, value in enumerate(values) if value in values[:number]]:
-        raise ValueError(f"{twice[0]!r} is listed twice; allowed: each once")
+    if repeated := [value for number, value in enumerate(values) if value in values[:number]]:
+        raise ValueError(f"{repeated[0]!r} is listed twice; allowed: each once")
     return values
 
 
@@ -90,10 +90,10 @@ class Section(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _knows_its_keys(cls, values: Any) -> Any:
-        known = [field.alias or name for name, field in cls.model_fields.items()]
+        allowed = [field.alias or name for name, field in cls.model_fields.items()]
         for key in values if isinstance(values, dict) else ():
-            if key not in known and cls.model_config.get("extra") == "forbid":
-                raise UnknownNameError("key", key, known)
+            if key not in allowed and cls.model_config.get("extra") == "forbid":
+                raise UnknownNameError("key", key, allowed)
         return values
 
 

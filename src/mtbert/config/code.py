@@ -87,5 +87,5 @@ def _files(name: str) -> Iterator[Path]:
     first, *rest = name.split(".")
     if first == PACKAGE.name:
         for depth in range(len(rest) + 1):
-            place = PACKAGE.joinpath(*rest[:depth])
-            yield from (file for file in (place / "__init__.py", place.with_suffix(".py")) if file.is_file())
+            module = PACKAGE.joinpath(*rest[:depth])
+            yield from (file for file in (module / "__init__.py", module.with_suffix(".py")) if file.is_file())

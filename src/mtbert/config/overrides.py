@@ -46,7 +46,7 @@ def _in_section(params: Params, selected: Variants, section: str, values: Any) -
     """Yield the overrides in a section at the top of params.yaml."""
     weaker_layers = list(dict.fromkeys(tuple(layers(params, name)[:2]) for name in selected))  # preset and profile
     for place, value in leaves((section,), values):
-        if any(_lower(params, pair, place) != value for pair in weaker_layers):
+        if any(_weaker(params, layer_pair, place) != value for layer_pair in weaker_layers):
             yield Override(place, value, _changes(params, selected, place))
 
 
@@ -59,9 +59,9 @@ def leaves(place: Place, node: Any) -> Iterator[tuple[Place, Any]]:
         yield place, node
 
 
-def _lower(params: Params, pair: tuple[Place, ...], place: Place) -> Any:
-    """Return what the profile says, else the preset, else the typed default."""
-    stated = (params.get(*layer, *place) for layer in reversed(pair))
+def _weaker(params: Params, layer_pair: tuple[Place, ...], place: Place) -> Any:
+    """Return the value of the two weaker layers: the profile's, else the preset's, else the typed default."""
+    stated = (params.get(*layer, *place) for layer in reversed(layer_pair))
     return next((value for value in stated if value is not None), default_of(place))
 
 
@@ -83,7 +83,7 @@ def _changes(params: Params, selected: Variants, place: Place) -> list[str]:
     files = {name for name in shared if shared[name] != shared_without.get(name)}
     variants: list[str] = []
     for name, document in selected.items():
-        start = {"encoder", "pretrain"} if document["model"]["encoder"] == SBERT else {"encoder"}
-        if files & start or resolve.variant(without, name)[0] != document:
+        starts = {"encoder", "pretrain"} if document["model"]["encoder"] == SBERT else {"encoder"}
+        if files & starts or resolve.variant(without, name)[0] != document:
             variants.append(name)
     return variants or sorted(files)

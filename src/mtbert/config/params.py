@@ -1,4 +1,4 @@
-"""params.yaml laid over the papers beside it: values by place, which of them counts, and messages with file and line.
+"""params.yaml laid over the papers beside it: the value at a place, the layer that set it, and its file and line.
 
 From weak to strong: the typed defaults, the paper's preset, the profile, the section at the top of params.yaml, the
 variant. Null means "not set here" in each of them, so that a weaker layer sets the value.
@@ -13,8 +13,8 @@ from mtbert import files, tasks
 from mtbert.config import papers, studies
 from mtbert.errors import SettingsError
 
-COMMON = ("run", "model", "training")  # sections that every variant uses
-SHARED = ("encoder", "pretrain")  # sections that all variants share
+COMMON = ("run", "model", "training")  # sections of which each variant may have values of its own
+SHARED = ("encoder", "pretrain")  # sections of the starting weights, the same for all variants
 OTHERS = "others"  # the key of heads and pooling of tasks that have no key of their own
 Place = tuple[str | int, ...]  # the keys that lead to a value
 IN_PAPERS = {"presets": "presets", "catalog": "variants", "ensembles": "ensembles"}  # by what params.yaml calls them
@@ -32,8 +32,8 @@ class Params:
 
     Attributes:
         file: params.yaml.
-        own: its values.
-        values: the same with all presets, variants and ensembles of the papers; an entry of `catalog` is merged into
+        own: the values of params.yaml.
+        values: these with all presets, variants and ensembles of the papers; an entry of `catalog` is merged into
             the paper's variant of its name.
         tasks: those of the data folder.
         of_papers: the papers' entries under `presets`, `catalog` and `ensembles`.

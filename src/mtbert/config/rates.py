@@ -11,13 +11,13 @@ from pydantic import Discriminator, Field, Tag
 from mtbert.learning.schedules import SCHEDULES
 from mtbert.variants.settings import PhaseSettings
 
-ENCODER = {"encoder", "embeddings", "layers", "attention", "feed_forward"}  # parts that hold most of its weights
-HEADS = {"heads", "pooler"}
+ENCODER_PARTS = {"encoder", "embeddings", "layers", "attention", "feed_forward"}  # parts that hold most of its weights
+HEAD_PARTS = {"heads", "pooler"}
 STEPS = 1000  # of a phase, to ask a schedule for its first step's factor
 
 TrainingKind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_constant", "heads_constant"]
 Rate = Annotated[float, Field(gt=0, le=100)]
-# As written in section `training`. Where a constant schedule has none, that of the others of its kind holds.
+# As written in section `training`: a number, or numbers by kind. A `_constant` kind without one has its plain kind's.
 LearningRate = Annotated[
     Annotated[Rate, Tag("[number]")] | Annotated[dict[TrainingKind | Literal["others"], Rate | None], Tag("[by kind]")],
     Discriminator(lambda value: "[by kind]" if isinstance(value, dict) else "[number]"),
@@ -32,12 +32,12 @@ def of_phase(phase: dict[str, Any]) -> TrainingKind:
     step has the full rate.
     """
     trainable = trained_parts(phase)
-    kind = "heads" if trainable <= HEADS else "adapters"
-    if any(part in ENCODER or part.startswith("layer_") for part in trainable):
+    kind = "heads" if trainable <= HEAD_PARTS else "adapters"
+    if any(part in ENCODER_PARTS or part.startswith("layer_") for part in trainable):
         kind = "encoder"
     at_full_rate = SCHEDULES.build(phase["schedule"]).factor(0, STEPS) == 1
-    named: Any = f"{kind}_constant" if at_full_rate else kind
-    return named
+    name: Any = f"{kind}_constant" if at_full_rate else kind
+    return name
 
 
 def trained_parts(phase: dict[str, Any]) -> set[str]:

@@ -36,7 +36,7 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any], list[Fault]]:
     try:
         return resolver.resolve(), resolver.faults
     except pydantic.ValidationError as error:
-        resolver.located(error)
+        resolver.record(error)
         return {}, resolver.faults
 
 
@@ -50,16 +50,16 @@ def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, dic
     is_needed = SBERT in {variant["model"]["encoder"] for variant in selected.values()}
     pretrain: dict[str, Any] = {"needed": is_needed}
     if is_needed:
-        given = as_elsewhere | merged(params, "pretrain").get(SBERT, {})
-        pretrain |= SbertSettings(**given).model_dump(mode="json")
+        values = as_elsewhere | merged(params, "pretrain").get(SBERT, {})
+        pretrain |= SbertSettings(**values).model_dump(mode="json")
     return {"encoder": EncoderSettings(**encoder).model_dump(), "pretrain": pretrain}
 
 
 def about(params: Params, name: str) -> dict[str, Any]:
     """Return what the catalog says of a variant: its tasks, and the published rows that it answers to."""
     entry = params.get("catalog", name)
-    none = {"paper": None, "row": name, "also": [], "rival": "", "tasks": [*tasks.main(params.tasks)]}
-    return none | {key: entry[key] for key in none if entry.get(key)}
+    defaults = {"paper": None, "row": name, "also": [], "rival": "", "tasks": [*tasks.main(params.tasks)]}
+    return defaults | {key: entry[key] for key in defaults if entry.get(key)}
 
 
 def _sizes(params: Params) -> tuple[int, int]:
@@ -72,7 +72,13 @@ def _sizes(params: Params) -> tuple[int, int]:
 
 
 class _Resolver:
-    """Resolves one variant and collects its faults."""
+    """Resolves one variant and collects its faults.
+
+    Attributes:
+        used: the techniques that it uses. `_technique` adds to them, so the model is resolved before the phases, and
+            these before what asks for unused sections.
+        places_in_uses: by the key that an entry of `uses` sets, such as model.adapter, the place of that entry.
+    """
 
     def __init__(self, params: Params, name: str) -> None:
         self.params = params
@@ -82,13 +88,13 @@ class _Resolver:
         self.tasks: list[str] = self.about["tasks"]
         self.used: set[str] = set()
         self.faults: list[Fault] = []
-        self.places_in_uses: dict[Place, Place] = {}  # by the key that an entry of `uses` sets, such as model.adapter
+        self.places_in_uses: dict[Place, Place] = {}
 
     def resolve(self) -> dict[str, Any]:
         """Return the content of the variant's file; nothing where there are faults."""
         if missing := [name for name in self.tasks if name not in self.params.tasks]:
-            there = f"the data folder has {', '.join(self.params.tasks)}"
-            self._fault(("catalog", self.name, "tasks"), f"it is of {', '.join(missing)}, but {there}")
+            available = f"the data folder has {', '.join(self.params.tasks)}"
+            self._fault(("catalog", self.name, "tasks"), f"it is of {', '.join(missing)}, but {available}")
             return {}
         run = merged(self.params, "run", self.name)
         model = merged(self.params, "model", self.name)
@@ -174,7 +180,7 @@ class _Resolver:
             "token_types": "zeros",
             **model,
             **self._techniques("model", model),
-            "heads": {t: self._technique(HEADS, heads.get(t) or heads.get(OTHERS)) for t in self.tasks},
+            "heads": {task: self._technique(HEADS, heads.get(task) or heads.get(OTHERS)) for task in self.tasks},
             "pooling": {task: pooling.get(task) or pooling.get(OTHERS) or "pooler" for task in self.tasks},
         }
         if not self.faults:
@@ -183,8 +189,8 @@ class _Resolver:
 
     def _phase(self, number: int, phase: dict[str, Any], heads: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
         trained = self.tasks if phase.get("tasks") in (None, "all") else phase["tasks"]
-        if strange := [one for one in trained if self._trains(one) not in self.tasks or one not in self.params.tasks]:
-            message = f"{', '.join(strange)}: trains none of the variant's tasks, {', '.join(self.tasks)}"
+        if unfit := [entry for entry in trained if not self._serves(entry)]:
+            message = f"{', '.join(unfit)}: trains none of the variant's tasks, {', '.join(self.tasks)}"
             self._fault(self._of_phase(number, "tasks"), message)
         has_adapter = not self.used.isdisjoint(set(ADAPTERS) - {"none"})
         if not rates.trained_parts(phase):
@@ -227,6 +233,10 @@ class _Resolver:
         own: Place = ("catalog", self.name, "phases", number, *keys)
         return ("training", *keys) if self.params.get(*own) is None else own
 
+    def _serves(self, name: str) -> bool:
+        """Return whether a phase's entry is in the data folder and trains one of the variant's tasks."""
+        return name in self.params.tasks and self._trains(name) in self.tasks
+
     def _trains(self, name: str) -> str:
         """Return the task that a phase's entry trains."""
         return self.params.tasks[name].trains if name in self.params.tasks else name
@@ -240,7 +250,7 @@ class _Resolver:
         }
 
     def _technique(self, registry: Registry[..., Any], name: str | None) -> Chosen[Any]:
-        """Return a technique, or the default, with its section's values."""
+        """Return a technique, or the default, with its section's values; count it as used."""
         name = name or registry.default or ""
         self.used.add(name)
         settings = self._settings(registry, name)
@@ -257,7 +267,7 @@ class _Resolver:
         try:
             return settings_type(**merged(self.params, name, self.name))
         except pydantic.ValidationError as error:
-            self.located(error, name)
+            self.record(error, name)
             return settings_type.model_construct()
 
     def _check_connector_and_heads(self, model: dict[str, Any]) -> None:
@@ -286,7 +296,7 @@ class _Resolver:
             place = self.places_in_uses.get(place) or where_set(self.params, place, self.name)
         self.faults.append(Fault(place, message))
 
-    def located(self, error: pydantic.ValidationError, *section: str) -> None:
+    def record(self, error: pydantic.ValidationError, *section: str) -> None:
         """Record the faults that pydantic found, each at the place where its value was set."""
         for keys, message in faults(error):
             match keys:

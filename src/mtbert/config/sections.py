@@ -29,7 +29,7 @@ from mtbert.variants.settings import Answers, ModelSettings, PhaseSettings, RunS
 # dvc.yaml puts data_dir into commands and paths: it may hold nothing that a shell, YAML or DVC interprets.
 PLAIN = re.compile(r"(?!-)(?!.*\.\.)[\w/.,=+@:-]+( +[\w/.,=+@:-]+)*")
 OWN_FILES = ("catalog", "encoder", "needs", "pretrain")  # of the plan, beside the variants'
-OF_CODE = "code-"  # how the others begin
+CODE_FILE = "code-"  # how the names of the plan's further files begin
 MOST = 2**31 - 1  # that any key may hold whose field says nothing: larger numbers overflow
 CHECKED = ConfigDict(strict=True, allow_inf_nan=False)
 
@@ -58,8 +58,8 @@ SETTINGS: dict[Place, type[Section]] = {
     ("pretrain", SBERT): SbertSettings,
 }
 SETTINGS |= {(name,): registry[name].settings for registry in REGISTRIES for name in registry}
-# Keys that settings write otherwise than a variant holds them: a technique's options stand in its own section, and what
-# depends on the data folder or on what is trained is told later.
+# Keys that settings write otherwise than a resolved variant holds them. Settings name a technique, and a variant holds
+# its options, too. Settings may say `all` or `others`, and a variant lists its tasks.
 WRITTEN: dict[Place, Key] = {
     place: Key(Annotated[str, one_of(registry.kind, registry)], registry.default) for place, registry in PLACES.items()
 }
@@ -80,9 +80,9 @@ def keys(*place: str) -> dict[str, Key]:
     """Return the keys of the section at a place."""
     listed: dict[str, Key] = {}
     for name, field in SETTINGS[place].model_fields.items():
-        own: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+        field_type: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
         default = None if field.is_required() else field.get_default(call_default_factory=True)
-        listed[name] = WRITTEN.get((*place, name)) or Key(own, default)
+        listed[name] = WRITTEN.get((*place, name)) or Key(field_type, default)
     return listed
 
 
@@ -94,14 +94,18 @@ def _plain(text: str) -> str:
 
 
 def _free(name: str) -> str:
-    if name in OWN_FILES or name.startswith(OF_CODE):
-        raise ValueError(f"a file of the plan has such a name; taken: {', '.join(OWN_FILES)}, and {OF_CODE}...")
+    if name in OWN_FILES or name.startswith(CODE_FILE):
+        raise ValueError(f"a file of the plan has such a name; taken: {', '.join(OWN_FILES)}, and {CODE_FILE}...")
     return name
 
 
-def _can_be_held(value: Any) -> Any:
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
-    if any(isinstance(number, int | float) and number > MOST for number in inside):
+def _refuse_huge(value: Any) -> Any:
+    numbers = [value]
+    if isinstance(value, dict):
+        numbers = [*value.values()]
+    elif isinstance(value, list):
+        numbers = value
+    if any(isinstance(number, int | float) and number > MOST for number in numbers):
         raise ValueError(f"allowed: at most {MOST}")
     return value
 
@@ -139,15 +143,15 @@ class _Document(Section):
 
 
 def find_faults(params: Params) -> list[Fault]:
-    """Return every fault of a single value; where there is none, those of sections as a whole."""
-    return [*_Check(params).faults()] or [*_as_wholes(params)] or [*_there(params)]
+    """Return faults of single values; where there are none, of whole sections; where none either, of the data."""
+    return [*_ValueCheck(params).faults()] or [*_section_faults(params)] or [*_data_faults(params)]
 
 
-class _Check:
+class _ValueCheck:
     """Checks each value by itself.
 
     Attributes:
-        names: what the validators of names need: all that are known, by kind.
+        names: the allowed names by kind, such as `profile`; validators find them in pydantic's context.
     """
 
     def __init__(self, params: Params) -> None:
@@ -164,23 +168,23 @@ class _Check:
         """Yield the faults of the top of params.yaml, and of every profile, preset and variant."""
         of_variant = (*COMMON, *NAMES)
         yield from self._layer((), self.values, SECTIONS, _Document)
-        for key, sections, kind in (
+        for key, sections, entry_type in (
             ("profiles", SECTIONS, NoOptions),
             ("presets", of_variant, NoOptions),
             ("catalog", of_variant, _Entry),
         ):
             for name, layer in _mapping(self.values.get(key)).items():
-                yield from self._layer((key, name), _mapping(layer), sections, kind)
+                yield from self._layer((key, name), _mapping(layer), sections, entry_type)
                 for number, phase in enumerate(_phases(layer)):
                     yield from self._section((key, name, "phases", number), ("training",), phase)
 
     def _layer(
-        self, place: Place, layer: Mapping[str, Any], sections: Collection[str], kind: type[Section]
+        self, place: Place, layer: Mapping[str, Any], sections: Collection[str], entry_type: type[Section]
     ) -> Iterator[Fault]:
-        """Yield the faults of a layer: of its sections, and of what stands beside these, whose type is `kind`."""
-        yield from _unknown(place, layer, [*kind.model_fields, *sections])
-        beside = {key: value for key, value in layer.items() if key in kind.model_fields}
-        yield from self._faults(place, lambda: kind.model_validate(beside, context=self.names))
+        """Yield the faults of a layer: of its sections, and of the values beside these, whose type is `entry_type`."""
+        yield from _unknown(place, layer, [*entry_type.model_fields, *sections])
+        values = {key: value for key, value in layer.items() if key in entry_type.model_fields}
+        yield from self._faults(place, lambda: entry_type.model_validate(values, context=self.names))
         for section in layer.keys() & {*sections}:
             if section == "pretrain":
                 yield from self._pretrain((*place, section), layer[section])
@@ -198,7 +202,7 @@ class _Check:
         yield from _no_mapping(place, values)
         yield from _unknown(place, _mapping(values), keys(*section))
         for key in keys(*section).keys() & _mapping(values).keys():
-            check = partial(_check(*section, key).validate_python, values[key], context=self.names)
+            check = partial(_adapter(*section, key).validate_python, values[key], context=self.names)
             yield from self._faults((*place, key), check)
 
     def _faults(self, place: Place, check: Callable[[], Any]) -> Iterator[Fault]:
@@ -211,10 +215,10 @@ class _Check:
 
 
 @cache
-def _check(*place: str) -> TypeAdapter[Any]:
-    """Return the check of a value: its place is that of its section, and its key."""
+def _adapter(*place: str) -> TypeAdapter[Any]:
+    """Return what checks the value at a place: the keys of its section, then its own."""
     *section, key = place
-    bounded: Any = Annotated[keys(*section)[key].type | None, AfterValidator(_can_be_held)]
+    bounded: Any = Annotated[keys(*section)[key].type | None, AfterValidator(_refuse_huge)]
     return TypeAdapter(bounded, config=CHECKED)
 
 
@@ -239,20 +243,20 @@ def _phases(layer: Any) -> list[Any]:
     return phases if isinstance(phases, list) else []
 
 
-def _as_wholes(params: Params) -> Iterator[Fault]:
-    """Check every section as a whole, also one that no variant uses."""
-    for place, kind in SETTINGS.items():
-        if place in (("model",), ("training",)):  # of these `resolve` knows what they lack
+def _section_faults(params: Params) -> Iterator[Fault]:
+    """Yield the faults of values that do not go together in a section, also in one that no variant uses."""
+    for place, settings_type in SETTINGS.items():
+        if place in (("model",), ("training",)):  # `resolve` checks these, with the techniques that they name
             continue
         try:
-            kind(**at(merged(params, str(place[0])), place[1:]) or {})
+            settings_type(**at(merged(params, str(place[0])), place[1:]) or {})
         except pydantic.ValidationError as error:
             for within, message in faults(error):
                 yield Fault(where_set(params, (*place, *within)), message)
 
 
-def _there(params: Params) -> Iterator[Fault]:
-    """Check that the data's folder holds a corpus, before DVC reads all of it."""
+def _data_faults(params: Params) -> Iterator[Fault]:
+    """Yield a fault where the data folder holds no corpus: DVC reads all of the folder later."""
     data = params.file.parent / params.get("data_dir")
     names = [file for task in params.tasks.values() for file in task.files.values()]
     if not any((data / file).is_file() for file in names):
