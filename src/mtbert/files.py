@@ -70,8 +70,8 @@ def new_directory(path: Path) -> Iterator[Path]:
         raise DataError(f"{path} is no folder; allowed: a folder, or the name of a new one")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial, old = path.with_name(f".{path.name}{PARTIAL}"), path.with_name(f".{path.name}.old{PARTIAL}")
-    for left in (partial, old):
-        shutil.rmtree(left, ignore_errors=True)
+    for leftover in (partial, old):
+        shutil.rmtree(leftover, ignore_errors=True)
     partial.mkdir()
     try:
         yield partial
@@ -90,8 +90,8 @@ def new_directory(path: Path) -> Iterator[Path]:
 
 def compressed(folder: Path, names: Iterable[str]) -> str:
     """Return an end of a message, with what to do, where the first of these files lies there as .gz; else nothing."""
-    there = next((folder / f"{name}.gz" for name in names if (folder / f"{name}.gz").is_file()), None)
-    return f"; {there} is there, but compressed: `gunzip -k {there.parent}/*.gz` unpacks it" if there else ""
+    archive = next((folder / f"{name}.gz" for name in names if (folder / f"{name}.gz").is_file()), None)
+    return f"; {archive} is there, but compressed: `gunzip -k {archive.parent}/*.gz` unpacks it" if archive else ""
 
 
 def remove_empty(directory: Path) -> None:
@@ -218,13 +218,15 @@ def yaml_line(path: Path, place: Iterable[str | int]) -> int:
     """Return the line of a value in a file of YAML, or of the last of its keys that is there."""
     node, line = _yaml(aliases=True).compose(path), 1
     for key in place:
+        pairs: list[tuple[Any, Any]] = []  # the key, or the item of a list, that starts the line; and the value
         if isinstance(node, MappingNode):
-            found = [pair for pair in node.value if pair[0].value == str(key)]
-        else:
-            found = [(item, item) for item in node.value[key:][:1]] if isinstance(node, SequenceNode) else []
-        if not found:
+            pairs = [pair for pair in node.value if pair[0].value == str(key)]
+        elif isinstance(node, SequenceNode) and isinstance(key, int):
+            pairs = [(item, item) for item in node.value[key:][:1]]
+        if not pairs:
             break
-        line, node = found[0][0].start_mark.line + 1, found[0][1]
+        start, node = pairs[0]
+        line = start.start_mark.line + 1
     return line
 
 

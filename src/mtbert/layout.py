@@ -40,8 +40,8 @@ LOG = "run.json"  # of its log
 INPUTS = "inputs.json"  # of its log, and of a vote
 DIGESTS = "digests.json"  # the seal
 LOG_KEY = 12  # hexadecimal digits that distinguish the logs of one variant and seed
-STAGES = {"plan": "plan", "data": "preprocess", "manifest": "manifest"}  # that makes a folder
-STAGES_OF_MODELS = {"merged": "merge", "votes": "ensemble"}  # that makes all models below a folder
+STAGES = {"plan": "plan", "data": "preprocess", "manifest": "manifest"}  # by folder, the stage that makes it
+STAGES_OF_MODELS = {"merged": "merge", "votes": "ensemble"}  # by folder, the stage that makes all models below it
 
 
 def machine(build: Path) -> Path:
@@ -126,8 +126,8 @@ def votes(build: Path) -> Path:
 
 def models(build: Path) -> list[Path]:
     """Return the folders of all trained and merged models that are there and whole."""
-    found = [file.parent for kind in (runs(build), merged(build)) for file in kind.glob(f"*/*/{METRICS}")]
-    return [folder for folder in found if folder.name.isdecimal()]
+    folders = [file.parent for kind in (runs(build), merged(build)) for file in kind.glob(f"*/*/{METRICS}")]
+    return [folder for folder in folders if folder.name.isdecimal()]
 
 
 def build_of(model: Path) -> Path:
@@ -267,9 +267,9 @@ def check_sealed(folder: Path, only: Collection[str] | None = None) -> None:
     """
     again = remedy(folder)
     expected, names = files.read_as(dict[str, str], folder / DIGESTS, again), _names(folder)
-    if left := {*(only or ())} & left_elsewhere(folder).keys():
+    if absent := {*(only or ())} & left_elsewhere(folder).keys():
         raise DataError(
-            f"{', '.join(left)} of {folder} stayed on the machine that trained it; run.py --weights there and "
+            f"{', '.join(absent)} of {folder} stayed on the machine that trained it; run.py --weights there and "
             f"`mtbert unpack` bring it here, or `{again} --force --single-item` trains here"
         )
     compared = sorted(expected.keys() | names if only is None else only)
