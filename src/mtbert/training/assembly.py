@@ -141,11 +141,11 @@ def _phase(
     weighting = WEIGHTINGS.build(
         phase.weighting, {name: settings.trains(name) for name in phase.tasks}, _generator(seed, "weighting", number)
     ).to(device)
-    own = [parameter for objective in objectives.values() for parameter in objective.own]
+    objective_parameters = [parameter for objective in objectives.values() for parameter in objective.own]
     return Phase(
         number=number,
         settings=phase,
-        parameters=[*trained, *own, *weighting.parameters()],
+        parameters=[*trained, *objective_parameters, *weighting.parameters()],
         adapters=[parameter for parameter in model.adapter.parameters() if parameter.requires_grad],
         streams=streams,
         sampler=_sampler(settings, phase, examples),
@@ -168,7 +168,7 @@ def _sampler(settings: VariantSettings, phase: PhaseSettings, train: Mapping[str
     for name, size in sizes.items():
         batch_size = phase.batch_sizes.get(name, phase.batch_size)
         batches[name] = math.ceil(size * (length.share or 1) / batch_size)
-        trained = settings.trains(name).name  # a corpus that serves another task has no turns beside that
-        if length.examples and (name == trained or trained not in turns):
-            turns[trained] = math.ceil(length.examples / batch_size)
+        task = settings.trains(name).name  # a corpus that serves another task has no turns beside that
+        if length.examples and (name == task or task not in turns):
+            turns[task] = math.ceil(length.examples / batch_size)
     return SAMPLERS.build(phase.sampler, Workload(sizes, phase.epochs, length.steps, batches, turns))

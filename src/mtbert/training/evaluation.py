@@ -28,8 +28,8 @@ def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> 
     """Return the prediction table of the examples, as in `mtbert.results.predictions`."""
     import pandas as pd
 
-    about = {"id": examples.ids, "label": examples.labels}
-    return pd.DataFrame(about | columns(model, examples, device) | {"scored": examples.scored})
+    rows = {"id": examples.ids, "label": examples.labels}
+    return pd.DataFrame(rows | columns(model, examples, device) | {"scored": examples.scored})
 
 
 @torch.no_grad()

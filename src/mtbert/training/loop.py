@@ -64,12 +64,14 @@ class Loss:
 def loss_of(model: MultitaskModel, phase: Phase, name: str, batch: Batch) -> Loss:
     """Compute the loss of a batch that the sampler drew under that name."""
     outputs = model(batch)
-    own = model.loss(batch, outputs)
+    task_loss = model.loss(batch, outputs)
     terms = {f"{kind}/{name}": objective.term(batch, outputs) for kind, objective in phase.objectives.items()}
-    total = own if phase.settings.supervised else 0 * own  # so that the head has a gradient, and its weights decay
+    total = (
+        task_loss if phase.settings.supervised else 0 * task_loss
+    )  # so that the head has a gradient, and its weights decay
     for term in terms.values():
         total = total + term
-    return Loss(total, {term_name: term.detach() for term_name, term in {name: own, **terms}.items()})
+    return Loss(total, {term_name: term.detach() for term_name, term in {name: task_loss, **terms}.items()})
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class Phase(Stateful):
 
     Attributes:
         number: counts from 1.
-        parameters: all that it trains, beside the model those of objectives and weighting.
+        parameters: all that it trains: of the model, the objectives and the weighting.
         adapters: those of them that belong to adapters.
         optimiser: over the parameters.
         lr_scheduler: the schedule of the optimiser's learning rates.
@@ -98,17 +98,17 @@ def adamw(
     al. (2019), optimization.py, which excludes LayerNorms and biases by name. Empty groups are left out.
     """
     rate, decay = settings.learning_rate, settings.weight_decay
-    own = adapters if settings.adapter_rate else []
-    apart = {id(parameter) for parameter in (*own, *weighting.parameters())}
-    rest = [parameter for parameter in parameters if id(parameter) not in apart]
+    with_own_rate = adapters if settings.adapter_rate else []
+    excluded = {id(parameter) for parameter in (*with_own_rate, *weighting.parameters())}
+    rest = [parameter for parameter in parameters if id(parameter) not in excluded]
     groups = [
         {"params": [p for p in rest if p.ndim > 1], "lr": rate, "weight_decay": decay},
         {"params": [p for p in rest if p.ndim <= 1], "lr": rate, "weight_decay": 0.0},
-        {"params": [p for p in own if p.ndim > 1], "lr": settings.adapter_rate, "weight_decay": decay},
-        {"params": [p for p in own if p.ndim <= 1], "lr": settings.adapter_rate, "weight_decay": 0.0},
+        {"params": [p for p in with_own_rate if p.ndim > 1], "lr": settings.adapter_rate, "weight_decay": decay},
+        {"params": [p for p in with_own_rate if p.ndim <= 1], "lr": settings.adapter_rate, "weight_decay": 0.0},
         {"params": [*weighting.parameters()], "lr": weighting.learning_rate or rate, "weight_decay": 0.0},
     ]
-    used = [group for group in groups if group["params"]]
+    filled = [group for group in groups if group["params"]]
     first, second = settings.betas
     on_gpu = any(parameter.is_cuda for parameter in parameters)
-    return torch.optim.AdamW(used, lr=rate, betas=(first, second), eps=settings.eps, fused=True, capturable=on_gpu)
+    return torch.optim.AdamW(filled, lr=rate, betas=(first, second), eps=settings.eps, fused=True, capturable=on_gpu)

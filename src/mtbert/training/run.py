@@ -144,8 +144,8 @@ def _crossed_predictions(parts: Parts, outcome: Outcome, on: Hardware) -> dict[s
     parts.model.load_state_dict(outcome.states[outcome.epochs[0]])
     tables: dict[str, pd.DataFrame] = {}
     for task, examples in dev.items():
-        places = np.argsort(~examples.chooses, kind="stable")  # of the first half's rows, then of the second's
-        tables[task] = pd.concat([first_tables[task], second_tables[task]]).set_axis(places).sort_index()
+        positions = np.argsort(~examples.chooses, kind="stable")  # of the first half's rows, then of the second's
+        tables[task] = pd.concat([first_tables[task], second_tables[task]]).set_axis(positions).sort_index()
     return tables
 
 
