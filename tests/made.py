@@ -7,7 +7,7 @@ import pandas as pd
 
 from mtbert.inputs import manifests
 from mtbert.results import checks, tables
-from mtbert.results.tables import Results
+from mtbert.results.results import Results
 from mtbert.tasks import COURSE
 
 MANIFEST = {

@@ -15,7 +15,7 @@ from mtbert.errors import DataError
 from mtbert.results.columns import KEY, Frame, example_columns
 from mtbert.results.described import UNTRAINED
 from mtbert.results.metrics import OVERALLS, SIGNED
-from mtbert.results.tables import Results
+from mtbert.results.results import Results
 from mtbert.stats import Difference, Side, difference, influence, mean_of
 from mtbert.tasks import COURSE, Tasks, main
 

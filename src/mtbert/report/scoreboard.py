@@ -12,7 +12,7 @@ from mtbert.config import papers
 from mtbert.report import markdown
 from mtbert.results.columns import KEY, WEIGHTS, Frame, metric_names
 from mtbert.results.metrics import means, overall
-from mtbert.results.tables import Results
+from mtbert.results.results import Results
 from mtbert.tasks import main
 
 RIVALS = "rivals"  # the paper of what is held against PALs beside the reports

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mtbert import files
 from mtbert.results.columns import Frame
-from mtbert.results.tables import Results
+from mtbert.results.results import Results
 from mtbert.tasks import Task
 
 STEMS = {"qqp": "para"}  # the course's name of a task in file names, where it is not ours

@@ -28,7 +28,7 @@ from mtbert.report.pictures import tasks as task_pictures
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.report.sentences import Sentences
 from mtbert.results.columns import Frame
-from mtbert.results.tables import Results
+from mtbert.results.results import Results
 
 EVIDENCE, THIRD = "evidence", "third"  # folders of tables beside a report, which a new report leaves as they are
 OWN_FILES = {"README.md", "index.html", "results.csv"}  # that each report has

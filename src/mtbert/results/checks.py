@@ -1,7 +1,7 @@
 """Check that the three tables say the same: files of strangers may hold anything."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -9,10 +9,8 @@ import pandas as pd
 from mtbert.errors import DataError, first_of
 from mtbert.results import predictions
 from mtbert.results.columns import KEY, UNIQUE, Frame, score_columns
+from mtbert.results.results import Results
 from mtbert.tasks import SPLITS
-
-if TYPE_CHECKING:
-    from mtbert.results.tables import Results
 
 ROUNDING = 1e-9  # by which two sums of the same numbers may differ
 OTHER_TRAINING = "settings or code of another seed of the variant are others; `dvc repro` trains what is out of date"
@@ -34,7 +32,7 @@ class Check(NamedTuple):
     is_faulty: Any
 
 
-def check(results: "Results", source: str) -> None:
+def check(results: Results, source: str) -> None:
     """Raise DataError with source and run if a value is of another kind than its column, or tables contradict."""
     try:
         for message, table, is_faulty in _checks(results):
@@ -46,7 +44,7 @@ def check(results: "Results", source: str) -> None:
         raise DataError(f"{source}: {error}") from None
 
 
-def _checks(results: "Results") -> Iterator[Check]:
+def _checks(results: Results) -> Iterator[Check]:
     """Yield all checks; one is made only after those before it have found nothing."""
     yield from _run_checks(results)
     yield from _duplicate_checks(results)
@@ -55,7 +53,7 @@ def _checks(results: "Results") -> Iterator[Check]:
     yield from _score_checks(results)
 
 
-def _run_checks(results: "Results") -> Iterator[Check]:
+def _run_checks(results: Results) -> Iterator[Check]:
     """Runs of a report have profile, data and encoder in common, and all seeds of a variant settings and code."""
     descriptions = results.descriptions
     shared = {
@@ -70,14 +68,14 @@ def _run_checks(results: "Results") -> Iterator[Check]:
     yield Check(OTHER_TRAINING, trainings, trainings.duplicated("variant"))
 
 
-def _duplicate_checks(results: "Results") -> Iterator[Check]:
+def _duplicate_checks(results: Results) -> Iterator[Check]:
     """No row stands twice in a table."""
     for name, columns in UNIQUE.items():
         table = getattr(results, name)
         yield Check(f"{name} twice, or unlike in two sources", table, table.duplicated(columns))
 
 
-def _name_checks(results: "Results") -> Iterator[Check]:
+def _name_checks(results: Results) -> Iterator[Check]:
     """Tasks and splits are those that the data describe."""
     are_described = [{*run.settings.tasks} <= {*results.tasks} for run in results.descriptions]
     yield Check("tasks that its data do not describe", results.runs, ~np.array(are_described))
@@ -86,7 +84,7 @@ def _name_checks(results: "Results") -> Iterator[Check]:
         yield Check(f"unknown {column}; known: {', '.join(names)}", predicted, ~predicted[column].isin(names))
 
 
-def _row_checks(results: "Results") -> Iterator[Check]:
+def _row_checks(results: Results) -> Iterator[Check]:
     """Dev and test have the same rows and labels in all runs."""
     predicted = results.predictions
     shared = predicted[predicted["split"] != "train"]  # each run draws its own training rows
@@ -94,7 +92,7 @@ def _row_checks(results: "Results") -> Iterator[Check]:
     yield Check(OTHER_ROWS, distinct, distinct.duplicated(["task", "split", "row"]))
 
 
-def _score_checks(results: "Results") -> Iterator[Check]:
+def _score_checks(results: Results) -> Iterator[Check]:
     """Scores are those of the predictions."""
     by_run = computed_scores(results)
     if not by_run:  # all labels are withheld
@@ -107,7 +105,7 @@ def _score_checks(results: "Results") -> Iterator[Check]:
     yield Check(message, stated.index.to_frame(), differ.any(axis=1))
 
 
-def computed_scores(results: "Results") -> dict[tuple[str, int], dict[str, float]]:
+def computed_scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:
     """Return every score by run, then by column such as `dev_sst`; none where labels are withheld."""
     by_run: dict[tuple[str, int], dict[str, float]] = {}
     for (variant, seed, split), tables in results.by_run.items():

@@ -15,8 +15,8 @@ from mtbert.errors import DataError
 from mtbert.results import checks, data_description, model_rows, points, predictions, tables
 from mtbert.results.columns import SURE, Frame, Predictions
 from mtbert.results.model_rows import ModelRow
+from mtbert.results.results import Results
 from mtbert.results.source import Source, read_catalog, source_of
-from mtbert.results.tables import Results
 from mtbert.tasks import SPLITS, Task, Tasks
 
 READ = (layout.METRICS, layout.SETTINGS, layout.HISTORY, layout.EMBEDDINGS, layout.ELSEWHERE)  # of a model's files

@@ -9,7 +9,7 @@ from mtbert import layout
 from mtbert.errors import DataError, first_of
 from mtbert.results import checks, tables
 from mtbert.results.columns import SURE, TABLES
-from mtbert.results.tables import Results
+from mtbert.results.results import Results
 
 
 def merge(sources: Sequence[Path]) -> Results:

@@ -14,7 +14,7 @@ from mtbert.report.pictures import tasks as of_each
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.results import points, tables
 from mtbert.results.described import RowCounts
-from mtbert.results.tables import Results
+from mtbert.results.results import Results
 from mtbert.tasks import COURSE, stated
 
 ROOT = Path(__file__).parents[3]

@@ -14,7 +14,7 @@ from mtbert.report import claims, markdown, numbers, paper_tables, submissions, 
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.results import tables
 from mtbert.results.metrics import OVERALLS
-from mtbert.results.tables import Results
+from mtbert.results.results import Results
 from mtbert.tasks import COURSE
 
 ROW = {"row": "Original PALs"}

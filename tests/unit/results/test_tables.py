@@ -10,7 +10,7 @@ import pytest
 
 from mtbert.errors import DataError
 from mtbert.results import checks, columns, tables
-from mtbert.results.tables import Results
+from mtbert.results.results import Results
 
 RIGHT = {("pals", 1): {"sst": [0, 1, 2, 0]}, ("pals", 2): {"sst": [0, 1, 2, 3]}}
 
