@@ -184,7 +184,7 @@ class _Resolver:
             "pooling": {task: pooling.get(task) or pooling.get(OTHERS) or "pooler" for task in self.tasks},
         }
         if not self.faults:
-            self._check_connector_and_heads(resolved)
+            self._check_model(resolved)
         return resolved
 
     def _phase(self, number: int, phase: dict[str, Any], heads: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
@@ -196,6 +196,7 @@ class _Resolver:
         if not rates.trained_parts(phase):
             message = "frozen holds all of trainable, so nothing would be trained; allowed: fewer parts"
             self._fault(self._of_phase(number, "frozen"), message)
+        self._check_layers(number, phase)
         if phase.get("trainable") == ["adapters"] and not has_adapter:
             message = "adapters alone are trained, but the variant has no adapter"
             self._fault(self._of_phase(number, "trainable"), message)
@@ -227,6 +228,15 @@ class _Resolver:
         if SCHEDULES.build(phase["schedule"]).needs_dev and run.get("evaluations") == 0:
             message = f"{phase['schedule'].name} needs dev scores, but run.evaluations is 0"
             self._fault(self._of_phase(number, "schedule"), message)
+
+    def _check_layers(self, number: int, phase: dict[str, Any]) -> None:
+        """Check that the layers that a phase names are the encoder's, where their number is known."""
+        count = EncoderSettings(**merged(self.params, "encoder")).known_layers
+        for key in ("trainable", "frozen"):
+            for part in phase.get(key) or []:
+                layer = part.removeprefix("layer_")
+                if count and layer.isdigit() and int(layer) > count:
+                    self._fault(self._of_phase(number, key), f"{part}: the encoder has {count} layers")
 
     def _of_phase(self, number: int, *keys: str | int) -> Place:
         """Return the place of a phase's value: its own in the entry, else that in section `training`."""
@@ -270,12 +280,16 @@ class _Resolver:
             self.record(error, name)
             return settings_type.model_construct()
 
-    def _check_connector_and_heads(self, model: dict[str, Any]) -> None:
-        """Let connector and heads check whether they can serve the tasks."""
+    def _check_model(self, model: dict[str, Any]) -> None:
+        """Let the adapter check whether it fits the encoder, and connector and heads whether they serve the tasks."""
+        encoder = EncoderSettings(**merged(self.params, "encoder"))
+        if encoder.known_layers:
+            adapter: Chosen[Any] = model["adapter"]
+            with self._faults_at(adapter.name):
+                ADAPTERS.class_of(adapter).check(adapter.settings, encoder.known_layers)
         connector, settings = CONNECTORS.class_of(model["connector"]), model["connector"].settings
-        width = EncoderSettings(**merged(self.params, "encoder")).known_width
         with self._faults_at("model", "connector"):
-            connector.check(settings, self.tasks, width)
+            connector.check(settings, self.tasks, encoder.known_width)
             mixed = connector.mixes(settings, self.tasks)
             for task, head in model["heads"].items():
                 embeddings = 2 if self.params.tasks[task].is_pair and model.get("pair_encoding") == "bi" else 1

@@ -139,6 +139,9 @@ def test_a_folder_of_compressed_corpora_is_told_what_unpacks_them(refused: Refus
             "run.evaluations: run.keep is best, but no epoch of the last phase is scored on dev; allowed: at most 4",
         ),
         ("catalog.pals.training", {"tasks": ["sst", "cfimdb"]}, "catalog.pals.training.tasks: cfimdb: trains none of"),
+        ("encoder.name", "minilm-7", "encoder: name is minilm-7, but that encoder has only 6 layers"),
+        ("pals.layers", [2], "pals: pals.layers is [2]; allowed: layers 0 to 1 of the encoder"),
+        ("training.frozen", ["layer_3"], "training.frozen: layer_3: the encoder has 2 layers"),
         ("catalog.pals.phases", [{}, {"tasks": ["cfimdb"]}], "catalog.pals.phases.1.tasks: cfimdb: trains none of"),
         ("catalog.pals.uses", ["pals", "pcgrad"], "catalog.pals.uses.1: pcgrad needs several tasks in a step"),
         (

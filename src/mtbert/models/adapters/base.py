@@ -44,6 +44,10 @@ class Adapter(nn.Module):
     def __init__(self, settings: Any, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__()
 
+    @classmethod
+    def check(cls, settings: Any, layers: int) -> None:
+        """Raise SettingsError if an encoder of so many layers cannot have it; before anything is trained."""
+
     def slot(self, task: str, layer: int) -> Slot:
         """Return what the adapter does in layer `layer` (0, 1, ...) for `task`; here, nothing."""
         return PLAIN

@@ -87,6 +87,11 @@ class ProjectedAttentionLayers(Adapter):
         self.layers = layers_with_pal(settings.layers, shape.layers)
         self.paths = nn.ModuleDict({task: TaskPath(settings, shape, self.layers) for task in tasks})
 
+    @classmethod
+    def check(cls, settings: Settings, layers: int) -> None:
+        """Raise SettingsError for a layer that the encoder lacks."""
+        layers_with_pal(settings.layers, layers)
+
     def slot(self, task: str, layer: int) -> Slot:
         """PA(h) beside the layer, where it has a PAL."""
         return AtLayer(self.paths[task], layer) if layer in self.layers else PLAIN  # type: ignore[arg-type]
