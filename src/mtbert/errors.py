@@ -44,6 +44,10 @@ class UnknownNameError(SettingsError, ValueError):  # pydantic takes a ValueErro
         super().__init__(f"unknown {kind} {name!r}; {hint}known: {', '.join(spelled)}")
 
 
+class RefusedSettingsError(SettingsError, ValueError):  # as above
+    """Settings that a technique refuses."""
+
+
 def first_of(names: Sequence[str], most: int) -> str:
     """Return the first `most` names in a line, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from pydantic import BaseModel, PlainSerializer, ValidationError
 
-from mtbert.errors import UnknownNameError, in_words
+from mtbert.errors import RefusedSettingsError, UnknownNameError, in_words
 
 S = TypeVar("S", bound=BaseModel)  # settings of one technique
 P = ParamSpec("P")  # arguments of a kind's techniques beside their settings
@@ -67,7 +67,7 @@ class Registry(dict[str, Technique[Any, P, T]], Generic[P, T]):
 
         Raises:
             UnknownNameError: no technique has that name.
-            ValueError: it has other settings; pydantic takes that for a fault of the value.
+            RefusedSettingsError: it refuses these settings.
         """
         if isinstance(stated, Chosen):
             return stated
@@ -76,7 +76,7 @@ class Registry(dict[str, Technique[Any, P, T]], Generic[P, T]):
         try:
             return Chosen(name, self[name].settings(**options))
         except ValidationError as error:
-            raise ValueError(f"{self.kind} {name}: {in_words(error)}") from None
+            raise RefusedSettingsError(f"{self.kind} {name}: {in_words(error)}") from None
 
     def build(self, chosen: Chosen[Any], *surroundings: P.args, **named: P.kwargs) -> T:
         """Build a chosen technique."""

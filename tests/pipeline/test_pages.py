@@ -47,7 +47,7 @@ def select(root: Path, variants: tuple[str, ...]) -> None:
 
 def shrink(root: Path) -> None:
     """Let the profiles `sample` and `laptop` train for a moment."""
-    for old in ("      epochs: 4\n      epoch_length: 704 ", "      epoch_length: 1728 "):
+    for old in ("      epochs: 4\n      epoch_length: 704 ", "      epochs: 4\n      epoch_length: 1728 "):
         replace(root / "params.yaml", old, "      epochs: 1\n      epoch_length: 32 examples of each task\n      #")
 
 
