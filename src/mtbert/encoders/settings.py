@@ -121,7 +121,7 @@ class EncoderSettings(Section):
             raise ValueError(undivided("width", self.width, self.heads))
         if not self.folder and self.revision:
             raise ValueError(f"{self.name} has its revision in the project: set revision to null")
-        if self.layers and not 1 <= self.layers <= self.source.layers:
+        if self.layers and 0 < self.source.layers < self.layers:
             raise ValueError(f"name is {self.name}, but that encoder has only {self.source.layers} layers")
         return self
 
