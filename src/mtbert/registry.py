@@ -67,14 +67,16 @@ class Registry(dict[str, Technique[Any, P, T]], Generic[P, T]):
 
         Raises:
             UnknownNameError: no technique has that name.
-            RefusedSettingsError: it refuses these settings.
+            RefusedSettingsError: it refuses these settings, or no technique is named.
         """
         if isinstance(stated, Chosen):
             return stated
+        if not isinstance(stated, Mapping) or not isinstance(stated.get("name"), str):
+            raise RefusedSettingsError(f"{self.kind}: allowed: a mapping with a name, and the technique's options")
+        name = stated["name"]
         options = {key: value for key, value in stated.items() if key != "name"}
-        name = stated.get("name", "")
         try:
-            return Chosen(name, self[name].settings(**options))
+            return Chosen(name, self[name].settings.model_validate(options))
         except ValidationError as error:
             raise RefusedSettingsError(f"{self.kind} {name}: {in_words(error)}") from None
 

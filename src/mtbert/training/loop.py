@@ -66,9 +66,8 @@ def loss_of(model: MultitaskModel, phase: Phase, name: str, batch: Batch) -> Los
     outputs = model(batch)
     task_loss = model.loss(batch, outputs)
     terms = {f"{kind}/{name}": objective.term(batch, outputs) for kind, objective in phase.objectives.items()}
-    total = (
-        task_loss if phase.settings.supervised else 0 * task_loss
-    )  # so that the head has a gradient, and its weights decay
+    # Times 0, so that the head has a gradient, and its weights decay.
+    total = task_loss if phase.settings.supervised else 0 * task_loss
     for term in terms.values():
         total = total + term
     return Loss(total, {term_name: term.detach() for term_name, term in {name: task_loss, **terms}.items()})
