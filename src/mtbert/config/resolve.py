@@ -106,6 +106,9 @@ class _Resolver:
         for number, phase in enumerate(phases):
             resolved_phases.append(self._phase(number, over(training, phase), resolved_model["heads"], run))
         self._refuse_unused_sections()
+        if not phases and self.entry.get("training"):
+            message = "the variant has no phases, so nothing of this has an effect; allowed: this or `phases: []`"
+            self._fault(("catalog", self.name, "training"), message)
         if self.faults:
             return {}
         trained_on = [name for phase in resolved_phases for name in phase["tasks"]]

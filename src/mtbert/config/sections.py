@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 import pydantic
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationInfo
 
 from mtbert import files
 from mtbert.config.params import COMMON, OTHERS, Fault, Params, Place, at, merged, where_set
@@ -45,7 +45,19 @@ def _task_or_others(name: str, info: ValidationInfo) -> str:
     return name if name == OTHERS else known_task(name, info)
 
 
+def _all_or_list(value: Any) -> Any:
+    if value != "all" and not isinstance(value, list):
+        raise ValueError("allowed: all, or a list of tasks")
+    return value
+
+
 ByTask = Annotated[str, AfterValidator(_task_or_others)]  # the key of a value for that task
+Names = Annotated[list[TaskName], Field(min_length=1), ONCE]
+Tasks = Annotated[
+    Annotated[Literal["all"], Tag("[all]")] | Annotated[Names, Tag("[names]")],
+    Discriminator(lambda value: "[names]" if isinstance(value, list) else "[all]"),
+    BeforeValidator(_all_or_list),
+]
 Technique = Annotated[str, one_of("technique", USABLE)]
 Objectives = Annotated[list[Annotated[str, one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE]
 
@@ -69,7 +81,7 @@ WRITTEN |= {
         dict[ByTask, Annotated[str, one_of(HEADS.kind, HEADS)] | None], dict.fromkeys((*COURSE, OTHERS), HEADS.default)
     ),
     ("model", "pooling"): Key(dict[ByTask, Pooling | None], dict.fromkeys((*COURSE, OTHERS), "pooler")),
-    ("training", "tasks"): Key(Literal["all"] | Annotated[list[TaskName], Field(min_length=1), ONCE], "all"),
+    ("training", "tasks"): Key(Tasks, "all"),
     ("training", "objectives"): Key(Objectives, []),
     ("training", "learning_rate"): Key(LearningRate, 2e-5),
 }
@@ -118,7 +130,7 @@ class _Entry(Answers):  # docs/settings.md has a table of its keys
     paper: Annotated[str, one_of("paper")] | None = None
     preset: Annotated[str, one_of("preset")] | None = None
     uses: Annotated[list[Technique], ONCE] | None = None
-    tasks: Annotated[list[TaskName], Field(min_length=1), ONCE] | None = None
+    tasks: Names | None = None
     phases: list[Layer] = []
 
 

@@ -24,6 +24,13 @@ def test_what_learns_nothing_may_not_be_trained():
     assert faults("slap-rand") == []
 
 
+def test_what_has_no_phases_is_not_told_how_to_train():
+    refusal = "the variant has no phases, so nothing of this has an effect; allowed: this or `phases: []`"
+    told = faults("slap-rand", ("catalog.slap-rand.training", {"epochs": 3}))
+    assert told == [f"catalog.slap-rand.training: {refusal}"]
+    assert faults("slap-rand", ("training.epochs", 3)) == []  # which is said to all
+
+
 def test_a_schedule_that_goes_by_dev_needs_dev_scores():
     told = faults("slap-base", ("run.evaluations", 0), ("run.keep", "last"))
     refusal = "catalog.slap-base.uses.0: reduce_on_plateau needs dev scores, but run.evaluations is 0"
