@@ -43,7 +43,7 @@ from mtbert.training import evaluation
 from mtbert.training.checkpoints import Checkpoint, random_state, set_random_state
 from mtbert.training.history import History
 from mtbert.training.phases import Phase
-from mtbert.training.steps import Steps, steps_of
+from mtbert.training.steps import StepRunner, runner_of
 from mtbert.training.stopping import Stop, Stopped
 from mtbert.variants.settings import RunSettings
 
@@ -124,9 +124,10 @@ class Update:
 
 @dataclass
 class Outcome(Stateful):
-    """The result of a training: its steps, the epochs that were kept, and its seconds without evaluations.
+    """The result of a training: its steps, and the epochs that were kept.
 
     Attributes:
+        seconds: of the steps, until their numbers were read from the device; without evaluations and checkpoints.
         examples: number of examples, by what the sampler drew.
         epochs, scores: for each choosing part of dev, the epoch that it chose, and its score.
         states: the weights of these epochs; none where none was chosen.
@@ -166,7 +167,8 @@ class Trainer(Stateful):
         epochs: of all phases so far.
         unread: updates whose numbers have not been read.
         failed: 0 on the device, or 1 after a number that was not finite; the weights do not move any more then.
-        steps: where the phase's steps are computed.
+        runner: computes the phase's steps.
+        clock: when the seconds of the outcome were last counted.
     """
 
     changes = ("epochs", "position", "outcome", "history", "model")
@@ -185,11 +187,13 @@ class Trainer(Stateful):
     epochs: int = field(default=0, init=False)
     unread: list[Update] = field(default_factory=list, init=False)
     failed: Tensor = field(init=False)
-    steps: Steps = field(init=False)
+    runner: StepRunner = field(init=False)
+    clock: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.failed = torch.zeros((), device=self.hardware.device)
-        self.steps = Steps()
+        self.runner = StepRunner()
+        self.clock = time.perf_counter()
 
     # The training, its phases and their epochs.
 
@@ -230,11 +234,12 @@ class Trainer(Stateful):
 
     def _run_phase(self, phase: Phase, bar: tqdm) -> None:
         """Run a phase from where it is to its end."""
-        self.steps = steps_of(phase, self.hardware)
+        self.runner = runner_of(phase, self.hardware)
         while self.position.epoch <= phase.settings.epochs:
             self.model.train()
             generator = seeding.stream(self.seed, "sampler", phase.number, self.position.epoch)
             groups = phase.sampler.groups(self.position.epoch, generator)
+            self.clock = time.perf_counter()
             for group in groups[self.position.step :]:
                 self._step(phase, group, bar)
                 if self.position.step < len(groups):  # _end_epoch sets the rate after the last: it may need a dev score
@@ -250,13 +255,12 @@ class Trainer(Stateful):
 
     def _step(self, phase: Phase, group: Sequence[str], bar: tqdm) -> None:
         """Update the weights once, by a batch of each task of the group, and log where that is due."""
-        started = time.perf_counter()
         self.outcome.steps += 1
         self.position.step += 1
         batches = {name: phase.streams[name].next().to(self.hardware.device) for name in group}
 
         try:
-            numbers = self.steps.run(batches, partial(self._compute, phase))
+            numbers = self.runner.run(batches, partial(self._compute, phase))
             phase.after_step(numbers.losses(), lambda: self._losses_again(phase, batches))
         except torch.OutOfMemoryError as error:
             raise TrainingError(
@@ -268,7 +272,6 @@ class Trainer(Stateful):
         for name, batch in batches.items():
             self.outcome.examples[name] = self.outcome.examples.get(name, 0) + len(batch)
         self._log(phase, bar)
-        self.outcome.seconds += time.perf_counter() - started
         bar.update()
 
     def _compute(self, phase: Phase, batches: Mapping[str, Batch]) -> Numbers:
@@ -327,6 +330,9 @@ class Trainer(Stateful):
             for name, loss in losses.items():
                 self.position.losses.setdefault(name, []).append(loss)
         self.unread.clear()
+        now = time.perf_counter()
+        self.outcome.seconds += now - self.clock
+        self.clock = now
 
     # The end of an epoch.
 
@@ -399,6 +405,7 @@ class Trainer(Stateful):
         self._read_numbers()
         state = {"random": random_state(self.hardware.device), "phase": phase and phase.state()}
         self.checkpoint.save(state | self.state())
+        self.clock = time.perf_counter()
 
     def _resume(self) -> dict[str, Any] | None:
         """Go on from the checkpoint, where there is one; return its state, whose phase is still to be restored."""

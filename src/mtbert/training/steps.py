@@ -56,8 +56,8 @@ class Recorded:
     replay: Replay
 
 
-class Steps:
-    """The steps of one phase.
+class StepRunner:
+    """Computes the steps of one phase.
 
     Attributes:
         recorder: records steps; None where they run kernel by kernel.
@@ -91,16 +91,16 @@ class Steps:
         return step.result.copied()
 
 
-def steps_of(phase: Phase, hardware: Hardware) -> Steps:
+def runner_of(phase: Phase, hardware: Hardware) -> StepRunner:
     """Return what computes a phase's steps, and say where a GPU could not record them."""
     if not hardware.records:
-        return Steps()
+        return StepRunner()
     parts = {"weighting": phase.weighting, "gradients": phase.rule, **phase.objectives}
     elsewhere = [name for name, part in parts.items() if device_types(part) - {hardware.device.type}]
     if elsewhere:
         print(f"steps are started one kernel at a time: {', '.join(elsewhere)} keeps numbers on the processor")
-        return Steps()
-    return Steps(CudaGraphs([objective.generator for objective in phase.objectives.values()]))
+        return StepRunner()
+    return StepRunner(CudaGraphs([objective.generator for objective in phase.objectives.values()]))
 
 
 def write(batches: Batches, into: Batches) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -69,6 +70,27 @@ def test_what_a_run_leaves_behind(tmp_path):
     assert sorted(metrics["dev"]) == ["sst", "sts"]
     assert metrics["test"] == {}  # withheld labels give no score
     layout.check_sealed(tmp_path / "run", "dvc repro")
+
+
+def test_the_seconds_of_a_training_are_those_of_its_steps_until_their_numbers_are_read(tmp_path, monkeypatch):
+    now = [0.0]
+
+    def taking(seconds, function):
+        def call(*arguments):
+            now[0] += seconds
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(loop.Hardware, "is_apart", True)  # so that numbers are read at the end of an epoch
+    monkeypatch.setattr(loop, "check_finite", taking(1.0, loop.check_finite))  # where numbers are read
+    monkeypatch.setattr(loop.Trainer, "_compute", taking(10.0, loop.Trainer._compute))
+    monkeypatch.setattr(loop.Trainer, "_scores", taking(100.0, loop.Trainer._scores))
+    monkeypatch.setattr(loop.Checkpoint, "save", taking(1000.0, loop.Checkpoint.save))
+    train(tmp_path, phase={"epochs": 2, "epoch_length": "3 steps"}, run={"log_every": 100, "checkpoint_every": 2})
+    (log,) = (json.loads(file.read_text()) for file in tmp_path.glob("logs/*/run.json"))
+    assert log["training_seconds"] == 6 * (10.0 + 1.0)
 
 
 def test_embeddings_are_of_dev_rows_drawn_from_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

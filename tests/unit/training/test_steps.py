@@ -14,12 +14,12 @@ from mtbert import files
 from mtbert.data.batches import LENGTHS
 from mtbert.models.encoder.hardware import Hardware
 from mtbert.training import loop, run, steps
-from mtbert.training.steps import Steps
+from mtbert.training.steps import StepRunner
 from mtbert.training.stopping import Stopped
 
 
-def trained(folder: Path, monkeypatch: pytest.MonkeyPatch, made_steps, **phase) -> Path:
-    """Train with steps made by `made_steps`, from rates that are tensors, of batches of few lengths."""
+def trained(folder: Path, monkeypatch: pytest.MonkeyPatch, made_runner, **phase) -> Path:
+    """Train with steps made by `made_runner`, from rates that are tensors, of batches of few lengths."""
     made = parts(settings(phase={"epoch_length": "8 steps", **phase}), 1)
 
     def placed(build):
@@ -30,7 +30,7 @@ def trained(folder: Path, monkeypatch: pytest.MonkeyPatch, made_steps, **phase) 
             group["lr"] = torch.tensor(group["lr"])
         return built
 
-    monkeypatch.setattr(loop, "steps_of", made_steps)
+    monkeypatch.setattr(loop, "runner_of", made_runner)
     phases = [lambda build=build: placed(build) for build in made.phases]
     run.train(dataclasses.replace(made, phases=phases), folder / "run", folder / "logs", checkpoint(folder))
     return folder / "run"
@@ -51,21 +51,21 @@ def trained(folder: Path, monkeypatch: pytest.MonkeyPatch, made_steps, **phase) 
     ids=str,
 )
 def test_repeated_steps_end_in_the_same_bytes(tmp_path, monkeypatch, phase):
-    made = list[Steps]()
+    made = list[StepRunner]()
 
-    def recorded(*_) -> Steps:
-        made.append(Steps(replays.Replays()))
+    def recorded(*_) -> StepRunner:
+        made.append(StepRunner(replays.Replays()))
         return made[-1]
 
     repeated = trained(tmp_path / "repeated", monkeypatch, recorded, **phase)
-    plain = trained(tmp_path / "plain", monkeypatch, lambda *_: Steps(), **phase)
+    plain = trained(tmp_path / "plain", monkeypatch, lambda *_: StepRunner(), **phase)
     assert made[0].recorded
     for name in ("model.safetensors", "history.csv", "predictions/sts-dev.parquet"):
         assert files.sha256(repeated / name) == files.sha256(plain / name)
 
 
 def test_a_training_that_is_stopped_and_goes_on_ends_in_the_same_bytes(tmp_path, monkeypatch):
-    whole = trained(tmp_path / "whole", monkeypatch, lambda *_: Steps(replays.Replays()))
+    whole = trained(tmp_path / "whole", monkeypatch, lambda *_: StepRunner(replays.Replays()))
     due, stops = loop.Trainer._checkpoint_where_due, [11, 5]
 
     def stopping(trainer, phase):
@@ -77,8 +77,8 @@ def test_a_training_that_is_stopped_and_goes_on_ends_in_the_same_bytes(tmp_path,
     monkeypatch.setattr(loop.Trainer, "_checkpoint_where_due", stopping)
     for _ in range(2):
         with pytest.raises(Stopped):
-            trained(tmp_path / "stopped", monkeypatch, lambda *_: Steps(replays.Replays()))
-    stopped = trained(tmp_path / "stopped", monkeypatch, lambda *_: Steps(replays.Replays()))
+            trained(tmp_path / "stopped", monkeypatch, lambda *_: StepRunner(replays.Replays()))
+    stopped = trained(tmp_path / "stopped", monkeypatch, lambda *_: StepRunner(replays.Replays()))
     assert stops == []
     for name in ("model.safetensors", "history.csv", "predictions/sts-dev.parquet"):
         assert files.sha256(whole / name) == files.sha256(stopped / name)
@@ -96,7 +96,7 @@ def test_a_training_that_is_stopped_and_goes_on_ends_in_the_same_bytes(tmp_path,
 )
 def test_a_technique_that_keeps_numbers_on_the_processor_is_not_recorded(capsys, phase, who):
     (build,) = parts(settings(phase=phase), 1).phases
-    assert steps.steps_of(build(), Hardware(torch.device("cuda"), records=True)).recorder is None
+    assert steps.runner_of(build(), Hardware(torch.device("cuda"), records=True)).recorder is None
     assert who in capsys.readouterr().out
 
 
@@ -120,7 +120,7 @@ def test_the_first_step_of_a_kind_runs_as_it_comes_the_second_is_recorded_and_al
         def copied(self):
             return self
 
-    computed = Steps(Recorder())
+    computed = StepRunner(Recorder())
     for tokens in (6, 6, 6, 8):
         computed.run({"sst": small_batch("sst", tokens=tokens)}, lambda _: events.append("ran") or Result())
     assert events == ["ran", "recorded", "ran", "started", "started", "ran"]
@@ -131,7 +131,7 @@ def test_steps_that_wait_run_as_they_come_from_there_on(capsys):
         def watch(self, compute):
             return compute(), "line 3 waits for a number"
 
-    computed = Steps(Recorder())
+    computed = StepRunner(Recorder())
     assert [computed.run({"sst": small_batch("sst")}, lambda _: 5) for _ in range(2)] == [5, 5]
     assert "line 3 waits" in capsys.readouterr().out
 
