@@ -271,8 +271,12 @@ def main() -> int:
     jobs = [job for job in jobs if not arguments.only or job.variant in arguments.only]
     arguments.out.mkdir(parents=True, exist_ok=True)
     import mtbert.training.assembly  # noqa: F401  imported once, before the processes are made
+    from mtbert.scale import room
 
-    failed = campaign(jobs, arguments.processes, arguments.limit, arguments.out)
+    with room.gpu_for_many() as fault:
+        if fault:
+            print(f"trainings take turns on a GPU, since they cannot share it: {fault}", flush=True)
+        failed = campaign(jobs, arguments.processes, arguments.limit, arguments.out)
     join(arguments.builds, arguments.out)
     return 1 if failed else 0
 

@@ -4,6 +4,7 @@ import contextlib
 import io
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,14 +32,34 @@ PALS = {"dim": 204, "heads": 12}
 ADAPTERS: dict[str, dict[str, int]] = {"pals": PALS, "lora": {"rank": 8}, "houlsby": {"size": 64}}
 SEED = 1
 
-# What each contestant does otherwise than plain fine-tuning.
-KINDS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    **{name: {} for name in ADAPTERS},
-    "smart": {"objectives": [{"name": "smart"}]},
-    "interleaved": {"sampler": {"name": "interleaved"}},
-    "pcgrad": {"sampler": {"name": "interleaved"}, "gradients": {"name": "pcgrad"}},
+
+@dataclass(frozen=True)
+class Kind:
+    """What a contestant does otherwise than plain fine-tuning.
+
+    Attributes:
+        adapter: what it has in its encoder.
+        phase: settings of its training.
+        fixed_order: whether a GPU adds up in the same order each time, as in all trainings.
+        records: whether a GPU records its steps.
+    """
+
+    adapter: str = "none"
+    phase: dict[str, Any] = field(default_factory=dict)
+    fixed_order: bool = True
+    records: bool = True
+
+
+KINDS = {
+    "plain": Kind(),
+    **{name: Kind(name) for name in ADAPTERS},
+    "smart": Kind(phase={"objectives": [{"name": "smart"}]}),
+    "interleaved": Kind(phase={"sampler": {"name": "interleaved"}}),
+    "pcgrad": Kind(phase={"sampler": {"name": "interleaved"}, "gradients": {"name": "pcgrad"}}),
 }
+# What three of them would be without what they do on a GPU alone.
+GPU_KINDS = {f"{name}-any-order": replace(KINDS[name], fixed_order=False) for name in ("plain", "pals", "smart")}
+GPU_KINDS |= {f"{name}-unrecorded": replace(KINDS[name], records=False) for name in ("plain", "pals", "smart")}
 
 
 class Fixed(Sampler):
@@ -98,7 +119,7 @@ def write_build(build: Path, config: PretrainedConfig, corpora: Mapping[str, Cor
 
 
 def training(
-    kind: str,
+    kind: Kind,
     plan: Plan,
     build: Path,
     size: int,
@@ -142,7 +163,7 @@ def training(
                 "learning_rate": 2e-5,
                 "weight_decay": 0.01,
                 "clip": 1.0,
-                **KINDS[kind],
+                **kind.phase,
             }
         ],  # type: ignore[arg-type]
         run={
@@ -152,6 +173,7 @@ def training(
             "selection": "whole",
             "evaluations": 0,
             "checkpoint_every": 0,
+            "record_steps": kind.records,
         },  # type: ignore[arg-type]
         sources={},
     )
@@ -170,7 +192,7 @@ def training(
     def run(stamp: Callable[[], None]) -> None:
         trainer = Stamped(parts.model, settings.run, settings.described, on, history, [{}], SEED, nowhere, Stop())
         trainer.stamp = stamp
-        if on.device.type == "cuda":
+        if on.device.type == "cuda" and kind.fixed_order:
             hardware.repeatable()
         with memory.kept(), contextlib.redirect_stderr(io.StringIO()):  # its progress bar
             trainer.run([lambda: phase], len(plan))

@@ -22,7 +22,7 @@ import peers
 import plain
 import record
 import torch
-from corpus import Corpus, Plan, Rule, at_random, by_length, corpora, grouped, plan
+from corpus import BATCHES, Corpus, Plan, Rule, at_random, by_length, corpora, grouped, plan, uniform
 from lengths import TASKS
 from transformers import CONFIG_MAPPING
 
@@ -50,9 +50,9 @@ class Shape:
         return ours.PALS | ({"dim": 12, "heads": 2} if self.width < ours.PALS["dim"] else {})
 
     def adapter(self, name: str) -> dict[str, Any]:
-        """What a contestant of the project has in its encoder."""
+        """The settings of an adapter."""
         options = {**ours.ADAPTERS, "pals": self.pals}
-        return {"name": name, **options[name]} if name in options else {"name": "none"}
+        return {"name": name, **options.get(name, {})}
 
     def arithmetic(self, lengths: Sequence[int], adapter: str) -> float:
         """Multiplications and additions of a forward and a backward pass (twice that) over these sequences' tokens.
@@ -114,7 +114,8 @@ SHAPES |= {
     f"tiny-{name}": replace(SHAPES["tiny"], kind=SHAPES[name].kind, contestants=OTHERS)
     for name in ("roberta", "modernbert", "deberta")
 }
-CONTESTANTS = (*ours.KINDS, *plain.KINDS, *peers.KINDS)
+OURS = {**ours.KINDS, **ours.GPU_KINDS}
+CONTESTANTS = (*OURS, *plain.KINDS, *peers.KINDS)
 FP32 = (*plain.KINDS, "trainer")
 PEERS: dict[str, Rule] = {
     "bert-n-pals": at_random,
@@ -132,8 +133,12 @@ SLOWER: dict[tuple[str, str], float | None] = {
     ("trainer", "plain"): 3.0,
     ("trainer-best", "plain"): 1.3,
     ("trainer-compiled", "plain"): None,
+    ("plain-unrecorded", "plain"): None,
+    ("pals-unrecorded", "pals"): None,
+    ("smart-unrecorded", "smart"): None,
 }
 DEARER = {("smart", "plain"): 2.6, ("pcgrad", "interleaved"): 1.3}
+DEARER |= {(name, f"{name}-any-order"): 1.1 for name in ("plain", "pals", "smart")}
 
 
 @dataclass
@@ -175,16 +180,17 @@ class Bench:
 
     def enter(self, name: str, steps: int) -> Contestant:
         """A contestant, ready to run."""
-        return self._enter_ours(name, steps) if name in ours.KINDS else self._enter_other(name, steps)
+        return self._enter_ours(name, steps) if name in OURS else self._enter_other(name, steps)
 
     def _enter_ours(self, name: str, steps: int) -> Contestant:
         device = self.device.type
         steps_of_plan = plan(self.corpora, by_length, self.size, steps, together=name in ("interleaved", "pcgrad"))
         if device == "cuda":  # what a GPU repeats has run twice before it is timed
             steps_of_plan = 2 * steps_of_plan
-        adapter = self.shape.adapter(name)
+        kind = OURS[name]
+        adapter = self.shape.adapter(kind.adapter)
         build = self.scratch / "build"
-        run = ours.training(name, steps_of_plan, build, self.size, device, adapter, self.encoding, self.precision)
+        run = ours.training(kind, steps_of_plan, build, self.size, device, adapter, self.encoding, self.precision)
         return Contestant(steps_of_plan, run)
 
     def _enter_other(self, name: str, steps: int) -> Contestant:
@@ -213,8 +219,10 @@ class Bench:
                     lengths += self.corpora[task].sequences[pick]
         precision = "fp32" if name in FP32 else self.precision
         peak_share = None
-        if name != "smart":
-            adapter = "pals" if name in plain.KINDS else name
+        if not name.startswith("smart"):
+            adapter = OURS[name].adapter if name in OURS else "none"
+            if name in plain.KINDS:
+                adapter = "pals"
             share = self.shape.arithmetic(lengths, adapter) / seconds.sum() / peaks[precision]
             peak_share = f"{100 * share:.0f} %"
         return {
@@ -272,11 +280,13 @@ def bench(shape: str, arguments: argparse.Namespace, scratch: Path) -> None:
     device = ours.device_of(arguments.device)
     names = arguments.only or sizes.contestants
     if arguments.encoding == "bi":
-        names = [name for name in names if name in ours.KINDS]
+        names = [name for name in names if name in OURS]
     steps = arguments.steps or sizes.steps
     passes = arguments.passes or sizes.passes
+    if arguments.tokens:
+        names = [name for name in names if name != "bert-n-pals"]  # which pads to 128 anyway
+    data = made_up(arguments, sizes.vocabulary)
     print(f"{shape}: {', '.join(names)}", flush=True)
-    data = corpora(arguments.batch, sizes.vocabulary, arguments.encoding)
     ours.write_build(scratch / "build", sizes.config(), data)
     precision = ours.precision_on(arguments.precision, device)
     entries = Bench(sizes, arguments.batch, arguments.encoding, precision, device, scratch, data)
@@ -293,6 +303,7 @@ def bench(shape: str, arguments: argparse.Namespace, scratch: Path) -> None:
     if arguments.record:
         settings = {
             "batch": arguments.batch,
+            "tokens": arguments.tokens,
             "steps a task": steps,
             "passes": passes,
             "encoding": arguments.encoding,
@@ -302,6 +313,13 @@ def bench(shape: str, arguments: argparse.Namespace, scratch: Path) -> None:
         content = {"settings": settings, "contestants": rows, "ratios": compared, "peak": peak}
         titles = {"Steps:": rows, "Ratios:": compared, "The machine's peak:": peak}
         record.keep(arguments.record, _part(shape, arguments, device), content, titles)
+
+
+def made_up(arguments: argparse.Namespace, vocabulary: int) -> dict[str, Corpus]:
+    """The corpora: of real lengths, or with `--tokens` one of equal lengths."""
+    if arguments.tokens:
+        return {"sst": uniform(arguments.tokens, BATCHES * arguments.batch, vocabulary)}
+    return corpora(arguments.batch, vocabulary, arguments.encoding)
 
 
 def matmul_peaks(device: torch.device, now: clock.Now) -> dict[str, float]:
@@ -315,6 +333,8 @@ def matmul_peaks(device: torch.device, now: clock.Now) -> dict[str, float]:
 def _part(shape: str, arguments: argparse.Namespace, device: torch.device) -> str:
     """The name under which results are kept, such as `steps-minilm-fp32`."""
     names = ["steps", shape]
+    if arguments.tokens:
+        names.append(f"{arguments.batch}x{arguments.tokens}")
     if arguments.precision == "fp32":
         names.append("fp32")
     if arguments.busy:
@@ -338,6 +358,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="steps of each task in a pass")
     parser.add_argument("--passes", type=int)
     parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--tokens", type=int, help="of each sequence, of one task, in place of real lengths")
     parser.add_argument(
         "--encoding", choices=["cross", "bi"], default="cross", help="bi: the project's own steps alone"
     )

@@ -1,6 +1,7 @@
 """The benchmarks run, on next to nothing, and keep what they found; their times are nobody's concern here."""
 
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import built
 import pytest
+import trained
 from pipeline import preloaded
 
 from mtbert import files
@@ -191,3 +193,74 @@ def test_a_campaign_starts_nothing_after_its_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(campaign, "train", lambda job: {})
     assert campaign.campaign([campaign.Job(Path("small"), "a", 1)], 1, -1.0, tmp_path) == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_trainings_end_in_the_same_bytes_again_one_of_them_killed_twice(tmp_path):
+    build = trained.build(tmp_path / "build")
+    for name in trained.MODEL:
+        plan = files.read_yaml(build / f"plan/{name}.yaml")
+        plan["phases"][0]["epoch_length"] = "30 steps"
+        files.write_yaml(build / f"plan/{name}.yaml", plan)
+    command = [preloaded.python(), "same_bytes.py", str(build), "crossed", "apart", "--checkpoint-every", "8"]
+    done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    crossed, apart = done.stdout.splitlines()
+    assert re.fullmatch(r"crossed: the same: first (\w{16}), second \1, killed \1", crossed)
+    assert re.fullmatch(r"apart: the same: first (\w{16}), second \1", apart)
+
+
+def test_a_variant_whose_trainings_end_in_other_bytes_or_fail_is_named(tmp_path, monkeypatch, capsys):
+    import same_bytes
+
+    def train(repetition):
+        if repetition.folder.name == "killed":
+            raise ValueError("no such data")
+        run = repetition.folder / "run"
+        run.mkdir(parents=True)
+        (run / "history.csv").write_text(repetition.folder.name if repetition.variant == "b" else "")
+        (run / "settings.yaml").write_text(repetition.folder.name)  # which is not compared
+
+    monkeypatch.setattr(same_bytes, "train", train)
+    assert same_bytes.compare(tmp_path, ["a", "b", "c"], 1, 1, tmp_path) == ["a", "b"]
+    told = capsys.readouterr().out
+    assert "a, killed: ended with 1, killed 0 times\n" in told
+    assert "\nb: different: " in told
+    assert "\nc: the same: " in told
+
+
+def test_parts_for_a_gpu_run_in_order_whatever_becomes_of_one(tmp_path, monkeypatch, capsys):
+    import gpu
+
+    def parts_of(out, builds, remaining):
+        return {
+            "fails": gpu.Part(["-c", "print('seen'); raise SystemExit(3)"], 60.0),
+            "hangs": gpu.Part(["-c", "import time; time.sleep(600)"], 0.5),
+            "works": gpu.Part(["-c", "print('fine')"], 60.0),
+        }
+
+    monkeypatch.setattr(gpu, "parts_of", parts_of)
+    monkeypatch.setattr(sys, "argv", ["gpu.py", str(tmp_path), "build"])
+    assert gpu.main() == 1
+    seconds = re.compile(r"\d+ s$", re.MULTILINE)
+    assert seconds.sub("N s", capsys.readouterr().out).splitlines() == [
+        "== fails: exit status 3, N s",
+        "== hangs: exit status none within 0.5 s, N s",
+        "== works: exit status 0, N s",
+    ]
+    output = (tmp_path / "output.txt").read_text()
+    assert "\nseen\n" in output
+    assert "\nfine\n" in output
+
+
+def test_parts_for_a_gpu_name_options_that_the_programs_have(tmp_path, monkeypatch, capsys):
+    import campaign
+    import gpu
+    import same_bytes
+    import steps
+
+    programs = {"steps.py": steps, "campaign.py": campaign, "same_bytes.py": same_bytes}
+    for part in gpu.parts_of(tmp_path, [tmp_path / "small"], 300.0).values():
+        monkeypatch.setattr(sys, "argv", [*part.arguments, "--no-such-option"])
+        with pytest.raises(SystemExit):
+            programs[Path(part.arguments[0]).name].main()
+        assert capsys.readouterr().err.endswith("error: unrecognized arguments: --no-such-option\n")
