@@ -43,6 +43,9 @@ def test_a_folder_without_the_file_has_the_courses_tasks_and_one_with_it_may_use
         ({"classes": ["yes", "no"], "positive": "yes"}, {"no": 0, "yes": 1}),
         ({"classes": ["yes", "no"], "positive": "no"}, {"yes": 0, "no": 1}),
         ({"classes": 3}, {}),
+        ({"classes": {"neg": 0, "negative": 0, "pos": 1}}, {"neg": 0, "negative": 0, "pos": 1}),
+        ({"classes": {"neg": 0, "pos": 1}, "positive": "neg"}, {"pos": 0, "neg": 1}),
+        ({"classes": ["01", "1", "1_0", 10]}, {"01": 0, "1": 1, "1_0": 2, "10": 3}),
     ],
 )
 def test_classes_are_numbered_as_they_are_listed_and_the_positive_one_is_the_second(
@@ -52,11 +55,39 @@ def test_classes_are_numbered_as_they_are_listed_and_the_positive_one_is_the_sec
 
 
 @pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ({"classes": ["spam", "ham"], "names": ["Junk", "Normal"]}, ("Junk", "Normal")),
+        ({"classes": ["spam", "ham"], "names": ["Junk", "Normal"], "positive": "spam"}, ("Normal", "Junk")),
+        ({"classes": ["spam", "ham"], "names": ["Junk", "Normal"], "positive": "ham"}, ("Junk", "Normal")),
+        ({"classes": {"pos": 1, "neg": 0, "negative": 0}}, ("neg / negative", "pos")),
+        ({"classes": 3}, ("0", "1", "2")),
+    ],
+)
+def test_a_class_has_one_name_that_goes_with_its_labels(tmp_path: Path, change: dict[str, Any], names: tuple[str, ...]):
+    assert read(tmp_path, mood=MOOD | change)["mood"].class_names == names
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.0, "1"), ("1.0", "1"), (-1, "-1"), (" 10 ", "10"), (True, "true"), ("False", "false"), (1.5, "1.5"),
+        ("01", "01"), ("1_0", "1_0"), ("1.10", "1.10"), ("1.00", "1.00"), ("-0", "-0"), ("1e3", "1e3"),
+        ("\N{FULLWIDTH DIGIT ONE}", "\N{FULLWIDTH DIGIT ONE}"), ("9007199254740993", "9007199254740993"),
+        ("None", "None"), (None, ""), (float("nan"), ""), ("NaN", ""), (" ", ""),
+    ],
+)  # fmt: skip
+def test_only_a_whole_number_has_two_spellings_and_what_is_missing_is_no_label(value: object, text: str):
+    assert tasks.label_text(value) == text
+
+
+@pytest.mark.parametrize(
     ("described", "metric"),
     [
         (MOOD, "accuracy"),
         (MOOD | {"metric": "f1"}, "macro_f1"),
         (MOOD | {"metric": "f1", "positive": "nice"}, "f1"),
+        (MOOD | {"positive": "nice"}, "f1"),
         (MOOD | {"metric": "mcc"}, "mcc"),
         (SCORE, "pearson"),
         (SCORE | {"metric": "spearman"}, "spearman"),
@@ -79,6 +110,29 @@ def test_the_metric_is_the_one_that_is_named_or_that_of_the_kind(tmp_path: Path,
         ("mood", {"sentences": []}, "mood.sentences"),
         ("mood", {"metric": "pearson"}, "mood.metric: allowed: pearson or spearman for a score"),
         ("mood", {"positive": "great"}, "mood.positive: allowed: one of two classes that are listed"),
+        (
+            "mood",
+            {"positive": "nice", "metric": "mcc"},
+            "metric: it is mcc, beside `positive`; allowed: f1, that of this",
+        ),
+        (
+            "mood",
+            {"positive": "nice", "metric": "accuracy"},
+            "mood.metric: it is accuracy, beside `positive`; allowed:",
+        ),
+        (
+            "mood",
+            {"classes": {"neg": 0, "pos": 5}},
+            "mood.classes: its numbers are 0, 5; allowed: 0, 1, ..., each for a",
+        ),
+        ("mood", {"classes": {"a": -1, "b": 0, "c": 1}}, "mood.classes: its numbers are -1, 0, 1; allowed: 0, 1, ..."),
+        (
+            "mood",
+            {"classes": ["a", "nan"]},
+            "mood.classes: a label is empty or nan, which stands for none; allowed: an",
+        ),
+        ("mood", {"classes": ["a", ""]}, "mood.classes: a label is empty or nan"),
+        ("mood", {"files": {"train": "a", "dev": "./a"}}, "mood.files: one file is that of two splits; allowed: an"),
         ("mood", {"names": ["bad"]}, "mood.names: allowed: one for each of 2 classes"),
         ("mood", {"serves": "sst"}, "mood.serves: unknown task 'sst'"),
         ("mood", {"title": "a | b"}, "mood.title"),
@@ -91,6 +145,18 @@ def test_what_does_not_go_together_is_refused_with_its_line(tmp_path: Path, name
     with pytest.raises(SettingsError) as error:
         read(tmp_path, **{name: MOOD | change})
     assert told in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("served", "told"),
+    [
+        (MOOD, "other.classes: its last class is 2; allowed: 0 to 1, as mood has, which it serves"),
+        (SCORE, "other.classes: its last class is 2; allowed: a score, as mood has, which it serves"),
+    ],
+)
+def test_a_class_that_the_served_task_lacks_is_refused(tmp_path: Path, served: dict[str, Any], told: str):
+    with pytest.raises(SettingsError, match=told):
+        read(tmp_path, mood=served, other=MOOD | {"serves": "mood", "classes": {"a": 0, "b": 2}})
 
 
 @pytest.mark.parametrize("change", [{"score": [5, 0]}, {"metric": "accuracy"}, {"weights": "balanced"}])

@@ -1,5 +1,6 @@
 """Read tasks.yaml, which describes the tasks of a data folder; the course's, beside this file, are the default."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal, NamedTuple
@@ -7,13 +8,15 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, TypeAdapter, ValidationError
 
 from mtbert import files, layout
-from mtbert.errors import SettingsError, UnknownNameError, faults
+from mtbert.errors import SettingsError, UnknownNameError, faults, first_of
 from mtbert.tasks.task import NAME, NOT_OF_A_MODEL, TITLE, Metric, Split, Task, Tasks, main, of_a_model, restored
 
 FILE = "tasks.yaml"
 # What settings and reports call something else beside a task of such a name.
 TAKEN = ("all", "each", "others", "smallest", "features", "adapter", "connector", "overfitting", "mean")
+SHOWN = 5  # most numbers in a message
 OF_SCORES = ("pearson", "spearman")
+WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(\.0)?")  # how a whole number is written: not 01, 1_0 or 1.00
 
 
 class Described(BaseModel):
@@ -23,7 +26,7 @@ class Described(BaseModel):
         classes: their labels in order (words, numbers or booleans), or by label the class, or how many: 0, 1, ...
         score: lowest and highest label, in place of classes.
         metric: accuracy for classes and pearson for scores where none is given; f1 is the mean over classes.
-        positive: of two classes, the one whose F1 alone is the metric.
+        positive: of two classes, the one whose F1 alone is the metric, which is then f1.
         weights: `balanced`: in the loss, each class weighs as much as any other.
     """
 
@@ -73,8 +76,15 @@ def read(file: Path) -> dict[str, Task]:
         raise SettingsError(f"{file} has to hold tasks by name, and holds none")
     tasks = {str(name): _task(file, str(name), entry) for name, entry in content.items()}
     for name, task in tasks.items():
-        if task.serves and (task.serves not in tasks or tasks[task.serves].serves):
+        if not task.serves:
+            continue
+        if task.serves not in tasks or tasks[task.serves].serves:
             raise _fault(file, (name, "serves"), str(UnknownNameError("task", task.serves, tasks)))
+        served = tasks[task.serves]
+        if task.classes > served.classes:
+            allowed = "a score" if served.kind == "score" else f"0 to {served.classes - 1}"
+            fault = f"its last class is {task.classes - 1}; allowed: {allowed}, as {served.name} has, which it serves"
+            raise _fault(file, (name, "classes"), fault)
     if not main(tasks):
         raise SettingsError(f"{file}: no task is part of the mean; allowed: one at least without `in_mean: false`")
     return tasks
@@ -110,7 +120,7 @@ def _task(file: Path, name: str, content: Any) -> Task:
         label=entry.label,
         metric=_metric(entry),
         labels=_labels(entry),
-        names=tuple(entry.names),
+        names=tuple(reversed(entry.names) if _swaps(entry) else entry.names),
         lowest=lowest,
         highest=highest,
         serves=entry.serves,
@@ -121,15 +131,14 @@ def _task(file: Path, name: str, content: Any) -> Task:
 
 
 def label_text(value: object) -> str:
-    """Return a label as it is compared: `1.0` and 1 are `1`, `True` and true are `true`, words stay as they are."""
-    text = str(value).strip()
+    """Return a label as it is compared, `1` for `1.0` and `true` for `True`; empty where it is missing: null or NaN."""
+    text = "" if value is None else str(value).strip()
     if text.casefold() in ("true", "false"):
         return text.casefold()
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return str(int(number)) if number.is_integer() else str(number)
+    if text.casefold() == "nan":
+        return ""
+    whole = WHOLE.fullmatch(text)
+    return whole[1] if whole else text
 
 
 def _count(entry: Described) -> int:
@@ -140,21 +149,33 @@ def _count(entry: Described) -> int:
 
 
 def _labels(entry: Described) -> dict[str, int]:
-    """Return the class of each label; for two classes the positive one is class 1."""
-    if isinstance(entry.classes, dict):
-        return {label_text(label): number for label, number in entry.classes.items()}
+    """Return the class of each label, in the order of classes; of two the positive one is class 1."""
+    labels = _listed(entry)
+    if _swaps(entry):
+        labels = {label: 1 - number for label, number in labels.items()}
+    return dict(sorted(labels.items(), key=lambda item: item[1]))
+
+
+def _listed(entry: Described) -> dict[str, int]:
+    """Return the class of each label as they are listed."""
     if isinstance(entry.classes, int):
         return {}
-    words = [label_text(label) for label in entry.classes]
-    if entry.positive is not None and label_text(entry.positive) == words[0]:
-        words.reverse()
-    return {label: number for number, label in enumerate(words)}
+    if isinstance(entry.classes, dict):
+        return {label_text(label): number for label, number in entry.classes.items()}
+    return {label_text(label): number for number, label in enumerate(entry.classes)}
+
+
+def _swaps(entry: Described) -> bool:
+    """Return whether two classes change places with their names, since the first one listed is positive."""
+    return _count(entry) == 2 and entry.positive is not None and _listed(entry).get(label_text(entry.positive)) == 0
 
 
 def _metric(entry: Described) -> Metric:
+    if entry.positive is not None:
+        return "f1"
     if entry.metric is None:
         return "pearson" if entry.score else "accuracy"
-    return "macro_f1" if entry.metric == "f1" and entry.positive is None else entry.metric
+    return "macro_f1" if entry.metric == "f1" else entry.metric
 
 
 class Rule(NamedTuple):
@@ -178,6 +199,14 @@ def _rules(name: str, entry: Described) -> Iterator[Rule]:
     is_score = entry.score is not None
     is_doubled = isinstance(entry.classes, list | dict) and len(words) < len(entry.classes)
     yield Rule("classes", is_doubled, "a label is listed twice; allowed: each once")
+    yield Rule("classes", "" in words, "a label is empty or nan, which stands for none; allowed: any other")
+    if isinstance(entry.classes, dict) and words:
+        numbers = sorted({*words.values()})
+        has_gap = numbers[0] < 0 or (len(numbers) < count and not entry.serves)
+        fault = (
+            f"its numbers are {first_of([*map(str, numbers)], SHOWN)}; allowed: 0, 1, ..., each for a label at least"
+        )
+        yield Rule("classes", has_gap, fault)
     yield Rule("", name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name")
     has_classes = count >= 2
     yield Rule("classes", has_classes is is_score, "allowed: two or more, or `score: [lowest, highest]`")
@@ -185,10 +214,14 @@ def _rules(name: str, entry: Described) -> Iterator[Rule]:
     yield Rule("score", low >= high, f"it is {low:g} to {high:g}; allowed: the lowest label, then the highest")
     is_elsewhere = "train" not in entry.files or any(map(_is_outside, entry.files.values()))
     yield Rule("files", is_elsewhere, "it has to name that of train, and files below the folder")
+    is_twice = len({*map(PurePath, entry.files.values())}) < len(entry.files)
+    yield Rule("files", is_twice, "one file is that of two splits; allowed: another for each, or train alone")
     is_other_metric = entry.metric is not None and is_score is not (entry.metric in OF_SCORES)
     yield Rule("metric", is_other_metric, "allowed: pearson or spearman for a score; accuracy, f1 or mcc for classes")
     is_unlisted = entry.positive is not None and (count != 2 or label_text(entry.positive) not in words)
     yield Rule("positive", is_unlisted, "allowed: one of two classes that are listed")
+    is_not_f1 = entry.positive is not None and entry.metric not in (None, "f1")
+    yield Rule("metric", is_not_f1, f"it is {entry.metric}, beside `positive`; allowed: f1, that of this class alone")
     yield Rule("names", len(entry.names) not in (0, count), f"allowed: one for each of {count} classes")
     yield Rule("weights", bool(entry.weights and is_score), "a score has no classes to balance")
 

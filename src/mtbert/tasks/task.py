@@ -88,14 +88,18 @@ class Task:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The name of each class by its number: its own name, its label, or its number; none for a score."""
+        """The name of each class by its number: its own name, else as `class_labels`; none for a score."""
+        return self.names or self.class_labels
+
+    @property
+    def class_labels(self) -> tuple[str, ...]:
+        """The label of each class by its number: several are joined, and a number has none; none for a score."""
         if self.kind == "score":
             return ()
-        if self.names:
-            return self.names
-        if self.labels:
-            return tuple(sorted(self.labels, key=self.labels.__getitem__))
-        return tuple(map(str, range(self.classes)))
+        labels: list[list[str]] = [[] for _ in range(self.classes)]
+        for label, number in self.labels.items():
+            labels[number].append(label)
+        return tuple(" / ".join(of_class) or str(number) for number, of_class in enumerate(labels))
 
 
 # Fields that a report, or the reading of files, needs and no trained model: none of them trains anything again.

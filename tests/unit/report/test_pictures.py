@@ -101,6 +101,8 @@ def test_shares_of_labels_where_they_are_known():
 def test_labels_have_the_names_of_their_classes_or_the_ends_of_their_range():
     assert [*labels._names(COURSE["sts"], 5)] == ["0 to 1", "1 to 2", "2 to 3", "3 to 4", "4 to 5"]
     assert [*labels._names(COURSE["snli"], 3)] == ["contradiction", "neutral", "entailment"]
+    of_three = replace(COURSE["qqp"], labels={"neg": 0, "negative": 0, "pos": 1})
+    assert [*labels._names(of_three, 2)] == ["neg / negative", "pos"]
 
 
 def test_sizes_of_the_data_are_a_table(board: Scoreboard, tmp_path: Path):
