@@ -1,5 +1,6 @@
 """Read records from the text of CSV, TSV and JSON lines; imports neither torch nor pandas, so commands start fast."""
 
+import codecs
 import csv
 import gzip
 import io
@@ -15,6 +16,7 @@ from mtbert.errors import DataError
 GZIP = ".gz"
 SNIFFED, FIRST_ROWS = 2**16, 20  # characters and rows by which a separator is chosen
 LINE_END = re.compile(r"[\r\n]")
+NAMELESS = "one without a name"
 UNCLOSED = "a quote opens here and nothing closes it; a quote within a text is doubled"
 
 
@@ -27,7 +29,7 @@ class NumberedRow(NamedTuple):
 
 def unpacked(content: bytes, name: str) -> bytes:
     """Return what a file named .gz holds, and any other as it is; DataError where it is damaged."""
-    if not name.endswith(GZIP):
+    if not name.lower().endswith(GZIP):
         return content
     try:
         return gzip.decompress(content)
@@ -38,7 +40,7 @@ def unpacked(content: bytes, name: str) -> bytes:
 def decoded(content: bytes, name: str, encoding: str = "utf-8", remedy: str = "") -> str:
     """Decode a text, with or without a byte order mark; DataError with line and remedy where it is something else."""
     try:
-        text = content.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+        text = content.decode("utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding)
     except LookupError:
         raise DataError(f"{name}: {encoding!r} is no encoding that Python knows{remedy}") from None
     except UnicodeDecodeError as error:
@@ -91,19 +93,42 @@ def separated(text: str, name: str, separator: str) -> Iterator[NumberedRow]:
     line = 1  # on which the next row starts
     try:
         header = next(reader, [])
-        if doubled := sorted({column for column in header if header.count(column) > 1}):
-            raise DataError(f"{name}, line 1: columns come twice: {', '.join(doubled)}")
+        columns = _columns(header)
+        if doubled := sorted({column for column in columns if columns.count(column) > 1}):
+            shown = ", ".join(column.strip() or NAMELESS for column in doubled)
+            raise DataError(f"{name}, line 1: columns come twice: {shown}")
         line = reader.line_num + 1
         for fields in reader:
             if not fields and len(header) == 1:
                 fields = [""]  # in a file of one column an empty line is an empty value
             if fields:  # an empty line is not a row of several columns
                 _check_fields(fields, header, separator, f"{name}, line {line}")
-                yield NumberedRow(line, dict(zip(header, fields, strict=True)))
+                if surplus := [*filter(None, fields[len(columns) :])]:
+                    fault = f"it holds {surplus[0]!r} in a column without a name"
+                    raise DataError(f"{name}, line {line}: {fault}; name the column in line 1, or empty it")
+                yield NumberedRow(line, dict(zip(columns, fields, strict=False)))
             line = reader.line_num + 1
     except csv.Error as error:
-        is_unclosed = str(error).startswith("unexpected end")
-        raise DataError(f"{name}, line {line}: {UNCLOSED if is_unclosed else error}") from None
+        raise DataError(f"{name}, line {line}: {_fault(str(error))}") from None
+
+
+def _columns(header: Sequence[str]) -> list[str]:
+    """Return a header's columns, less those without a name at its end, as spreadsheets add them; one alone stays."""
+    columns = [*header]
+    if header.count("") > 1:
+        while columns and not columns[-1]:
+            columns.pop()
+    return columns
+
+
+def _fault(error: str) -> str:
+    """Return what is wrong with a row of which the module csv says this."""
+    if error.startswith("unexpected end"):
+        return UNCLOSED
+    if "field larger" in error:
+        most = f"a field has more than {csv.field_size_limit():,} characters, the most that are allowed"
+        return f"{most}; shorten it, or close the quote that opens in it"
+    return error
 
 
 def _check_fields(fields: Sequence[str], header: Sequence[str], separator: str, shown: str) -> None:

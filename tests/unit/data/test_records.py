@@ -22,10 +22,31 @@ def test_an_empty_line_is_an_empty_value_where_there_is_one_column():
 
 
 @pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("id,text,,\n1,a,,\n", {"id": "1", "text": "a"}),
+        (",text,\n1,a,\n", {"": "1", "text": "a"}),
+        ("text,\na,1\n", {"text": "a", "": "1"}),
+    ],
+)
+def test_empty_columns_without_a_name_that_a_spreadsheet_adds_at_the_end_are_none(text: str, values: dict[str, str]):
+    assert list(separated(text, "a.csv", ",")) == [(2, values)]
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ('"id\n', "a.csv, line 1: a quote opens here and nothing closes it; a quote within a text is doubled"),
         ("id,id\n", "a.csv, line 1: columns come twice: id"),
+        (",,id\n", "a.csv, line 1: columns come twice: one without a name"),
+        (
+            "id,text,,\n1,a,,\n2,b,c,\n",
+            "a.csv, line 3: it holds 'c' in a column without a name; name the column in line 1",
+        ),
+        (
+            f"id\n1\n{'a' * 131_073}\n",
+            "a.csv, line 3: a field has more than 131,072 characters, the most that are allowed; shorten it, or",
+        ),
         ("id,text\n1,a,b\n", "a.csv, line 2: it has 3 fields, the header 2; quote a text that holds ','"),
         ('id,text\n1,"a"b\n', "a.csv, line 2: ',' expected after '\"'"),
         ('id,text\n1,a\n2,"b\n3,c\n', "a.csv, line 3: a quote opens here and nothing closes it"),
@@ -53,6 +74,7 @@ def test_a_line_that_is_no_json_object_is_told(line: str):
 
 def test_a_byte_order_mark_is_not_text():
     assert decoded(b"\xef\xbb\xbfid", "a.csv") == "id"
+    assert decoded(b"\xef\xbb\xbfid", "a.csv", "UTF-8") == "id"
     with pytest.raises(DataError, match=r"^a\.csv, line 2: not UTF-8 text$"):
         decoded(b"id\n\xff", "a.csv")
 
