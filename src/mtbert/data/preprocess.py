@@ -30,7 +30,6 @@ Digests = dict[TaskSplit, Any]  # pandas.DataFrames, as `checks.digests` returns
 MOST_REFUSED = 0.01  # of a file's rows: more are no slips, but another kind of label
 FEW = 3  # faulty rows, of a file of any size
 MOST_CUT = 0.02  # of train's rows: more are a fault of the file
-SHOWN = 12  # most labels in a message
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -146,9 +145,9 @@ def _other_labels(task: Task, faulty: list[dict[str, Any]], rows: pd.DataFrame) 
     in_faulty_rows = {refusal["label"] for refusal in faulty if refusal["label"]}
     if not in_faulty_rows:
         return ""
-    words = {number: word for word, number in task.labels.items()}
-    in_other_rows = {words.get(int(label), f"{label:g}") for label in rows["label"].dropna().unique()}
-    labels = first_of(sorted(in_other_rows | in_faulty_rows), SHOWN)
+    words = task.class_labels
+    in_other_rows = {words[int(label)] if words else f"{label:g}" for label in rows["label"].dropna().unique()}
+    labels = first_of(sorted(in_other_rows | in_faulty_rows), readers.MOST_LABELS)
     return f"Its {task.label} holds {labels}; allowed: {readers.allowed_labels(task)}. "
 
 
@@ -161,15 +160,14 @@ def _hold_out(directory: Path, tasks: Sequence[str], count: int, digests: Digest
         digests[task, "dev"] = train[is_held_out].reset_index(drop=True)
 
 
-def _classes_without_rows(task: Task, rows: pd.DataFrame) -> list[str]:
-    """Return the names of the classes that no labelled row has; none for scores, and for files without labels."""
+def classes_without_rows(task: Task, rows: pd.DataFrame) -> list[str]:
+    """Return the labels of the classes that no labelled row has; none for scores, and for files without labels."""
     if task.kind == "score":
         return []
     labels = {int(label) for label in rows["label"].dropna()}
     if not labels:
         return []
-    words = {number: word for word, number in task.labels.items()}
-    return [words.get(number, str(number)) for number in range(task.classes) if number not in labels]
+    return [label for number, label in enumerate(task.class_labels) if number not in labels]
 
 
 def _faults(entries: dict[str, Any]) -> list[str]:
@@ -207,7 +205,7 @@ def _write(
         "read": len(examples) + len(refusals),
         "kept": len(examples),
         "refused": [refusal._asdict() for refusal in refusals],
-        "lacking": [] if split == "test" or task.serves else _classes_without_rows(task, digests),
+        "lacking": [] if split == "test" or task.serves else classes_without_rows(task, digests),
         "is_constant": split == "dev" and digests["label"].nunique() == 1,
         "duplicates": {"folded": checks.duplicates(digests)},
         "conflicts": checks.conflicts(digests),

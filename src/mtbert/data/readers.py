@@ -15,11 +15,12 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from mtbert.data import records
-from mtbert.errors import DataError
+from mtbert.errors import DataError, first_of
 from mtbert.tasks import Split, Task, label_text
 
 LONGEST_SHOWN = 60  # characters of a faulty value in a message
-WITHHELD = (None, "", "-1", -1)  # what stands in place of a test file's labels
+WITHHELD = "-1"  # what stands in place of a test file's labels, if it is none of the task's
+MOST_LABELS = 12  # in a message
 
 
 class Refusal(NamedTuple):
@@ -49,7 +50,7 @@ class Example(NamedTuple):
 def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[Refusal]]:
     """Read the rows of one split of a task from its file below `data_dir`: those that are kept, and the others.
 
-    A test file whose first row has no label, an empty one or -1 is a file without labels.
+    A test file whose first row has no label, an empty one, or a -1 that is no label of the task, has no labels.
 
     Raises:
         DataError: the file is missing, has another format, or holds no usable row.
@@ -63,7 +64,7 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
     for row in rows_of(path, task.encoding, task.name):
         if not examples and not refusals:
             _check_columns(path, [*row.values], task, split)
-            is_labelled = split != "test" or row.values.get(task.label) not in WITHHELD
+            is_labelled = split != "test" or not _is_withheld(task, row.values.get(task.label))
             if not is_labelled and task.label in row.values:
                 print(f"{path}: its {task.label} is empty or -1, so it counts as without labels", file=sys.stderr)
         checked = _checked(row, f"{path.name}:{row.line}", task, is_labelled, examples)
@@ -101,13 +102,13 @@ def _checked(
     has_other_label = is_labelled and value is None
     if has_other_label:
         faults.append(_fault_of_label(task, label))
-    if not is_labelled and label not in WITHHELD:
+    if not is_labelled and not _is_withheld(task, label):
         faults.append(f"it has a {task.label}, and the first row has none")
     reason = "; ".join(filter(None, faults))
     if not reason and identifier in earlier:
         reason = f"its id is that of line {earlier[identifier].line}"
     if reason:
-        return Refusal(line, reason, str(label) if has_other_label else "")
+        return Refusal(line, reason, str(label) if has_other_label and label_text(label) else "")
     sentences = [fields[name] for name in task.sentences]
     return Example(identifier, sentences[0], sentences[1] if task.is_pair else None, value, line)
 
@@ -125,19 +126,24 @@ def fault_of_text(name: str, text: object) -> str | None:
     return None
 
 
+def _is_withheld(task: Task, label: Any) -> bool:
+    """Return whether a test file's value stands for a label that it does not tell."""
+    text = label_text(label)
+    return not text or (text == WITHHELD and _number(task, label) is None)
+
+
 def _number(task: Task, label: Any) -> float | None:
     """Return a label as a number; None where it is none of the task's."""
+    text = label_text(label)
     if task.labels:
-        return task.labels.get(label_text(label))
+        return task.labels.get(text)
+    if task.kind != "score":
+        return float(text) if text in map(str, range(task.classes)) else None
     try:
-        number = float(label)
-    except (TypeError, ValueError):
+        number = float(text)
+    except ValueError:
         return None
-    if task.kind == "score":
-        is_allowed = task.lowest <= number <= task.highest
-    else:
-        is_allowed = number in range(task.classes)
-    return number if is_allowed else None
+    return number if task.lowest <= number <= task.highest else None
 
 
 def _fault_of_label(task: Task, label: object) -> str:
@@ -148,7 +154,7 @@ def allowed_labels(task: Task) -> str:
     """Return the labels that a task may have, in words."""
     if task.kind == "score":
         return f"a number from {task.lowest:g} to {task.highest:g}"
-    return ", ".join(task.labels) or ", ".join(map(str, range(task.classes)))
+    return first_of([*(task.labels or task.class_labels)], MOST_LABELS)
 
 
 def _shown(value: object) -> str:
@@ -157,8 +163,9 @@ def _shown(value: object) -> str:
 
 
 def ending(path: PurePath) -> str:
-    """Return the ending that names a file's format: `.csv` of `a.csv.gz`."""
-    return path.with_suffix("").suffix if path.suffix == records.GZIP else path.suffix
+    """Return the ending that names a file's format, in small letters: `.csv` of `a.CSV.gz`."""
+    name = path.name.lower().removesuffix(records.GZIP)
+    return PurePath(name).suffix
 
 
 def separator(path: Path, encoding: str = "utf-8") -> str:

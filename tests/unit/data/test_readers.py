@@ -98,6 +98,65 @@ def test_a_test_file_whose_labels_are_withheld_has_none(
     assert "ids-sst-test-student.csv: its sentiment is empty or -1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("labels", "label"), [({"-1": 0, "0": 1, "1": 2}, 0.0), ({}, None)])
+def test_minus_one_is_a_label_where_the_task_has_it_as_one(
+    tmp_path: Path, labels: dict[str, int], label: float | None
+) -> None:
+    (tmp_path / "a.csv").write_text("sentence,sentiment\nFine .,-1.0\n")
+    task = replace(COURSE["sst"], files={"test": "a.csv"}, id="", labels=labels, classes=3)
+    assert read(tmp_path, task, "test") == ([Example("a.csv:2", "Fine .", None, label, 2)], [])
+
+
+def test_minus_one_is_a_score_where_it_is_within_its_range(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("sentence1,sentence2,similarity\nOne .,Two .,-1\n")
+    task = replace(COURSE["sts"], files={"test": "a.csv"}, id="", lowest=-1.0, highest=1.0)
+    assert read(tmp_path, task, "test")[0] == [Example("a.csv:2", "One .", "Two .", -1.0, 2)]
+
+
+def test_a_missing_label_is_none_of_the_labels_in_every_form(tmp_path: Path) -> None:
+    """Null, NaN, the word nan, and empty text, beside the word None, which is a label."""
+    values = [None, float("nan"), "nan", "", "None"]
+    rows = [{"sentence": f"row {number}", "sentiment": value} for number, value in enumerate(values)]
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (tmp_path / "a.csv").write_text("sentence,sentiment\nrow 0,\nrow 1,NaN\nrow 2,nan\nrow 3,\nrow 4,None\n")
+    texts = pa.Table.from_pylist(
+        [row | {"sentiment": text} for row, text in zip(rows, [None, "NaN", *values[2:]], strict=True)]
+    )
+    pq.write_table(texts, tmp_path / "a.parquet")
+    task = replace(COURSE["sst"], id="", labels={"None": 0, "Favor": 1}, classes=2)
+    for name in ("a.jsonl", "a.csv", "a.parquet"):
+        kept, refused = read(tmp_path, replace(task, files={"train": name}), "train")
+        assert [(row.sentence1, row.label) for row in kept] == [("row 4", 0.0)]
+        assert [(row.label, row.is_faulty) for row in refused] == [("", True)] * 4
+
+
+def test_numbers_of_a_parquet_file_may_be_missing_too(tmp_path: Path) -> None:
+    numbers = pa.array([0.0, float("nan"), None], pa.float64())
+    pq.write_table(pa.table({"sentence": ["a", "b", "c"], "sentiment": numbers}), tmp_path / "a.parquet")
+    kept, refused = read(tmp_path, replace(COURSE["sst"], id="", files={"train": "a.parquet"}), "train")
+    assert [(row.line, row.label) for row in kept] == [(1, 0.0)]
+    assert [(row.line, row.label) for row in refused] == [(2, ""), (3, "")]
+
+
+def test_labels_that_are_written_differently_are_different_labels(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(
+        "sentence,sentiment\n" + "".join(f"{n},{n}\n" for n in ("1.1", "1.10", "01", "1", "1.0"))
+    )
+    labels = {"1.1": 0, "1.10": 1, "01": 2, "1": 3}
+    task = replace(COURSE["sst"], id="", files={"train": "a.csv"}, labels=labels, classes=4)
+    assert [row.label for row in read(tmp_path, task, "train")[0]] == [0, 1, 2, 3, 3]
+    kept, refused = read(tmp_path, replace(task, labels={}), "train")
+    assert [row.line for row in kept] == [5, 6]
+    assert refused[0].reason == "sentiment is '1.1'; allowed: 0, 1, 2, 3"
+
+
+def test_of_many_allowed_labels_the_first_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("sentence,sentiment\na,1\nb,99\n")
+    task = replace(COURSE["sst"], id="", files={"train": "a.csv"}, classes=15)
+    allowed = "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 3 more"
+    assert read(tmp_path, task, "train")[1][0].reason == f"sentiment is '99'; allowed: {allowed}"
+
+
 @pytest.mark.parametrize("inside", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
 def test_a_line_ends_at_a_line_end_alone(tmp_path: Path, inside: str) -> None:
     assert rows(tmp_path, "sst", f"0\ta\tone{inside}two\t3\n") == [Example("a", f"one{inside}two", None, 3.0, 2)]
@@ -198,9 +257,11 @@ def parquet() -> bytes:
         ("a.csv", b"\xef\xbb\xbf" + written(",")),
         ("a.parquet", parquet()),
         ("a.csv.gz", gzip.compress(written(","), mtime=0)),
+        ("a.TSV", written("\t")),
+        ("a.CSV.GZ", gzip.compress(written(","), mtime=0)),
         ("a.jsonl", b"\n".join(json.dumps(dict(zip(TABLE[0], row, strict=True))).encode() for row in TABLE[1:])),
         (
-            "a.jsonl.gz",
+            "a.JSONL.GZ",
             gzip.compress(
                 b"\n".join(json.dumps(dict(zip(TABLE[0], row, strict=True))).encode() for row in TABLE[1:]), mtime=0
             ),
