@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import torch
@@ -18,7 +18,7 @@ from mtbert.config.params import Params
 from mtbert.config.techniques import NAMES
 from mtbert.data import checks, drawing, guessing, readers
 from mtbert.data.batches import Batch
-from mtbert.data.preprocess import FEW, MOST_REFUSED
+from mtbert.data.preprocess import FEW, MOST_REFUSED, classes_without_rows
 from mtbert.data.readers import Example, Refusal
 from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
 from mtbert.errors import DataError, first_of
@@ -41,7 +41,10 @@ PIECES, LEAST_PIECES = 30_522, 1000  # word pieces of BERT, and of every encoder
 BYTES = 4  # of a weight
 ABOUT = """# What `mtbert study` understood of these files. More keys, such as `matters` and `show_text`: docs/own.md
 """
+ENCODING = "utf-8"  # if none is given
+SHOWN = 5  # files and columns
 SplitRows = dict[Split, list[Example]]
+Entries = dict[str, dict[str, Any]]  # tasks as tasks.yaml has them
 
 
 @dataclass(frozen=True)
@@ -62,14 +65,15 @@ def run(folder: Path, quick: bool, seeds: int, encoding: str, file: Path) -> Non
     """
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder; allowed: one that holds files such as topic-train.csv")
-    described, is_new = _described(folder, encoding)
-    understood = [_understand(folder, task) for task in described.values() if not task.serves]
+    described, guessed = _described(folder, encoding)
+    is_new = bool(guessed)
+    understood = [_understand(folder, task, is_new) for task in described.values() if not task.serves]
     print(table(understood))
     notes = [note for of_task in understood for note in of_task.notes]
-    print("\n".join(["", *_separators_in_words(folder, described), *notes]))
+    print("\n".join(["", *_separators_in_words(folder, described), *_unread(folder, described), *notes]))
     task_file = folder / tasks.FILE
     if is_new:
-        files.write_yaml(task_file, guessing.tasks_of(folder, encoding), in_order=True)
+        files.write_yaml(task_file, guessed, in_order=True)
         files.write_text(task_file, ABOUT + task_file.read_text(encoding="utf-8"))
     try:
         models = _set(file, folder, quick, seeds, _tokens(understood))
@@ -81,17 +85,23 @@ def run(folder: Path, quick: bool, seeds: int, encoding: str, file: Path) -> Non
     print(f"\n{task_file} {state}.\n{file} trains {models} for these tasks now; `make reproduce` does.")
 
 
-def _described(folder: Path, encoding: str) -> tuple[dict[str, Task], bool]:
-    """Return the tasks of tasks.yaml, or those guessed from the files, and whether that file is to be written."""
-    is_new = not (folder / tasks.FILE).is_file()
-    described = _guessed(folder, encoding) if is_new else tasks.read(folder / tasks.FILE)
+def _described(folder: Path, encoding: str) -> tuple[dict[str, Task], Entries]:
+    """Return the tasks of tasks.yaml; or those guessed from the files, and what that file is to say of them."""
+    file = folder / tasks.FILE
+    if not file.is_file():
+        entries = guessing.tasks_of(folder, encoding)
+        return _guessed(folder, entries), entries
+    described = tasks.read(file)
     if taken := [name for name in described if name in NAMES]:
-        raise DataError(f"{folder / tasks.FILE}: {taken[0]} is a technique's name; allowed: any other name")
-    return described, is_new
+        raise DataError(f"{file}: {taken[0]} is a technique's name; allowed: any other name")
+    for name, task in described.items():
+        if encoding not in (ENCODING, task.encoding):
+            fault = f"--encoding is {encoding}, and {file} says that {name} is {task.encoding}"
+            raise DataError(f"{fault}; set `encoding` there, and leave --encoding out")
+    return described, {}
 
 
-def _guessed(folder: Path, encoding: str) -> dict[str, Task]:
-    entries = guessing.tasks_of(folder, encoding)
+def _guessed(folder: Path, entries: Entries) -> dict[str, Task]:
     if taken := [name for name in entries if name in (*NAMES, *TAKEN)]:
         fault = f"a task would be called {taken[0]}, as something else in settings is"
         raise DataError(f"{folder}: {fault}; rename {entries[taken[0]]['files']['train']}")
@@ -100,8 +110,8 @@ def _guessed(folder: Path, encoding: str) -> dict[str, Task]:
         return tasks.of_folder(Path(scratch))
 
 
-def _understand(folder: Path, task: Task) -> Understood:
-    """Read all of a task's rows; DataError where a score of it could not be trusted."""
+def _understand(folder: Path, task: Task, is_new: bool) -> Understood:
+    """Read all of a task's rows, which was guessed if it is new; DataError where a score of it could not be trusted."""
     rows: SplitRows = {}
     notes: list[str] = []
     for split in SPLITS:
@@ -109,17 +119,45 @@ def _understand(folder: Path, task: Task) -> Understood:
             rows[split], refusals = drawing.read(folder, task, split)
             notes += _notes(folder, task, split, rows[split], refusals)
     if task.kind != "score":
-        conflicts = checks.conflicts(checks.digests(rows["train"]))
-        if conflicts:
-            text = "text has rows" if conflicts == 1 else "texts have rows"
-            notes.append(f"{_file(folder, task, 'train').name}: {conflicts:,} {text} of different labels")
         _check_classes(folder, task, rows)
     if len({row.label for row in rows["dev"]}) < 2:
         raise DataError(
             f"{_file(folder, task, 'dev')}: all rows of dev have one label, so that no score tells models apart; add "
             "rows of another"
         )
+    notes += [*_notes_of_columns(folder, task, rows, is_new), *_notes_of_rows(folder, task, rows)]
     return Understood(task, rows, notes)
+
+
+def _notes_of_columns(folder: Path, task: Task, rows: SplitRows, is_new: bool) -> Iterator[str]:
+    """Yield which columns of train are not used, and what to check of its labels."""
+    file = _file(folder, task, "train")
+    columns = next(readers.rows_of(file, task.encoding, task.name)).values
+    unused = [column for column in columns if column and column not in (*task.sentences, task.label, task.id)]
+    if unused:
+        yield f"{file.name}: not used: {first_of(unused, SHOWN)}"
+    labels = {float(row.label or 0) for row in (*rows["train"], *rows["dev"])}
+    if is_new and (doubt := guessing.doubt(task, labels)):
+        yield f"{file.name}: {doubt}"
+    alike: dict[str, dict[int, str]] = {}  # by label in small letters: its spelling in each class
+    for label, number in task.labels.items():
+        alike.setdefault(label.casefold(), {})[number] = label
+    if groups := [" and ".join(labels.values()) for labels in alike.values() if len(labels) > 1]:
+        yield f"{file.name}: different classes, though only capitals differ: {', '.join(groups)}"
+
+
+def _notes_of_rows(folder: Path, task: Task, rows: SplitRows) -> Iterator[str]:
+    """Yield what is odd in the rows: contradicting labels, rows of train in another split, and lacking classes."""
+    digests = {split: checks.digests(of_split) for split, of_split in rows.items()}
+    if task.kind != "score" and (conflicts := checks.conflicts(digests["train"])):
+        text = "text has rows" if conflicts == 1 else "texts have rows"
+        yield f"{_file(folder, task, 'train').name}: {conflicts:,} {text} of different labels"
+    for split, of_split in digests.items():
+        name = _file(folder, task, split).name
+        if split != "train" and (count := int(of_split["folded"].isin(digests["train"]["folded"]).sum())):
+            yield f"{name}: {count:,} of {len(of_split):,} {split} rows are in train, too"
+        if split != "test" and (lacking := classes_without_rows(task, of_split)):
+            yield f"{name}: no row of {split} has the label {first_of(lacking, CLASSES_SHOWN)}"
 
 
 def _check_classes(folder: Path, task: Task, rows: SplitRows) -> None:
@@ -156,8 +194,20 @@ def _notes(folder: Path, task: Task, split: Split, rows: list[Example], refusals
     if faulty:
         notes.append(f"{file.name}: {len(faulty)} rows are left out; {lines[0]}")
     if split == "dev" and drawing.draws(task):
-        notes.append(f"{file.name}: there is no dev file, so {len(rows):,} of its rows, drawn by their text, are dev")
+        notes.append(
+            f"{file.name}: tasks.yaml names no dev file, so {len(rows):,} of its rows, drawn by their text, are dev"
+        )
     return notes
+
+
+def _unread(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:
+    """Yield which files in the folder look like data, and are those of no task."""
+    named = {PurePath(name).as_posix() for task in described.values() for name in task.files.values()}
+    if unnamed := [name for name in guessing.data_files(folder) if name not in named]:
+        remedy = "add them there, or remove tasks.yaml and give this command again"
+        yield f"tasks.yaml does not name {first_of(unnamed, SHOWN)}: {remedy}"
+    if unreadable := [name for name in guessing.unreadable_files(folder) if name not in named]:
+        yield f"not read: {first_of(unreadable, SHOWN)}; allowed: {', '.join(guessing.ENDINGS)}"
 
 
 def _separators_in_words(folder: Path, described: Mapping[str, Task]) -> list[str]:

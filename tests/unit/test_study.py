@@ -68,6 +68,69 @@ def test_a_comment_beside_a_value_stays():
     )
 
 
+def told(folder: Path, params: Path, capsys: pytest.CaptureFixture[str], **contents: str) -> list[str]:
+    """What a study says of a folder, between the table and the costs; `a_train` is a-train.csv."""
+    folder.mkdir(exist_ok=True)
+    for name, content in contents.items():
+        (folder / f"{name.replace('_', '-')}.csv").write_text(content)
+    study.run(folder, True, 3, "utf-8", params)
+    return capsys.readouterr().out.split("\n\n")[1].splitlines()
+
+
+def test_what_is_odd_in_rows_and_columns_is_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
+    labels = ["yes", "no", "Yes", "maybe"]
+    train = "text,label,source\n" + "".join(f"text number {n},{labels[n % 4]},x\n" for n in range(40))
+    dev, test = f"{HEAD}TEXT  number 1,no\nother,yes\nmore,no\n", f"{HEAD}text number 2,yes\n"
+    assert told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev, a_test=test) == [
+        "separated by commas: a-dev.csv, a-test.csv, a-train.csv",
+        "a-train.csv: not used: source",
+        "a-train.csv: different classes, though only capitals differ: Yes and yes",
+        "a-dev.csv: 1 of 3 dev rows are in train, too",
+        "a-dev.csv: no row of dev has the label Yes, maybe",
+        "a-test.csv: 1 of 1 test rows are in train, too",
+    ]
+
+
+def test_what_was_guessed_and_may_be_wrong_is_told_until_tasks_yaml_says_it(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    rows = HEAD + "".join(f"text number {n},{n % 30}\n" for n in range(60))
+    files_told = ["separated by commas: a-dev.csv, a-train.csv", "a-dev.csv: 60 of 60 dev rows are in train, too"]
+    doubt = (
+        "a-train.csv: its label holds 30 whole numbers, which are taken for classes; if they are a score, write "
+        "`score: [0, 29]` in place of `classes` and `metric`"
+    )
+    assert told(tmp_path / "mine", params, capsys, a_train=rows, a_dev=rows) == [files_told[0], doubt, files_told[1]]
+    assert told(tmp_path / "mine", params, capsys) == files_told
+
+
+def test_files_that_no_task_reads_are_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a-dev.json").write_text("[]")
+    unreadable = "not read: a-dev.json; allowed: .csv, .tsv, .jsonl, .parquet"
+    drawn = "a-train.csv: tasks.yaml names no dev file, so 8 of its rows, drawn by their text, are dev"
+    assert told(tmp_path / "mine", params, capsys, a_train=TRAIN)[1:] == [unreadable, drawn]
+    unnamed = (
+        "tasks.yaml does not name a-dev.csv, b-train.csv: add them there, or remove tasks.yaml and give this command "
+        "again"
+    )
+    assert told(tmp_path / "mine", params, capsys, a_dev=TRAIN, b_train=TRAIN)[1:] == [unnamed, unreadable, drawn]
+
+
+def test_an_encoding_beside_another_one_in_tasks_yaml_is_refused(tmp_path: Path, params: Path):
+    (tmp_path / "a-train.csv").write_bytes(
+        TRAIN.replace("text", "café").encode("cp1252").replace(b"caf\xe9", b"text", 1)
+    )
+    study.run(tmp_path, True, 3, "cp1252", params)
+    study.run(tmp_path, True, 3, "cp1252", params)
+    with pytest.raises(MtbertError) as error:
+        study.run(tmp_path, True, 3, "latin-1", params)
+    assert str(error.value) == (
+        f"--encoding is latin-1, and {tmp_path / 'tasks.yaml'} says that a is cp1252; set `encoding` there, and leave "
+        "--encoding out"
+    )
+
+
 HEAD = "text,label\n"
 TRAIN = HEAD + "".join(f"text number {n},{'yes' if n % 2 else 'no'}\n" for n in range(40))
 RARE = 7  # of these texts, one that is drawn
@@ -94,6 +157,10 @@ FAULTS = {
     "an empty file": ({"a-train.csv": ""}, "a-train.csv: it holds no row"),
     "a header alone": ({"a-dev.csv": HEAD}, "a-dev.csv: it holds no row that can be used"),
     "an open quote": ({"a-train.csv": TRAIN.replace("text number 7", '"text number 7')}, "line 9: a quote opens here"),
+    "many rows without a label": (
+        {"a-train.csv": TRAIN.replace("text number 7", "text number 7,no\n" + 4 * "no label,nan\ntext number 7")},
+        "rows cannot be used; line 10: label is 'nan'; allowed: no, yes",
+    ),
     "a NUL byte": (
         {"a-train.csv": TRAIN.replace("number 7", "number\0")},
         "line 9: it holds a NUL byte, as no text does",

@@ -5,13 +5,13 @@ What cannot be guessed is refused, with the lines that tasks.yaml needs. The ord
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import Any
 
 from mtbert.data import readers
 from mtbert.errors import DataError, first_of
-from mtbert.tasks import FILE, Split, label_text
+from mtbert.tasks import FILE, Split, Task, label_text
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
 SPLIT_NAMES: dict[str, Split] = {
@@ -20,15 +20,17 @@ SPLIT_NAMES: dict[str, Split] = {
 }  # fmt: skip
 # A file's name without ending: its task, if it names one, its split, and which of several files it is.
 STEM = re.compile(rf"(?:(?P<task>.+?)[-_. ])?(?P<split>{'|'.join(SPLIT_NAMES)})(?:-\d+-of-\d+)?", re.I)
-LABELS = ("label", "gold_label", "class", "category", "target", "score", "similarity", "relevance", "is_duplicate")
+LABELS = ("label", "gold_label")  # the label's column has such a name, else the task's, else one of these:
+OTHER_LABELS = ("class", "category", "target", "score", "similarity", "relevance", "is_duplicate")
 SCORES = ("score", "similarity", "relevance")  # labels of such a name are scores, if they are numbers
 IDS = ("", "id", "idx", "index", "guid", "pairid", "unnamed: 0")
 PAIRS = (("sentence1", "sentence2"), ("question1", "question2"), ("premise", "hypothesis"), ("text", "text_pair"))
 SAMPLED = 2000  # rows that decide what a column holds
-FEW = 20  # values of a column of labels, if it has no label's name, and of whole numbers that are classes
+NUMBER = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?(e[+-]?[0-9]+)?", re.I)  # not 01 and 1_0, which are words
+FEW = 20  # values of a column of labels, if it has no label's name, and of whole numbers that surely are classes
 FEW_NUMBERS = 5  # among words that are classes
 MOST_CLASSES = 200
-TEMPLATE = "{name}:\n  files: {{train: {file}}}\n  sentences: [COLUMN]\n  label: COLUMN\n  classes: [ONE, OTHER]"
+TEMPLATE = "{name}:\n  files: {{{files}}}\n  sentences: [COLUMN]\n  label: COLUMN\n  classes: [ONE, OTHER]"
 Records = Sequence[Mapping[str, Any]]  # a file's rows, by column
 
 
@@ -43,11 +45,8 @@ def tasks_of(folder: Path, encoding: str = "utf-8") -> dict[str, dict[str, Any]]
         DataError: there is no such file, two are of one split, or what a file holds cannot be guessed.
     """
     files_by_task: dict[str, dict[Split, str]] = {}
-    for file in sorted([*folder.glob("*"), *folder.glob("*/*")]):
-        if readers.ending(file) not in ENDINGS or file.name.startswith("."):
-            continue
-        name, split = _task_and_split(file, folder)
-        shown = file.relative_to(folder).as_posix()
+    for shown in data_files(folder):
+        name, split = _task_and_split(folder / shown, folder)
         if other := files_by_task.setdefault(name, {}).get(split):
             raise DataError(f"{folder}: two files are {split} of {name}: {other} and {shown}; remove one, or rename it")
         files_by_task[name][split] = shown
@@ -56,12 +55,29 @@ def tasks_of(folder: Path, encoding: str = "utf-8") -> dict[str, dict[str, Any]]
     return {name: _describe(folder, name, files, encoding) for name, files in files_by_task.items()}
 
 
+def data_files(folder: Path) -> list[str]:
+    """Return the files in a folder, and one below, that hold rows by their ending."""
+    return [shown for shown, file in _files(folder) if readers.ending(file) in ENDINGS]
+
+
+def unreadable_files(folder: Path) -> list[str]:
+    """Return the files that are named like those of a split, and have another ending, such as topic-dev.json."""
+    others = [(shown, file) for shown, file in _files(folder) if readers.ending(file) not in ENDINGS]
+    return [shown for shown, file in others if STEM.fullmatch(file.stem) or STEM.fullmatch(PurePath(file.stem).stem)]
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    for file in sorted([*folder.glob("*"), *folder.glob("*/*")]):
+        if file.is_file() and not file.name.startswith("."):
+            yield file.relative_to(folder).as_posix(), file
+
+
 def _task_and_split(file: Path, folder: Path) -> tuple[str, Split]:
     """Return the task and the split of a file by its name; a file that names no split is train.
 
     A name without a task has that of the folder below `folder`, else of `folder`.
     """
-    stem = file.name.split(readers.ending(file))[0]
+    stem = file.name[: file.name.lower().rindex(readers.ending(file))]
     parts = STEM.fullmatch(stem)
     words = parts["task"] if parts else stem
     split = SPLIT_NAMES[parts["split"].casefold()] if parts else "train"
@@ -82,12 +98,15 @@ def _describe(folder: Path, name: str, files: dict[Split, str], encoding: str) -
     try:
         label = _label(name, rows)
         sentences = _sentences(rows, label)
+        labels = {label_text(row.get(label)) for row in rows} - {""}
+        kind = _kind(file, label, labels)
     except ValueError as error:
         fault = f"its columns are {', '.join(rows[0])}, and {error}"
-        example = TEMPLATE.format(name=name, file=files["train"])
+        example = TEMPLATE.format(
+            name=name, files=", ".join(f"{split}: {of_split}" for split, of_split in files.items())
+        )
         raise DataError(f"{file}: {fault}; say it in {folder / FILE}:\n{example}") from None
-    labels = {label_text(row[label]) for row in rows if row.get(label) not in (None, "")}
-    entry = {"files": dict(files), "sentences": sentences, "label": label, **_kind(file, label, labels)}
+    entry = {"files": dict(files), "sentences": sentences, "label": label, **kind}
     if encoding != "utf-8":
         entry["encoding"] = encoding
     if column := _id(rows):
@@ -96,37 +115,51 @@ def _describe(folder: Path, name: str, files: dict[Split, str], encoding: str) -
 
 
 def _label(name: str, rows: Records) -> str:
-    """Return the column of the label: by its name, or the only one with few values; ValueError where neither helps."""
+    """Return the column of the label: by its name, or the only one with few values; ValueError where neither helps.
+
+    A column that is called like the task may be its text, such as `review`.
+    """
     columns = [column for column in rows[0] if column.casefold() not in IDS]
-    for label in (name, *LABELS):
-        for column in columns:
-            if column.casefold() == label:
-                return column
+    called_so = [column for column in columns if column.casefold() == name and not _is_text(rows, column, MOST_CLASSES)]
+    if named := [*_called(columns, LABELS), *called_so, *_called(columns, OTHER_LABELS)]:
+        return named[0]
     with_few_values = [column for column in columns if not _is_text(rows, column)]
     if len(with_few_values) != 1:
         raise ValueError("which of them is the label cannot be told; allowed: one that is called label")
     return with_few_values[0]
 
 
+def _called(columns: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the columns of such names, in the order of names."""
+    return [column for name in names for column in columns if column.casefold() == name]
+
+
 def _sentences(rows: Records, label: str) -> list[str]:
-    """Return the one or two columns of text; ValueError where there are none, or more."""
+    """Return the column of text, or two that are called like a pair; ValueError where there is none, or more."""
     columns = [column for column in rows[0] if column != label and column.casefold() not in IDS]
     for pair in PAIRS:
         if {*pair} <= {*columns}:
             return [*pair]
-    texts = [column for column in columns if _is_text(rows, column)]
+    texts = [column for column in columns if _is_text(rows, column) and not _repeats(rows, column, label)]
     if not texts:
         texts = columns  # a handful of rows has few values in each
-    if len(texts) not in (1, 2):
+    if len(texts) != 1:
         raise ValueError("which of them are the one or two sentences cannot be told")
     return texts
 
 
-def _is_text(rows: Records, column: str) -> bool:
+def _repeats(rows: Records, column: str, label: str) -> bool:
+    """Return whether a column is the label in other words: each of its values goes with one label, and the reverse."""
+    pairs = {(str(row.get(column)), label_text(row.get(label))) for row in rows}
+    values, labels = ({*side} for side in zip(*pairs, strict=True))
+    return len(pairs) == len(values) == len(labels) <= min(MOST_CLASSES, len(rows) / 2)
+
+
+def _is_text(rows: Records, column: str, few: int = FEW) -> bool:
     """Return whether a column holds text: words, and more than a few of them."""
     values = [str(row.get(column)) for row in rows[:SAMPLED]]
     distinct = {*values}
-    return len(distinct) > min(FEW, len(values) / 2) and not all(map(_is_number, distinct))
+    return len(distinct) > min(few, len(values) / 2) and not all(map(_is_number, distinct))
 
 
 def _is_number(text: str) -> bool:
@@ -139,12 +172,12 @@ def _is_number(text: str) -> bool:
 def _kind(file: Path, label: str, labels: set[str]) -> dict[str, Any]:
     """Return the entries of tasks.yaml about a task's labels: a score's range, or the classes in order, and a metric.
 
-    DataError where they are neither.
+    DataError where they are neither, ValueError where there are too many: another column may be the label.
     """
     shown = f"{file}: its {label} holds"
     if len(labels) < 2:
         raise DataError(f"{shown} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
-    numbers = sorted(filter(_is_number, labels), key=float)
+    numbers = sorted((label for label in labels if NUMBER.fullmatch(label) and _is_number(label)), key=float)
     words = sorted(labels.difference(numbers))
     if not words and _are_scores(label, [float(number) for number in numbers]):
         return {"score": [math.floor(float(numbers[0])), math.ceil(float(numbers[-1]))]}
@@ -153,16 +186,39 @@ def _kind(file: Path, label: str, labels: set[str]) -> dict[str, Any]:
             f"{shown} numbers such as {min(numbers)}, and {words[0]!r}; correct it, or list its `classes` in tasks.yaml"
         )
     if len(labels) > MOST_CLASSES:
-        raise DataError(f"{shown} {len(labels):,} words; allowed: at most {MOST_CLASSES} classes")
-    entry: dict[str, Any] = {"classes": [_in_yaml(word) for word in sorted(labels)] if words else [*map(int, numbers)]}
+        raise ValueError(f"{label} holds {len(labels):,} words; allowed: at most {MOST_CLASSES} classes")
+    entry: dict[str, Any] = {"classes": [*map(_in_yaml, sorted(labels))] if words else [*map(_whole, numbers)]}
     if len(labels) > 2:
         entry["metric"] = "f1"
     return entry
 
 
 def _are_scores(label: str, numbers: list[float]) -> bool:
-    """Return whether labels that are numbers are scores, not classes."""
-    return label.casefold() in SCORES or len(numbers) > FEW or not all(number.is_integer() for number in numbers)
+    """Return whether labels that are numbers, in their order, are scores, not classes."""
+    if label.casefold() in SCORES or not all(number.is_integer() for number in numbers):
+        return True
+    has_gap = len(numbers) <= numbers[-1] - numbers[0]
+    return len(numbers) > MOST_CLASSES or (len(numbers) > FEW and has_gap)
+
+
+def doubt(task: Task, labels: set[float]) -> str:
+    """Return what to check of a guessed task whose labels are many whole numbers; empty where nothing is in doubt."""
+    if task.label.casefold() in SCORES or not FEW < len(labels) <= MOST_CLASSES:
+        return ""
+    shown = f"its {task.label} holds {len(labels)} whole numbers, which are taken for"
+    if task.kind == "score":
+        is_whole = all(label.is_integer() for label in labels)
+        return f"{shown} a score; if they are classes, write `classes` in place of `score`" if is_whole else ""
+    numbers = [*filter(NUMBER.fullmatch, task.class_labels)]
+    if len(numbers) < task.classes:
+        return ""
+    score = f"`score: [{numbers[0]}, {numbers[-1]}]`"
+    return f"{shown} classes; if they are a score, write {score} in place of `classes` and `metric`"
+
+
+def _whole(number: str) -> int | str:
+    """Return a number that is a class as YAML has it, such as 1, but `1.00` as it is."""
+    return int(number) if label_text(float(number)) == number else number
 
 
 def _in_yaml(word: str) -> str | bool:

@@ -176,7 +176,9 @@ def _faults(entries: dict[str, Any]) -> list[str]:
     for entry in entries.values():
         file = entry["file"]
         if entry["drawn"]:
-            lines.append(f"{file}: {entry['kept']:,} of its rows are dev, drawn by their text; there is no dev file")
+            lines.append(
+                f"{file}: {entry['kept']:,} of its rows are dev, drawn by their text; tasks.yaml names no dev file"
+            )
         if refused := entry["refused"]:
             why = f"line {refused[0]['line']}: {refused[0]['reason']}"
             lines.append(f"{file}: {len(refused):,} of {entry['read']:,} rows are left out; {why}")

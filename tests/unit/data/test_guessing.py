@@ -1,11 +1,15 @@
 """What a folder's files tell of its tasks, and what they do not."""
 
+import json
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mtbert.data import guessing
 from mtbert.errors import DataError
+from mtbert.tasks import Task
 
 TOPIC = "text,topic\n" + "".join(f"text number {n},{'bug' if n % 3 else 'praise'}\n" for n in range(30))
 
@@ -24,6 +28,8 @@ def write(folder: Path, **files: str) -> Path:
         ("topic-train.csv", "topic", "train"),
         ("topic_dev.csv", "topic", "dev"),
         ("topic.validation.jsonl.gz", "topic", "dev"),
+        ("topic-dev.CSV", "topic", "dev"),
+        ("Topic.JSONL.GZ", "topic", "train"),
         ("topic.csv", "topic", "train"),
         ("contest.csv", "contest", "train"),
         ("My Tickets-train.tsv", "my_tickets", "train"),
@@ -53,7 +59,14 @@ def test_a_task_is_told_from_its_header_and_rows(tmp_path: Path):
         (["3", "1", "2"], {"classes": [1, 2, 3], "metric": "f1"}),
         (["True", "False"], {"classes": [False, True]}),
         (["0.5", "4.8"], {"score": [0, 5]}),
-        ([str(n) for n in range(30)], {"score": [0, 29]}),
+        ([str(n) for n in range(1, 31)], {"classes": [*range(1, 31)], "metric": "f1"}),
+        ([str(n) for n in range(0, 60, 2)], {"score": [0, 58]}),
+        (["-1.0", "0.0", "1.0"], {"classes": [-1, 0, 1], "metric": "f1"}),
+        (["01", "1", "1_0", "10"], {"classes": ["01", "1", "10", "1_0"], "metric": "f1"}),
+        (["1.00", "2.00"], {"classes": ["1.00", "2.00"]}),
+        (["1e999", "1"], {"classes": ["1", "1e999"]}),
+        (["0", "1", "nan", ""], {"classes": [0, 1]}),
+        (["Favor", "None", "NaN"], {"classes": ["Favor", "None"]}),
     ],
 )
 def test_labels_tell_whether_they_are_classes_or_a_score(tmp_path: Path, labels: list[str], told: dict):
@@ -66,6 +79,75 @@ def test_labels_tell_whether_they_are_classes_or_a_score(tmp_path: Path, labels:
 def test_numbers_in_a_column_called_score_are_a_score(tmp_path: Path):
     write(tmp_path, a_csv="text,score\n" + "".join(f"text number {n},{n % 6}\n" for n in range(60)))
     assert guessing.tasks_of(tmp_path)["a"]["score"] == [0, 5]
+
+
+def test_more_whole_numbers_than_classes_may_be_are_a_score(tmp_path: Path):
+    write(tmp_path, a_csv="text,label\n" + "".join(f"text number {n},{n % 201}\n" for n in range(600)))
+    assert guessing.tasks_of(tmp_path)["a"]["score"] == [0, 200]
+
+
+def test_null_is_no_label_and_the_word_none_is_one(tmp_path: Path):
+    labels = ["None", None, float("nan"), "Favor"]
+    rows = [json.dumps({"text": f"text number {n}", "label": labels[n % 4]}) for n in range(40)]
+    (tmp_path / "a.jsonl").write_text("\n".join(rows))
+    assert guessing.tasks_of(tmp_path)["a"]["classes"] == ["Favor", "None"]
+
+
+MANY = Task("a", 30, ("text",), "label", "macro_f1", {str(n): n for n in range(30)})
+MANY_SCORES = Task("a", 1, ("text",), "label", "pearson", lowest=0, highest=58)
+
+
+@pytest.mark.parametrize(
+    ("task", "labels", "told"),
+    [
+        (
+            MANY, range(30),
+            "its label holds 30 whole numbers, which are taken for classes; if they are a score, write "
+            "`score: [0, 29]` in place of `classes` and `metric`",
+        ),
+        (
+            MANY_SCORES, range(0, 60, 2),
+            "its label holds 30 whole numbers, which are taken for a score; if they are classes, write `classes` in "
+            "place of `score`",
+        ),
+        (MANY, range(20), ""),
+        (replace(MANY, labels={f"word {n}": n for n in range(30)}), range(30), ""),
+        (replace(MANY_SCORES, label="Score"), range(0, 60, 2), ""),
+        (MANY_SCORES, [n / 2 for n in range(30)], ""),
+        (MANY_SCORES, range(201), ""),
+    ],
+)  # fmt: skip
+def test_many_whole_numbers_are_in_doubt(task: Task, labels: Iterable[float], told: str):
+    assert guessing.doubt(task, {float(label) for label in labels}) == told
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "sentences", "label"),
+    [
+        ("bank", {"text": 60, "label": 30, "label_text": 30}, ["text"], "label"),
+        ("topic", {"question1": 60, "question2": 60, "date": 60, "label": 2}, ["question1", "question2"], "label"),
+        ("review", {"review": 400, "sentiment": 2}, ["review"], "sentiment"),
+        ("intent", {"text": 60, "intent": 25}, ["text"], "intent"),
+        ("mood", {"text": 60, "mood": 2, "category": 3}, ["text"], "mood"),
+        ("mood", {"text": 60, "mood": 3, "label": 2}, ["text"], "label"),
+    ],
+)
+def test_columns_are_told_by_name_or_by_how_many_values_they_hold(
+    tmp_path: Path, name: str, columns: dict[str, int], sentences: list[str], label: str
+):
+    """Each column has so many different values."""
+    rows = [",".join(f"{column} value {n % count}" for column, count in columns.items()) for n in range(400)]
+    write(tmp_path, **{f"{name}_csv": "\n".join([",".join(columns), *rows])})
+    entry = guessing.tasks_of(tmp_path)[name]
+    assert (entry["sentences"], entry["label"]) == (sentences, label)
+
+
+def test_files_with_rows_are_known_by_their_ending_and_others_by_the_name_of_a_split(tmp_path: Path):
+    for name in ("a.CSV", "b-dev.json", "c-test.csv.zip", "notes.txt", ".d-dev.csv", "e/train.jsonl.gz", "e/dev.xlsx"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert guessing.data_files(tmp_path) == ["a.CSV", "e/train.jsonl.gz"]
+    assert guessing.unreadable_files(tmp_path) == ["b-dev.json", "c-test.csv.zip", "e/dev.xlsx"]
 
 
 def test_an_id_is_taken_where_it_differs_in_every_row(tmp_path: Path):
@@ -85,6 +167,14 @@ def test_an_id_is_taken_where_it_differs_in_every_row(tmp_path: Path):
         ({"a_csv": "text,label\none,x\ntwo,x\n"}, "its label holds x; allowed: two labels or more"),
         ({"a_csv": "x,y\n" + "".join(f"a {n} b,c {n} d\n" for n in range(60))}, "which of them is the label cannot be"),
         (
+            {"a_csv": "text,label\n" + "".join(f"a {n} b,c {n % 300} d\n" for n in range(600))},
+            "its columns are text, label, and label holds 300 words; allowed: at most 200 classes; say it in ",
+        ),
+        (
+            {"a_csv": "date,text,label\n" + "".join(f"day {n % 30},b {n},{n % 2}\n" for n in range(60))},
+            "its columns are date, text, label, and which of them are the one or two sentences cannot be told; say",
+        ),
+        (
             {"a_csv": "x,y,z,label\n" + "".join(f"a {n},b {n},c {n},{n % 2}\n" for n in range(60))},
             "its columns are x, y, z, label, and which of them are the one or two sentences cannot be told; say it in ",
         ),
@@ -98,9 +188,11 @@ def test_what_the_files_do_not_tell_is_refused(tmp_path: Path, files: dict[str, 
 
 
 def test_where_it_cannot_be_told_the_message_has_the_five_lines_that_say_it(tmp_path: Path):
-    write(tmp_path, a_csv="x,y\n" + "".join(f"a {n} b,c {n} d\n" for n in range(60)))
+    rows = "x,y\n" + "".join(f"a {n} b,c {n} d\n" for n in range(60))
+    write(tmp_path, **{"a-train_csv": rows, "a-dev_csv": rows})
     with pytest.raises(DataError) as error:
         guessing.tasks_of(tmp_path)
     assert str(error.value).splitlines()[1:] == [
-        "a:", "  files: {train: a.csv}", "  sentences: [COLUMN]", "  label: COLUMN", "  classes: [ONE, OTHER]",
+        "a:", "  files: {dev: a-dev.csv, train: a-train.csv}", "  sentences: [COLUMN]", "  label: COLUMN",
+        "  classes: [ONE, OTHER]",
     ]  # fmt: skip

@@ -121,7 +121,7 @@ def test_a_dev_that_is_drawn_and_rows_that_are_cut_are_told(tmp_path: Path):
     assert pq.read_table(tmp_path / "out/mood/dev.parquet", columns=["id"]).num_rows == 2
     assert made["faults"][:2] == [
         "a.csv: 12% of its rows are longer than model.max_tokens, and lose their end",
-        "a.csv: 2 of its rows are dev, drawn by their text; there is no dev file",
+        "a.csv: 2 of its rows are dev, drawn by their text; tasks.yaml names no dev file",
     ]
 
 
