@@ -148,7 +148,7 @@ def _notes_of_columns(folder: Path, task: Task, rows: SplitRows, is_new: bool) -
 
 def _notes_of_rows(folder: Path, task: Task, rows: SplitRows) -> Iterator[str]:
     """Yield what is odd in the rows: contradicting labels, rows of train in another split, and lacking classes."""
-    digests = {split: checks.digests(of_split) for split, of_split in rows.items()}
+    digests: dict[Split, Any] = {split: checks.digests(of_split) for split, of_split in rows.items()}
     if task.kind != "score" and (conflicts := checks.conflicts(digests["train"])):
         text = "text has rows" if conflicts == 1 else "texts have rows"
         yield f"{_file(folder, task, 'train').name}: {conflicts:,} {text} of different labels"

@@ -153,6 +153,19 @@ def test_labels_of_another_kind_end_the_stage_with_what_was_found_and_what_allow
     assert len(pq.read_table(tmp_path / "out/sst/train.parquet")) == 80
 
 
+def test_a_class_of_several_labels_is_told_by_all_of_them(tmp_path: Path):
+    (tmp_path / "a.csv").write_text("text,mood\none,pos\ntwo,POS\n")
+    classes = "{neg: 0, bad: 0, pos: 1, ok: 1}"
+    (tmp_path / "tasks.yaml").write_text(
+        f"mood: {{files: {{train: a.csv, dev: b.csv}}, sentences: [text], label: mood, classes: {classes}}}"
+    )
+    made = preprocess(tmp_path, tmp_path / "out", tokenize, set())
+    assert made["faults"][1:] == ["a.csv: no row has the label neg / bad"]
+    told = r"Its mood holds POS, pos / ok; allowed: neg, bad, pos, ok\. First, line 3: mood is 'POS'"
+    with pytest.raises(DataError, match=told):
+        preprocess(tmp_path, tmp_path / "out", tokenize, {("mood", "train")}, most_refused=0)
+
+
 def with_empty_sentences(data_dir: Path, empty: int, rows: int) -> None:
     """Write a file of that many rows, of which some lack their sentence."""
     text = "".join(f"0\tid{n}\t{' ' if n < empty else f'Film {n} .'}\t3\n" for n in range(rows))
