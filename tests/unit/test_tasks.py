@@ -108,6 +108,11 @@ def test_the_metric_is_the_one_that_is_named_or_that_of_the_kind(tmp_path: Path,
         ("mood", {"files": {"dev": "a"}}, "mood.files: it has to name that of train"),
         ("mood", {"files": {"train": "a", "held": "b"}}, "mood.files.held"),
         ("mood", {"sentences": []}, "mood.sentences"),
+        (
+            "mood",
+            {"sentences": ["text", "mood"]},
+            "mood.sentences: mood is the column of the label; allowed: columns of t",
+        ),
         ("mood", {"metric": "pearson"}, "mood.metric: allowed: pearson or spearman for a score"),
         ("mood", {"positive": "great"}, "mood.positive: allowed: one of two classes that are listed"),
         (

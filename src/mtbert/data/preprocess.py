@@ -29,6 +29,7 @@ TaskSplit = tuple[str, Split]  # task and split
 Digests = dict[TaskSplit, Any]  # pandas.DataFrames, as `checks.digests` returns them
 MOST_REFUSED = 0.01  # of a file's rows: more are no slips, but another kind of label
 FEW = 3  # faulty rows, of a file of any size
+MOST_IN_TRAIN = 0.25  # of dev's rows: more are no coincidence
 MOST_CUT = 0.02  # of train's rows: more are a fault of the file
 SCHEMA = pa.schema(
     [
@@ -86,7 +87,10 @@ def preprocess(
             digests[task, split] = rows
         if held_out_rows:
             _hold_out(directory, [task for task, split in required if split == "dev"], held_out_rows, digests)
-        _write_dev_rows(directory, [task for task, split in present if split == "dev"], digests)
+        for task in (task for task, split in present if split == "dev"):
+            in_train = _write_dev_rows(directory, task, digests)
+            if in_train > MOST_IN_TRAIN * len(digests[task, "dev"]):
+                entries[f"{task}/dev"]["in_train"] = in_train
         for task, (is_joined, limit) in (longest or {}).items():
             entries[f"{task}/train"]["cut"] = _share_cut(layout.examples(directory, task, "train"), is_joined, limit)
         file_digests = {names[key]: sha256(data_dir / names[key]) for key in present}
@@ -171,7 +175,7 @@ def classes_without_rows(task: Task, rows: pd.DataFrame) -> list[str]:
 
 
 def _faults(entries: dict[str, Any]) -> list[str]:
-    """Return what is wrong with the files, a line each: refused rows, classes without rows, a dev of one label."""
+    """Return what is wrong with the files, a line each: such as refused rows, or a dev that is part of train."""
     lines: list[str] = []
     for entry in entries.values():
         file = entry["file"]
@@ -179,6 +183,8 @@ def _faults(entries: dict[str, Any]) -> list[str]:
             lines.append(
                 f"{file}: {entry['kept']:,} of its rows are dev, drawn by their text; tasks.yaml names no dev file"
             )
+        if "in_train" in entry:
+            lines.append(f"{file}: {entry['in_train']:,} of {entry['kept']:,} dev rows are in train, too")
         if refused := entry["refused"]:
             why = f"line {refused[0]['line']}: {refused[0]['reason']}"
             lines.append(f"{file}: {len(refused):,} of {entry['read']:,} rows are left out; {why}")
@@ -235,17 +241,18 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     return pa.table(columns, SCHEMA)
 
 
-def _write_dev_rows(directory: Path, tasks: Sequence[str], digests: Digests) -> None:
-    """Write each task's dev-rows.parquet beside its dev.parquet: what scores need of each row of dev."""
-    for task in tasks:
-        dev = digests[task, "dev"]
-        train = digests.get((task, "train"), checks.digests([]))
-        cluster = checks.clusters(dev)
-        table = read_parquet(layout.examples(directory, task, "dev"), ["id"]).assign(
-            cluster=cluster,
-            chooses=checks.halves(cluster),
-            in_train=np.isin(dev["bare"], train["bare"]),
-            shares=np.isin(dev[checks.SENTENCES], train[checks.SENTENCES]).any(axis=1),
-        )
-        with new_file(layout.rows(directory, task, "dev")) as partial:
-            table.to_parquet(partial, index=False)
+def _write_dev_rows(directory: Path, task: str, digests: Digests) -> int:
+    """Write a task's dev-rows.parquet beside its dev.parquet; return how many rows of dev are in train."""
+    dev = digests[task, "dev"]
+    train = digests.get((task, "train"), checks.digests([]))
+    cluster = checks.clusters(dev)
+    in_train = np.isin(dev["bare"], train["bare"])
+    table = read_parquet(layout.examples(directory, task, "dev"), ["id"]).assign(
+        cluster=cluster,
+        chooses=checks.halves(cluster),
+        in_train=in_train,
+        shares=np.isin(dev[checks.SENTENCES], train[checks.SENTENCES]).any(axis=1),
+    )
+    with new_file(layout.rows(directory, task, "dev")) as partial:
+        table.to_parquet(partial, index=False)
+    return int(in_train.sum())

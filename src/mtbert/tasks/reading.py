@@ -194,36 +194,46 @@ class Rule(NamedTuple):
 
 def _rules(name: str, entry: Described) -> Iterator[Rule]:
     """Yield the rules for a task, in the order in which they are checked."""
-    count = _count(entry)
-    words = _labels(entry)
-    is_score = entry.score is not None
-    is_doubled = isinstance(entry.classes, list | dict) and len(words) < len(entry.classes)
-    yield Rule("classes", is_doubled, "a label is listed twice; allowed: each once")
-    yield Rule("classes", "" in words, "a label is empty or nan, which stands for none; allowed: any other")
-    if isinstance(entry.classes, dict) and words:
-        numbers = sorted({*words.values()})
-        has_gap = numbers[0] < 0 or (len(numbers) < count and not entry.serves)
-        fault = (
-            f"its numbers are {first_of([*map(str, numbers)], SHOWN)}; allowed: 0, 1, ..., each for a label at least"
-        )
-        yield Rule("classes", has_gap, fault)
     yield Rule("", name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name")
+    yield from _rules_of_columns(entry)
+    yield from _rules_of_classes(entry)
+    count = _count(entry)
+    is_score = entry.score is not None
     has_classes = count >= 2
     yield Rule("classes", has_classes is is_score, "allowed: two or more, or `score: [lowest, highest]`")
     low, high = entry.score or (0, 1)
     yield Rule("score", low >= high, f"it is {low:g} to {high:g}; allowed: the lowest label, then the highest")
-    is_elsewhere = "train" not in entry.files or any(map(_is_outside, entry.files.values()))
-    yield Rule("files", is_elsewhere, "it has to name that of train, and files below the folder")
-    is_twice = len({*map(PurePath, entry.files.values())}) < len(entry.files)
-    yield Rule("files", is_twice, "one file is that of two splits; allowed: another for each, or train alone")
     is_other_metric = entry.metric is not None and is_score is not (entry.metric in OF_SCORES)
     yield Rule("metric", is_other_metric, "allowed: pearson or spearman for a score; accuracy, f1 or mcc for classes")
-    is_unlisted = entry.positive is not None and (count != 2 or label_text(entry.positive) not in words)
+    is_unlisted = entry.positive is not None and (count != 2 or label_text(entry.positive) not in _listed(entry))
     yield Rule("positive", is_unlisted, "allowed: one of two classes that are listed")
     is_not_f1 = entry.positive is not None and entry.metric not in (None, "f1")
     yield Rule("metric", is_not_f1, f"it is {entry.metric}, beside `positive`; allowed: f1, that of this class alone")
     yield Rule("names", len(entry.names) not in (0, count), f"allowed: one for each of {count} classes")
     yield Rule("weights", bool(entry.weights and is_score), "a score has no classes to balance")
+
+
+def _rules_of_columns(entry: Described) -> Iterator[Rule]:
+    is_read = entry.label in entry.sentences
+    yield Rule("sentences", is_read, f"{entry.label} is the column of the label; allowed: columns of text")
+    is_elsewhere = "train" not in entry.files or any(map(_is_outside, entry.files.values()))
+    yield Rule("files", is_elsewhere, "it has to name that of train, and files below the folder")
+    is_twice = len({*map(PurePath, entry.files.values())}) < len(entry.files)
+    yield Rule("files", is_twice, "one file is that of two splits; allowed: another for each, or train alone")
+
+
+def _rules_of_classes(entry: Described) -> Iterator[Rule]:
+    words = _listed(entry)
+    is_doubled = isinstance(entry.classes, list | dict) and len(words) < len(entry.classes)
+    yield Rule("classes", is_doubled, "a label is listed twice; allowed: each once")
+    yield Rule("classes", "" in words, "a label is empty or nan, which stands for none; allowed: any other")
+    if isinstance(entry.classes, dict) and words:
+        numbers = sorted({*words.values()})
+        has_gap = numbers[0] < 0 or (len(numbers) < _count(entry) and not entry.serves)
+        fault = (
+            f"its numbers are {first_of([*map(str, numbers)], SHOWN)}; allowed: 0, 1, ..., each for a label at least"
+        )
+        yield Rule("classes", has_gap, fault)
 
 
 def _is_outside(file: str) -> bool:

@@ -134,6 +134,7 @@ def test_what_is_wrong_and_does_not_end_the_stage_is_told(data_dir: Path, tmp_pa
     assert told == [
         "cs224n/ids-sst-train.csv: 5 of 7 rows are left out; line 4: sentiment is 'bad'; allowed: 0, 1, 2, 3, 4",
         "cs224n/ids-sst-train.csv: no row has the label 0, 1, 2",
+        "cs224n/ids-sst-dev.csv: 1 of 1 dev rows are in train, too",
         "cs224n/ids-sst-dev.csv: no row has the label 0, 1, 2, 4",
         "cs224n/ids-sst-dev.csv: all rows have one label, so that no score tells models apart",
     ]
@@ -151,6 +152,16 @@ def test_labels_of_another_kind_end_the_stage_with_what_was_found_and_what_allow
     assert not (tmp_path / "out").exists()
     preprocess(data_dir, tmp_path / "out", tokenize, {("sst", "train")}, most_refused=0.2)
     assert len(pq.read_table(tmp_path / "out/sst/train.parquet")) == 80
+
+
+@pytest.mark.parametrize(("rows", "lines"), [(3, ["b.csv: 1 of 3 dev rows are in train, too"]), (4, [])])
+def test_a_dev_that_is_more_than_a_quarter_in_train_is_told(tmp_path: Path, rows: int, lines: list[str]):
+    (tmp_path / "a.csv").write_text("text,mood\none !,1\nother,0\n")
+    (tmp_path / "b.csv").write_text("text,mood\n" + "".join(f"{n},{n % 2}\n" for n in range(rows - 1)) + "ONE,1\n")
+    (tmp_path / "tasks.yaml").write_text(
+        "mood: {files: {train: a.csv, dev: b.csv}, sentences: [text], label: mood, classes: 2}"
+    )
+    assert preprocess(tmp_path, tmp_path / "out", tokenize, set())["faults"] == lines
 
 
 def test_a_class_of_several_labels_is_told_by_all_of_them(tmp_path: Path):
