@@ -94,7 +94,7 @@ def _likeness(unpaired: Frame) -> str:
 def _numbers(rows: Frame, metric: str, task: Task | None) -> Frame:
     """Return labels and predictions as numbers; for metrics of classes they may be words instead, one for each."""
     if task is not None and metric in metrics.F1S:
-        return _task_classes(rows, task)
+        return _task_classes(rows, metric, task)
     values = rows[["label", "prediction"]].apply(lambda column: column.str.lower().map(TRUTHS).fillna(column))
     numbers: Frame = values.apply(pd.to_numeric, errors="coerce").astype(float)
     if metric in OF_CLASSES and numbers.isna().all(axis=None):
@@ -114,10 +114,23 @@ def _numbered_words(values: Frame) -> Frame:
     return values.apply(lambda column: column.map(class_of_word))
 
 
-def _task_classes(rows: Frame, task: Task) -> Frame:
-    """Return labels and predictions as a task's classes; all may be its labels instead, or true and false."""
+def _task_classes(rows: Frame, metric: str, task: Task) -> Frame:
+    """Return labels and predictions as a task's classes, which are numbers in runs.
+
+    In files all may be its labels instead, or true and false.
+    """
     texts: Frame = rows[["label", "prediction"]].apply(lambda column: column.map(label_text))
     numbers = {str(number): number for number in range(task.classes)}
+    classes = texts.apply(lambda column: column.map(numbers))
+    in_files = ~rows["of_run"]
+    if in_files.any():
+        class_of_text = _spelling(rows[in_files], texts[in_files], numbers, metric, task)
+        classes = classes.where(rows["of_run"], texts.apply(lambda column: column.map(class_of_text)))
+    return classes.astype(float)
+
+
+def _spelling(rows: Frame, texts: Frame, numbers: dict[str, int], metric: str, task: Task) -> dict[str, int]:
+    """Return the class of each text of files; DataError if a text is no class, or texts may be read in two ways."""
     spellings = (numbers, task.labels, numbers | {"false": 0, "true": 1})
     fitting = [class_of_text for class_of_text in spellings if texts.isin([*class_of_text]).all(axis=None)]
     if not fitting:  # first what is neither, then labels beside numbers
@@ -126,7 +139,12 @@ def _task_classes(rows: Frame, task: Task) -> Frame:
         for classes in ([*numbers, *task.labels], [*numbers]):
             for column in ("label", "prediction"):
                 _refuse(f"is no class of {task.name}", rows[~texts[column].isin(classes)], allowed, column)
-    return texts.apply(lambda column: column.map(fitting[0])).astype(float)
+    are_swapped = fitting[:2] == [numbers, task.labels] and numbers != task.labels
+    if are_swapped and len(metrics.f1_classes(metric, task.classes)) == 1:
+        (positive,) = (label for label, number in task.labels.items() if number == 1)
+        write_truths = f"write true for the label {positive}, and false for the other"
+        _refuse(f"may be a class number or a label of {task.name}", rows, write_truths, "label")
+    return fitting[0]
 
 
 def _clusters(rows: Frame, ids: Frame) -> np.ndarray:

@@ -20,9 +20,9 @@ Frame = Any  # a pandas.DataFrame or Series: the types of their selections name 
 
 
 def read(source: str, task: str | None = None, build: Path = Path("build")) -> Frame:
-    """Read a side's rows: all of COLUMNS as text, and `position`, such as `a.csv, line 3`.
+    """Read a side's rows: all of COLUMNS as text, `position`, such as `a.csv, line 3`, and `of_run`.
 
-    With a task, `source` may be a variant, which stands for the dev predictions of all of its seeds.
+    `of_run` is whether the row is of a run here, whose classes are numbers. With a task, `source` may be a variant, which stands for the dev predictions of all of its seeds.
 
     Raises:
         DataError: the file is missing or is not of such rows.
@@ -44,7 +44,7 @@ def of_run(run: Path, task: str) -> Frame:
     rows = of_file(layout.predictions(run, task, "dev"))
     file = layout.rows(layout.data(layout.build_of(run)), task, "dev")
     clusters: Frame = files.read_parquet(file, ["id", "cluster"]).astype("string").set_index("id")["cluster"]
-    return rows.assign(cluster=rows["id"].map(clusters).fillna(""))
+    return rows.assign(cluster=rows["id"].map(clusters).fillna(""), of_run=True)
 
 
 def of_file(path: Path) -> Frame:
@@ -54,7 +54,7 @@ def of_file(path: Path) -> Frame:
     table, positions = _parquet(path) if path.suffix == ".parquet" else _csv(path)
     _check_columns(table, path)
     texts = table.reindex(columns=[*COLUMNS]).astype("string").fillna("")
-    return texts.apply(lambda column: column.str.strip()).assign(position=positions)
+    return texts.apply(lambda column: column.str.strip()).assign(position=positions, of_run=False)
 
 
 class FileRows(NamedTuple):

@@ -24,7 +24,7 @@ from scipy import special
 
 from mtbert.stats.side import Side
 
-ROUNDING = 1e-12  # an error below it is of the last digits
+ROUNDING = 1e-7  # an error below it is of the last digits: the square root of theirs
 LEVEL = 0.05  # of every test of two sides; intervals hold 1 - LEVEL
 LEAST_SEEDS = 3  # of each side, for an interval
 LEAST_CLUSTERS = 6  # that differ, for an interval

@@ -197,6 +197,24 @@ def test_f1_of_a_tasks_words_is_that_of_its_class_1(moods: Path) -> None:
         compare_files(*sides, task="two", build=moods)
 
 
+def test_labels_that_are_another_class_s_number_are_refused_where_f1_is_that_of_one_class(moods: Path) -> None:
+    catalog = files.read_yaml(moods / "plan/catalog.yaml")
+    catalog["tasks"]["two"]["labels"] = {"1": 0, "0": 1}  # as `positive: 0` has it
+    files.write_yaml(moods / "plan/catalog.yaml", catalog)
+    sides = side(moods / "x.csv", LABELS, NEVER_2), side(moods / "y.csv", LABELS, NEVER_2)
+    message = (
+        r"^label may be a class number or a label of two: 0 .*write true for the label 0, and false for the other$"
+    )
+    with pytest.raises(DataError, match=message):
+        compare_files(*sides, task="two", build=moods)
+    mean = compare_files(*sides, task="two", metric="macro_f1", build=moods).ours.score.mean
+    assert mean == pytest.approx((6 / 7 + 4 / 5) / 2)
+    for file in sides:  # whether the label is 0
+        rows = pd.read_csv(file)
+        rows.assign(label=rows["label"] == 0, prediction=rows["prediction"] == 0).to_csv(file, index=False)
+    assert compare_files(*sides, task="two", build=moods).ours.score.mean == pytest.approx(6 / 7)
+
+
 @pytest.mark.parametrize("margin", [-0.1, float("nan"), float("inf")])
 def test_a_margin_is_a_number_of_0_or_more(of_right: Compare, margin: float) -> None:
     with pytest.raises(DataError, match="margin is"):

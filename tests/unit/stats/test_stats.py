@@ -76,6 +76,19 @@ def test_one_model_has_the_error_of_a_share_and_nothing_below_six_clusters() -> 
     assert of_models(few, few.constant(0.0), 5).interval is None
 
 
+@pytest.mark.parametrize("constant", [0.1, 2.34, 2.5])  # of 18 of the first two the mean is another number
+def test_no_row_moves_the_correlation_of_a_constant(constant: float) -> None:
+    side = influence.scored("pearson", np.arange(18) % 6, np.full((18, 6), constant), np.arange(18), [])
+    assert not side.moves.any()
+    assert difference(side, side).interval is None  # nothing varies
+
+
+def test_sides_whose_seeds_are_all_alike_do_not_vary() -> None:
+    right = np.arange(21) % 3 == 0
+    side = influence.scored("accuracy", np.ones(21), np.column_stack([right] * 6), np.arange(21), [])
+    assert difference(side, side).error is None  # though the last digits of its covariances differ
+
+
 @pytest.mark.parametrize("metric", METRIC_NAMES)
 @pytest.mark.parametrize("classes", [[0, 1, 2], [1], [1, 2, 3]])
 def test_a_row_moves_a_score_as_one_more_copy_of_it_does(metric: str, classes: list[float]) -> None:
