@@ -82,7 +82,7 @@ setup-%: $(BIN)/.%
 $(BIN)/.run: requirements/run.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("mtbert needs Python 3.11 or newer: make PYTHON=...")'
 	@$(PYTHON) -m venv .venv
-	@echo "Installing PyTorch and $$(grep -c == $<) packages into .venv: 1.7 GB, about a minute"
+	@echo "Installing PyTorch and $$(grep -c == $<) packages into .venv: 1.8 GB, about a minute"
 	@$(PIP) --require-hashes -r requirements/uv.lock
 	@$(call locked,$<)
 	@{ ! command -v nvidia-smi && $(PIP) torch==$(TORCH)+cpu; } 2>/dev/null \

@@ -247,7 +247,7 @@ def report(
         Path | None, Option(help="The evidence of a third of the budget; else the folder `third` beside.")
     ] = None,
     readme: Annotated[
-        Path | None, Option(help="A file to write the report's first rows into, between its markers.")
+        Path | None, Option(help="A file to write the questions into, between <!-- questions --> and its end.")
     ] = None,
 ) -> None:
     """Write the report from the finished runs; train nothing."""

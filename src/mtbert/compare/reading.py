@@ -22,7 +22,8 @@ Frame = Any  # a pandas.DataFrame or Series: the types of their selections name 
 def read(source: str, task: str | None = None, build: Path = Path("build")) -> Frame:
     """Read a side's rows: all of COLUMNS as text, `position`, such as `a.csv, line 3`, and `of_run`.
 
-    `of_run` is whether the row is of a run here, whose classes are numbers. With a task, `source` may be a variant, which stands for the dev predictions of all of its seeds.
+    `of_run` is whether the row is of a run here, whose classes are numbers. With a task, `source` may be a variant: it
+    stands for the dev predictions of all of its seeds.
 
     Raises:
         DataError: the file is missing or is not of such rows.

@@ -57,8 +57,8 @@ def _kept(answer: Answer, kept: Way) -> str:
     """Return which way to keep, and why."""
     best, margin = answer.ways[answer.choice.best], f"{answer.margin:g}"
     if kept is not best:
-        share = _share(kept, answer.baseline or best)
-        return f"**Keep {_named(kept.label)}**: no worse than {_named(best.label)}, the best, by {margin}; {share}."
+        proved = f"proved to be less than {margin} below {_named(best.label)}, which has the highest mean"
+        return f"**Keep {_named(kept.label)}**: {proved}. {_share(kept, answer.baseline or best)}"
     others = f"each way with fewer weights is proved to be worse by {margin} or more"
     if best.weights == min(way.weights for way in answer.ways):
         others = "no way has fewer weights"
@@ -66,7 +66,7 @@ def _kept(answer: Answer, kept: Way) -> str:
 
 
 def _share(way: Way, whole: Way) -> str:
-    return f"{100 * way.weights / whole.weights:.0f} % of the weights of {_named(whole.label)}"
+    return f"It stores {100 * way.weights / whole.weights:.0f} % of the weights of {_named(whole.label)}."
 
 
 def _undecided(answer: Answer) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert import files
-from mtbert.claims import SEEDS, ClaimResult, Verdict
+from mtbert.claims import SEEDS, ClaimResult, Reason, Verdict
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown
 from mtbert.report.scoreboard import Scoreboard
@@ -28,6 +28,11 @@ ABOUT = (
     "r on STS-B (similarity); *normalised*, (r + 1) / 2 stands for r. The untrained encoder predicts by the cosine of "
     "two sentences."
 )
+
+
+def that_ran(questions: Sequence[ClaimResult]) -> list[ClaimResult]:
+    """Return the questions both of whose sides were run."""
+    return [result for result in questions if result.reason is not Reason.NOT_RUN]
 
 
 def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
@@ -68,13 +73,17 @@ def question(result: ClaimResult) -> str:
 
 
 def render(board: Scoreboard, questions: Sequence[ClaimResult], pictures: str) -> str:
-    """Return picture and rows as Markdown, where `pictures` is the picture's folder; empty without questions."""
-    if not questions:
+    """Return picture and rows as Markdown, where `pictures` is the picture's folder; empty if no question ran."""
+    ran = that_ran(questions)
+    if not ran:
         return ""
-    table = markdown.lined(rows(questions))
+    shown, every = rows(ran), rows(questions)
     picture = f"![Differences with their intervals, and the published ones]({pictures}/{PICTURE}.png)"
     about = f"{ABOUT} {claims.contamination(board)}".strip()
-    return "\n\n".join([picture, table, about])
+    absent = len(every) - len(shown)
+    if absent:
+        about += f" {absent} more question{'s' * (absent > 1)}: not run."
+    return "\n\n".join(filter(None, [picture, markdown.lined(shown), about]))
 
 
 def put(readme: Path, board: Scoreboard, questions: Sequence[ClaimResult], report: Path) -> None:

@@ -142,7 +142,7 @@ def test_more_than_eight_panels_are_told(board: Scoreboard, tmp_path: Path):
 def test_a_report_has_every_picture_and_shows_sentences_that_it_is_given(results: Results, tmp_path: Path):
     texts = {"sst": ["one", "two", "three", "<b>four</b>"]}
     write.write(results, tmp_path / "mine", sentences=texts)
-    assert sorted(file.stem for file in tmp_path.rglob("pictures/*.png")) == sorted([*EVERY, "questions"])
+    assert sorted(file.stem for file in tmp_path.rglob("pictures/*.png")) == sorted(EVERY)
     page = (tmp_path / "mine/index.html").read_text()
     assert "&lt;b&gt;four&lt;/b&gt;" in page
     assert "sts-3" in page  # no sentence of STS-B was given
@@ -153,9 +153,7 @@ def test_old_evidence_has_the_pictures_that_it_has_numbers_for(results: Results,
     old = made.results({("pals", 1): {"sst": SST}})
     assert old.data.rows == {}
     write.write(old, tmp_path / "mine")
-    assert sorted(file.stem for file in tmp_path.rglob("pictures/*.png")) == [
-        "misses", "pals-for-pals-loss", "questions",
-    ]  # fmt: skip
+    assert sorted(file.stem for file in tmp_path.rglob("pictures/*.png")) == ["misses", "pals-for-pals-loss"]
     assert of_each.HIDDEN in (tmp_path / "mine/README.md").read_text()
 
 

@@ -30,7 +30,6 @@ def result(seeds: int = 6, verdict: Verdict | None = None, reason: Reason | None
 @pytest.mark.parametrize(
     ("answer", "cells"),
     [
-        (result(0, reason=Reason.NOT_RUN), {"ours": markdown.DASH, "answer": "not run"}),
         (result(3, reason=Reason.FEW_SEEDS), {"answer": "open: 3 of 6 seeds"}),
         (result(verdict=Verdict.HOLDS), {"question": "Better? (SST-5)", "ours": OURS, "answer": "yes"}),
         (result(verdict=Verdict.FAILS, other="untrained-encoder"), {"published": markdown.DASH, "answer": "no"}),
@@ -47,7 +46,7 @@ def test_a_row(answer: ClaimResult, cells: dict[str, str]):
 def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
     board, readme = Scoreboard(made.results({("old", 1): {"sst": [0, 1, 2, 0]}})), tmp_path / "README.md"
     readme.write_text(f"before\n{questions.START}old\n{questions.END}after\n")
-    questions.put(readme, board, [result(0, reason=Reason.NOT_RUN)], tmp_path / "reports/mine")
+    questions.put(readme, board, [result(verdict=Verdict.HOLDS)], tmp_path / "reports/mine")
     lines = readme.read_text().splitlines()
     assert (lines[:2], lines[-2:]) == (["before", questions.START.strip()], [questions.END.strip(), "after"])
     assert "(reports/mine/pictures/questions.png)" in lines[2]
@@ -56,7 +55,16 @@ def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
         questions.put(readme, board, [], tmp_path)
     readme.write_text("before\n")
     with pytest.raises(DataError, match="questions"):
-        questions.put(readme, board, [result(0, reason=Reason.NOT_RUN)], tmp_path)
+        questions.put(readme, board, [result(verdict=Verdict.HOLDS)], tmp_path)
+
+
+def test_questions_that_were_not_run_are_counted_and_not_shown():
+    board = Scoreboard(made.results({("old", 1): {"sst": [0, 1, 2, 0]}}))
+    not_run = result(0, reason=Reason.NOT_RUN)
+    shown = questions.render(board, [result(verdict=Verdict.HOLDS), not_run, not_run], "pictures")
+    assert shown.count("Better?") == 1
+    assert shown.endswith(" 2 more questions: not run.")
+    assert questions.render(board, [not_run], "pictures") == ""
 
 
 def test_readme_says_what_the_evidence_does(tmp_path: Path):

@@ -19,9 +19,10 @@ WRAP = 44  # letters of a line beside a picture
 
 
 def write(results: Sequence[ClaimResult], folder: Path) -> None:
-    """Draw the questions' picture into a report's folder; the report's first section shows it."""
-    if results:
-        figure = _drawn({questions.question(result): result.parts[0] for result in results})
+    """Draw the picture of the questions that ran into a report's folder; the report's first section shows it."""
+    ran = questions.that_ran(results)
+    if ran:
+        figure = _drawn({questions.question(result): result.parts[0] for result in ran})
         drawing.put(figure, folder, questions.PICTURE, "", "", dots=2 * 72)
 
 
@@ -55,7 +56,6 @@ def _draw_part(axes: Axes, height: int, part: PartResult) -> None:
     hollow = {"label": "published", "markersize": 7, "fillstyle": "none"}
     _mark(axes, part.part.published, height, "D", PUBLISHED, beyond=height + 0.25, **hollow)
     if difference is None:
-        axes.text(-EDGE, height, "not trained yet", va="center", color="0.45", fontsize="small", style="italic")
         return
     if part.third:
         _mark(axes, part.third.mean, height, "o", GHOST, label="at a third of the training", markersize=6)
