@@ -289,6 +289,25 @@ def check_sealed(folder: Path, only: Collection[str] | None = None) -> None:
         )
 
 
+def check_encoder(model: Path, folder: Path, names: Collection[str]) -> None:
+    """Compare files of an encoder's folder with its seal, and with those that a model was trained with.
+
+    The latter are known where the model's log is there. Raises: DataError; the message says what brings them back.
+    """
+    check_sealed(folder, names)
+    inputs = log(model) / INPUTS if is_sealed(model) else model
+    if not inputs.is_file():
+        return
+    digests = files.read_as(dict[str, Any], inputs, f"rm {inputs}").get("files", {})
+    trained_with = {name: digests.get(f"encoders/{folder.name}/{name}") for name in names}
+    others = [name for name, digest in trained_with.items() if digest not in (None, files.sha256(folder / name))]
+    if others:
+        raise DataError(
+            f"{model} was trained with other files than lie in {folder} now ({', '.join(others)}); "
+            f"`{remedy(model)}` trains it again with these, or `git checkout` and `dvc checkout` bring its own back"
+        )
+
+
 def check_inputs(build: Path) -> None:
     """Compare plan, examples, manifests and encoders with their seals, so that no damage is passed on.
 

@@ -48,7 +48,12 @@ def load(source: str | Path, seed: int | None = None, build: str | Path = "build
     if name in folders:
         return of_run(_of_seed(folders[name], name, seed), device)
     if (Path(source) / METRICS).is_file():
-        return of_run(Path(source).resolve(), device)
+        folder = Path(source).resolve()
+        if seed is not None and folder.name != str(seed):
+            raise ModelError(
+                f"seed is {seed}, but {source} is the folder of one run; allowed with a seed: a variant's name"
+            )
+        return of_run(folder, device)
     if re.fullmatch(NAME, name) and layout.logs_of(build, name):
         raise ModelError(
             f"{name} has been trained here, but its runs are not in {layout.runs(build)} now: params.yaml lists other "
@@ -95,12 +100,12 @@ def of_run(folder: Path, device: str = "auto") -> Model:
 def _encoder(folder: Path, settings: VariantSettings) -> Path:
     """Return the folder of the tokenizer and the encoder's shape: in a run that was moved, else in its build directory.
 
-    DataError where one of its files is missing or altered.
+    DataError where one of its files is missing, altered, or not the one that the run was trained with.
     """
     if (folder / "encoder").is_dir():
         return folder / "encoder"
     encoder = layout.encoder(layout.build_of(folder), settings.model.encoder)
-    layout.check_sealed(encoder, only=ENCODER_FILES)
+    layout.check_encoder(folder, encoder, ENCODER_FILES)
     return encoder
 
 

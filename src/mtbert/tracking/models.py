@@ -76,11 +76,15 @@ def _version(tracker: Store, name: str, source: str) -> int:
 
 
 def choosing(record: Record) -> float | None:
-    """Return the mean task score by which the run's epoch was chosen; None where dev was not scored in training."""
+    """Return the mean task score by which the run's epoch was chosen; None where dev was not scored in training.
+
+    An epoch is chosen of the last phase alone.
+    """
     scores_at: defaultdict[int, list[float]] = defaultdict(list)  # by step
+    last_phase = max((point.phase for point in record.points), default=1)
     for point in record.points:
         group, _, name = point.name.partition("/")
-        if group == "dev" and name not in OVERALLS:
+        if group == "dev" and name not in OVERALLS and point.phase == last_phase:
             scores_at[point.step].append(point.value)
     if not scores_at:
         return None
@@ -119,12 +123,13 @@ def _model(tracker: Store, record: Record) -> LoggedModel:
 
 
 def _collect(directory: Path, encoder: str, folder: Path) -> None:
-    """Copy the files of a model, since MLflow refuses links; DataError where the weights have been altered."""
+    """Copy the files of a model, as MLflow refuses links; DataError where they or the encoder were altered."""
     layout.check_sealed(directory, only=[WEIGHTS])
     (folder / "encoder").mkdir(parents=True)
     for name in RUN_FILES:
         shutil.copyfile(directory / name, folder / name)
     start = layout.encoder(layout.build_of(directory), encoder)
+    layout.check_encoder(directory, start, ENCODER_FILES)
     for name in ENCODER_FILES:
         shutil.copyfile(start / name, folder / "encoder" / name)
 

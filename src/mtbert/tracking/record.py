@@ -29,11 +29,12 @@ ABOUT = "`final/...` is the result. `dev/...` are scores by which an epoch is ch
 
 
 class Point(NamedTuple):
-    """A value of a run at a step."""
+    """A value of a run at a step of a phase."""
 
     name: str
     step: int
     value: float
+    phase: int = 1
 
 
 @dataclass(frozen=True)
@@ -224,5 +225,6 @@ def _final(results: Mapping[str, Any], log: RunLog | None) -> dict[str, float]:
 def _read_history(file: Path) -> list[Point]:
     """Return the points of a run's history, the dev scores first; each kind stays in its order."""
     with file.open(encoding="utf-8", newline="") as handle:
-        points = [Point(row["name"], int(row["step"]), float(row["value"])) for row in csv.DictReader(handle)]
+        rows = [*csv.DictReader(handle)]
+    points = [Point(row["name"], int(row["step"]), float(row["value"]), int(row["phase"])) for row in rows]
     return sorted(points, key=lambda point: not point.name.startswith("dev/"))

@@ -9,6 +9,7 @@ import pytest
 import trained
 
 import mtbert
+from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.inference.model import ModelError
 from mtbert.tasks import COURSE
@@ -114,6 +115,26 @@ def test_an_encoder_that_was_altered_is_refused(copy: Path):
     tokenizer.write_text(tokenizer.read_text().replace(": 50", ": 51", 1))
     with pytest.raises(DataError, match=r"encoders/base is not as it was written \(altered: tokenizer\.json\)"):
         mtbert.load("crossed", build=copy)
+
+
+def test_an_encoder_that_the_run_was_not_trained_with_is_refused(copy: Path):
+    encoder, run = copy / "encoders/base", copy / "runs/crossed/1"
+    tokenizer = encoder / "tokenizer.json"
+    digests = {"encoders/base/tokenizer.json": files.sha256(tokenizer)}
+    files.write_json(layout.log(run) / "inputs.json", {"files": digests})
+    mtbert.load("crossed", build=copy)
+    tokenizer.write_text(tokenizer.read_text().replace(": 50", ": 51", 1))
+    layout.seal(encoder)  # as the stage that makes another encoder does
+    with pytest.raises(
+        DataError, match=r"trained with other files than lie in .*encoders/base now \(tokenizer\.json\)"
+    ):
+        mtbert.load("crossed", build=copy)
+
+
+def test_a_seed_beside_a_folder_is_refused_unless_it_is_the_folders(build: Path):
+    assert mtbert.load(build / "runs/crossed/1", seed=1).seed == 1
+    with pytest.raises(ModelError, match=r"^seed is 2, but .*crossed/1 is the folder of one run"):
+        mtbert.load(build / "runs/crossed/1", seed=2)
 
 
 def test_a_run_brings_its_encoder_along(copy: Path, tmp_path: Path):
