@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PATIENCE = 30.0  # seconds after the limit in which what runs may end
-PART = 150  # runs; eight files may come back
+PART = 80  # runs; eight files may come back
 
 
 class Job(NamedTuple):
@@ -118,13 +118,52 @@ def members_of_merges(catalog: Mapping[str, Any]) -> set[str]:
 
 
 def work(waiting: Any, done: Any) -> None:
-    """Train what waits, one after the other, until None comes."""
+    """Train what waits, one after the other, until None comes; end after a fault that is not the training's own.
+
+    After one of CUDA's, everything else that a process computes there fails, too.
+    """
+    from mtbert.errors import MtbertError
+
     while (job := waiting.get()) is not None:
         try:
             done.put((job, train(job), ""))
-        except Exception:  # of any kind: it is printed, and the others go on
+        except Exception as error:  # of any kind: it is printed, and the others go on
             done.put((job, None, traceback.format_exc()))
+            if not isinstance(error, MtbertError):
+                return
         gc.collect()
+
+
+class Workers:
+    """Processes that train, side by side; one that ends is replaced.
+
+    Attributes:
+        waiting, done: queues of jobs, and of what became of them.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.context = multiprocessing.get_context("fork")  # what was imported is imported in all
+        self.waiting, self.done = self.context.Queue(), self.context.Queue()
+        self.processes = [self._started() for _ in range(count)]
+
+    def _started(self) -> Any:
+        process = self.context.Process(target=work, args=(self.waiting, self.done), daemon=True)
+        process.start()
+        return process
+
+    def replace(self) -> int:
+        """Start another in the place of each that has ended; return how many have died, each with its job."""
+        died = 0
+        for number, process in enumerate(self.processes):
+            if not process.is_alive():
+                died += process.exitcode != 0
+                self.processes[number] = self._started()
+        return died
+
+    def stop(self) -> None:
+        """End all, whatever they do."""
+        for process in self.processes:
+            process.terminate()
 
 
 class Returned:
@@ -217,20 +256,18 @@ def join(builds: Sequence[Path], out: Path) -> None:
 def campaign(jobs: list[Job], processes: int, limit: float, out: Path) -> list[str]:
     """Train all, so many at a time, until the limit; return the names of those that failed.
 
-    Results are fetched while the processes live: one whose results nobody fetches never ends.
+    Results are fetched while the processes live: one whose results nobody fetches never ends. What has come back is
+    written however this ends.
     """
-    context = multiprocessing.get_context("fork")  # what was imported is imported in all
-    waiting, done = context.Queue(), context.Queue()
-    workers = [context.Process(target=work, args=(waiting, done), daemon=True) for _ in range(processes)]
-    for worker in workers:
-        worker.start()
     returned = Returned(out)
     started = time.monotonic()
-    fetch(jobs, processes, limit, waiting, done, returned)
+    workers = Workers(processes)
+    try:
+        fetch(jobs, processes, limit, workers, returned)
+    finally:
+        workers.stop()
+        returned.write()
     seconds = time.monotonic() - started
-    for worker in workers:
-        worker.terminate()
-    returned.write()
     hourly = 3600 * returned.count / seconds
     print(
         f"{returned.count} of {len(jobs)} in {seconds:.0f} s, {processes} at a time: {hourly:.0f} an hour", flush=True
@@ -238,7 +275,7 @@ def campaign(jobs: list[Job], processes: int, limit: float, out: Path) -> list[s
     return returned.failed
 
 
-def fetch(jobs: list[Job], processes: int, limit: float, waiting: Any, done: Any, returned: Returned) -> None:
+def fetch(jobs: list[Job], processes: int, limit: float, workers: Workers, returned: Returned) -> None:
     """Hand out jobs, one for each that comes back, until the limit; wait for the last ones, but not for ever."""
     started = time.monotonic()
     remaining = [*jobs]
@@ -250,15 +287,20 @@ def fetch(jobs: list[Job], processes: int, limit: float, waiting: Any, done: Any
         if seconds > limit + PATIENCE:
             return
         while remaining and running < processes:
-            waiting.put(remaining.pop(0))
+            workers.waiting.put(remaining.pop(0))
             running += 1
         with contextlib.suppress(queue.Empty):
-            returned.add(*done.get(timeout=1))
+            returned.add(*workers.done.get(timeout=1))
+            running -= 1
+        for _ in range(workers.replace()):
+            returned.failed.append("a training whose process died")
+            print(returned.failed[-1], flush=True)
             running -= 1
 
 
 def main() -> int:
     """Read the arguments, train; exit status 1 where a training failed."""
+    started = time.monotonic()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("builds", type=Path, nargs="+")
@@ -276,7 +318,8 @@ def main() -> int:
     with room.gpu_for_many() as fault:
         if fault:
             print(f"trainings take turns on a GPU, since they cannot share it: {fault}", flush=True)
-        failed = campaign(jobs, arguments.processes, arguments.limit, arguments.out)
+        limit = started + arguments.limit - time.monotonic()
+        failed = campaign(jobs, arguments.processes, limit, arguments.out)
     join(arguments.builds, arguments.out)
     return 1 if failed else 0
 

@@ -1,15 +1,16 @@
 """What is to be measured on a GPU, the most valuable first: `python benchmarks/gpu.py OUT BUILD [BUILD ...]`.
 
 A GPU that is lent is lent for minutes. So each part is a program of its own, with a limit in seconds; one that fails or
-takes too long does not stop the next. What it prints is appended to OUT/output.txt at once; tables go into copies of
-results.json and README.md there, and trainings into archives, as campaign.py says. The first build folder (see
-campaign.py) is the one whose variants are trained twice, and one at a time.
+takes too long does not stop the next ones. What it prints is appended to OUT/output.txt at once. Tables go into copies
+of results.json and README.md there, and trainings into archives, as campaign.py says. The first build folder (see
+campaign.py) is the one whose variants are trained again, and one at a time.
 
     python benchmarks/gpu.py out build/small --parts bytes steps compiled long alone
     python benchmarks/gpu.py out build/small build/headline --parts campaign --limit 560
 """
 
 import argparse
+import contextlib
 import os
 import shutil
 import signal
@@ -26,7 +27,8 @@ STEPS = (
     "plain", "plain-any-order", "plain-unrecorded", "pals", "pals-any-order", "pals-unrecorded",
     "smart", "smart-any-order", "smart-unrecorded", "trainer", "trainer-best",
 )  # fmt: skip
-ENDING = 40.0  # seconds that a campaign may take after its limit: for what runs then, its merges and votes
+ENDING = 100.0  # seconds that a campaign may take after its limit: for what runs then, its merges and votes
+GRACE = 15.0  # seconds in which a part that is stopped may write what it has
 
 
 class Part(NamedTuple):
@@ -63,13 +65,22 @@ def run(name: str, part: Part, output: Path) -> bool:
         try:
             status = str(process.wait(part.limit))
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # with the processes that it has started
-            process.wait()
+            stop(process)
             status = f"none within {part.limit:g} s"
         line = f"== {name}: exit status {status}, {time.monotonic() - started:.0f} s"
         print(line, file=log, flush=True)
     print(line, flush=True)
     return status == "0"
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a part with the processes that it has started; it may write what it has first."""
+    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE)
+    with contextlib.suppress(ProcessLookupError):  # none of them is left
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def main() -> int:

@@ -1,8 +1,8 @@
 """Whether a training ends in the same bytes again: `python benchmarks/same_bytes.py BUILD VARIANT [VARIANT ...]`.
 
-A build folder holds what trainings read: `plan`, `data`, `encoders`, as in a pack. Each variant is trained twice, side
-by side with the others. The first one is trained a third time, killed twice on the way, each time after a checkpoint.
-Compared are all files that trainings leave, but for settings.yaml; exit status 1 where one differs.
+A build folder holds what trainings read: `plan`, `data`, `encoders`, as in a pack. One variant after the other is
+trained three times side by side, the third time killed twice on the way, each time after a checkpoint. Compared are all
+files that trainings leave, but for settings.yaml; exit status 1 where one differs.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 POLL = 0.05  # seconds
-PATIENCE = 300.0  # seconds that all may take
+PATIENCE = 300.0  # seconds that the trainings of a variant may take
 KILLS = 2
 
 
@@ -133,25 +133,17 @@ def run_all(repetitions: Sequence[Repetition]) -> set[Path]:
     return ended
 
 
-def compare(build: Path, variants: Sequence[str], seed: int, checkpoint_every: int, scratch: Path) -> list[str]:
-    """Train all, and print a line for each variant; return the variants that did not end in the same bytes."""
-    repetitions_of: dict[str, list[Repetition]] = {}
-    for variant in variants:
-        folders = [scratch / variant / name for name in ("first", "second")]
-        repetitions_of[variant] = [Repetition(build, variant, seed, folder) for folder in folders]
-    folder = scratch / variants[0] / "killed"
-    repetitions_of[variants[0]].append(Repetition(build, variants[0], seed, folder, checkpoint_every, KILLS))
-    ended = run_all([repetition for repetitions in repetitions_of.values() for repetition in repetitions])
-    different: list[str] = []
-    for variant, repetitions in repetitions_of.items():
-        folders = [repetition.folder for repetition in repetitions]
-        digests = {folder.name: digest(folder / "run") for folder in folders if folder in ended}
-        is_same = len(digests) == len(folders) and len({*digests.values()}) == 1
-        if not is_same:
-            different.append(variant)
-        shown = ", ".join(f"{name} {value[:16]}" for name, value in digests.items())
-        print(f"{variant}: {'the same' if is_same else 'different'}: {shown}", flush=True)
-    return different
+def is_repeatable(build: Path, variant: str, seed: int, checkpoint_every: int, scratch: Path) -> bool:
+    """Train a variant three times; print a line on it, and return whether all ended in the same bytes."""
+    repetitions = [Repetition(build, variant, seed, scratch / variant / name) for name in ("first", "second")]
+    repetitions.append(Repetition(build, variant, seed, scratch / variant / "killed", checkpoint_every, KILLS))
+    ended = run_all(repetitions)
+    folders = [repetition.folder for repetition in repetitions]
+    digests = {folder.name: digest(folder / "run") for folder in folders if folder in ended}
+    is_same = len(digests) == len(folders) and len({*digests.values()}) == 1
+    shown = ", ".join(f"{name} {value[:16]}" for name, value in digests.items())
+    print(f"{variant}: {'the same' if is_same else 'different'}: {shown}", flush=True)
+    return is_same
 
 
 def main() -> int:
@@ -166,10 +158,10 @@ def main() -> int:
     os.environ["MTBERT_LIVE"] = "off"
     import mtbert.training.assembly  # noqa: F401  imported once, before the processes are made
 
+    build, seed, every = arguments.build, arguments.seed, arguments.checkpoint_every
     with tempfile.TemporaryDirectory() as scratch:
-        every = arguments.checkpoint_every
-        different = compare(arguments.build, arguments.variants, arguments.seed, every, Path(scratch))
-    return 1 if different else 0
+        repeatable = [is_repeatable(build, variant, seed, every, Path(scratch)) for variant in arguments.variants]
+    return 0 if all(repeatable) else 1
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import torch
 from models import small_bert
 
 from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
+from mtbert.models.encoder.hardware import Hardware
 from mtbert.tasks import COURSE
 from mtbert.training import assembly, run
 from mtbert.training.checkpoints import Checkpoint
@@ -61,6 +63,13 @@ def examples(task: str, count: int, labelled: bool = True) -> Examples:
 
 def checkpoint(folder: Path) -> Checkpoint:
     return Checkpoint(folder / "checkpoints", "small")
+
+
+def saved(folder: Path) -> dict:
+    """What the checkpoint of a training in fp32 on a CPU holds."""
+    state = run.on_the_same_hardware(checkpoint(folder), Hardware(torch.device("cpu"))).load()
+    assert state is not None
+    return state
 
 
 def parts(settings: VariantSettings, seed: int) -> run.Parts:

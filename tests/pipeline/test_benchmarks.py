@@ -1,6 +1,7 @@
 """The benchmarks run, on next to nothing, and keep what they found; their times are nobody's concern here."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -187,6 +188,27 @@ def test_a_campaign_without_votes_has_no_such_part(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["small"]
 
 
+def test_a_worker_that_dies_is_replaced_and_its_training_counted_as_failed(tmp_path, monkeypatch, capsys):
+    import campaign
+
+    def train(job):
+        if job.variant == "dies":
+            os._exit(3)
+        if job.variant == "fails":
+            raise ValueError("an illegal memory access")  # after which the process ends
+        return campaign.Finished(job.variant, b"{}", "", str(os.getpid()))
+
+    monkeypatch.setattr(campaign, "train", train)
+    monkeypatch.setattr(campaign, "write_tables", lambda *_: None)
+    jobs = [campaign.Job(Path("small"), name, 1) for name in ("dies", "fails", "a", "b")]
+    assert campaign.campaign(jobs, 1, 60.0, tmp_path) == ["a training whose process died", "small/fails/1"]
+    with tarfile.open(tmp_path / "part-0.tar") as archive:
+        archive.extractall(tmp_path, filter="data")
+    processes = [(tmp_path / f"part-0/logs/small/{name}/1/output.txt").read_text() for name in "ab"]
+    assert len({*processes}) == 1
+    assert "2 of 4 in" in capsys.readouterr().out
+
+
 def test_a_campaign_starts_nothing_after_its_limit(tmp_path, monkeypatch):
     import campaign
 
@@ -195,37 +217,45 @@ def test_a_campaign_starts_nothing_after_its_limit(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_trainings_end_in_the_same_bytes_again_one_of_them_killed_twice(tmp_path):
+def test_trainings_end_in_the_same_bytes_again_also_killed_twice(tmp_path):
     build = trained.build(tmp_path / "build")
-    for name in trained.MODEL:
-        plan = files.read_yaml(build / f"plan/{name}.yaml")
-        plan["phases"][0]["epoch_length"] = "30 steps"
-        files.write_yaml(build / f"plan/{name}.yaml", plan)
-    command = [preloaded.python(), "same_bytes.py", str(build), "crossed", "apart", "--checkpoint-every", "8"]
+    plan = files.read_yaml(build / "plan/crossed.yaml")
+    plan["phases"][0]["epoch_length"] = "30 steps"
+    files.write_yaml(build / "plan/crossed.yaml", plan)
+    command = [preloaded.python(), "same_bytes.py", str(build), "crossed", "--checkpoint-every", "8"]
     done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
-    crossed, apart = done.stdout.splitlines()
-    assert re.fullmatch(r"crossed: the same: first (\w{16}), second \1, killed \1", crossed)
-    assert re.fullmatch(r"apart: the same: first (\w{16}), second \1", apart)
+    assert re.fullmatch(r"crossed: the same: first (\w{16}), second \1, killed \1\n", done.stdout)
 
 
-def test_a_variant_whose_trainings_end_in_other_bytes_or_fail_is_named(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("variant", "line"), [("unlike", "unlike: different: first"), ("broken", "ended with 1, killed 0")]
+)
+def test_a_variant_whose_trainings_end_in_other_bytes_or_fail_is_told(tmp_path, monkeypatch, capsys, variant, line):
     import same_bytes
 
     def train(repetition):
-        if repetition.folder.name == "killed":
+        if repetition.variant == "broken":
             raise ValueError("no such data")
         run = repetition.folder / "run"
         run.mkdir(parents=True)
-        (run / "history.csv").write_text(repetition.folder.name if repetition.variant == "b" else "")
-        (run / "settings.yaml").write_text(repetition.folder.name)  # which is not compared
+        (run / "history.csv").write_text(repetition.folder.name)
 
     monkeypatch.setattr(same_bytes, "train", train)
-    assert same_bytes.compare(tmp_path, ["a", "b", "c"], 1, 1, tmp_path) == ["a", "b"]
-    told = capsys.readouterr().out
-    assert "a, killed: ended with 1, killed 0 times\n" in told
-    assert "\nb: different: " in told
-    assert "\nc: the same: " in told
+    monkeypatch.setattr(same_bytes, "KILLS", 0)
+    assert not same_bytes.is_repeatable(tmp_path, variant, 1, 1, tmp_path)
+    assert line in capsys.readouterr().out
+
+
+def test_settings_which_name_checkpoints_are_not_compared(tmp_path):
+    import same_bytes
+
+    (tmp_path / "history.csv").write_text("1")
+    before = same_bytes.digest(tmp_path)
+    (tmp_path / "settings.yaml").write_text("checkpoint_every: 8")
+    assert same_bytes.digest(tmp_path) == before
+    (tmp_path / "history.csv").write_text("2")
+    assert same_bytes.digest(tmp_path) != before
 
 
 def test_parts_for_a_gpu_run_in_order_whatever_becomes_of_one(tmp_path, monkeypatch, capsys):
@@ -239,6 +269,7 @@ def test_parts_for_a_gpu_run_in_order_whatever_becomes_of_one(tmp_path, monkeypa
         }
 
     monkeypatch.setattr(gpu, "parts_of", parts_of)
+    monkeypatch.setattr(gpu, "GRACE", 0.1)
     monkeypatch.setattr(sys, "argv", ["gpu.py", str(tmp_path), "build"])
     assert gpu.main() == 1
     seconds = re.compile(r"\d+ s$", re.MULTILINE)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import survivor
-from runs import checkpoint
+from runs import saved
 
 from mtbert import files, layout
 
@@ -71,7 +71,7 @@ def test_stopping_saves_and_leaves_within_a_step(tmp_path: Path, server):
         assert run(server, tmp_path / "stopped", survivor.EVERYWHERE, *blows) == status, blows
         step = blows[0][0]
         assert max(trained(tmp_path / "stopped")) == step
-        assert checkpoint(tmp_path / "stopped").load()["outcome"]["steps"] == step
+        assert saved(tmp_path / "stopped")["outcome"]["steps"] == step
     assert (tmp_path / "stopped/said.txt").read_text().count("stopped; the same command goes on from here") == 4
     assert run(server, tmp_path / "stopped", survivor.EVERYWHERE) == 0
     assert_same(tmp_path / "stopped", tmp_path / "whole")

@@ -10,6 +10,7 @@ import math
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -29,6 +30,9 @@ BY_STATE = 130
 PASSES = 2  # more forward passes for each objective
 MPS = "nvidia-cuda-mps-control"
 PIPE, LOG = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+PROBE = "import torch; torch.zeros(1, device='cuda').item()"  # a program
+PATIENCE = 30.0  # seconds for the service to end
 
 
 def weights(encoder: Path) -> int:
@@ -76,7 +80,8 @@ def fitting(needs: Iterable[float], memory: float, cores: int) -> int:
 def gpu_for_many() -> Iterator[str]:
     """Let several processes compute on a GPU at once, where NVIDIA's Multi-Process Service can be started.
 
-    Yield what keeps it from being started, or nothing; processes take turns then. One that runs already is used.
+    Yield what keeps it from being started, or nothing; processes take turns then. One that runs already is used. It
+    serves all GPUs, so that its clients number them as others do (NVIDIA's *Multi-Process Service*, on VISIBLE).
     """
     control = shutil.which(MPS)
     if control is None or PIPE in os.environ:
@@ -84,16 +89,37 @@ def gpu_for_many() -> Iterator[str]:
         return
     with tempfile.TemporaryDirectory(prefix="mps-") as folder:
         directories = {PIPE: folder, LOG: folder}
+        of_service = {name: value for name, value in os.environ.items() if name != VISIBLE} | directories
         started = subprocess.run(
-            [control, "-d"], env=os.environ | directories, stdin=subprocess.DEVNULL, capture_output=True, text=True
+            [control, "-d"], env=of_service, stdin=subprocess.DEVNULL, capture_output=True, text=True
         )
         if started.returncode:
             yield f"{MPS}: {(started.stderr or started.stdout).strip() or started.returncode}"
             return
-        os.environ.update(directories)
         try:
-            yield ""
+            fault = _fault_of_clients(directories)
+            if not fault:
+                os.environ.update(directories)
+            yield fault
         finally:
-            subprocess.run([control], input="quit\n", env=os.environ, capture_output=True, text=True)
+            _quit(control, of_service)
             for name in directories:
-                del os.environ[name]
+                os.environ.pop(name, None)
+
+
+def _fault_of_clients(directories: Mapping[str, str]) -> str:
+    """Return why a process cannot compute on a GPU under the service, or nothing; PyTorch would take the CPU then."""
+    environment = os.environ | directories
+    done = subprocess.run([sys.executable, "-c", PROBE], env=environment, capture_output=True, text=True)
+    if done.returncode == 0:
+        return ""
+    said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+    return f"under {MPS} no GPU can be used: {said[-1]}"
+
+
+def _quit(control: str, environment: Mapping[str, str]) -> None:
+    """End the service, which waits for its clients."""
+    try:
+        subprocess.run([control], input="quit\n", env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        print(f"warning: {MPS} has clients after {PATIENCE:.0f} s and goes on", file=sys.stderr)

@@ -268,9 +268,9 @@ def cores() -> int:
 
 def gpus() -> list[str]:
     """List the GPUs to choose from, as CUDA_VISIBLE_DEVICES names them."""
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is not None:
-        return [gpu.strip() for gpu in visible.split(",") if gpu.strip()]
     import torch
 
-    return [str(index) for index in range(torch.cuda.device_count())]
+    count = torch.cuda.device_count()  # of those that may be used: none for -1, or with a build for CPUs
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = [*map(str, range(count))] if named is None else [name.strip() for name in named.split(",")]
+    return names[:count]

@@ -4,7 +4,7 @@ import contextlib
 import datetime
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,9 @@ def train(
         on = hardware_of(parts.settings, parts.cpu_precision)
         if on.device.type == "cuda":
             hardware.repeatable()
+            torch.cuda.reset_peak_memory_stats()  # of an earlier training in this process
         parts.model.to(on.device)
+        resumable = on_the_same_hardware(checkpoint, on)
         history = History(parts.settings.run.log_every, live.log if live else lambda step, values: None)
         trainer = Trainer(
             parts.model,
@@ -97,7 +99,7 @@ def train(
             history,
             evaluation.choosing(parts.examples.get("dev", {})),
             parts.seed,
-            checkpoint,
+            resumable,
             stop,
         )
         outcome = trainer.run(parts.phases, parts.steps)
@@ -116,6 +118,12 @@ def train(
         if live:
             live.finish(run_directory)
     return metrics
+
+
+def on_the_same_hardware(checkpoint: Checkpoint, on: Hardware) -> Checkpoint:
+    """Return the checkpoint as one of this kind of device and this precision: on others it would end in other bytes."""
+    identity = f"{checkpoint.identity}, {on.device.type}, {on.precision}{', recorded' if on.records else ''}"
+    return replace(checkpoint, identity=identity)
 
 
 def _predictions(parts: Parts, outcome: Outcome, on: Hardware) -> dict[str, dict[str, pd.DataFrame]]:

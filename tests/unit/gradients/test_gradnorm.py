@@ -39,3 +39,9 @@ def test_a_loss_that_is_not_finite_moves_nothing():
     rule = GRADIENTS.build(GRADIENTS.choose({"name": "gradnorm"}), torch.Generator())
     rule.after_update({"sst": torch.tensor(float("nan")), "sts": torch.tensor(2.0)})
     assert rule.first.tolist() == []
+
+
+def test_gradients_that_are_not_finite_from_the_first_step_on_move_nothing():
+    rule = GRADIENTS.build(GRADIENTS.choose({"name": "gradnorm"}), torch.Generator())
+    rule.after_update({"sst": torch.tensor(1.0), "sts": torch.tensor(2.0)})  # no gradient was weighted before
+    assert rule.first.tolist() == []

@@ -49,6 +49,7 @@ def fake(folder: Path, status: int) -> None:
 
 def test_the_service_runs_as_long_as_the_trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     fake(tmp_path, 0)
+    monkeypatch.setattr(room, "PROBE", "")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.delenv(room.PIPE, raising=False)
     with room.gpu_for_many() as fault:
@@ -57,6 +58,42 @@ def test_the_service_runs_as_long_as_the_trainings(tmp_path: Path, monkeypatch: 
     assert (tmp_path / "calls").read_text().split() == ["-d", place, place, "quit"]
     assert room.PIPE not in os.environ
     assert not Path(place).exists()
+
+
+def test_the_service_serves_all_gpus_whichever_are_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    program = tmp_path / room.MPS
+    program.write_text(f'#!/bin/sh\necho "${{CUDA_VISIBLE_DEVICES-all}}" >> {tmp_path}/calls\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(room, "PROBE", "import os; assert os.environ['CUDA_VISIBLE_DEVICES'] == '2'")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
+    with room.gpu_for_many() as fault:
+        assert fault == ""
+    assert (tmp_path / "calls").read_text().split() == ["all", "all"]
+
+
+def test_where_no_process_can_compute_under_the_service_it_ends_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    fake(tmp_path, 0)
+    monkeypatch.setattr(room, "PROBE", "raise RuntimeError('no device')")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with room.gpu_for_many() as fault:
+        assert fault == f"under {room.MPS} no GPU can be used: RuntimeError: no device"
+        assert room.PIPE not in os.environ
+    assert (tmp_path / "calls").read_text().split()[-1] == "quit"
+
+
+def test_a_service_that_does_not_end_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    program = tmp_path / room.MPS
+    program.write_text('#!/bin/sh\nif [ "$1" != "-d" ]; then exec sleep 60; fi\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(room, "PROBE", "")
+    monkeypatch.setattr(room, "PATIENCE", 0.2)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with room.gpu_for_many() as fault:
+        assert fault == ""
+    assert capsys.readouterr().err == f"warning: {room.MPS} has clients after 0 s and goes on\n"
 
 
 def test_where_the_service_does_not_start_it_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -14,8 +14,18 @@ TRAININGS = [Training(variant="a", seed=seed) for seed in (1, 2, 3)]
 
 
 def test_gpus_are_given_in_turn(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4, 6")
     assert [share["CUDA_VISIBLE_DEVICES"] for share in trainings.shares(3, 8, trainings.gpus())] == ["4", "6", "4"]
+
+
+@pytest.mark.parametrize(("named", "count", "found"), [("-1", 0, []), ("0", 0, []), (None, 2, ["0", "1"])])
+def test_only_gpus_that_can_be_used_are_counted(monkeypatch: pytest.MonkeyPatch, named, count: int, found: list[str]):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: count)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if named is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", named)
+    assert trainings.gpus() == found
 
 
 @pytest.mark.parametrize(("jobs", "threads", "cores", "room"), [(2, 2, 4, 2), (4, 2, 4, 2), (3, 4, 2, 1), (1, 2, 8, 1)])

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from runs import checkpoint, parts, settings
+from runs import checkpoint, parts, saved, settings
 from safetensors.torch import load_file
 
 from mtbert import files, layout
 from mtbert.errors import DataError, TrainingError
+from mtbert.models.encoder.hardware import Hardware
 from mtbert.results.schemas import RunMetrics
 from mtbert.training import assembly, loop, run
 
@@ -91,6 +92,17 @@ def test_the_seconds_of_a_training_are_those_of_its_steps_until_their_numbers_ar
     train(tmp_path, phase={"epochs": 2, "epoch_length": "3 steps"}, run={"log_every": 100, "checkpoint_every": 2})
     (log,) = (json.loads(file.read_text()) for file in tmp_path.glob("logs/*/run.json"))
     assert log["training_seconds"] == 6 * (10.0 + 1.0)
+
+
+def test_a_checkpoint_of_another_precision_is_not_used(tmp_path, capsys):
+    here, other = (
+        run.on_the_same_hardware(checkpoint(tmp_path), Hardware(torch.device("cpu"), precision))
+        for precision in ("fp32", "bf16")
+    )
+    here.save({"a": 1})
+    assert here.load() == {"a": 1}
+    assert other.load() is None
+    assert "or of another device or precision: it is not used" in capsys.readouterr().err
 
 
 def test_embeddings_are_of_dev_rows_drawn_from_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -284,9 +296,9 @@ def test_a_loss_that_is_not_finite_leaves_the_last_good_checkpoint(tmp_path, mon
     monkeypatch.setattr(loop, "loss_of", third_is_broken)
     with pytest.raises(TrainingError, match="the gradient of step 3 is not finite, so the weights were left"):
         train_made(made, tmp_path)
-    saved = checkpoint(tmp_path).load()
-    assert saved["outcome"]["steps"] == 2
-    assert all(torch.equal(saved["model"][name], value) for name, value in made.model.state_dict().items())
+    state = saved(tmp_path)
+    assert state["outcome"]["steps"] == 2
+    assert all(torch.equal(state["model"][name], value) for name, value in made.model.state_dict().items())
 
 
 def test_numbers_that_are_read_late_change_nothing(tmp_path, monkeypatch):

@@ -59,9 +59,9 @@ class GradNorm(GramianRule):
         return counts
 
     def after_update(self, losses: Mapping[str, Tensor]) -> None:
-        """Move the weights; not where a loss is not finite, which the loop reports."""
+        """Move the weights; not where a loss or a gradient is not finite, which the loop reports."""
         now = torch.tensor([loss.item() for loss in losses.values()], dtype=torch.float64)
-        if not now.isfinite().all():
+        if not now.isfinite().all() or not len(self.logits):
             return
         if not self.first.any():
             self.first = now.clamp(min=torch.finfo(now.dtype).tiny)
