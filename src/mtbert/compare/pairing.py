@@ -95,11 +95,13 @@ def _numbers(rows: Frame, metric: str, task: Task | None) -> Frame:
     """Return labels and predictions as numbers; for metrics of classes they may be words instead, one for each."""
     if task is not None and metric in metrics.F1S:
         return _task_classes(rows, metric, task)
-    values = rows[["label", "prediction"]].apply(lambda column: column.str.lower().map(TRUTHS).fillna(column))
-    numbers: Frame = values.apply(pd.to_numeric, errors="coerce").astype(float)
-    if metric in OF_CLASSES and numbers.isna().all(axis=None):
-        _refuse("is the label of no row", rows[~values["prediction"].isin(values["label"])], SPELL_ALIKE, "prediction")
-        return _numbered_words(values)
+    texts: Frame = rows[["label", "prediction"]]
+    truths = texts.apply(lambda column: column.str.lower().map(TRUTHS).fillna(column))
+    numbers: Frame = truths.apply(pd.to_numeric, errors="coerce").astype(float)
+    are_words = texts.apply(pd.to_numeric, errors="coerce").isna().all(axis=None) and numbers.isna().any(axis=None)
+    if metric in OF_CLASSES and are_words:  # true and false are words beside others
+        _refuse("is the label of no row", rows[~texts["prediction"].isin(texts["label"])], SPELL_ALIKE, "prediction")
+        return _numbered_words(texts)
     for column in numbers:
         _refuse("is not a number", rows[~np.isfinite(numbers[column])], USE_NUMBERS, column)
         if metric in OF_CLASSES:
@@ -107,11 +109,11 @@ def _numbers(rows: Frame, metric: str, task: Task | None) -> Frame:
     return numbers
 
 
-def _numbered_words(values: Frame) -> Frame:
+def _numbered_words(texts: Frame) -> Frame:
     """Return a number for each word, from 2 on: F1 of 0 and 1 is that of class 1, and no word is known to be that."""
-    words = sorted(values["label"].unique())
+    words = sorted(texts["label"].unique())
     class_of_word = {word: float(number) for number, word in enumerate(words, 2)}
-    return values.apply(lambda column: column.map(class_of_word))
+    return texts.apply(lambda column: column.map(class_of_word))
 
 
 def _task_classes(rows: Frame, metric: str, task: Task) -> Frame:

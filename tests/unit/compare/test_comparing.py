@@ -215,6 +215,15 @@ def test_labels_that_are_another_class_s_number_are_refused_where_f1_is_that_of_
     assert compare_files(*sides, task="two", build=moods).ours.score.mean == pytest.approx(6 / 7)
 
 
+def test_true_and_false_beside_another_word_are_words(tmp_path: Path) -> None:
+    words = ["true", "false", "unknown", "true"]
+    rows = pd.DataFrame({"id": range(4), "label": words, "prediction": [*words[:3], "false"]})
+    for name in ("x.csv", "y.csv"):
+        rows.to_csv(tmp_path / name, index=False)
+    found = compare_files(str(tmp_path / "x.csv"), str(tmp_path / "y.csv"), metric="accuracy")
+    assert found.ours.score.mean == 0.75
+
+
 @pytest.mark.parametrize("margin", [-0.1, float("nan"), float("inf")])
 def test_a_margin_is_a_number_of_0_or_more(of_right: Compare, margin: float) -> None:
     with pytest.raises(DataError, match="margin is"):
