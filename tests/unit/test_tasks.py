@@ -141,6 +141,11 @@ def test_the_metric_is_the_one_that_is_named_or_that_of_the_kind(tmp_path: Path,
         ("mood", {"names": ["bad"]}, "mood.names: allowed: one for each of 2 classes"),
         ("mood", {"serves": "sst"}, "mood.serves: unknown task 'sst'"),
         ("mood", {"title": "a | b"}, "mood.title"),
+        (
+            "mood",
+            {"title": "Mean"},
+            "mood.title: Mean is the name of another column of tables; allowed: any other title",
+        ),
         ("mood", {"matters": 0.0}, "mood.matters"),
         ("a-b", {}, "tasks.yaml:1: a-b: "),
         ("all", {}, "all: 'all' has another meaning in settings"),
@@ -150,6 +155,11 @@ def test_what_does_not_go_together_is_refused_with_its_line(tmp_path: Path, name
     with pytest.raises(SettingsError) as error:
         read(tmp_path, **{name: MOOD | change})
     assert told in str(error.value)
+
+
+def test_two_tasks_may_not_have_one_title(tmp_path: Path):
+    with pytest.raises(SettingsError, match=r"other\.title: MOOD is the name of task mood, too; allowed: any other"):
+        read(tmp_path, mood=MOOD, other=MOOD | {"title": "MOOD"})
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from mtbert.tasks.task import NAME, NOT_OF_A_MODEL, TITLE, Metric, Split, Task, 
 FILE = "tasks.yaml"
 # What settings and reports call something else beside a task of such a name.
 TAKEN = ("all", "each", "others", "smallest", "features", "adapter", "connector", "overfitting", "mean")
+COLUMNS = ("row", "way", "mean", "overall", "normalised", "verdict", "seeds")  # of tables, beside those of tasks
 SHOWN = 5  # most numbers in a message
 OF_SCORES = ("pearson", "spearman")
 WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(\.0)?")  # how a whole number is written: not 01, 1_0 or 1.00
@@ -85,9 +86,20 @@ def read(file: Path) -> dict[str, Task]:
             allowed = "a score" if served.kind == "score" else f"0 to {served.classes - 1}"
             fault = f"its last class is {task.classes - 1}; allowed: {allowed}, as {served.name} has, which it serves"
             raise _fault(file, (name, "classes"), fault)
+    _check_titles(file, tasks)
     if not main(tasks):
         raise SettingsError(f"{file}: no task is part of the mean; allowed: one at least without `in_mean: false`")
     return tasks
+
+
+def _check_titles(file: Path, tasks: Tasks) -> None:
+    """Raise SettingsError where two columns of a table would have one name."""
+    taken = dict.fromkeys(COLUMNS, "another column of tables")
+    for name, task in tasks.items():
+        title = task.shown.casefold()
+        if title in taken:
+            raise _fault(file, (name, "title"), f"{task.shown} is the name of {taken[title]}; allowed: any other title")
+        taken[title] = f"task {name}, too"
 
 
 def are_the_courses(tasks: Tasks) -> bool:
