@@ -94,7 +94,7 @@ def read(file: Path) -> dict[str, Task]:
 
 def _check_titles(file: Path, tasks: Tasks) -> None:
     """Raise SettingsError where two columns of a table would have one name."""
-    taken = dict.fromkeys(COLUMNS, "another column of tables")
+    taken: dict[str, str] = dict.fromkeys(COLUMNS, "another column of tables")
     for name, task in tasks.items():
         title = task.shown.casefold()
         if title in taken:
