@@ -59,7 +59,6 @@ outs = {
 (told / stage).write_text(chr(10).join(sys.argv))
 if stage == "train":
     name = "-".join(sys.argv[1:3])
-    (told / f"{name}.gpu").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
     (told / f"{name}.pid").write_text(str(os.getpid()))
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)

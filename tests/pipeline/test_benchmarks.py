@@ -91,7 +91,7 @@ def test_an_adapters_arithmetic_is_that_of_its_matrix_products():
     modern, deberta = (steps.SHAPES[name].arithmetic([10], "plain") for name in ("modernbert", "deberta"))
     assert modern == 3 * 11 * 10 * (2 * (4 * 384**2 + 3 * 384 * 576) + 10 * 4 * 384)  # its feed-forward is gated
     assert deberta == 3 * 6 * 10 * (2 * (4 * 384**2 + 2 * 384 * 1536) + 10 * 12 * 384)  # attends by 20 distances, too
-    assert shape.adapter("plain") == {"name": "none"}
+    assert shape.adapter("none") == {"name": "none"}
     assert shape.adapter("lora") == {"name": "lora", "rank": 8}
 
 

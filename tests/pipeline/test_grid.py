@@ -22,7 +22,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Stubs:
     """All trained, three at a time; the tests take it as the one before has left it."""
     made = Stubs(tmp_path_factory.mktemp("grid") / "project", catalog=NAMES)
     (long := tmp_path_factory.mktemp("long" * 25)).mkdir(exist_ok=True)  # longer than a socket's address may be
-    outcome = made.grid("--jobs", "3", CUDA_VISIBLE_DEVICES="5,7", TMPDIR=str(long))
+    outcome = made.grid("--jobs", "3", TMPDIR=str(long))
     assert outcome == (0, ["12-1: trained", "c-1: trained", "off-1: trained"])
     return made
 
@@ -33,7 +33,6 @@ def test_cache_and_lock_are_as_dvc_repro_leaves_them(project: Stubs, tmp_path: P
     locks = [yaml.safe_load((made.root / "dvc.lock").read_text()) for made in (project, one_by_one)]
     assert locks[0] == locks[1]
     assert project.cache() == one_by_one.cache()
-    assert {file.read_text() for file in (project.root / "told").glob("*.gpu")} == {"5", "7"}
 
 
 def test_stopped_half_way_all_ends_and_what_had_ended_is_recorded(project: Stubs):

@@ -142,6 +142,7 @@ def with_weights(root: Path) -> Path:
     layout.seal(weights.parent)
     for name in ("tokenizer.json", "tokenizer_config.json", "config.json"):
         files.write_text(root / "build/encoders/base" / name, "{}")
+    layout.seal(root / "build/encoders/base")
     return weights
 
 

@@ -19,6 +19,16 @@ def test_gpus_are_given_in_turn(monkeypatch: pytest.MonkeyPatch):
     assert [share["CUDA_VISIBLE_DEVICES"] for share in trainings.shares(3, 8, trainings.gpus())] == ["4", "6", "4"]
 
 
+def test_each_training_sees_its_gpu_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    script = tmp_path / "train.py"
+    script.write_text("import os; print(os.environ['CUDA_VISIBLE_DEVICES'])")
+    monkeypatch.setattr(trainings, "SCRIPT", script)
+    monkeypatch.setattr(trainings, "threads", lambda _: 1)
+    monkeypatch.setattr(trainings, "gpus", lambda: ["5", "7"])
+    trainings.run_here(TRAININGS[:2], 2, tmp_path)
+    assert {(tmp_path / f"a-{seed}.log").read_text() for seed in (1, 2)} == {"5\n", "7\n"}
+
+
 @pytest.mark.parametrize(("named", "count", "found"), [("-1", 0, []), ("0", 0, []), (None, 2, ["0", "1"])])
 def test_only_gpus_that_can_be_used_are_counted(monkeypatch: pytest.MonkeyPatch, named, count: int, found: list[str]):
     monkeypatch.setattr("torch.cuda.device_count", lambda: count)
