@@ -295,7 +295,9 @@ def check_encoder(model: Path, folder: Path, names: Collection[str]) -> None:
     The latter are known where the model's log is there. Raises: DataError; the message says what brings them back.
     """
     check_sealed(folder, names)
-    inputs = log(model) / INPUTS if is_sealed(model) else model
+    if not is_sealed(model):
+        return
+    inputs = log(model) / INPUTS
     if not inputs.is_file():
         return
     digests = files.read_as(dict[str, Any], inputs, f"rm {inputs}").get("files", {})
