@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PATIENCE = 30.0  # seconds after the limit in which what runs may end
-PART = 80  # runs; eight files may come back
+PART = 150  # runs; eight files may come back
 
 
 class Job(NamedTuple):
@@ -134,6 +134,9 @@ def work(waiting: Any, done: Any) -> None:
         gc.collect()
 
 
+FORK = multiprocessing.get_context("fork")  # what was imported is imported in all
+
+
 class Workers:
     """Processes that train, side by side; one that ends is replaced.
 
@@ -142,12 +145,11 @@ class Workers:
     """
 
     def __init__(self, count: int) -> None:
-        self.context = multiprocessing.get_context("fork")  # what was imported is imported in all
-        self.waiting, self.done = self.context.Queue(), self.context.Queue()
+        self.waiting, self.done = FORK.Queue(), FORK.Queue()
         self.processes = [self._started() for _ in range(count)]
 
     def _started(self) -> Any:
-        process = self.context.Process(target=work, args=(self.waiting, self.done), daemon=True)
+        process = FORK.Process(target=work, args=(self.waiting, self.done), daemon=True)
         process.start()
         return process
 
@@ -167,11 +169,12 @@ class Workers:
 
 
 class Returned:
-    """What has come back, written in parts.
+    """What has come back, written in parts by processes of their own: nobody waits for them before the end.
 
     Attributes:
         count: how many trainings have ended well.
-        failed: names of those that did not.
+        failed: names of those that did not, and of parts that could not be written.
+        writers: the processes, by the part that each writes.
     """
 
     def __init__(self, out: Path) -> None:
@@ -179,7 +182,7 @@ class Returned:
         self.count = 0
         self.failed: list[str] = []
         self.fresh: dict[Job, Finished] = {}
-        self.parts = 0
+        self.writers: dict[str, Any] = {}
 
     def add(self, job: Job, finished: Finished | None, fault: str) -> None:
         """Keep a run, and write a part where there are enough; print a fault."""
@@ -193,25 +196,39 @@ class Returned:
             self.write()
 
     def write(self) -> None:
-        """Write what is not written."""
+        """Begin to write what is not written."""
         if not self.fresh:
             return
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = Path(scratch, f"part-{self.parts}")
-            models_of: dict[Path, list[Any]] = {}  # by build folder
-            for job, finished in self.fresh.items():
-                models_of.setdefault(job.build, []).append(finished.model)
-                log = folder / "logs" / job.name
-                log.mkdir(parents=True)
-                (log / "run.json").write_bytes(finished.log)
-                (log / "output.txt").write_text(finished.output, encoding="utf-8")
-            for build, models in models_of.items():
-                write_tables(build, models, folder / build.name)
-            digests = "".join(finished.digests for finished in self.fresh.values())
-            (folder / "SHA256SUMS").write_text(digests, encoding="utf-8")
-            pack(folder, self.out)
-        self.parts += 1
+        part = f"part-{len(self.writers)}"
+        self.writers[part] = FORK.Process(target=write_part, args=(part, self.fresh, self.out))
+        self.writers[part].start()
         self.fresh = {}
+
+    def wait(self) -> None:
+        """Wait until all is written."""
+        for part, writer in self.writers.items():
+            writer.join()
+            if writer.exitcode != 0:
+                self.failed.append(part)
+                print(f"{part} could not be written", flush=True)
+
+
+def write_part(part: str, fresh: Mapping[Job, Finished], out: Path) -> None:
+    """Write runs to OUT/PART.tar."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, part)
+        models_of: dict[Path, list[Any]] = {}  # by build folder
+        for job, finished in fresh.items():
+            models_of.setdefault(job.build, []).append(finished.model)
+            log = folder / "logs" / job.name
+            log.mkdir(parents=True)
+            (log / "run.json").write_bytes(finished.log)
+            (log / "output.txt").write_text(finished.output, encoding="utf-8")
+        for build, models in models_of.items():
+            write_tables(build, models, folder / build.name)
+        digests = "".join(finished.digests for finished in fresh.values())
+        (folder / "SHA256SUMS").write_text(digests, encoding="utf-8")
+        pack(folder, out)
 
 
 def write_tables(build: Path, models: Sequence[Any], folder: Path) -> None:
@@ -267,6 +284,7 @@ def campaign(jobs: list[Job], processes: int, limit: float, out: Path) -> list[s
     finally:
         workers.stop()
         returned.write()
+        returned.wait()
     seconds = time.monotonic() - started
     hourly = 3600 * returned.count / seconds
     print(

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
+SOURCE = str(HERE.parent / "src")  # where the package is not installed, it is read from there
 TWICE = ("pals", "smart-pals", "slap-share-surgery", "rival-imtl-g", "mypal-relational")
 STEPS = (
     "plain", "plain-any-order", "plain-unrecorded", "pals", "pals-any-order", "pals-unrecorded",
@@ -61,7 +62,8 @@ def run(name: str, part: Part, output: Path) -> bool:
     with output.open("a", encoding="utf-8") as log:
         print(f"== {name}: {' '.join(part.arguments)}", file=log, flush=True)
         command = [sys.executable, *part.arguments]
-        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join([SOURCE, os.environ.get("PYTHONPATH", "")])}
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
         try:
             status = str(process.wait(part.limit))
         except subprocess.TimeoutExpired:

@@ -1,8 +1,8 @@
 """Whether a training ends in the same bytes again: `python benchmarks/same_bytes.py BUILD VARIANT [VARIANT ...]`.
 
-A build folder holds what trainings read: `plan`, `data`, `encoders`, as in a pack. One variant after the other is
-trained three times side by side, the third time killed twice on the way, each time after a checkpoint. Compared are all
-files that trainings leave, but for settings.yaml; exit status 1 where one differs.
+A build folder holds what trainings read: `plan`, `data`, `encoders`, as in a pack. Each variant is trained three times,
+the third time killed twice on the way, each time after a checkpoint; all of these trainings run side by side. Compared
+are all files that trainings leave, but for settings.yaml; exit status 1 where one differs.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 POLL = 0.05  # seconds
-PATIENCE = 300.0  # seconds that the trainings of a variant may take
+PATIENCE = 300.0  # seconds that all trainings may take
 KILLS = 2
 
 
@@ -133,17 +133,26 @@ def run_all(repetitions: Sequence[Repetition]) -> set[Path]:
     return ended
 
 
-def is_repeatable(build: Path, variant: str, seed: int, checkpoint_every: int, scratch: Path) -> bool:
-    """Train a variant three times; print a line on it, and return whether all ended in the same bytes."""
-    repetitions = [Repetition(build, variant, seed, scratch / variant / name) for name in ("first", "second")]
-    repetitions.append(Repetition(build, variant, seed, scratch / variant / "killed", checkpoint_every, KILLS))
-    ended = run_all(repetitions)
+def repetitions_of(
+    build: Path, variants: Sequence[str], seed: int, checkpoint_every: int, scratch: Path
+) -> dict[str, list[Repetition]]:
+    """Return the three trainings of each variant."""
+    repetitions: dict[str, list[Repetition]] = {}
+    for variant in variants:
+        undisturbed = [Repetition(build, variant, seed, scratch / variant / name) for name in ("first", "second")]
+        killed = Repetition(build, variant, seed, scratch / variant / "killed", checkpoint_every, KILLS)
+        repetitions[variant] = [*undisturbed, killed]
+    return repetitions
+
+
+def is_same(variant: str, repetitions: Sequence[Repetition], ended: set[Path]) -> bool:
+    """Print a line on a variant, and return whether all of its trainings ended in the same bytes."""
     folders = [repetition.folder for repetition in repetitions]
     digests = {folder.name: digest(folder / "run") for folder in folders if folder in ended}
-    is_same = len(digests) == len(folders) and len({*digests.values()}) == 1
+    same = len(digests) == len(folders) and len({*digests.values()}) == 1
     shown = ", ".join(f"{name} {value[:16]}" for name, value in digests.items())
-    print(f"{variant}: {'the same' if is_same else 'different'}: {shown}", flush=True)
-    return is_same
+    print(f"{variant}: {'the same' if same else 'different'}: {shown}", flush=True)
+    return same
 
 
 def main() -> int:
@@ -158,10 +167,13 @@ def main() -> int:
     os.environ["MTBERT_LIVE"] = "off"
     import mtbert.training.assembly  # noqa: F401  imported once, before the processes are made
 
-    build, seed, every = arguments.build, arguments.seed, arguments.checkpoint_every
     with tempfile.TemporaryDirectory() as scratch:
-        repeatable = [is_repeatable(build, variant, seed, every, Path(scratch)) for variant in arguments.variants]
-    return 0 if all(repeatable) else 1
+        repetitions = repetitions_of(
+            arguments.build, arguments.variants, arguments.seed, arguments.checkpoint_every, Path(scratch)
+        )
+        ended = run_all([repetition for of_variant in repetitions.values() for repetition in of_variant])
+        same = [is_same(variant, of_variant, ended) for variant, of_variant in repetitions.items()]
+    return 0 if all(same) else 1
 
 
 if __name__ == "__main__":

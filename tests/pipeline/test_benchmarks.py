@@ -243,7 +243,8 @@ def test_a_variant_whose_trainings_end_in_other_bytes_or_fail_is_told(tmp_path, 
 
     monkeypatch.setattr(same_bytes, "train", train)
     monkeypatch.setattr(same_bytes, "KILLS", 0)
-    assert not same_bytes.is_repeatable(tmp_path, variant, 1, 1, tmp_path)
+    repetitions = same_bytes.repetitions_of(tmp_path, [variant], 1, 1, tmp_path)[variant]
+    assert not same_bytes.is_same(variant, repetitions, same_bytes.run_all(repetitions))
     assert line in capsys.readouterr().out
 
 

@@ -35,7 +35,8 @@ from mtbert.command import starting
 from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
 from mtbert.learning.states import Stateful
-from mtbert.models.encoder.hardware import Hardware, own_stream
+from mtbert.models.encoder.hardware import Hardware
+from mtbert.models.encoder.streams import own_stream
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results import predictions
 from mtbert.tasks import Tasks

@@ -57,6 +57,8 @@ def sized(settings: Settings, like: pals.Settings, width: int, layers: int) -> S
 class LowRank(InLayer):
     """TS(h) of one layer."""
 
+    apart = True
+
     def __init__(self, settings: Settings, shape: Shape) -> None:
         super().__init__()
         if settings.dim == "as_pals":

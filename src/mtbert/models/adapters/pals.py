@@ -100,6 +100,8 @@ class ProjectedAttentionLayers(Adapter):
 class AtLayer(Slot):
     """A task's path at one layer."""
 
+    apart = True
+
     def __init__(self, path: TaskPath, layer: int) -> None:
         self.path, self.layer = path, layer
 

@@ -17,12 +17,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mtbert.models.encoder.attention import attention
-from mtbert.models.encoder.base import Backbone, Slots, in_autocast
+from mtbert.models.encoder.base import Backbone, LayerNorm, Slots, in_autocast
 from mtbert.models.encoder.base import Layer as AnyLayer
 from mtbert.models.encoder.config import MLM_PARTS, Count, Share
 from mtbert.models.encoder.config import Config as AnyConfig
 from mtbert.models.encoder.dropout import Dropout
-from mtbert.models.encoder.slot import PLAIN, LinearName, Slot, Sublayer
+from mtbert.models.encoder.slot import PLAIN, LinearName, Slot, Sublayer, begin_parallel, finish_parallel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class Output(nn.Module):
         self.dense_name: LinearName = dense
         self.sublayer: Sublayer = sublayer
         self.dense = nn.Linear(inputs, config.hidden_size)
-        self.LayerNorm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.LayerNorm = LayerNorm(config.hidden_size, config.layer_norm_eps)
         self.dropout = Dropout(config.hidden_dropout_prob)
 
     def forward(self, inner: Tensor, residual: Tensor, slot: Slot, parallel: Tensor | None = None) -> Tensor:
@@ -128,11 +128,11 @@ class Layer(AnyLayer):
 
     def forward(self, hidden: Tensor, mask: Tensor, slot: Slot = PLAIN, *more: Any) -> Tensor:
         """One layer; hidden and result [rows, tokens, width], mask [rows, 1, 1, tokens]; more: for its attention."""
-        parallel = slot.parallel(hidden, mask)
+        parallel = begin_parallel(slot, hidden, mask)
         attended = self.attention.self(hidden, mask, slot, *more)  # type: ignore[operator]
         attended = self.attention.output(attended, hidden, slot)  # type: ignore[operator]
         inner = F.gelu(slot.linear("intermediate", self.intermediate.dense, attended))  # type: ignore[arg-type]
-        return self.output(inner, attended, slot, parallel)
+        return self.output(inner, attended, slot, finish_parallel(slot, parallel))
 
     def linears(self) -> dict[LinearName, nn.Linear]:
         """Return the linear maps by the names that a slot uses."""

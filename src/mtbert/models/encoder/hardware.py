@@ -1,13 +1,10 @@
 """Choose the device and the precision: one rule for pretraining and training."""
 
-import contextlib
 import ctypes
-import functools
 import os
 import platform
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -67,25 +64,6 @@ def repeatable() -> None:
     torch.use_deterministic_algorithms(True)
     # A check for programs that read what nobody wrote.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
-
-
-@contextlib.contextmanager
-def own_stream(device: torch.device) -> Iterator[None]:
-    """Compute on a stream of one's own where the device is a GPU: steps are not recorded on the default one."""
-    if device.type != "cuda":
-        yield
-        return
-    stream = _stream(device)
-    stream.wait_stream(torch.cuda.current_stream(device))
-    with torch.cuda.stream(stream):
-        yield
-    torch.cuda.current_stream(device).wait_stream(stream)
-
-
-@functools.cache
-def _stream(device: torch.device) -> torch.cuda.Stream:
-    """Return the stream of all trainings of a process: each that is made keeps memory of cuBLAS for itself."""
-    return torch.cuda.Stream(device)
 
 
 def keep_memory() -> None:

@@ -30,7 +30,7 @@ from mtbert.models.encoder.base import Layer as AnyLayer
 from mtbert.models.encoder.config import Config as AnyConfig
 from mtbert.models.encoder.config import Share, Size
 from mtbert.models.encoder.dropout import Dropout
-from mtbert.models.encoder.slot import LinearName, Slot
+from mtbert.models.encoder.slot import LinearName, Slot, begin_parallel, finish_parallel
 
 FULL, LOCAL = "full_attention", "sliding_attention"
 THETA = {FULL: 160_000.0, LOCAL: 10_000.0}
@@ -223,9 +223,10 @@ class Layer(AnyLayer):
     def forward(self, hidden: Tensor, sight: Sight, mask: Tensor, following: nn.LayerNorm, slot: Slot) -> Tensor:
         """One layer; hidden and result [rows, tokens, width], mask [rows, 1, 1, tokens]; following: the next norm."""
         normed = self.attn_norm(hidden)
-        parallel = slot.parallel(normed, mask)
+        parallel = begin_parallel(slot, normed, mask)
         attended = slot.sublayer("attention", self.attn(normed, sight, slot), hidden, self.mlp_norm)
         output = slot.sublayer("feed_forward", self.mlp(self.mlp_norm(attended), slot), attended, following)
+        parallel = finish_parallel(slot, parallel)
         return output if parallel is None else output + parallel
 
     def linears(self) -> dict[LinearName, nn.Linear]:

@@ -7,6 +7,8 @@ from typing import Literal
 
 from torch import Tensor, nn
 
+from mtbert.models.encoder import streams
+
 LinearName = Literal["query", "key", "value", "attention_output", "intermediate", "output"]
 Sublayer = Literal["attention", "feed_forward"]
 
@@ -23,7 +25,13 @@ class Slot:
     sublayer(feed_forward, f, h_att) + parallel(x), which no LayerNorm changes before the next layer adds to it. So
     `linear` and `parallel` see normalised values in both, and what `sublayer` and `parallel` return is added to the
     residual. A residual is normalised in BERT alone. Dropout lies before the linear map output there.
+
+    Attributes:
+        apart: whether `parallel` reads no weight and no tensor that the other methods read or write. A GPU then
+            computes it beside the layer's attention and feed-forward.
     """
+
+    apart = False
 
     def linear(self, name: LinearName, dense: nn.Linear, inputs: Tensor) -> Tensor:
         """Return the output of one of the layer's linear maps: [rows, tokens, in] -> [rows, tokens, out] of `dense`."""
@@ -45,6 +53,16 @@ class Slot:
         Shapes: hidden [rows, tokens, width], mask [rows, 1, 1, tokens] (true where a token is), result like hidden.
         """
         return None
+
+
+def begin_parallel(slot: Slot, hidden: Tensor, mask: Tensor) -> Tensor | None:
+    """Compute the slot's `parallel`, on a GPU beside what follows; nobody may read it before `finish_parallel`."""
+    return streams.begin(slot.parallel, hidden, mask) if slot.apart else slot.parallel(hidden, mask)
+
+
+def finish_parallel(slot: Slot, parallel: Tensor | None) -> Tensor | None:
+    """Return what `begin_parallel` has begun, for what follows to read."""
+    return streams.finish(parallel) if slot.apart and parallel is not None else parallel
 
 
 PLAIN = Slot()
