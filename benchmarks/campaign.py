@@ -25,7 +25,7 @@ import tarfile
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,13 +117,28 @@ def members_of_merges(catalog: Mapping[str, Any]) -> set[str]:
     return members
 
 
+def once(load: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that does not load the same again."""
+    loaded: dict[str, Any] = {}
+
+    def load_once(*arguments: Any) -> Any:
+        key = repr(arguments)
+        if key not in loaded:
+            loaded[key] = load(*arguments)
+        return loaded[key]
+
+    return load_once
+
+
 def work(waiting: Any, done: Any) -> None:
     """Train what waits, one after the other, until None comes; end after a fault that is not the training's own.
 
     After one of CUDA's, everything else that a process computes there fails, too.
     """
+    from mtbert.data import batches
     from mtbert.errors import MtbertError
 
+    batches.load = once(batches.load)  # reading takes as long as 300 small steps
     while (job := waiting.get()) is not None:
         try:
             done.put((job, train(job), ""))
@@ -282,10 +297,10 @@ def campaign(jobs: list[Job], processes: int, limit: float, out: Path) -> list[s
     try:
         fetch(jobs, processes, limit, workers, returned)
     finally:
+        seconds = time.monotonic() - started
         workers.stop()
         returned.write()
         returned.wait()
-    seconds = time.monotonic() - started
     hourly = 3600 * returned.count / seconds
     print(
         f"{returned.count} of {len(jobs)} in {seconds:.0f} s, {processes} at a time: {hourly:.0f} an hour", flush=True

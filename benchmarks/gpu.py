@@ -28,6 +28,7 @@ STEPS = (
     "plain", "plain-any-order", "plain-unrecorded", "pals", "pals-any-order", "pals-unrecorded",
     "smart", "smart-any-order", "smart-unrecorded", "trainer", "trainer-best",
 )  # fmt: skip
+LONG = ("plain", "pals", "smart", "trainer-best")
 ENDING = 100.0  # seconds that a campaign may take after its limit: for what runs then, its merges and votes
 GRACE = 15.0  # seconds in which a part that is stopped may write what it has
 
@@ -49,7 +50,7 @@ def parts_of(out: Path, builds: Sequence[Path], remaining: float) -> dict[str, P
     return {
         "bytes": Part([str(HERE / "same_bytes.py"), folders[0], *TWICE], 200.0),
         "steps": Part([*steps, *both, *kept, "--only", *STEPS], 150.0),
-        "long": Part([*steps, *long, "--only", *STEPS], 100.0),
+        "long": Part([*steps, *long, "--only", *LONG], 60.0),
         "compiled": Part([*steps, *both, "--only", "plain", "trainer-best", "trainer-compiled"], 200.0),
         "alone": Part([campaign, str(out / "alone"), folders[0], "--processes", "1", "--limit", "40"], 90.0),
         "campaign": Part([campaign, str(out / "campaign"), *folders, "--limit", str(remaining - ENDING)], remaining),

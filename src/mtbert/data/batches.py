@@ -196,8 +196,9 @@ def _next_of(lengths: Sequence[int], longest: int) -> int:
 class Stream:
     """An endless stream of batches of one task: pass after pass over its examples, each in an order of its own.
 
-    The batches of a pass depend on the seed and the pass's number alone, so a resumed run draws the same ones. Every
-    example comes once a pass. A pass may hold one smaller batch. `lengths` are those of `Examples.batch`.
+    The batches of a pass depend on the seed, the name and the pass's number alone, so a resumed run draws the same ones.
+    Every example comes once a pass. A pass may hold one smaller batch. `lengths` are those of `Examples.batch`. `name` is
+    that of the corpus, where it is not the task's own.
     """
 
     def __init__(
@@ -207,8 +208,10 @@ class Stream:
         seed: int,
         batching: Batching = "by_length",
         lengths: Sequence[int] = (),
+        name: str = "",
     ) -> None:
         self.examples = examples
+        self.name = name or examples.task.name
         self.lengths = lengths
         self.batching = batching
         self.size = size
@@ -233,7 +236,7 @@ class Stream:
 
     def _batches_of(self, number: int) -> list[list[int]]:
         """Return the numbers of the examples in each batch of a pass."""
-        generator = seeding.stream(self.seed, "order", self.examples.task.name, number)
+        generator = seeding.stream(self.seed, "order", self.name, number)
         if self.batching == "by_length":
             return batches_by_length(self.examples.lengths, self.size, generator)
         order = generator.permutation(len(self.examples)).tolist()

@@ -130,6 +130,7 @@ def _phase(
             seeding.derive(seed, number),
             phase.batching,
             lengths,
+            task,
         )
         for task in phase.tasks
     }

@@ -123,6 +123,11 @@ def test_passes_seeds_and_tasks_have_orders_of_their_own():
     assert ids(Stream(singles(23, "cfimdb"), 4, seed=1), 6) != first[:6]
 
 
+def test_a_corpus_that_serves_a_task_has_an_order_of_its_own():
+    own, serving = Stream(singles(23), 4, seed=1), Stream(singles(23), 4, seed=1, name="cfimdb_as_sst")
+    assert ids(own, 6) != ids(serving, 6)
+
+
 @pytest.mark.parametrize("drawn", [1, 5, 6, 8, 17])
 def test_a_batch_is_the_same_after_skipping_those_before(drawn: int):
     whole = ids(Stream(singles(23), size=4, seed=1), 20)
