@@ -196,9 +196,9 @@ def _next_of(lengths: Sequence[int], longest: int) -> int:
 class Stream:
     """An endless stream of batches of one task: pass after pass over its examples, each in an order of its own.
 
-    The batches of a pass depend on the seed, the name and the pass's number alone, so a resumed run draws the same ones.
-    Every example comes once a pass. A pass may hold one smaller batch. `lengths` are those of `Examples.batch`. `name` is
-    that of the corpus, where it is not the task's own.
+    The batches of a pass depend on the seed, the name and the pass's number alone, so a resumed run draws the same
+    ones. Every example comes once a pass. A pass may hold one smaller batch. `lengths` are those of `Examples.batch`.
+    `name` is that of the corpus, where it is not the task's own.
     """
 
     def __init__(
