@@ -1,8 +1,10 @@
 """The papers' tables: their numbers, and ours with intervals beside them."""
 
+import itertools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from mtbert.claims.sides import differences
 from mtbert.config import papers
 from mtbert.report import markdown
 from mtbert.report.scoreboard import RIVALS, Group, Mean, Scoreboard, title
@@ -194,8 +196,20 @@ def render(table: Table, board: Scoreboard) -> str:
     lines = [_line(table, row, is_published, with_split=len(splits) > 1) for row in rows]
     notes = [f"- {markdown.literal(row.label)}: {markdown.literal(row.note)}." for row in table.rows if row.note]
     heading = f"### {markdown.literal(table.heading)}"
+    notes += _alike(table, board)
     parts = [heading, markdown.lined(lines), table.more, "\n".join(dict.fromkeys(notes))]
     return "\n\n".join(filter(None, parts))
+
+
+def _alike(table: Table, board: Scoreboard) -> Iterator[str]:
+    """Yield a line for each two rows whose models have the same settings, as where a profile sets those of a paper."""
+    trained = {name for name, settings in board.settings.items() if "model" in settings}
+    models = [row for row in table.rows if len(row.group.names) == 1 and trained.issuperset(row.group.names)]
+    for one, other in itertools.combinations(models, 2):
+        names = one.group.names, other.group.names
+        if one.split == other.split and names[0] != names[1] and not differences(board.settings, *names):
+            labels = f"{markdown.literal(one.label)}, {markdown.literal(other.label)}"
+            yield f"- {labels}: trained with the same settings here, so their scores are the same."
 
 
 def _untrained_row(board: Scoreboard) -> Row:

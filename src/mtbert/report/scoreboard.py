@@ -1,5 +1,6 @@
 """The scoreboard: scores over seeds, and variants that make one row together, which all of the report asks for."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,6 +9,7 @@ from statistics import fmean
 import pandas as pd
 
 from mtbert import stats
+from mtbert.claims.sides import Settings
 from mtbert.config import papers
 from mtbert.report import markdown
 from mtbert.results.columns import KEY, WEIGHTS, Frame, metric_names
@@ -78,6 +80,11 @@ class Scoreboard:
     def seeds(self) -> dict[str, list[int]]:
         """The seeds of each variant and ensemble."""
         return {name: sorted(self.runs.loc[name].index.tolist()) for name in self.about}
+
+    @cached_property
+    def settings(self) -> dict[str, Settings]:
+        """What the first run of each variant and ensemble was resolved to."""
+        return {name: json.loads(self._cells[name, self.seeds[name][0]]["settings"]) for name in self.about}
 
     @property
     def is_comparable(self) -> bool:

@@ -90,6 +90,24 @@ def test_the_untrained_encoder_is_the_first_row(results: Results):
     assert [cell.strip() for cell in rows[4].split("|")][1:6:2] == [paper_tables.UNTRAINED, markdown.DASH, "0.800"]
 
 
+@pytest.mark.parametrize(
+    ("dim", "expected"),
+    [
+        (204, ["- Original PALs, SMART PALs: trained with the same settings here, so their scores are the same."]),
+        (102, []),
+    ],
+)
+def test_two_published_rows_that_are_one_training_here_are_told(dim, expected):
+    def settings(row, dim):
+        return {"row": row, "model": {"adapter": {"name": "pals", "dim": dim}}, "phases": []}
+
+    predicted = {(name, 1): {"sst": SST, "qqp": QQP, "sts": STS} for name in ("pals", "smart-pals")}
+    about = {"pals": settings("Original PALs", 204), "smart-pals": settings("SMART PALs", dim)}
+    board = Scoreboard(made.results(predicted, about))
+    rendered = paper_tables.render(paper_tables.tables(board)[0], board).splitlines()
+    assert [line for line in rendered if "same settings" in line] == expected
+
+
 def test_on_other_data_nothing_published_is_shown_and_nothing_claimed():
     predicted = {("pals", 1): {"sst": SST, "qqp": QQP, "sts": STS}}
     board = Scoreboard(made.results(predicted, SETTINGS, {"whose": "sample"}))
