@@ -15,11 +15,13 @@ Beside the tables a part has the SHA-256 of each file of predictions, the log an
 
 import argparse
 import contextlib
+import copy
 import gc
 import io
 import multiprocessing
 import os
 import queue
+import signal
 import sys
 import tarfile
 import tempfile
@@ -29,7 +31,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-PATIENCE = 30.0  # seconds after the limit in which what runs may end
+PATIENCE = 30.0  # seconds in which what runs at the limit may end, and a part may be written
 PART = 150  # runs; eight files may come back
 
 
@@ -125,7 +127,7 @@ def once(load: Callable[..., Any]) -> Callable[..., Any]:
         key = repr(arguments)
         if key not in loaded:
             loaded[key] = load(*arguments)
-        return loaded[key]
+        return copy.copy(loaded[key])  # a training may choose other rows of dev
 
     return load_once
 
@@ -183,13 +185,20 @@ class Workers:
             process.terminate()
 
 
+class Writer(NamedTuple):
+    """A process that writes a part, and the runs of it."""
+
+    process: Any
+    runs: dict[Job, Finished]
+
+
 class Returned:
     """What has come back, written in parts by processes of their own: nobody waits for them before the end.
 
     Attributes:
         count: how many trainings have ended well.
         failed: names of those that did not, and of parts that could not be written.
-        writers: the processes, by the part that each writes.
+        writers: by the part that each writes.
     """
 
     def __init__(self, out: Path) -> None:
@@ -197,7 +206,7 @@ class Returned:
         self.count = 0
         self.failed: list[str] = []
         self.fresh: dict[Job, Finished] = {}
-        self.writers: dict[str, Any] = {}
+        self.writers: dict[str, Writer] = {}
 
     def add(self, job: Job, finished: Finished | None, fault: str) -> None:
         """Keep a run, and write a part where there are enough; print a fault."""
@@ -215,17 +224,29 @@ class Returned:
         if not self.fresh:
             return
         part = f"part-{len(self.writers)}"
-        self.writers[part] = FORK.Process(target=write_part, args=(part, self.fresh, self.out))
-        self.writers[part].start()
+        process = FORK.Process(target=write_undisturbed, args=(part, self.fresh, self.out))
+        process.start()
+        self.writers[part] = Writer(process, self.fresh)
         self.fresh = {}
 
     def wait(self) -> None:
-        """Wait until all is written."""
+        """Wait until all is written; write here what a process could not."""
         for part, writer in self.writers.items():
-            writer.join()
-            if writer.exitcode != 0:
+            writer.process.join(PATIENCE)
+            if (self.out / f"{part}.tar").is_file():
+                continue
+            writer.process.kill()
+            try:
+                write_part(part, writer.runs, self.out)
+            except Exception:  # of any kind: it is printed, and the other parts are written
                 self.failed.append(part)
-                print(f"{part} could not be written", flush=True)
+                print(f"{part} could not be written\n{traceback.format_exc()}", flush=True)
+
+
+def write_undisturbed(part: str, fresh: Mapping[Job, Finished], out: Path) -> None:
+    """Write runs to OUT/PART.tar in a process of its own, which Ctrl-C does not end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    write_part(part, fresh, out)
 
 
 def write_part(part: str, fresh: Mapping[Job, Finished], out: Path) -> None:

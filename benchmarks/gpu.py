@@ -63,7 +63,7 @@ def run(name: str, part: Part, output: Path) -> bool:
     with output.open("a", encoding="utf-8") as log:
         print(f"== {name}: {' '.join(part.arguments)}", file=log, flush=True)
         command = [sys.executable, *part.arguments]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join([SOURCE, os.environ.get("PYTHONPATH", "")])}
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))}
         process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
         try:
             status = str(process.wait(part.limit))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 POLL = 0.05  # seconds
-PATIENCE = 300.0  # seconds that all trainings may take
+PATIENCE = 170.0  # seconds that all trainings may take
 KILLS = 2
 
 

@@ -161,6 +161,31 @@ def test_a_campaign_brings_back_what_is_trained_in_parts_and_tells_what_failed(t
     assert "3 of 4 in" in told
 
 
+def test_a_part_that_its_process_cannot_write_is_written_at_the_end(tmp_path, monkeypatch):
+    import campaign
+
+    def write_undisturbed(part, fresh, out):
+        raise OSError("no room")
+
+    monkeypatch.setattr(campaign, "train", lambda job: campaign.Finished(job.variant, b"{}", "", ""))
+    monkeypatch.setattr(campaign, "write_tables", lambda *_: None)
+    monkeypatch.setattr(campaign, "write_undisturbed", write_undisturbed)
+    assert campaign.campaign([campaign.Job(Path("small"), "a", 1)], 1, 60.0, tmp_path) == []
+    assert [file.name for file in tmp_path.iterdir()] == ["part-0.tar"]
+
+
+def test_a_part_that_cannot_be_written_is_told(tmp_path, monkeypatch, capsys):
+    import campaign
+
+    def write_tables(build, models, folder):
+        raise OSError("no room")
+
+    monkeypatch.setattr(campaign, "train", lambda job: campaign.Finished(job.variant, b"{}", "", ""))
+    monkeypatch.setattr(campaign, "write_tables", write_tables)
+    assert campaign.campaign([campaign.Job(Path("small"), "a", 1)], 1, 60.0, tmp_path) == ["part-0"]
+    assert "part-0 could not be written" in capsys.readouterr().out
+
+
 def test_a_campaign_brings_back_votes_as_a_part_of_their_own(tmp_path, capsys):
     import campaign
 

@@ -1,7 +1,7 @@
 """The papers' tables: their numbers, and ours with intervals beside them."""
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mtbert.claims.sides import differences
@@ -202,14 +202,21 @@ def render(table: Table, board: Scoreboard) -> str:
 
 
 def _alike(table: Table, board: Scoreboard) -> Iterator[str]:
-    """Yield a line for each two rows whose models have the same settings, as where a profile sets those of a paper."""
+    """Yield a line for each two rows that are one training, as where a profile sets what they differ in."""
     trained = {name for name, settings in board.settings.items() if "model" in settings}
     models = [row for row in table.rows if len(row.group.names) == 1 and trained.issuperset(row.group.names)]
     for one, other in itertools.combinations(models, 2):
         names = one.group.names, other.group.names
-        if one.split == other.split and names[0] != names[1] and not differences(board.settings, *names):
+        is_alike = one.split == other.split and one.group.seeds == other.group.seeds and names[0] != names[1]
+        if is_alike and _has_one_training(board, *names):
             labels = f"{markdown.literal(one.label)}, {markdown.literal(other.label)}"
             yield f"- {labels}: trained with the same settings here, so their scores are the same."
+
+
+def _has_one_training(board: Scoreboard, one: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether two models differ in nothing that they were trained and scored with."""
+    runs = [board.settings[name].get("run") for name in (*one, *other)]
+    return runs[0] == runs[1] and not differences(board.settings, one, other)
 
 
 def _untrained_row(board: Scoreboard) -> Row:

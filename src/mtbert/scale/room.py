@@ -1,18 +1,17 @@
-"""How many trainings a GPU holds, computed before any of them runs, so that nobody has to try numbers.
+"""How much of a GPU a training needs, computed before it runs, so that nobody has to try numbers of trainings.
 
 The rule is simple, and more than is needed comes of it: benchmarks/results.json has what each variant of the papers
 needs.
 """
 
 import contextlib
-import itertools
 import math
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,16 +63,6 @@ def _rows(phase: Mapping[str, Any]) -> int:
     sampler: Any = SAMPLERS[phase["sampler"]["name"]].build  # a class
     examples = sum(batch_sizes) if sampler.several_tasks else max(batch_sizes)
     return examples * (1 + PASSES * len(phase["objectives"]))
-
-
-def fitting(needs: Iterable[float], memory: float, cores: int) -> int:
-    """Return how many trainings fit into a GPU of these bytes and on so many cores, the largest first; at least 1."""
-    count = 0
-    for total in itertools.accumulate(sorted(needs, reverse=True)):
-        if total > memory:
-            break
-        count += 1
-    return max(1, min(count, cores))
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ A machine that a pack was brought to imports this module, and no package beside 
 
 import contextlib
 import ctypes
+import math
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pydantic import Field
@@ -59,6 +61,21 @@ Done = Callable[[Training], object]  # is called for each that is trained
 Starter = Callable[[Training, Path, Share], Any]
 
 
+class Memory(NamedTuple):
+    """The memory that trainings share: bytes of each GPU, and what a variant needs of them at most."""
+
+    total: float = math.inf
+    needs: Mapping[str, float] = MappingProxyType({})
+
+    def has_room(self, training: Training, others: Sequence[Training]) -> bool:
+        """Return whether a training fits beside others on one GPU; alone each is tried."""
+        every = [training, *others]
+        return len(every) == 1 or sum(self.needs.get(one.variant, 0.0) for one in every) <= self.total
+
+
+ENOUGH = Memory()
+
+
 class Running(NamedTuple):
     """A training that runs: its process, or what has the same methods, and its share of the machine."""
 
@@ -71,19 +88,26 @@ def threads(training: Training) -> int:
     return layout.read_plan(layout.plan(BUILD, training.variant), "run")["run"]["threads"]
 
 
-def run(wanted: Sequence[Training], start: Starter, shares: Sequence[Share], output: Path, done: Done) -> None:
-    """Train all in order, one with each share at a time, their logs in `output`.
+def run(
+    wanted: Sequence[Training],
+    start: Starter,
+    shares: Sequence[Share],
+    output: Path,
+    done: Done,
+    memory: Memory = ENOUGH,
+) -> None:
+    """Train all in order, one with each share at a time, each once there is memory for it; their logs in `output`.
 
     Raises:
         TrainingError: some failed; all have ended. KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP came; all have ended.
     """
     output.mkdir(parents=True, exist_ok=True)
-    queue = Queue(wanted, start, shares, output, done)
+    queue = Queue(wanted, start, shares, output, done, memory)
     with _signals_noted() as signals:
         try:
             while queue.running or (queue.waiting and not signals):
-                while queue.waiting and queue.free and not signals:
-                    queue.start_next()
+                while not signals and (share := queue.next_share()) is not None:
+                    queue.start_next(share)
                 if signals:
                     queue.stop()
                 time.sleep(POLL)
@@ -109,21 +133,38 @@ class Queue:
     """
 
     def __init__(
-        self, wanted: Sequence[Training], start: Starter, shares: Sequence[Share], output: Path, done: Done
+        self,
+        wanted: Sequence[Training],
+        start: Starter,
+        shares: Sequence[Share],
+        output: Path,
+        done: Done,
+        memory: Memory,
     ) -> None:
         self.start = start
         self.done = done
         self.logs = {training: output / f"{training.name}.log" for training in wanted}
+        self.memory = memory
         self.waiting = [*wanted]
         self.free = [*shares]
         self.running: dict[Training, Running] = {}
         self.failed: list[str] = []
         self.last_report = time.monotonic()
 
-    def start_next(self) -> None:
-        """Start the first that waits, with a free share."""
+    def next_share(self) -> Share | None:
+        """Return a free share where there is room for the first that waits; None where it has to wait, or none does."""
+        if not self.waiting:
+            return None
+        for share in self.free:
+            others = [training for training, running in self.running.items() if running.share == share]
+            if self.memory.has_room(self.waiting[0], others):
+                return share
+        return None
+
+    def start_next(self, share: Share) -> None:
+        """Start the first that waits, with a share."""
         training = self.waiting.pop(0)
-        share = self.free.pop(0)
+        self.free.remove(share)
         self.logs[training].unlink(missing_ok=True)
         self.running[training] = Running(self.start(training, self.logs[training], share), share)
         say(f"{training.name}: started")
@@ -190,7 +231,7 @@ def _signals_noted() -> Iterator[list[int]]:
 def run_here(wanted: Sequence[Training], jobs: int | None, output: Path, done: Done = lambda _: None) -> None:
     """Train all as processes that end with this one, a stopped one from where it was.
 
-    At most `jobs` run at a time; where it is None, as many as the GPUs hold, or on a CPU JOBS.
+    At most `jobs` run at a time; where it is None, as many as cores and the GPUs' memory allow, or on a CPU JOBS.
     """
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
 
@@ -210,28 +251,25 @@ def run_here(wanted: Sequence[Training], jobs: int | None, output: Path, done: D
         return
     most_threads = max(map(threads, wanted))
     devices = gpus()
-    if jobs is None:
-        jobs = side_by_side(wanted, len(devices), most_threads) if devices else JOBS
-    count = min(jobs, len(wanted))
+    memory = ENOUGH
+    if jobs is None and devices:
+        jobs = len(devices) * max(1, cores() // most_threads // len(devices))
+        memory = memory_of(wanted, len(devices))
+        say(f"at most {jobs} at a time, as many as the memory of the GPUs holds; --jobs sets another number")
+    count = min(jobs or JOBS, len(wanted))
     share_gpus = len(devices) > 0 and count > len(devices)
     with room.gpu_for_many() if share_gpus else contextlib.nullcontext("") as fault:
         if fault:
             say(f"trainings take turns on a GPU, since they cannot share it: {fault}")
-        run(wanted, start, shares(count, most_threads, devices), output, done)
+        run(wanted, start, shares(count, most_threads, devices), output, done, memory)
 
 
-def side_by_side(wanted: Sequence[Training], gpus: int, threads: int) -> int:
-    """Return how many of these train at a time on so many GPUs, by their memory and the machine's cores."""
+def memory_of(wanted: Sequence[Training], gpus: int) -> Memory:
+    """Return the memory of the smallest GPU, and what the variants of these trainings need of it."""
     import torch
 
-    needed_by = {variant: _needed(variant) for variant in {training.variant for training in wanted}}
-    needs = [needed_by[training.variant] for training in wanted]
-    memory = min(torch.cuda.get_device_properties(number).total_memory for number in range(gpus))
-    most_on_one = max(1, cores() // threads // gpus)
-    count = gpus * room.fitting(needs, memory, most_on_one)
-    plural = "s" if gpus > 1 else ""
-    say(f"{count} at a time, by the memory of {gpus} GPU{plural} and {cores()} cores; --jobs sets another")
-    return count
+    total = min(torch.cuda.get_device_properties(number).total_memory for number in range(gpus))
+    return Memory(total, {variant: _needed(variant) for variant in {training.variant for training in wanted}})
 
 
 def _needed(variant: str) -> float:

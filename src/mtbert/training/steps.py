@@ -24,6 +24,7 @@ from torch import Tensor
 
 from mtbert.data.batches import Batch
 from mtbert.learning.states import device_types
+from mtbert.models.encoder import streams
 from mtbert.models.encoder.hardware import Hardware
 from mtbert.training.phases import Phase
 
@@ -146,6 +147,11 @@ class CudaGraphs:
         graph = torch.cuda.CUDAGraph()
         for generator in self.generators:
             graph.register_generator_state(generator)
-        with torch.cuda.graph(graph, self.pool, torch.cuda.current_stream()):
-            result = compute()
+        stream = torch.cuda.current_stream()
+        with torch.cuda.graph(graph, self.pool, stream):
+            try:
+                result = compute()
+            except BaseException:  # else what is not joined hides it
+                streams.join(stream.device)
+                raise
         return result, graph.replay

@@ -4,12 +4,15 @@ import contextlib
 
 import pytest
 import torch
+from torch import nn
 
 from mtbert.models.adapters.base import Shape
 from mtbert.models.adapters.low_rank import LowRank
 from mtbert.models.adapters.low_rank import Settings as LowRankSettings
-from mtbert.models.encoder import bert, streams
+from mtbert.models.encoder import bert, modernbert, streams
 from mtbert.models.encoder.slot import PLAIN
+
+SHAPE = {"vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
 
 
 class OnGpu:
@@ -35,31 +38,48 @@ class FakeStream:
         self.told.append(f"{self} waits for {other}")
 
 
-def test_a_gpu_computes_on_the_second_stream_and_what_follows_waits(monkeypatch):
-    told = []
-    current, second = FakeStream("the first", told), FakeStream("the second", told)
+@pytest.fixture
+def told(monkeypatch):
+    """What streams and tensors were told, where the current stream is `current`, and others have their purposes."""
+    lines = []
 
     @contextlib.contextmanager
     def on(stream):
-        told.append(f"begin on {stream}")
+        lines.append(f"begin on {stream}")
         yield
-        told.append("end")
+        lines.append("end")
 
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: current)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: FakeStream("current", lines))
     monkeypatch.setattr(torch.cuda, "stream", on)
-    monkeypatch.setattr(streams, "_stream", lambda device, purpose: second)
-    result = streams.begin(lambda tensor: OnGpu("the result", told), OnGpu("the input", told))
+    monkeypatch.setattr(streams, "_stream", lambda device, purpose: FakeStream(purpose, lines))
+    return lines
+
+
+def test_a_gpu_computes_on_the_second_stream_and_what_follows_waits(told):
+    def compute(tensor):
+        told.append(f"compute with {tensor.name}")
+        return OnGpu("the result", told)
+
+    result = streams.begin(compute, OnGpu("the input", told))
     told.append("something else")
     assert streams.finish(result) is result
     assert told == [
-        "the second waits for the first",
-        "the input is kept for the second",
-        "begin on the second",
+        "beside waits for current",
+        "the input is kept for beside",
+        "begin on beside",
+        "compute with the input",
         "end",
         "something else",
-        "the first waits for the second",
-        "the result is kept for the first",
+        "current waits for beside",
+        "the result is kept for current",
     ]
+
+
+@pytest.mark.parametrize(("is_recorded", "expected"), [(True, ["current waits for beside"]), (False, [])])
+def test_a_second_stream_that_is_recorded_is_joined(told, monkeypatch, is_recorded, expected):
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: is_recorded)
+    streams.join(torch.device("cuda"))
+    assert told == ["begin on beside", "end", *expected]
 
 
 def test_a_cpu_computes_at_once():
@@ -67,25 +87,32 @@ def test_a_cpu_computes_at_once():
     assert streams.finish(result).tolist() == [2]
 
 
-@pytest.mark.parametrize(("slot", "expected"), [("low_rank", ["begin", "finish"]), ("plain", [])])
-def test_a_layer_finishes_what_stands_apart_and_nothing_else(monkeypatch, slot, expected):
-    told = []
+def bert_layer(slot):
+    config = bert.Config(**SHAPE, max_position_embeddings=8)
+    layer = bert.Layer(config, bert.SelfAttention(config)).eval()
+    return lambda hidden, mask: layer(hidden, mask, slot)
 
-    def begin(compute, *inputs):
-        told.append("begin")
-        return compute(*inputs)
 
-    def finish(result):
-        told.append("finish")
-        return result
+def modernbert_layer(slot):
+    thetas = {"full_attention": 1e4, "sliding_attention": 1e4}
+    config = modernbert.Config(**SHAPE, max_position_embeddings=8, layer_types=["full_attention"], thetas=thetas)
+    model = modernbert.ModernBert(config)
+    layer = model.layer_modules()[0].eval()
+    sight = model.sight("full_attention", torch.ones(1, 1, 1, 3, dtype=torch.bool), 3)
+    return lambda hidden, mask: layer(hidden, sight, mask, nn.LayerNorm(8), slot)
 
-    monkeypatch.setattr(streams, "begin", begin)
-    monkeypatch.setattr(streams, "finish", finish)
-    config = bert.Config(
-        vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-        max_position_embeddings=8,
-    )  # fmt: skip
-    layer = bert.Layer(config, bert.SelfAttention(config))
-    used = LowRank(LowRankSettings(dim=2), Shape(8, 1, 16)) if slot == "low_rank" else PLAIN
-    layer(torch.ones(1, 3, 8), torch.ones(1, 1, 1, 3, dtype=torch.bool), used)
-    assert told == expected
+
+@pytest.mark.parametrize("layer_of", [bert_layer, modernbert_layer])
+def test_a_layer_reads_what_finish_returns(monkeypatch, layer_of):
+    torch.manual_seed(1)
+    layer = layer_of(LowRank(LowRankSettings(dim=2), Shape(8, 1, 16)))
+    inputs = torch.randn(1, 3, 8), torch.ones(1, 1, 1, 3, dtype=torch.bool)
+    finished = layer(*inputs)
+    monkeypatch.setattr(streams, "finish", lambda result: result + torch.randn(8))
+    assert not torch.allclose(layer(*inputs), finished)
+
+
+def test_what_is_not_beside_is_computed_in_line(monkeypatch):
+    monkeypatch.setattr(streams, "begin", None)
+    monkeypatch.setattr(streams, "finish", None)
+    bert_layer(PLAIN)(torch.randn(1, 3, 8), torch.ones(1, 1, 1, 3, dtype=torch.bool))

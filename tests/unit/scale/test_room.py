@@ -28,13 +28,6 @@ def test_the_rule_tells_at_least_what_a_variant_was_seen_to_need(paper: Params, 
     assert room.needed(plan, BERT_BASE, SHAPE) / room.GIB >= row["GiB"]
 
 
-def test_the_largest_are_counted_first_and_one_always_trains():
-    assert room.fitting([1, 5, 3], 8.5, 16) == 2
-    assert room.fitting([1, 5, 3], 9, 16) == 3
-    assert room.fitting([1, 5, 3], 9, 2) == 2
-    assert room.fitting([20], 9, 16) == 1
-
-
 def test_weights_are_counted(tmp_path: Path):
     save_file({"a": torch.zeros(2, 3), "b": torch.zeros(4)}, tmp_path / "model.safetensors")
     assert room.weights(tmp_path) == 10

@@ -3,6 +3,7 @@
 import os
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -86,6 +87,41 @@ def test_each_at_a_time_has_a_share_of_its_own_that_the_next_one_gets(tmp_path: 
 
     trainings.run(TRAININGS, start, [{"GPU": "1"}, {"GPU": "2"}], tmp_path, print)
     assert given == [("a-1", "1"), ("a-2", "2"), ("a-3", "2")]
+
+
+@pytest.mark.parametrize(
+    ("total", "gpus", "expected"),
+    [
+        # in order: the small one does not overtake the second large one
+        (8, "00", "large-1 begins, large-1 ends, large-2 begins, small-3 begins, large-2 ends, small-3 ends"),
+        (8, "01", "large-1 begins, large-2 begins, large-1 ends, small-3 begins, large-2 ends, small-3 ends"),
+        # one that needs more than there is trains alone
+        (5, "00", "large-1 begins, large-1 ends, large-2 begins, large-2 ends, small-3 begins, small-3 ends"),
+    ],
+)
+def test_each_starts_once_its_gpu_has_memory_for_it(tmp_path: Path, total: int, gpus: str, expected: str):
+    told = list[str]()
+
+    def start(training: Training, *_: object) -> Job:
+        told.append(f"{training.name} begins")
+        return Job(0, training.seed)
+
+    trainings.run(
+        [Training(variant=name, seed=seed) for seed, name in enumerate(("large", "large", "small"), start=1)],
+        start,
+        [{"GPU": gpu} for gpu in gpus],
+        tmp_path,
+        lambda training: told.append(f"{training.name} ends"),
+        trainings.Memory(total, {"large": 6, "small": 2}),
+    )
+    assert ", ".join(told) == expected
+
+
+def test_what_variants_need_of_the_smallest_gpu_is_known_beforehand(monkeypatch: pytest.MonkeyPatch):
+    memories = [SimpleNamespace(total_memory=80), SimpleNamespace(total_memory=40)]
+    monkeypatch.setattr("torch.cuda.get_device_properties", lambda number: memories[number])
+    monkeypatch.setattr(trainings, "_needed", {"a": 3.0}.get)
+    assert trainings.memory_of(TRAININGS, 2) == trainings.Memory(40, {"a": 3.0})
 
 
 def test_the_last_line_of_an_output_tells_how_far_a_training_is(

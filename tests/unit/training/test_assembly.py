@@ -3,10 +3,12 @@
 import pandas as pd
 import pytest
 import runs
+from models import small_bert
 
 from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.tasks import COURSE
+from mtbert.training import assembly
 from mtbert.training.assembly import balance, steps
 
 
@@ -33,3 +35,16 @@ def test_a_share_of_the_examples_is_rounded_up_to_whole_batches_of_each_task():
     phase = {"sampler": {"name": "round_robin"}, "epochs": 1, "epoch_length": "0.5 of all examples", "batch_size": 4}
     train = {"sst": runs.examples("sst", 12), "sts": runs.examples("sts", 5)}
     assert steps(runs.settings(phase=phase), train) == 2 + 1
+
+
+def test_a_corpus_that_serves_a_task_is_drawn_in_an_order_of_its_own():
+    settings = runs.settings(phase={"tasks": ["sst", "sts", "cfimdb_as_sst"]})
+    train = {
+        "sst": runs.examples("sst", 12),
+        "sts": runs.examples("sts", 12),
+        "cfimdb_as_sst": runs.examples("sst", 12),
+    }
+    model = assembly.build_model(settings, small_bert(), 1)
+    (build,) = assembly.phases(settings, 1, model, train)
+    drawn = {name: stream.next().ids for name, stream in build().streams.items()}
+    assert drawn["sst"] != drawn["cfimdb_as_sst"]

@@ -57,7 +57,7 @@ def sized(settings: Settings, like: pals.Settings, width: int, layers: int) -> S
 class LowRank(InLayer):
     """TS(h) of one layer."""
 
-    apart = True
+    is_beside = True
 
     def __init__(self, settings: Settings, shape: Shape) -> None:
         super().__init__()

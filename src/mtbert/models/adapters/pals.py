@@ -100,7 +100,7 @@ class ProjectedAttentionLayers(Adapter):
 class AtLayer(Slot):
     """A task's path at one layer."""
 
-    apart = True
+    is_beside = True
 
     def __init__(self, path: TaskPath, layer: int) -> None:
         self.path, self.layer = path, layer

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mtbert.models.encoder.config import Config
@@ -87,21 +86,6 @@ class Backbone(nn.Module):
     def from_hugging_face(cls, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return weights by their names here, from those of Hugging Face's model; here, they are the same."""
         return dict(weights)
-
-
-class LayerNorm(nn.LayerNorm):
-    """LayerNorm whose result has the precision of what it normalises; it adds up in fp32.
-
-    In autocast a GPU would make it fp32, and then cast it for each linear map that reads it, forward and backward.
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Return a tensor of the same shape."""
-        if not input.is_cuda or input.dtype == self.weight.dtype:
-            return super().forward(input)
-        with torch.autocast("cuda", enabled=False):
-            weight, bias = self.weight.to(input.dtype), self.bias.to(input.dtype)
-            return F.layer_norm(input, self.normalized_shape, weight, bias, self.eps)
 
 
 def in_autocast(hidden: Tensor) -> Tensor:

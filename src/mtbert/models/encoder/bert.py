@@ -13,11 +13,12 @@ Legend: h a layer's input; rows sequences of a batch; tokens the longest of them
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mtbert.models.encoder.attention import attention
-from mtbert.models.encoder.base import Backbone, LayerNorm, Slots, in_autocast
+from mtbert.models.encoder.base import Backbone, Slots, in_autocast
 from mtbert.models.encoder.base import Layer as AnyLayer
 from mtbert.models.encoder.config import MLM_PARTS, Count, Share
 from mtbert.models.encoder.config import Config as AnyConfig
@@ -94,6 +95,22 @@ class SelfAttention(nn.Module):
             for name, dense in self.linears().items()  # [rows, heads, tokens, width / heads]
         )
         return attention(query, key, value, mask, self.training, self.dropout.p).transpose(1, 2).flatten(2)
+
+
+class LayerNorm(nn.LayerNorm):
+    """LayerNorm whose result has the precision of what it normalises; it adds up in fp32.
+
+    In autocast a GPU would make it fp32, and then cast it for each linear map that reads it, forward and backward. Its
+    weights are rounded as those of linear maps are.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return a tensor of the same shape."""
+        if not input.is_cuda or input.dtype == self.weight.dtype:
+            return super().forward(input)
+        with torch.autocast("cuda", enabled=False):
+            weight, bias = self.weight.to(input.dtype), self.bias.to(input.dtype)
+            return F.layer_norm(input, self.normalized_shape, weight, bias, self.eps)
 
 
 class Output(nn.Module):

@@ -27,11 +27,12 @@ class Slot:
     residual. A residual is normalised in BERT alone. Dropout lies before the linear map output there.
 
     Attributes:
-        apart: whether `parallel` reads no weight and no tensor that the other methods read or write. A GPU then
-            computes it beside the layer's attention and feed-forward.
+        is_beside: whether a GPU may compute `parallel` at the same time as the layer's attention and feed-forward. It
+            may where `parallel` needs nothing but its inputs, and weights that no other method reads, in no layer
+            (autocast keeps one cast of each), and never returns None. If in doubt, leave it False.
     """
 
-    apart = False
+    is_beside = False
 
     def linear(self, name: LinearName, dense: nn.Linear, inputs: Tensor) -> Tensor:
         """Return the output of one of the layer's linear maps: [rows, tokens, in] -> [rows, tokens, out] of `dense`."""
@@ -57,12 +58,12 @@ class Slot:
 
 def begin_parallel(slot: Slot, hidden: Tensor, mask: Tensor) -> Tensor | None:
     """Compute the slot's `parallel`, on a GPU beside what follows; nobody may read it before `finish_parallel`."""
-    return streams.begin(slot.parallel, hidden, mask) if slot.apart else slot.parallel(hidden, mask)
+    return streams.begin(slot.parallel, hidden, mask) if slot.is_beside else slot.parallel(hidden, mask)
 
 
 def finish_parallel(slot: Slot, parallel: Tensor | None) -> Tensor | None:
     """Return what `begin_parallel` has begun, for what follows to read."""
-    return streams.finish(parallel) if slot.apart and parallel is not None else parallel
+    return streams.finish(parallel) if slot.is_beside and parallel is not None else parallel
 
 
 PLAIN = Slot()

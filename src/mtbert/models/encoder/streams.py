@@ -1,11 +1,14 @@
-"""Streams of a GPU: a training computes on one of its own, and what is beside a layer on a second one.
+"""Streams of a GPU: a training computes on one of its own, and what an adapter adds beside a layer on a second one.
 
 Kernels of a stream run one after the other, those of two streams at once. Kernels of few short sequences leave most of
-a GPU idle. On other devices nothing changes here.
+a GPU idle. A stream that waits for another starts no kernel before those that the other was given. Memory belongs to
+the stream that it was made on; it is not given to another tensor before a stream that it is recorded for has read it.
+On other devices nothing changes here.
 """
 
 import contextlib
 import functools
+import threading
 from collections.abc import Callable, Iterator
 
 import torch
@@ -38,6 +41,15 @@ def begin(compute: Callable[..., Tensor | None], *inputs: Tensor) -> Tensor | No
         return compute(*inputs)
 
 
+def join(device: torch.device) -> None:
+    """Have the current stream wait for the second one if that is being recorded, too: no recording ends before."""
+    second = _stream(device, "beside")
+    with torch.cuda.stream(second):
+        is_recorded = torch.cuda.is_current_stream_capturing()
+    if is_recorded:
+        torch.cuda.current_stream(device).wait_stream(second)
+
+
 def finish(result: Tensor) -> Tensor:
     """Have what follows wait for a result of `begin`, and return it."""
     if result.device.type == "cuda":
@@ -47,7 +59,15 @@ def finish(result: Tensor) -> Tensor:
     return result
 
 
-@functools.cache
 def _stream(device: torch.device, purpose: str) -> torch.cuda.Stream:
     """Return a stream of all trainings of a process: each that is made keeps memory of cuBLAS for itself."""
+    with _MAKING:
+        return _made(device, purpose)
+
+
+@functools.cache
+def _made(device: torch.device, purpose: str) -> torch.cuda.Stream:
     return torch.cuda.Stream(device)
+
+
+_MAKING = threading.Lock()  # so that no two threads make a stream of one purpose
