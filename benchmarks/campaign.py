@@ -92,6 +92,7 @@ def train(job: Job) -> Finished:
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
         run.train(parts, folder, layout.logs(build, variant, seed), checkpoint)
+    note_machine(folder)
     source = source_of(build)
     collect.check(source, folder)
     model = collect.load(source, folder)
@@ -108,6 +109,13 @@ def train(job: Job) -> Finished:
     if variant not in members_of_merges(source.catalog):
         (folder / layout.WEIGHTS).unlink()
     return finished
+
+
+def note_machine(folder: Path) -> None:
+    """Note in the folder of a model that it was made on this machine, and not where its build folder was begun."""
+    from mtbert.scale import packs
+
+    packs.write_elsewhere(folder, packs.ran_on(folder), {})
 
 
 def members_of_merges(catalog: Mapping[str, Any]) -> set[str]:
@@ -297,6 +305,8 @@ def join(builds: Sequence[Path], out: Path) -> None:
             lines = [*merges.merge_all(build, merged), *ensembles.vote_all(build, votes)]
             print("\n".join(f"{build.name}: {line}" for line in lines), flush=True)
             source = source_of(build)
+            for file in merged.glob("*/*/metrics.json"):
+                note_machine(file.parent)
             finished = [*merged.glob("*/*/metrics.json"), *votes.glob("*/*/metrics.json")]
             models = [collect.load(source, file.parent) for file in finished]
             if models:

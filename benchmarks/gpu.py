@@ -7,6 +7,9 @@ campaign.py) is the one whose variants are trained again, and one at a time.
 
     python benchmarks/gpu.py out build/small --parts bytes steps compiled long alone
     python benchmarks/gpu.py out build/small build/headline --parts campaign --limit 560
+
+A machine that has PyTorch may lack pydantic and ruamel.yaml, which all trainings need, and nltk, which `minbert-pos`
+needs. Take their wheels there.
 """
 
 import argparse

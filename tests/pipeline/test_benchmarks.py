@@ -15,6 +15,7 @@ from pipeline import preloaded
 
 from mtbert import files
 from mtbert.results import tables
+from mtbert.training import logs
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
@@ -159,6 +160,20 @@ def test_a_campaign_brings_back_what_is_trained_in_parts_and_tells_what_failed(t
     told = capsys.readouterr().out
     assert "ValueError: no such data" in told
     assert "3 of 4 in" in told
+
+
+def test_a_training_tells_of_the_machine_it_ran_on_and_not_of_the_one_where_its_folder_was_begun(tmp_path):
+    import campaign
+
+    build = trained.build(tmp_path / "small")
+    about = {"selected": True, "paper": None, "row": "", "overrides": {}}
+    catalog = {"variants": {"crossed": about}, "seeds": [1], "ensembles": {}, "profile": "test"}
+    catalog |= {"data_dir": "data/sample", "encoder": {"name": "tiny"}}
+    files.write_yaml(build / "plan/catalog.yaml", catalog)
+    finished = campaign.train(campaign.Job(build, "crossed", 1))
+    about = logs.machine()
+    parts = [about["processor"], about["accelerator"], f"torch {logs.versions()['torch']}"]
+    assert finished.model.row.machine == ", ".join(filter(None, parts))
 
 
 def test_a_part_that_its_process_cannot_write_is_written_at_the_end(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ There the pack's folder is a build folder like any other, with checkpoints, lock
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -184,21 +184,32 @@ def _check_run(run: Path) -> None:
 
 
 def _mark(run: Path) -> None:
-    """Write elsewhere.json into a run of another machine, or one without its weights; it has its own digest."""
-    log = manifests.log(run)
-    if log.machine is None:
-        raise DataError("its log does not say on which machine it ran")
+    """Write elsewhere.json into a run of another machine, or one without its weights."""
+    machine = ran_on(run)
     digests = files.read_as(dict[str, str], run / layout.DIGESTS, "run.py")
     left: dict[str, str] = {}
     if layout.WEIGHTS in digests and not (run / layout.WEIGHTS).exists():
-        left[layout.WEIGHTS] = digests.pop(layout.WEIGHTS)
-    ran_on = Origin(**log.machine.model_dump(), torch=log.versions.get("torch", ""))
+        left[layout.WEIGHTS] = digests[layout.WEIGHTS]
     here = files.read_as(Origin, layout.machine(BUILD), "dvc repro machine")
-    if not left and ran_on == here.model_copy(update={"precision": None}):  # which a log does not state
-        return
+    if left or machine != here.model_copy(update={"precision": None}):  # which a log does not state
+        write_elsewhere(run, machine, left)
+
+
+def ran_on(run: Path) -> Origin:
+    """Return the machine that a run was made on, by its log; DataError where that does not say it."""
+    log = manifests.log(run)
+    if log.machine is None:
+        raise DataError("its log does not say on which machine it ran")
+    return Origin(**log.machine.model_dump(), torch=log.versions.get("torch", ""))
+
+
+def write_elsewhere(run: Path, machine: Origin, left: Mapping[str, str]) -> None:
+    """Write elsewhere.json into a run, with the digests of files that stayed there; it belongs to the run's seal."""
     log_before = layout.log(run)  # its name depends on the digests
-    files.write_json(run / layout.ELSEWHERE, Elsewhere(machine=ran_on, left=left).model_dump())
-    files.write_json(run / layout.DIGESTS, digests | {layout.ELSEWHERE: files.sha256(run / layout.ELSEWHERE)})
+    files.write_json(run / layout.ELSEWHERE, Elsewhere(machine=machine, left=dict(left)).model_dump())
+    digests = files.read_as(dict[str, str], run / layout.DIGESTS, "run.py")
+    here = {name: digest for name, digest in digests.items() if name not in left}
+    files.write_json(run / layout.DIGESTS, here | {layout.ELSEWHERE: files.sha256(run / layout.ELSEWHERE)})
     log_before.rename(layout.log(run))
 
 

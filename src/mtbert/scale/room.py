@@ -1,7 +1,6 @@
-"""How much of a GPU a training needs, computed before it runs, so that nobody has to try numbers of trainings.
+"""How much of a GPU's memory a training needs, computed before it runs, so that nobody has to try numbers of trainings.
 
-The rule is simple, and more than is needed comes of it: benchmarks/results.json has what each variant of the papers
-needs.
+The rule is simple, and gives more than is needed: benchmarks/results.json has what each variant of the papers needs.
 """
 
 import contextlib
@@ -28,6 +27,7 @@ BY_WEIGHT = 16 * 1.15
 BY_STATE = 130
 PASSES = 2  # more forward passes for each objective
 MPS = "nvidia-cuda-mps-control"
+CLIENTS = 48  # of the service on one GPU, at most (NVIDIA's *Multi-Process Service*, on Volta and later)
 PIPE, LOG = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 PROBE = "import torch; torch.zeros(1, device='cuda').item()"  # a program

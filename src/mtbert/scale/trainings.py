@@ -152,14 +152,15 @@ class Queue:
         self.last_report = time.monotonic()
 
     def next_share(self) -> Share | None:
-        """Return a free share where there is room for the first that waits; None where it has to wait, or none does."""
+        """Return the free share where the fewest train, of those with room for the first that waits; else None."""
         if not self.waiting:
             return None
+        with_room: dict[int, Share] = {}  # by how many train there
         for share in self.free:
             others = [training for training, running in self.running.items() if running.share == share]
             if self.memory.has_room(self.waiting[0], others):
-                return share
-        return None
+                with_room.setdefault(len(others), share)
+        return with_room[min(with_room)] if with_room else None
 
     def start_next(self, share: Share) -> None:
         """Start the first that waits, with a share."""
@@ -253,9 +254,10 @@ def run_here(wanted: Sequence[Training], jobs: int | None, output: Path, done: D
     devices = gpus()
     memory = ENOUGH
     if jobs is None and devices:
-        jobs = len(devices) * max(1, cores() // most_threads // len(devices))
+        jobs = len(devices) * max(1, min(room.CLIENTS, cores() // most_threads // len(devices)))
         memory = memory_of(wanted, len(devices))
-        say(f"at most {jobs} at a time, as many as the memory of the GPUs holds; --jobs sets another number")
+        most = min(jobs, len(wanted))
+        say(f"as many at a time as the memory of the GPUs holds, at most {most}; --jobs sets another number")
     count = min(jobs or JOBS, len(wanted))
     share_gpus = len(devices) > 0 and count > len(devices)
     with room.gpu_for_many() if share_gpus else contextlib.nullcontext("") as fault:
