@@ -151,7 +151,7 @@ class CudaGraphs:
         with torch.cuda.graph(graph, self.pool, stream):
             try:
                 result = compute()
-            except BaseException:  # else what is not joined hides it
+            except BaseException:  # a stream that is not joined would raise another error in its place
                 streams.join(stream.device)
                 raise
         return result, graph.replay
