@@ -9,7 +9,7 @@ from torch import nn
 from mtbert.models.adapters.base import Shape
 from mtbert.models.adapters.low_rank import LowRank
 from mtbert.models.adapters.low_rank import Settings as LowRankSettings
-from mtbert.models.encoder import bert, modernbert, streams
+from mtbert.models.encoder import bert, modernbert, slot, streams
 from mtbert.models.encoder.slot import PLAIN
 
 SHAPE = {"vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
@@ -60,9 +60,9 @@ def test_a_gpu_computes_on_the_second_stream_and_what_follows_waits(told):
         told.append(f"compute with {tensor.name}")
         return OnGpu("the result", told)
 
-    result = streams.begin(compute, OnGpu("the input", told))
+    result = streams.begin_beside(compute, OnGpu("the input", told))
     told.append("something else")
-    assert streams.finish(result) is result
+    assert streams.finish_beside(result) is result
     assert told == [
         "beside waits for current",
         "the input is kept for beside",
@@ -83,23 +83,23 @@ def test_a_second_stream_that_is_recorded_is_joined(told, monkeypatch, is_record
 
 
 def test_a_cpu_computes_at_once():
-    result = streams.begin(lambda tensor: 2 * tensor, torch.ones(1))
-    assert streams.finish(result).tolist() == [2]
+    result = streams.begin_beside(lambda tensor: 2 * tensor, torch.ones(1))
+    assert streams.finish_beside(result).tolist() == [2]
 
 
-def bert_layer(slot):
+def bert_layer(used):
     config = bert.Config(**SHAPE, max_position_embeddings=8)
     layer = bert.Layer(config, bert.SelfAttention(config)).eval()
-    return lambda hidden, mask: layer(hidden, mask, slot)
+    return lambda hidden, mask: layer(hidden, mask, used)
 
 
-def modernbert_layer(slot):
+def modernbert_layer(used):
     thetas = {"full_attention": 1e4, "sliding_attention": 1e4}
     config = modernbert.Config(**SHAPE, max_position_embeddings=8, layer_types=["full_attention"], thetas=thetas)
     model = modernbert.ModernBert(config)
     layer = model.layer_modules()[0].eval()
     sight = model.sight("full_attention", torch.ones(1, 1, 1, 3, dtype=torch.bool), 3)
-    return lambda hidden, mask: layer(hidden, sight, mask, nn.LayerNorm(8), slot)
+    return lambda hidden, mask: layer(hidden, sight, mask, nn.LayerNorm(8), used)
 
 
 @pytest.mark.parametrize("layer_of", [bert_layer, modernbert_layer])
@@ -108,11 +108,11 @@ def test_a_layer_reads_what_finish_returns(monkeypatch, layer_of):
     layer = layer_of(LowRank(LowRankSettings(dim=2), Shape(8, 1, 16)))
     inputs = torch.randn(1, 3, 8), torch.ones(1, 1, 1, 3, dtype=torch.bool)
     finished = layer(*inputs)
-    monkeypatch.setattr(streams, "finish", lambda result: result + torch.randn(8))
+    monkeypatch.setattr(slot, "finish_beside", lambda result: result + torch.randn(8))
     assert not torch.allclose(layer(*inputs), finished)
 
 
 def test_what_is_not_beside_is_computed_in_line(monkeypatch):
-    monkeypatch.setattr(streams, "begin", None)
-    monkeypatch.setattr(streams, "finish", None)
+    monkeypatch.setattr(slot, "begin_beside", None)
+    monkeypatch.setattr(slot, "finish_beside", None)
     bert_layer(PLAIN)(torch.randn(1, 3, 8), torch.ones(1, 1, 1, 3, dtype=torch.bool))

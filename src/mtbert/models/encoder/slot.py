@@ -7,7 +7,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from mtbert.models.encoder import streams
+from mtbert.models.encoder.streams import begin_beside, finish_beside
 
 LinearName = Literal["query", "key", "value", "attention_output", "intermediate", "output"]
 Sublayer = Literal["attention", "feed_forward"]
@@ -58,12 +58,12 @@ class Slot:
 
 def begin_parallel(slot: Slot, hidden: Tensor, mask: Tensor) -> Tensor | None:
     """Compute the slot's `parallel`, on a GPU beside what follows; nobody may read it before `finish_parallel`."""
-    return streams.begin(slot.parallel, hidden, mask) if slot.is_beside else slot.parallel(hidden, mask)
+    return begin_beside(slot.parallel, hidden, mask) if slot.is_beside else slot.parallel(hidden, mask)
 
 
 def finish_parallel(slot: Slot, parallel: Tensor | None) -> Tensor | None:
     """Return what `begin_parallel` has begun, for what follows to read."""
-    return streams.finish(parallel) if slot.is_beside and parallel is not None else parallel
+    return finish_beside(parallel) if slot.is_beside and parallel is not None else parallel
 
 
 PLAIN = Slot()

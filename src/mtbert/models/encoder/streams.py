@@ -28,8 +28,8 @@ def own_stream(device: torch.device) -> Iterator[None]:
     torch.cuda.current_stream(device).wait_stream(stream)
 
 
-def begin(compute: Callable[..., Tensor | None], *inputs: Tensor) -> Tensor | None:
-    """Compute something of these inputs, on a GPU beside what follows; nobody may read it before `finish`."""
+def begin_beside(compute: Callable[..., Tensor | None], *inputs: Tensor) -> Tensor | None:
+    """Compute something of these inputs, on a GPU beside what follows; nobody may read it before `finish_beside`."""
     device = inputs[0].device
     if device.type != "cuda":
         return compute(*inputs)
@@ -50,8 +50,8 @@ def join(device: torch.device) -> None:
         torch.cuda.current_stream(device).wait_stream(second)
 
 
-def finish(result: Tensor) -> Tensor:
-    """Have what follows wait for a result of `begin`, and return it."""
+def finish_beside(result: Tensor) -> Tensor:
+    """Have what follows wait for a result of `begin_beside`, and return it."""
     if result.device.type == "cuda":
         current = torch.cuda.current_stream(result.device)
         current.wait_stream(_stream(result.device, "beside"))
