@@ -170,8 +170,22 @@ def _notes(board: Scoreboard) -> Iterator[str]:
     else:
         scored_on = "; dev scores are of one half of the set" if run.selection == "half" else ""
         yield f"The last epoch is kept{scored_on}."
+    if origins := _origins(board):
+        yield f"**Trained apart**: {'; '.join(origins)}."
     if changes := _changes(board):
         yield f"**Changed settings**: {', '.join(changes)}."
+
+
+def _origins(board: Scoreboard) -> list[str]:
+    """Return in which precision and on which machine models were trained, those of the most first; none where alike."""
+    names_by_origin: dict[str, list[str]] = {}
+    for (precision, machine), runs in board.runs.groupby(["precision", "machine"], sort=False):
+        origin = f"in {precision} on {markdown.literal(str(machine))}"
+        names_by_origin[origin] = list(dict.fromkeys(runs["variant"].astype(str)))
+    if len(names_by_origin) < 2:
+        return []
+    (most, _), *others = sorted(names_by_origin.items(), key=lambda item: -len(item[1]))
+    return [f"most {most}", *(f"{', '.join(names)} {origin}" for origin, names in others)]
 
 
 def _changes(board: Scoreboard) -> list[str]:

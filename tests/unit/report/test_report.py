@@ -170,6 +170,17 @@ def test_the_page_names_no_other_file_and_the_readme_only_files_that_are_there(r
     assert [link for link in links if not (report / link).exists()] == []
 
 
+def test_what_was_trained_on_another_machine_is_told(results: Results):
+    of_run = results.runs["variant"].map({"mine": "AMD EPYC, torch 2.13.0"}).fillna("NVIDIA H100, torch 2.11.0")
+    precision = results.runs["variant"].map({"mine": "fp32"}).fillna("bf16")
+    runs = results.runs.assign(machine=of_run, precision=precision)
+    board = Scoreboard(Results(runs, results.predictions, results.history))
+    told = "**Trained apart**: most in bf16 on NVIDIA H100, torch 2.11.0; mine in fp32 on AMD EPYC, torch 2.13.0."
+    assert [*write._notes(board)][-1] == told
+    alike = Scoreboard(Results(runs.assign(machine="a", precision="bf16"), results.predictions, results.history))
+    assert not any("Trained apart" in note for note in write._notes(alike))
+
+
 def test_a_changed_setting_is_told_with_those_that_have_it_where_not_all_do(results: Results):
     of_run = results.runs["variant"].map({"mine": "training.epochs=2; pals.dim=8"}).fillna("pals.dim=8")
     board = Scoreboard(Results(results.runs.assign(overrides=of_run), results.predictions, results.history))
