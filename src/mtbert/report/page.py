@@ -2,6 +2,7 @@
 
 import base64
 import html
+import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import jinja2
 from markdown_it import MarkdownIt
+from PIL import Image
 
 from mtbert.report import markdown
 
@@ -53,8 +55,17 @@ def _embedded(body: str, folder: Path) -> str:
     """The pictures' own bytes in place of their names, and each table in a box that scrolls."""
 
     def content(image: re.Match[str]) -> str:
-        picture = (folder / html.unescape(image[1])).read_bytes()
-        return f'<img loading="lazy" src="data:image/png;base64,{base64.b64encode(picture).decode()}"'
+        picture = _as_webp(folder / html.unescape(image[1]))
+        return f'<img loading="lazy" src="data:image/webp;base64,{base64.b64encode(picture).decode()}"'
 
     boxed = body.replace("<table>", '<div class="box"><table>').replace("</table>", "</table></div>")
-    return IMAGE.sub(content, boxed)
+    aligned = boxed.replace(' style="text-align:left"', "").replace(' style="text-align:right"', ' class="r"')
+    return IMAGE.sub(content, aligned)
+
+
+def _as_webp(file: Path) -> bytes:
+    """Return a picture without loss in a format that takes a sixth less than PNG."""
+    buffer = io.BytesIO()
+    with Image.open(file) as picture:
+        picture.convert("RGB").save(buffer, "WEBP", lossless=True, quality=100)
+    return buffer.getvalue()

@@ -1,8 +1,10 @@
 """Steps that a GPU repeats: the same bytes as steps that run as they come, and refused where Python decides."""
 
+import contextlib
 import dataclasses
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import replays
@@ -12,9 +14,10 @@ from runs import checkpoint, parts, settings
 
 from mtbert import files
 from mtbert.data.batches import LENGTHS
+from mtbert.models.encoder import streams
 from mtbert.models.encoder.hardware import Hardware
 from mtbert.training import loop, run, steps
-from mtbert.training.steps import StepRunner
+from mtbert.training.steps import CudaGraphs, StepRunner
 from mtbert.training.stopping import Stopped
 
 
@@ -141,3 +144,24 @@ def test_a_recorded_step_reads_the_batch_that_comes():
     steps.write({"sst": second}, {"sst": first})
     for name in ("input_ids", "mask", "token_types", "labels"):
         assert torch.equal(getattr(first, name), getattr(second, name))
+
+
+def test_a_fault_while_a_step_is_recorded_is_raised_once_its_streams_are_joined(monkeypatch: pytest.MonkeyPatch):
+    told = []
+
+    @contextlib.contextmanager
+    def graph(*_):
+        yield
+        told.append("the recording ends as if nothing was wrong")
+
+    def compute():
+        raise torch.OutOfMemoryError("too large")
+
+    monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: None)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", SimpleNamespace)
+    monkeypatch.setattr(torch.cuda, "graph", graph)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: SimpleNamespace(device="the GPU"))
+    monkeypatch.setattr(streams, "join", told.append)
+    with pytest.raises(torch.OutOfMemoryError, match="too large"):
+        CudaGraphs([]).record(compute)
+    assert told == ["the GPU"]
