@@ -145,6 +145,8 @@ def work(waiting: Any, done: Any) -> None:
 
     After one of CUDA's, everything else that a process computes there fails, too.
     """
+    import torch
+
     from mtbert.data import batches
     from mtbert.errors import MtbertError
 
@@ -157,6 +159,7 @@ def work(waiting: Any, done: Any) -> None:
             if not isinstance(error, MtbertError):
                 return
         gc.collect()
+        torch.cuda.empty_cache()  # the others on this GPU can have what this one held
 
 
 FORK = multiprocessing.get_context("fork")  # what was imported is imported in all

@@ -53,7 +53,7 @@ class Answer:
         metric: the mean over tasks.
         margin: the smallest difference of it that matters: the largest of the tasks'.
         ways: at least two.
-        baseline: the way of one model a task; None if it was not trained.
+        baseline: the way of one model per task; None if it was not trained.
         runs: those of the ways, in the form that the rule takes.
     """
 
@@ -68,7 +68,7 @@ class Answer:
 
     @cached_property
     def against_baseline(self) -> dict[str, Comparison]:
-        """Each way against one model a task, by label."""
+        """Each way against one model per task, by label."""
         if self.baseline is None:
             return {}
         names = self.baseline.group.names
@@ -91,7 +91,7 @@ class Answer:
 
     @cached_property
     def by_task(self) -> dict[str, Comparison]:
-        """What the way to keep costs each task against one model a task; nothing if either is missing."""
+        """What the way to keep costs each task against one model per task; nothing if either is missing."""
         if self.baseline is None or self.choice.kept is None or self.shown is self.baseline:
             return {}
         ours, other = self.shown.group.names, self.baseline.group.names
@@ -115,7 +115,7 @@ class Answer:
 
     @cached_property
     def unequal(self) -> list[Way]:
-        """The ways that see other numbers of examples of a task than one model a task does."""
+        """The ways that see other numbers of examples of a task than one model per task does."""
         if self.baseline is None:
             return []
         usual = self._examples(self.baseline)
@@ -187,16 +187,15 @@ def _none_for_nan(value: float) -> float | None:
 
 
 def _majority_score(board: Scoreboard, task: str) -> float | None:
-    """Return the dev score of always predicting the class that most training rows have; None for a score's task.
+    """Return the dev score of always predicting the class that most training rows have.
 
-    If nobody has counted the training rows, it is the class that most dev rows have.
+    None for a task of scores, and where nobody has counted the training rows, as in evidence of before 2026-11-27.
     """
     described, predicted = board.results.tasks[task], board.results.predictions
     is_labelled = (predicted["task"] == task) & (predicted["split"] == "dev") & predicted["label"].notna()
     rows = predicted[is_labelled].drop_duplicates("row")
-    if described.kind == "score" or not len(rows):
+    train = board.results.data.rows.get(task, {}).get("train")
+    if described.kind == "score" or not len(rows) or train is None or not train.labels:
         return None
     labels = rows["label"].to_numpy(float)
-    train = board.results.data.rows.get(task, {}).get("train")
-    counts = train.labels if train and train.labels else np.bincount(labels.astype(int))
-    return metrics.of_task(described, labels, np.full(len(labels), float(np.argmax(counts))))
+    return metrics.of_task(described, labels, np.full(len(labels), float(np.argmax(train.labels))))

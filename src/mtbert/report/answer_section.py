@@ -13,35 +13,51 @@ from mtbert.tasks import are_the_courses
 
 MOST_NAMED = 3  # ways in a sentence
 ABOUT = (
-    "Dev scores: the mean over seeds, in brackets its 95 % interval. *Weights to keep*, in millions, are those that "
-    "have to be stored beside the encoder that all start from. *To train*: one seed, of all models that make the way. "
-    "*A prediction*: one row at a time, all ways measured one after the other on one machine. A verdict needs six "
-    "seeds of each side (docs/verdicts.md)."
+    "Dev scores: the mean over seeds, in brackets its 95 % interval. A verdict needs six seeds of each side "
+    "(docs/verdicts.md). *As good*: proved to differ by less than {margin:g}. *Better* and *worse*: proved to differ by "
+    "more. *Too close to call*: neither is proved."
 )
-DIFFERENCE = "less one model a task"  # a column
+DIFFERENCE = "difference to one model per task"  # a column
+WEIGHTS, SECONDS, MILLISECONDS = "weights to keep", "to train", "a prediction"  # columns
+LEGEND = {
+    WEIGHTS: "*Weights to keep*, in millions, are those that have to be stored beside the encoder that all start from.",
+    SECONDS: "*To train*: one seed, of all models that make the way.",
+    MILLISECONDS: "*A prediction*: one row at a time, all ways measured one after the other on one machine.",
+}
+MAJORITY = "Majority class"  # a line
 STANDINGS = {Standing.BETTER: "better", Standing.WORSE: "worse", Standing.CLOSE: "as good"}
 
 
 def render(answer: Answer, folder: Path) -> str:
     """Draw the picture into a report's folder; return sentences, picture and rows as Markdown."""
+    lines = _without_empty_columns([*_lines(answer)])
     parts = [
         " ".join(sentences(answer)),
         picture_of_ways.render(answer, folder),
-        markdown.lined([*_lines(answer)]),
-        _about(answer),
+        markdown.lined(lines),
+        _about(answer, lines),
     ]
     return "\n\n".join(filter(None, parts))
 
 
-def _about(answer: Answer) -> str:
-    """Return what to know of the rows."""
+def _without_empty_columns(lines: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """Return the lines without the columns that have a value in none, such as times that nobody measured."""
+    nothing = {"", markdown.DASH}
+    kept = [column for column in lines[0] if any(line[column] not in nothing for line in lines)]
+    return [{column: line[column] for column in kept} for line in lines]
+
+
+def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
+    """Return what to know of the lines and their columns."""
     tasks = answer.board.results.tasks
-    texts = [ABOUT]
+    texts = [ABOUT.format(margin=answer.margin), *(text for column, text in LEGEND.items() if column in lines[0])]
+    if answer.majority:
+        texts.append(f"*{MAJORITY}*: always the class that most training rows have.")
     if not are_the_courses(tasks):
         texts.append(paper_tables.of_others(tasks))
     if answer.unequal:
         labels = ", ".join(_named(way.label) for way in answer.unequal)
-        texts.append(f"See tasks more or less often than one model a task does: {labels}.")
+        texts.append(f"See tasks more or less often than one model per task does: {labels}.")
     return " ".join(texts)
 
 
@@ -100,14 +116,14 @@ def _missing(answer: Answer) -> Iterator[str]:
 
 
 def _proved(answer: Answer) -> Iterator[str]:
-    """Yield which ways are proved to be better, and which worse, than one model a task."""
+    """Yield which ways are proved to be better, and which worse, than one model per task."""
     for standing in (Standing.BETTER, Standing.WORSE):
         named = []
         for label, comparison in answer.against_baseline.items():
             if comparison.standing is standing and comparison.difference:
                 named.append(f"{_named(label)} ({markdown.number(comparison.difference.mean, '+')})")
         if named:
-            yield f"Proved to be {STANDINGS[standing]} than one model a task: {_listed(named)}."
+            yield f"Proved to be {STANDINGS[standing]} than one model per task: {_listed(named)}."
 
 
 def _costs(answer: Answer) -> Iterator[str]:
@@ -147,7 +163,7 @@ def _lines(answer: Answer) -> Iterator[dict[str, str]]:
     """Yield a line for each way, and for the majority class and the untrained encoder if they have scores."""
     for way in answer.ways:
         yield _way_line(answer, way)
-    for label, scores in (("Majority class", answer.majority), ("Untrained encoder", answer.board.untrained)):
+    for label, scores in ((MAJORITY, answer.majority), ("Untrained encoder", answer.board.untrained)):
         if any(task in scores for task in answer.tasks):
             yield _baseline_line(answer, label, scores)
 
@@ -161,9 +177,9 @@ def _way_line(answer: Answer, way: Way) -> dict[str, str]:
         **{_title(answer, task): str(way.group.means[task]) for task in answer.tasks},
         DIFFERENCE: markdown.estimate(difference.mean, difference.interval, "+") if difference else markdown.DASH,
         "verdict": _standing(comparison) if comparison else markdown.DASH,
-        "weights to keep": markdown.number(way.weights / 1e6, decimals=2),
-        "to train": _time(way.seconds),
-        "a prediction": markdown.DASH if way.milliseconds is None else f"{way.milliseconds:.1f} ms",
+        WEIGHTS: markdown.number(way.weights / 1e6, decimals=2),
+        SECONDS: _time(way.seconds),
+        MILLISECONDS: markdown.DASH if way.milliseconds is None else f"{way.milliseconds:.1f} ms",
     }
 
 
@@ -172,12 +188,12 @@ def _baseline_line(answer: Answer, label: str, scores: Mapping[str, float]) -> d
         "way": label,
         "mean": "",
         **{_title(answer, task): markdown.number(scores.get(task)) for task in answer.tasks},
-        **dict.fromkeys((DIFFERENCE, "verdict", "weights to keep", "to train", "a prediction"), ""),
+        **dict.fromkeys((DIFFERENCE, "verdict", *LEGEND), ""),
     }
 
 
 def _standing(comparison: Comparison) -> str:
-    """Return what is proved of a way against one model a task, in a word, or why nothing is."""
+    """Return what is proved of a way against one model per task, in a word, or why nothing is."""
     if comparison.standing is not Standing.OPEN:
         return STANDINGS[comparison.standing]
     if comparison.reason is Reason.FEW_SEEDS and comparison.difference:

@@ -25,8 +25,8 @@ ABOUT = (
     "*Ours* is first minus second: the mean over seeds, and from three seeds on its 95 % confidence interval. "
     "*Published* is the same difference in the paper, or a word where the paper prints none. An answer needs six seeds "
     "of each side. *Overall* is the mean of the accuracies on SST-5 (sentiment) and QQP (paraphrases) and of Pearson's "
-    "r on STS-B (similarity); *normalised*, (r + 1) / 2 stands for r. The untrained encoder predicts by the cosine of "
-    "two sentences."
+    "r on STS-B (similarity); *normalised*, (r + 1) / 2 stands for r. The untrained encoder predicts pairs by the "
+    "cosine of their embeddings."
 )
 
 

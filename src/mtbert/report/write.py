@@ -115,9 +115,8 @@ def _first_sections(
         which_way_text = answer_section.render(which_way, folder)
         tables = [table for table in tables if table.paper != answer.STUDY]  # the answer has that one
     question_picture.write(judged.questions, folder)
-    data = "" if board.is_comparable else f", {board.results.data.name}"
     results = _results(board, which_way_text, judged.questions)
-    yield PageSection("results", f"Results: profile {board.profile}{data}", results)
+    yield PageSection("results", f"Results: {_size(board)} on {board.results.data.name}", results)
     yield PageSection("tables", "Tables", _tables(board, tables))
     yield PageSection("claims", "Claims", claims.render(board, judged.claims))
     yield PageSection("costs", "Scores and weights", paper_tables.costs(board), folded=True)
@@ -143,14 +142,20 @@ def _results(board: Scoreboard, which_way_text: str, questions_judged: Sequence[
 
 
 def _trained(board: Scoreboard) -> str:
-    """Return what was trained, on what and from where."""
-    counts = sorted(map(len, board.seeds.values()))
-    fewest, most = counts[0], counts[-1]
-    seeds = str(most) if fewest == most else f"{fewest} to {most}"
+    """Return what was trained, on what, from where and by which profile."""
     encoder = markdown.literal(board.results.starting_weights.name)
     data = markdown.literal(board.results.data.name)
+    profile = markdown.literal(board.profile)
+    return f"{_size(board)} each, trained on {data} from the encoder {encoder}, profile {profile}."
+
+
+def _size(board: Scoreboard) -> str:
+    """Return how many variants were trained, and with how many seeds."""
     variants = sum(not about.members for about in board.about.values())
-    return f"{variants} variants, {seeds} seed{'s' * (most > 1)} each, trained on {data} from the encoder {encoder}."
+    counts = [len(seeds) for seeds in board.seeds.values()]
+    fewest, most = min(counts), max(counts)
+    seeds = str(most) if fewest == most else f"{fewest} to {most}"
+    return f"{variants} variant{'s' * (variants > 1)}, {seeds} seed{'s' * (most > 1)}"
 
 
 def _notes(board: Scoreboard) -> Iterator[str]:

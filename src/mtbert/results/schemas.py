@@ -109,6 +109,7 @@ class RunLog(Lenient):
     seconds: float = Field(ge=0)
     examples_per_second: float | None = None
     peak_memory_mb: int | float | None = None
+    peak_gpu_memory_mb: int | float | None = None
     machine: Machine | None = None
     versions: dict[str, str] = {}
 

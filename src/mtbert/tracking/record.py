@@ -23,7 +23,7 @@ LONGEST_TAG = 5000  # MLflow's limit
 APART = {"also", "rival", "sources", "phases"}  # keys of a plan file that are no settings, or are flattened apart
 GROUPS = {"dev": "final/dev", "test": "final/test", "train": "final/train", "parameters": "parameters"}
 FINAL_STEP = 0  # MLflow draws bars of values that have no later step, and lines of others
-TOTALS = {"seconds", "examples_per_second", "peak_memory_mb"}  # of a run's log
+TOTALS = {"seconds", "examples_per_second", "peak_memory_mb", "peak_gpu_memory_mb"}  # of a run's log
 # MLflow shows this as the experiment's description.
 ABOUT = "`final/...` is the result. `dev/...` are scores by which an epoch is chosen: compare no models by them."
 

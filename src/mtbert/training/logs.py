@@ -46,8 +46,15 @@ def origin() -> dict[str, str]:
     return {**about, "torch": metadata.version("torch"), "precision": hardware.faster()}
 
 
-def peak_memory_mb() -> float:
-    """Return the largest resident memory of this process so far, in MiB, plus the accelerator's."""
+def peak_memory_mb() -> int:
+    """Return the largest resident memory of this process so far, in MiB."""
     unit = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB elsewhere
-    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
-    return round(resident + (torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else 0))
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20)
+
+
+def peak_gpu_memory_mb() -> int | None:
+    """Return the most memory of the GPU that PyTorch held in this training, in MiB, without CUDA's own; None on a CPU.
+
+    Held is what other trainings on that GPU cannot have, recorded steps included, and not only what tensors fill.
+    """
+    return round(torch.cuda.max_memory_reserved() / 2**20) if torch.cuda.is_available() else None

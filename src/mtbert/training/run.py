@@ -218,6 +218,7 @@ def _log(outcome: Outcome, started: str, seconds: float, on: Hardware) -> dict[s
         "examples": sum(outcome.examples.values()),
         "examples_per_second": round(sum(outcome.examples.values()) / max(outcome.seconds, 1e-9), 1),
         "peak_memory_mb": logs.peak_memory_mb(),
+        "peak_gpu_memory_mb": logs.peak_gpu_memory_mb(),
         "device": str(on.device),
         "precision": on.precision,
         "machine": logs.machine(),

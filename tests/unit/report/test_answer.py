@@ -29,7 +29,7 @@ def said(task: str, share: float, random: np.random.Generator) -> list[float]:
 
 
 def found(monkeypatch: pytest.MonkeyPatch, seeds: int, data: dict | None = None, **ways: float) -> Answer:
-    """The answer on ways of a study of one's own whose scores are near these; `single` is one model a task."""
+    """The answer on ways of a study of one's own whose scores are near these; `single` is one model per task."""
     random = np.random.default_rng(3)
     monkeypatch.setattr(made, "LABELS", {task: of.tolist() for task, of in LABELS.items()})
     predicted, settings = {}, {}
@@ -38,8 +38,10 @@ def found(monkeypatch: pytest.MonkeyPatch, seeds: int, data: dict | None = None,
             models = EACH if way == "single" else {way: SHARED}
             for name, tasks in models.items():
                 predicted[name, seed] = {task: said(task, share, random) for task in tasks}
-                settings[name] = {"paper": "own", "row": "One model a task" if way == "single" else way.title()}
-    results = made.results(predicted, settings, {"whose": "own"} | (data or {}))
+                settings[name] = {"paper": "own", "row": "One model per task" if way == "single" else way.title()}
+    counts = {task: np.bincount(LABELS[task].astype(int)).tolist() for task in ("sst", "qqp")}
+    rows = {task: {"train": {"rows": sum(labels), "labels": labels}} for task, labels in counts.items()}
+    results = made.results(predicted, settings, {"whose": "own", "rows": rows} | (data or {}))
     weights = {name: 900 if name in EACH else 50 if name == "lora" else 1000 for name in settings}
     results.runs["stored"] = results.runs["variant"].map(weights)
     made_of = answer.of_board(Scoreboard(results))
@@ -48,7 +50,7 @@ def found(monkeypatch: pytest.MonkeyPatch, seeds: int, data: dict | None = None,
 
 
 def mean(one: Answer, label: str) -> float | None:
-    """The difference of a way from one model a task."""
+    """The difference of a way from one model per task."""
     found = one.against_baseline[label].difference
     return found and found.mean
 
@@ -57,16 +59,16 @@ def test_the_cheapest_way_that_is_proved_to_be_no_worse_is_to_be_kept(monkeypatc
     one = found(monkeypatch, 6, single=0.91, shared=0.9, lora=0.6)
     one.margin = 0.05
     assert [*answer_section.sentences(one)][:2] == [
-        "**Keep *Shared***: proved to be less than 0.05 below *One model a task*, which has the highest mean. "
-        "It stores 37 % of the weights of *One model a task*.",
-        f"Proved to be worse than one model a task: *Lora* ({markdown.number(mean(one, 'Lora'), '+')}).",
+        "**Keep *Shared***: proved to be less than 0.05 below *One model per task*, which has the highest mean. "
+        "It stores 37 % of the weights of *One model per task*.",
+        f"Proved to be worse than one model per task: *Lora* ({markdown.number(mean(one, 'Lora'), '+')}).",
     ]
 
 
 def test_the_cheapest_way_that_is_good_enough_may_be_far_smaller(monkeypatch):
     one = found(monkeypatch, 6, single=0.91, shared=0.9, lora=0.9)
     one.margin = 0.05
-    assert next(answer_section.sentences(one)).endswith(". It stores 2 % of the weights of *One model a task*.")
+    assert next(answer_section.sentences(one)).endswith(". It stores 2 % of the weights of *One model per task*.")
     assert one.shown.label == "Lora"
 
 
@@ -74,7 +76,7 @@ def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(mo
     one = found(monkeypatch, 3, single=0.9, shared=0.89, lora=0.6)
     (first, *rest) = answer_section.sentences(one)
     less = markdown.number(-(mean(one, "Shared") or 0))
-    assert first.startswith("**Nothing is decided**: *One model a task* has the highest mean; the best with fewer ")
+    assert first.startswith("**Nothing is decided**: *One model per task* has the highest mean; the best with fewer ")
     assert (
         f", *Shared* (37 % of its weights), is {less} lower. A verdict needs 6 seeds of each way; there are 3: `"
         in first
@@ -138,7 +140,7 @@ def test_every_way_is_a_row_the_best_first_with_weights_times_and_baselines(monk
     told = answer_section.render(again, tmp_path)
     lines = [line.split("|")[1:-1] for line in told.splitlines() if line.startswith("|")]
     assert [line[0].strip() for line in lines] == [
-        "way", ":" + "-" * (len(lines[1][0]) - 1), "One model a task", "Shared", "Majority class",
+        "way", ":" + "-" * (len(lines[1][0]) - 1), "One model per task", "Shared", "Majority class",
     ]  # fmt: skip
     assert [cell.strip() for cell in lines[2][5:]] == [markdown.DASH, markdown.DASH, "0.00", "3 min", "2.5 ms"]
     assert [cell.strip() for cell in lines[3][6:]] == ["worse", "0.00", "60 s", "2.5 ms"]

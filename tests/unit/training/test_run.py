@@ -16,7 +16,7 @@ from mtbert import files, layout
 from mtbert.errors import DataError, TrainingError
 from mtbert.models.encoder.hardware import Hardware
 from mtbert.results.schemas import RunMetrics
-from mtbert.training import assembly, loop, run
+from mtbert.training import assembly, logs, loop, run
 
 HALF = np.array([True, False, True, False, True, False, True])
 
@@ -229,6 +229,15 @@ def test_a_phase_trains_on_as_many_rows_as_it_may_in_training_mode_in_every_epoc
     train_made(made, tmp_path)
     assert modes == [True] * 6  # although dev was scored between the epochs
     assert {name for name in seen if name.startswith("sst")} == {"sst2", "sst9"}
+
+
+def test_memory_of_a_gpu_is_logged_apart_from_the_processors(tmp_path, monkeypatch):
+    monkeypatch.setattr(logs.torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(logs.torch.cuda, "max_memory_reserved", lambda: 3 * 2**20)
+    monkeypatch.setattr(logs, "sys", SimpleNamespace(platform="linux"))
+    usage = SimpleNamespace(ru_maxrss=5 * 1024)  # KiB
+    monkeypatch.setattr(logs, "resource", SimpleNamespace(RUSAGE_SELF=0, getrusage=lambda _: usage))
+    assert (logs.peak_memory_mb(), logs.peak_gpu_memory_mb()) == (5, 3)
 
 
 def test_a_run_tells_what_it_saw_and_ran(tmp_path):

@@ -1,4 +1,4 @@
-"""Each way to train all tasks against one model a task, with its interval."""
+"""Each way to train all tasks against one model per task, with its interval."""
 
 from pathlib import Path
 
@@ -10,14 +10,14 @@ from mtbert.report.pictures import drawing
 
 
 def render(answer: Answer, folder: Path) -> str:
-    """Draw the picture into a report's folder; return it as Markdown, empty if one model a task was not trained."""
+    """Draw the picture into a report's folder; return it as Markdown, empty if one model per task was not trained."""
     if not answer.against_baseline:
         return ""
-    return drawing.put(_drawn(answer), folder, "answer", "", "Each way less one model a task")
+    return drawing.put(_drawn(answer), folder, "answer", "", "Each way, and its difference to one model per task")
 
 
 def _drawn(answer: Answer) -> Figure:
-    """A line for each way: its difference from one model a task with its interval; grey is too little to matter."""
+    """A line for each way: its difference from one model per task with its interval; grey is too little to matter."""
     comparisons = answer.against_baseline
     differences = {label: comparison.difference for label, comparison in comparisons.items() if comparison.difference}
     figure = drawing.empty(1.0 + 0.32 * len(differences))
@@ -33,5 +33,5 @@ def _drawn(answer: Answer) -> Figure:
     axes.xaxis.set_major_formatter(lambda x, _: markdown.number(x, "+") if round(x, 4) else "0")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("mean less that of one model a task; right of 0 is better, grey too little to matter")
+    axes.set_xlabel("mean minus that of one model per task; right of 0 is better, grey too little to matter")
     return figure
