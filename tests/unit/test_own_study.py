@@ -71,8 +71,8 @@ def test_the_first_screen_says_that_one_seed_decides_nothing_and_what_would(repo
 def test_every_way_and_both_baselines_have_a_row_with_scores_weights_and_times(report: Path):
     head, _, *rows = cells(report)
     assert head == [
-        "way", "mean", "dup", "rel", "topic", "urgent", "difference to one model per task", "verdict", "weights to keep",
-        "to train", "a prediction",
+        "way", "mean", "dup", "rel", "topic", "urgent", "difference to one model per task", "verdict",
+        "weights to keep", "to train", "a prediction",
     ]  # fmt: skip
     assert {row[0] for row in rows[:-2]} == {
         "One model per task", "One shared model", "Shared, PALs", "Shared, low-rank layers", "LoRA", "Merged, mean",

@@ -14,7 +14,7 @@ from mtbert.tasks import are_the_courses
 MOST_NAMED = 3  # ways in a sentence
 ABOUT = (
     "Dev scores: the mean over seeds, in brackets its 95 % interval. A verdict needs six seeds of each side "
-    "(docs/verdicts.md). *As good*: proved to differ by less than {margin:g}. *Better* and *worse*: proved to differ by "
+    "(docs/verdicts.md). *As good*: proved to differ by less than {margin:g}. *Better*, *worse*: proved to differ by "
     "more. *Too close to call*: neither is proved."
 )
 DIFFERENCE = "difference to one model per task"  # a column
