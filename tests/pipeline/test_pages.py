@@ -195,7 +195,7 @@ PAGES = {
     "docs/machines.md": Page(("pals", "frozen-pals")),
     "docs/own.md": Page(before=support_desk),
     "docs/pipeline.md": Page(("frozen-pals",), real_until=END, after=from_copies),
-    "docs/reports.md": Page(),
+    "docs/papers.md": Page(),
     "docs/settings.md": Page(),
     "docs/tracking.md": Page(before=another_server, after=on_both),
     "docs/using.md": Page(("sbert-pals", "pals"), real_until=END, before=using, after=uploaded),

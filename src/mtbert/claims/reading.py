@@ -70,7 +70,7 @@ class Claim(Section):
     """A paper's claim, or one of the questions that the report begins with.
 
     Attributes:
-        source: whose claim it is, where it is not one of the reports'.
+        source: whose claim it is, where it is not one of the papers'.
         doubt: why what the paper prints may have another cause than the claim says.
     """
 

@@ -1,8 +1,8 @@
-"""The rule of docs/verdicts.md: from the differences of parts to what is proved of a report's claims.
+"""The rule of docs/verdicts.md: from the differences of parts to what is proved of a paper's claims.
 
 A claim holds where all its parts do: its p is the largest of theirs (intersection-union; Berger 1982). It does not hold
 where any part does not: its p is the smallest, times the number of parts. Both are corrected by Holm over all claims of
-the report, run or not.
+the paper, run or not.
 """
 
 from collections.abc import Sequence
@@ -89,7 +89,7 @@ def claim_p(parts: Sequence[PValues]) -> PValues:
 
 
 def corrected(claims: Sequence[PValues]) -> list[PValues]:
-    """Return the p of a report's claims, corrected over the report."""
+    """Return the p of a paper's claims, corrected over the paper."""
     holds = holm([claim.holds for claim in claims])
     fails = holm([claim.fails for claim in claims])
     small = holm([claim.small for claim in claims])

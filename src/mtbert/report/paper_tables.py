@@ -11,7 +11,7 @@ from mtbert.report.scoreboard import RIVALS, Group, Mean, Scoreboard, title
 from mtbert.results.columns import shown_metrics
 from mtbert.tasks import COURSE, METRIC_NAMES, Tasks, are_the_courses, main
 
-UNTRAINED = "Untrained encoder, cosine"
+UNTRAINED = "Untrained encoder"
 TIMES_BERT = f"{markdown.TIMES} BERT"
 ABOUT = "Ours is the mean over seeds, in brackets its 95 % interval (Student's t). "
 OF_COURSE = (

@@ -94,7 +94,7 @@ def of_task(task: Task, labels: Values, predictions: Values) -> float:
 def means(tasks: Tasks) -> tuple[str, ...]:
     """Return the means over tasks that are shown, first the one that orders rows.
 
-    The course's reports mix both scales; of other tasks only the second one says something.
+    The course's papers mix both scales; of other tasks only the second one says something.
     """
     return OVERALLS if are_the_courses(tasks) else OVERALLS[1:]
 

@@ -206,7 +206,7 @@ class Answers(Section):
     Attributes:
         paper, row: the paper and the row of its table; a variant of your own may have none.
         also: further rows of that paper that the same model answers to.
-        rival: its row among PALs' rivals, where it answers to a report and is listed there, too.
+        rival: its row among PALs' rivals, where it answers to a paper and is listed there, too.
     """
 
     paper: Name | None = None

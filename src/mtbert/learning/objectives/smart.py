@@ -15,15 +15,15 @@ its mean. For scores it is the mean squared error on the scale of the head's own
 
 Source: Jiang et al. (2020), "SMART", section 3 and Algorithm 1 for `projected`, section 4.1 for lambda_s, mu and beta;
 "Pals for PALs", appendix A.1; SlapBERT, section 4.6, whose equation 3 has the adversarial term alone (`bregman: 0`).
-Both reports build on code: SlapBERT on that of MT-DNN (perturbation.py), "Pals for PALs" on smart-pytorch (SMARTLoss)
+Both papers build on code: SlapBERT on that of MT-DNN (perturbation.py), "Pals for PALs" on smart-pytorch (SMARTLoss)
 and MT-DNN's. Both codes have the `normalised` form: their epsilon keeps a division finite and bounds nothing, their eta
 weighs the gradient against the random start, and every token's v ends with the length r = 1. Both detach the targets
 of KL (SymKlCriterion, sym_kl_loss) and leave the squared error as it is. MT-DNN's takes the mean over the batch, with
 weight 1; smart-pytorch's takes the sum, with weight 0.02 in its example. Both take x from the embeddings module, as
-here; on the words, before their LayerNorm, a v of length 1 would drown them: docs/reports.md has both measured.
+here; on the words, before their LayerNorm, a v of length 1 would drown them: docs/papers.md has both measured.
 
 Symbols: sigma `noise`, eta `step_size`, epsilon `radius`, r `length`, T_x~ `steps`, lambda_s `weight`, mu `bregman`.
-The reports name T_x~ 1, sigma 1e-5, eta 1e-3, epsilon 1e-6.
+The papers name T_x~ 1, sigma 1e-5, eta 1e-3, epsilon 1e-6.
 
 Shapes: noise and its gradient [rows, tokens, width].
 

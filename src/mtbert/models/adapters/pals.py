@@ -36,7 +36,7 @@ class Settings(Section):
         heads: its attention heads.
         layers: `all`, `top_half`, or the numbers of the layers that have a PAL, counted from 0 at the embeddings.
         activation: `gelu` after V_D as in the authors' code, or `none` as in the paper's formula.
-        dropout: on the attention's weights, as in the authors' code; the reports do not state theirs.
+        dropout: on the attention's weights, as in the authors' code; the papers do not state theirs.
     """
 
     dim: int = Field(default=204, ge=1, le=4096)

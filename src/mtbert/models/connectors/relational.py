@@ -2,7 +2,7 @@
 
 Formula: h' = W h + b, for every embedding h of the tasks in `tasks`.
 
-Source: "My PAL BERT", section 4.1, model 6, for qqp and sts. The report names no activation: there is none.
+Source: "My PAL BERT", section 4.1, model 6, for qqp and sts. The paper names no activation: there is none.
 """
 
 from collections.abc import Sequence

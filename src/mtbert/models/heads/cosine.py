@@ -3,7 +3,7 @@
 Formula: loss = mean (cos(u, v) - y)^2 with y = (label - lowest) / (highest - lowest); the score is the label
 whose y is the cosine.
 
-Source: SlapBERT, section 4.11; the report gives no formula. This is the objective of Reimers and Gurevych (2019),
+Source: SlapBERT, section 4.11; the paper gives no formula. This is the objective of Reimers and Gurevych (2019),
 section 3, "regression objective function".
 """
 

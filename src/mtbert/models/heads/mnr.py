@@ -3,7 +3,7 @@
 Formula: loss = mean_i -log( exp(s cos(u_i, v_i)) / sum_j exp(s cos(u_i, v_j)) ).
 
 Source: Henderson et al. (2017), section 4; SlapBERT, section 4.11 and appendix, equation 7, whose mean is over all
-pairs of a batch, whatever their label. The report does not say how a score is made: here it is the cosine on
+pairs of a batch, whatever their label. The paper does not say how a score is made: here it is the cosine on
 the labels' range.
 
 What it needs: it compares u_i with every v_j, those of other pairs, too. So no sentence may have seen its partner: the
@@ -13,7 +13,7 @@ Symbols: s `scale`, 20 as in sentence-transformers; u_i, v_i the embeddings of p
 
 Shapes: outputs [batch, 1 + 2 width]: the score, then both embeddings at length 1.
 
-Mind that all pairs are pulled together whatever their label; the report's r of 0.029 agrees with that.
+Mind that all pairs are pulled together whatever their label; the paper's r of 0.029 agrees with that.
 """
 
 import torch

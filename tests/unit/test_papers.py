@@ -1,6 +1,6 @@
-"""docs/reports.md as values: every row of the reports' tables trains under `profile: paper` as its report prints it.
+"""docs/papers.md as values: every row of the papers' tables trains under `profile: paper` as its paper prints it.
 
-`printed.yaml` beside this file is what the reports print, written down by reading them.
+`printed.yaml` beside this file is what the papers print, written down by reading them.
 """
 
 from pathlib import Path
@@ -64,7 +64,7 @@ def the_only(values: set[Any]) -> Any:
 
 
 @pytest.mark.parametrize(("paper", "label"), ROWS)
-def test_a_row_trains_as_its_report_prints(paper: str, label: str) -> None:
+def test_a_row_trains_as_its_paper_prints(paper: str, label: str) -> None:
     printed = PRINTED[paper]["all"] | PRINTED[paper]["rows"][label]
     names = variants(paper, label)
     assert names
@@ -78,7 +78,7 @@ def test_a_row_trains_as_its_report_prints(paper: str, label: str) -> None:
         assert {key: found[key] for key in asked} == asked
 
 
-def test_every_row_of_the_reports_tables_is_held_against_its_report() -> None:
+def test_every_row_of_the_papers_tables_is_held_against_its_paper() -> None:
     published = {
         (paper, label)
         for paper, about in papers.load().items()
@@ -118,7 +118,7 @@ def section(name: str, of: str) -> dict[str, Any]:
         ("mypal-simcse", "simcse_linear", {"negatives": 16, "weight": 1.0}),
     ],
 )
-def test_a_technique_has_the_options_of_its_report(name: str, of: str, options: dict[str, Any]) -> None:
+def test_a_technique_has_the_options_of_its_paper(name: str, of: str, options: dict[str, Any]) -> None:
     found = section(name, of)
     assert {key: found[key] for key in options} == options
 
@@ -136,7 +136,7 @@ def test_individual_pre_training_trains_bert_for_similarity_alone() -> None:
     assert found == [("sst", False), ("qqp", False), ("sts", True)]
 
 
-def test_pretraining_is_as_the_report_says() -> None:
+def test_pretraining_is_as_the_paper_says() -> None:
     document = planning.plan(PARAMS.put(("variants",), ["sbert-pals"]))["pretrain"]
     found = {key: document[key] for key in ("max_pairs", "batch_size", "epochs", "learning_rate", "warmup", "eps")}
     assert found == {
