@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,10 @@ PASSES = 2  # more forward passes for each objective
 MPS = "nvidia-cuda-mps-control"
 CLIENTS = 48  # of the service on one GPU, at most (NVIDIA's *Multi-Process Service*, on Volta and later)
 PIPE, LOG = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
+PLACE = "/tmp/nvidia-mps"  # of the service's pipes where PIPE is not set
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 PROBE = "import torch; torch.zeros(1, device='cuda').item()"  # a program
-PATIENCE = 30.0  # seconds for the service to end
+PATIENCE = 30.0  # seconds for the service to start, for a program on it, and for its end
 
 
 def weights(encoder: Path) -> int:
@@ -69,24 +70,31 @@ def _rows(phase: Mapping[str, Any]) -> int:
 def gpu_for_many() -> Iterator[str]:
     """Let several processes compute on a GPU at once, where NVIDIA's Multi-Process Service can be started.
 
-    Yield what keeps it from being started, or nothing; processes take turns then. One that runs already is used. It
-    serves all GPUs, so that its clients number them as others do (NVIDIA's *Multi-Process Service*, on VISIBLE).
+    Yield what keeps it from being started, or nothing; processes take turns then. One that runs already, as the pipe
+    `control` tells, is used. It serves all GPUs, so that its clients number them as others do (NVIDIA's *Multi-Process
+    Service*, on VISIBLE).
     """
+    place = os.environ.get(PIPE, PLACE)
     control = shutil.which(MPS)
-    if control is None or PIPE in os.environ:
-        yield "" if control else f"{MPS} is not installed"
-        return
+    if Path(place, "control").exists():
+        yield ""
+    elif control is None:
+        yield f"{MPS} is not installed"
+    elif PIPE in os.environ:
+        yield f"{PIPE} is {place}, where no service runs"
+    else:
+        with _started(control) as fault:
+            yield fault
+
+
+@contextlib.contextmanager
+def _started(control: str) -> Iterator[str]:
+    """Start the service; yield why it cannot be used, or nothing; end it."""
     with tempfile.TemporaryDirectory(prefix="mps-") as folder:
         directories = {PIPE: folder, LOG: folder}
         of_service = {name: value for name, value in os.environ.items() if name != VISIBLE} | directories
-        started = subprocess.run(
-            [control, "-d"], env=of_service, stdin=subprocess.DEVNULL, capture_output=True, text=True
-        )
-        if started.returncode:
-            yield f"{MPS}: {(started.stderr or started.stdout).strip() or started.returncode}"
-            return
         try:
-            fault = _fault_of_clients(directories)
+            fault = _fault_of_start(control, of_service) or _fault_of_clients(directories)
             if not fault:
                 os.environ.update(directories)
             yield fault
@@ -96,14 +104,34 @@ def gpu_for_many() -> Iterator[str]:
                 os.environ.pop(name, None)
 
 
+def _fault_of_start(control: str, environment: Mapping[str, str]) -> str:
+    """Start the service; return why it does not start, or nothing."""
+    fault = _fault_of([control, "-d"], environment)
+    return fault and f"{MPS}: {fault}"
+
+
 def _fault_of_clients(directories: Mapping[str, str]) -> str:
-    """Return why a process cannot compute on a GPU under the service, or nothing; PyTorch would take the CPU then."""
-    environment = os.environ | directories
-    done = subprocess.run([sys.executable, "-c", PROBE], env=environment, capture_output=True, text=True)
-    if done.returncode == 0:
-        return ""
-    said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-    return f"under {MPS} no GPU can be used: {said[-1]}"
+    """Return why a process cannot compute on a GPU under the service, or nothing."""
+    fault = _fault_of([sys.executable, "-c", PROBE], os.environ | directories)
+    return fault and f"under {MPS} no GPU can be used: {fault}"
+
+
+def _fault_of(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Run a command; return the last line that it prints where it fails, or nothing.
+
+    Its output goes to a file, since a service that it leaves running would keep a pipe open. Ctrl-C does not reach it.
+    """
+    with tempfile.TemporaryFile("w+") as output:
+        options = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output, "start_new_session": True}
+        try:
+            done = subprocess.run(command, env=environment, timeout=PATIENCE, **options)
+        except subprocess.TimeoutExpired:
+            return f"no answer in {PATIENCE:.0f} s"
+        if done.returncode == 0:
+            return ""
+        output.seek(0)
+        lines = output.read().strip().splitlines()
+        return lines[-1] if lines else f"exit status {done.returncode}"
 
 
 def _quit(control: str, environment: Mapping[str, str]) -> None:

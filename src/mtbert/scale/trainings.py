@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from mtbert import files, layout
+from mtbert.command import starting
 from mtbert.errors import TrainingError
 from mtbert.scale import room
 from mtbert.settings import Name, Section
@@ -115,9 +116,6 @@ def run(
                 queue.report()
         finally:
             queue.stop()
-    if signals:
-        say("the same command goes on")
-        raise KeyboardInterrupt
     if queue.failed:
         raise TrainingError(f"{len(queue.failed)} of {len(wanted)} failed, the others are kept{''.join(queue.failed)}")
 
@@ -202,19 +200,23 @@ class Queue:
 
     def stop(self) -> None:
         """Have all that run write a checkpoint and end."""
+        deadline = time.monotonic() + PATIENCE
         processes = [running.process for running in self.running.values()]
         for process in processes:
             process.terminate()
         for process in processes:
             try:
-                process.wait(PATIENCE)
+                process.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 process.kill()
 
 
 @contextlib.contextmanager
 def _signals_noted() -> Iterator[list[int]]:
-    """Yield a list to which Ctrl-C, SIGTERM and SIGHUP add their numbers; a signal that is ignored stays so."""
+    """Yield a list to which Ctrl-C, SIGTERM and SIGHUP add their numbers; KeyboardInterrupt at the end if one came.
+
+    A signal that is ignored stays so.
+    """
     received: list[int] = []
     handlers: dict[int, Any] = {}  # those of before
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -227,6 +229,9 @@ def _signals_noted() -> Iterator[list[int]]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+    if received:
+        say("the same command goes on")
+        raise KeyboardInterrupt
 
 
 def run_here(wanted: Sequence[Training], jobs: int | None, output: Path, done: Done = lambda _: None) -> None:
@@ -259,8 +264,15 @@ def run_here(wanted: Sequence[Training], jobs: int | None, output: Path, done: D
         most = min(jobs, len(wanted))
         say(f"as many at a time as the memory of the GPUs holds, at most {most}; --jobs sets another number")
     count = min(jobs or JOBS, len(wanted))
+    most_clients = len(devices) * room.CLIENTS
+    if devices and count > most_clients:
+        say(f"{most_clients} at a time: no more than {room.CLIENTS} can share a GPU")
+        count = most_clients
     share_gpus = len(devices) > 0 and count > len(devices)
-    with room.gpu_for_many() if share_gpus else contextlib.nullcontext("") as fault:
+    # Signals are noted first, so that none leaves the service running.
+    with _signals_noted() as signals, room.gpu_for_many() if share_gpus else contextlib.nullcontext("") as fault:
+        if signals:
+            return
         if fault:
             say(f"trainings take turns on a GPU, since they cannot share it: {fault}")
         run(wanted, start, shares(count, most_threads, devices), output, done, memory)
@@ -294,7 +306,7 @@ def shares(jobs: int, threads: int, gpus: Sequence[str]) -> list[Share]:
     Without a GPU fewer than `jobs` train at a time where the cores have no room: scores depend on their `threads`.
     """
     if gpus:
-        return [{"CUDA_VISIBLE_DEVICES": gpus[job % len(gpus)]} for job in range(jobs)]
+        return [{room.VISIBLE: gpus[job % len(gpus)], starting.GIVEN_GPU: "1"} for job in range(jobs)]
     count = max(1, min(jobs, cores() // threads))
     if count < jobs:
         say(f"{count} at a time: {jobs} trainings of {threads} threads (run.threads) do not fit {cores()} cores")
@@ -311,6 +323,6 @@ def gpus() -> list[str]:
     import torch
 
     count = torch.cuda.device_count()  # of those that may be used: none for -1, or with a build for CPUs
-    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    named = os.environ.get(room.VISIBLE)
     names = [*map(str, range(count))] if named is None else [name.strip() for name in named.split(",")]
     return names[:count]

@@ -1,5 +1,6 @@
 """Which device and precision are taken."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 from mtbert import files
 from mtbert.errors import SettingsError
 from mtbert.models.encoder import hardware
+from mtbert.scale import trainings
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, cpu: dict[str, bool] | None = None) -> None:
@@ -29,6 +31,17 @@ def machine(monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, cpu: dict[st
 def test_device(monkeypatch: pytest.MonkeyPatch, setting: str, cuda: bool, mps: bool, expected: str) -> None:
     machine(monkeypatch, cuda, mps)
     assert hardware.device(setting) == torch.device(expected)
+
+
+def test_a_training_that_was_given_a_gpu_takes_no_other_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    (share,) = trainings.shares(1, 1, ["0"])
+    monkeypatch.setattr(os, "environ", os.environ | share)
+    machine(monkeypatch, cuda=True, mps=False)
+    assert hardware.device("auto") == torch.device("cuda")
+    machine(monkeypatch, cuda=False, mps=True)
+    assert hardware.device("cpu") == torch.device("cpu")  # as somebody chose
+    with pytest.raises(SettingsError, match=r"was given a GPU .* run.device is auto; allowed without a GPU: cpu"):
+        hardware.device("auto")
 
 
 def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:

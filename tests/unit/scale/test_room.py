@@ -28,6 +28,12 @@ def test_the_rule_tells_at_least_what_a_variant_was_seen_to_need(paper: Params, 
     assert room.needed(plan, BERT_BASE, SHAPE) / room.GIB >= row["GiB"]
 
 
+@pytest.fixture(autouse=True)
+def no_service_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.delenv(room.PIPE, raising=False)
+    monkeypatch.setattr(room, "PLACE", str(tmp_path / "nvidia-mps"))
+
+
 def test_weights_are_counted(tmp_path: Path):
     save_file({"a": torch.zeros(2, 3), "b": torch.zeros(4)}, tmp_path / "model.safetensors")
     assert room.weights(tmp_path) == 10
@@ -44,13 +50,65 @@ def test_the_service_runs_as_long_as_the_trainings(tmp_path: Path, monkeypatch: 
     fake(tmp_path, 0)
     monkeypatch.setattr(room, "PROBE", "")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.delenv(room.PIPE, raising=False)
     with room.gpu_for_many() as fault:
         place = os.environ[room.PIPE]
         assert fault == ""
     assert (tmp_path / "calls").read_text().split() == ["-d", place, place, "quit"]
     assert room.PIPE not in os.environ
     assert not Path(place).exists()
+
+
+def test_a_service_that_runs_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    fake(tmp_path, 0)
+    (tmp_path / "control").touch()
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(room, "PLACE", str(tmp_path))
+    with room.gpu_for_many() as fault:
+        assert fault == ""
+    monkeypatch.setenv(room.PIPE, str(tmp_path))
+    monkeypatch.setattr(room, "PLACE", "/nowhere")
+    with room.gpu_for_many() as fault:
+        assert fault == ""
+    assert not (tmp_path / "calls").exists()
+
+
+def test_a_place_that_is_named_and_has_no_service_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    fake(tmp_path, 0)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv(room.PIPE, str(tmp_path))
+    with room.gpu_for_many() as fault:
+        assert fault == f"{room.PIPE} is {tmp_path}, where no service runs"
+
+
+@pytest.mark.parametrize(
+    ("start", "probe", "expected"),
+    [
+        ("exec sleep 60", "", f"{room.MPS}: no answer in 1 s"),
+        ("exit", "import time; time.sleep(60)", f"under {room.MPS} no GPU can be used: no answer in 1 s"),
+    ],
+)
+def test_what_does_not_answer_is_not_waited_for(tmp_path: Path, monkeypatch, start: str, probe: str, expected: str):
+    program = tmp_path / room.MPS
+    program.write_text(f'#!/bin/sh\nif [ "$1" = "-d" ]; then {start}; else cat >> {tmp_path}/calls; fi\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(room, "PATIENCE", 1)
+    monkeypatch.setattr(room, "PROBE", probe)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with room.gpu_for_many() as fault:
+        assert fault == expected
+    assert (tmp_path / "calls").read_text() == "quit\n"
+
+
+def test_a_service_that_keeps_what_it_inherited_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    program = tmp_path / room.MPS
+    program.write_text(f'#!/bin/sh\nif [ "$1" = "-d" ]; then (sleep 4; touch {tmp_path}/ended) & fi\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(room, "PATIENCE", 10)
+    monkeypatch.setattr(room, "PROBE", "")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with room.gpu_for_many() as fault:
+        assert fault == ""
+        assert not (tmp_path / "ended").exists()
 
 
 def test_the_service_serves_all_gpus_whichever_are_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,7 +1,10 @@
 """How many train at a time, and what each gets of the machine."""
 
+import contextlib
 import os
 import signal
+import subprocess
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -63,6 +66,63 @@ class Job:
 
     def wait(self, timeout: float) -> None:
         pass
+
+
+@pytest.mark.parametrize("jobs", [200, None])
+def test_no_more_train_at_a_time_than_can_share_the_gpus(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, jobs: int | None
+):
+    given = list[list[trainings.Share]]()
+    monkeypatch.setattr(trainings, "run", lambda _, __, shares, *rest: given.append(shares))
+    monkeypatch.setattr(trainings, "threads", lambda _: 1)
+    monkeypatch.setattr(trainings, "gpus", lambda: ["5", "7"])
+    monkeypatch.setattr(trainings, "cores", lambda: 200)
+    monkeypatch.setattr(trainings, "memory_of", lambda *_: trainings.ENOUGH)
+    monkeypatch.setattr(trainings.room, "gpu_for_many", contextlib.nullcontext)
+    trainings.run_here([Training(variant="a", seed=seed) for seed in range(1, 301)], jobs, tmp_path)
+    assert [share["CUDA_VISIBLE_DEVICES"] for share in given[0]] == ["5", "7"] * 48
+    said = capsys.readouterr().out
+    assert ("96 at a time: no more than 48 can share a GPU" if jobs else "at most 96; --jobs") in said
+
+
+def test_a_signal_while_the_service_starts_ends_it_and_trains_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    events = list[str]()
+
+    @contextlib.contextmanager
+    def service():
+        os.kill(os.getpid(), signal.SIGTERM)
+        yield ""
+        events.append("the service ends")
+
+    monkeypatch.setattr(trainings, "run", lambda *_: events.append("trains"))
+    monkeypatch.setattr(trainings, "threads", lambda _: 1)
+    monkeypatch.setattr(trainings, "gpus", lambda: ["5"])
+    monkeypatch.setattr(trainings.room, "gpu_for_many", service)
+    before = signal.signal(signal.SIGTERM, lambda *_: events.append("ends at once"))
+    with pytest.raises(KeyboardInterrupt):
+        trainings.run_here(TRAININGS, 2, tmp_path)
+    signal.signal(signal.SIGTERM, before)
+    assert events == ["the service ends"]
+
+
+def test_all_that_stop_have_one_deadline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    class Hung(Job):
+        def wait(self, timeout: float) -> None:
+            waits.append(timeout)
+            time.sleep(timeout)
+            raise subprocess.TimeoutExpired("training", timeout)
+
+        def kill(self) -> None:
+            killed.append(self)
+
+    waits, killed = list[float](), list[Hung]()
+    monkeypatch.setattr(trainings, "PATIENCE", 0.2)
+    queue = trainings.Queue(TRAININGS, lambda *_: Hung(0), [{}] * 3, tmp_path, print, trainings.ENOUGH)
+    for _ in TRAININGS:
+        queue.start_next({})
+    queue.stop()
+    assert len(killed) == 3
+    assert sum(waits) <= 0.2
 
 
 def test_what_fails_is_named_with_its_log_once_the_others_have_ended(tmp_path: Path):

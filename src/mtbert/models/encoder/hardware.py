@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 
 from mtbert import files, layout
-from mtbert.command import locking
+from mtbert.command import locking, starting
 from mtbert.errors import SettingsError
 
 Precision = Literal["bf16", "fp32"]
@@ -45,9 +45,18 @@ class Hardware:
 
 
 def device(setting: str) -> torch.device:
-    """Return the device of a setting; auto: CUDA, else Apple's, else the CPU. SettingsError where it is missing."""
+    """Return the device of a setting; auto: CUDA, else Apple's, else the CPU. SettingsError where it is missing.
+
+    A training that was given a GPU does not take another device for it: PyTorch says of a GPU that cannot be reached,
+    such as one whose service for many processes has ended, that there is none.
+    """
     available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if setting == "auto":
+        if os.environ.get(starting.GIVEN_GPU) and not available["cuda"]:
+            raise SettingsError(
+                f"this training was given a GPU ({starting.GIVEN_GPU} is set), which torch cannot use on this machine; "
+                "see `nvidia-smi`; run.device is auto; allowed without a GPU: cpu"
+            )
         return torch.device(next(name for name in ("cuda", "mps", "cpu") if available[name]))
     if not available.get(setting):
         allowed = ", ".join(["auto", *(name for name in available if available[name])])
