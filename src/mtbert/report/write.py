@@ -28,6 +28,7 @@ from mtbert.report.pictures import tasks as task_pictures
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.report.sentences import Sentences
 from mtbert.results.columns import Frame
+from mtbert.results.described import KeptEpoch
 from mtbert.results.results import Results
 
 EVIDENCE, THIRD = "evidence", "third"  # folders of tables beside a report, which a new report leaves as they are
@@ -161,7 +162,6 @@ def _size(board: Scoreboard) -> str:
 def _notes(board: Scoreboard) -> Iterator[str]:
     """Yield what to know before reading the scores."""
     data, encoder = board.results.data, board.results.starting_weights.name
-    run = next(iter(board.about.values())).run
     if data.kind == "sample":
         yield "**Generated sentences.** They show that the machinery works, and say nothing of the methods."
     if data.faults:
@@ -170,15 +170,29 @@ def _notes(board: Scoreboard) -> Iterator[str]:
         yield "**One seed.** Another gives other scores; that one variant is better cannot be concluded."
     if board.is_comparable and encoder != "bert-base-uncased":
         yield "**Another encoder** than the reports' `bert-base-uncased`: compare differences, not scores."
-    if run.keep == "best":
-        yield BEST_EPOCH[run.selection]
-    else:
-        scored_on = "; dev scores are of one half of the set" if run.selection == "half" else ""
-        yield f"The last epoch is kept{scored_on}."
+    yield from _kept_epochs(board)
     if origins := _origins(board):
         yield f"**Trained apart**: {'; '.join(origins)}."
     if changes := _changes(board):
         yield f"**Changed settings**: {', '.join(changes)}."
+
+
+def _kept_epochs(board: Scoreboard) -> Iterator[str]:
+    """Yield which epoch is kept and which rows are scored: first what holds for most, then the others by name."""
+    names_by_rule: dict[str, list[str]] = {}
+    for name, about in board.about.items():
+        if not about.members:  # those of an ensemble are named themselves
+            names_by_rule.setdefault(_kept_epoch(about.run), []).append(name)
+    by_frequency = sorted(names_by_rule.items(), key=lambda item: -len(item[1]))
+    for number, (rule, names) in enumerate(by_frequency):
+        yield rule if number == 0 else f"**Scored in another way**, {', '.join(names)}: {rule}"
+
+
+def _kept_epoch(run: KeptEpoch) -> str:
+    if run.keep == "best":
+        return BEST_EPOCH[run.selection]
+    scored_on = "; dev scores are of one half of the set" if run.selection == "half" else ""
+    return f"The last epoch is kept{scored_on}."
 
 
 def _origins(board: Scoreboard) -> list[str]:

@@ -181,6 +181,19 @@ def test_what_was_trained_on_another_machine_is_told(results: Results):
     assert not any("Trained apart" in note for note in write._notes(alike))
 
 
+def test_variants_that_are_scored_in_another_way_are_named():
+    half, last = {"keep": "last", "selection": "half"}, {"keep": "last", "selection": "cross"}
+    rules = {"a": half, "b": last, "c": {"keep": "last", "selection": "whole"}, "d": half, "e": last,
+             "f": {"keep": "best", "selection": "cross"}}  # fmt: skip
+    settings = {name: {"run": run} for name, run in rules.items()} | {"vote": {"members": ["a", "d"]}}
+    board = Scoreboard(made.results({(name, 1): {"sst": SST} for name in settings}, settings))
+    assert [note for note in write._notes(board) if "poch" in note] == [
+        "The last epoch is kept.",
+        "**Scored in another way**, a, d: The last epoch is kept; dev scores are of one half of the set.",
+        "**Scored in another way**, f: Each half of dev is scored with the epoch that is the best on the other half.",
+    ]
+
+
 def test_a_changed_setting_is_told_with_those_that_have_it_where_not_all_do(results: Results):
     of_run = results.runs["variant"].map({"mine": "training.epochs=2; pals.dim=8"}).fillna("pals.dim=8")
     board = Scoreboard(Results(results.runs.assign(overrides=of_run), results.predictions, results.history))
