@@ -149,5 +149,5 @@ def choose(
         return Choice(best, None, seeds=seeds)
     likely = max(undecided, key=means.__getitem__)
     against = against_best[likely]
-    what_decides = needed(against.difference, margin, SEEDS) if against.difference else None
+    what_decides = needed(against.difference, margin, SEEDS, len(others)) if against.difference else None
     return Choice(best, None, likely, against, what_decides, seeds)

@@ -2,10 +2,11 @@
 
 A difference that is truly 0 is proved to be above -margin with probability POWER where
 
-    error <= margin / (t_0.975 + t_POWER),  error^2 = s^2 / n + c
+    error <= margin / (t_(1 - level) + t_POWER),  error^2 = s^2 / n + c
 
-(Schuirmann 1987, one side). n seeds of each side shrink s^2 alone; more rows of dev shrink c. Of a comparison that was
-run, s^2 and c are known. The degrees of freedom are taken as 2 (n - 1).
+(Schuirmann 1987, one side). `level` is LEVEL / 2 over the number of comparisons: Holm's first step, which asks
+for the most. n seeds of each side shrink s^2 alone; more rows of dev shrink c. Of a comparison that was run, s^2 and c
+are known. The degrees of freedom are taken as 2 (n - 1).
 """
 
 from dataclasses import dataclass
@@ -27,10 +28,11 @@ class Needed:
     rows: int
 
 
-def needed(difference: Difference, margin: float, least: int) -> Needed | None:
+def needed(difference: Difference, margin: float, least: int, comparisons: int) -> Needed | None:
     """Return the fewest seeds, from `least` on, that decide on the rows of dev, else on more rows.
 
-    None where the error is not known, or where neither MOST seeds nor ten times the rows decide.
+    None where the error is not known, or where neither MOST seeds nor ten times the rows decide. A verdict is corrected
+    over so many `comparisons`.
     """
     if difference.error is None:
         return None
@@ -38,11 +40,11 @@ def needed(difference: Difference, margin: float, least: int) -> Needed | None:
     for times in MORE_ROWS:
         for seeds in range(least, MOST + 1):
             error = (seed_variance / seeds + difference.row_variance / times) ** 0.5
-            if error * _quantiles(2 * (seeds - 1)) <= margin:
+            if error * _quantiles(2 * (seeds - 1), comparisons) <= margin:
                 return Needed(seeds, times * difference.rows)
     return None
 
 
-def _quantiles(freedom: float) -> float:
-    """Return t_0.975 + t_POWER."""
-    return float(special.stdtrit(freedom, 1 - LEVEL / 2) + special.stdtrit(freedom, POWER))
+def _quantiles(freedom: float, comparisons: int) -> float:
+    """Return t_(1 - level) + t_POWER."""
+    return float(special.stdtrit(freedom, 1 - LEVEL / 2 / comparisons) + special.stdtrit(freedom, POWER))
