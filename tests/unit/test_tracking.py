@@ -100,6 +100,17 @@ def test_a_finished_run(run: Path) -> None:
     assert tags["changed"] == "pals.dim=204"
 
 
+@pytest.mark.parametrize(
+    ("chosen_by", "expected"), [({"chosen_by": [0.6, 0.7]}, 0.6), ({"chosen_by": []}, None), ({}, None)]
+)
+def test_the_score_that_chose_the_weights_is_the_first_half_s(
+    run: Path, chosen_by: Any, expected: float | None
+) -> None:
+    files.write_json(run / "metrics.json", files.read_json(run / "metrics.json") | chosen_by)
+    layout.seal(run)
+    assert of_run(run).chosen_by == expected
+
+
 def test_dev_scores_of_epochs_come_before_losses(run: Path) -> None:
     """MLflow's page that compares runs begins with the value that was logged first."""
     with (run / "history.csv").open("a") as handle:

@@ -38,12 +38,14 @@ class RunMetrics(Scored):
     Attributes:
         epoch: the epoch whose weights are kept.
         epochs: the epochs that each choosing part of dev chose.
+        chosen_by: the score that chose each of them; none where the last epoch is kept, or the run is older than this.
         examples: number of training examples, by what the sampler drew.
     """
 
     steps: Count
     epoch: Count
     epochs: list[Count] = []
+    chosen_by: list[float] = []
     examples: dict[str, Count] | None = None
     device: str | None = None
     precision: str | None = None

@@ -76,10 +76,13 @@ def _version(tracker: Store, name: str, source: str) -> int:
 
 
 def choosing(record: Record) -> float | None:
-    """Return the mean task score by which the run's epoch was chosen; None where dev was not scored in training.
+    """Return the score by which the run's epoch was chosen; None where dev was not scored in training.
 
-    An epoch is chosen of the last phase alone.
+    Where nothing chose, or the run's folder does not say it, it is the mean over dev's tasks in the last phase: of its
+    last epoch, or of the best.
     """
+    if record.chosen_by is not None:
+        return record.chosen_by
     scores_at: defaultdict[int, list[float]] = defaultdict(list)  # by step
     last_phase = max((point.phase for point in record.points), default=1)
     for point in record.points:

@@ -47,6 +47,7 @@ class Record:
         params, tags: in MLflow's form. The tag `settings_key` is equal for equal settings and seed; `inputs` is a
             digest of starting weights, data and code.
         run_key: SHA-256 over settings, seed and results: identifies the run.
+        chosen_by: the score that chose the epoch of its weights; None where the run's folder does not say it.
         points: the final scores, the dev scores of each epoch, the rest of the history: MLflow's pages keep that order.
         started, ended: milliseconds since 1970; None where the log is missing.
         directory: its folder.
@@ -58,6 +59,7 @@ class Record:
     params: dict[str, str]
     tags: dict[str, str]
     run_key: str = ""
+    chosen_by: float | None = None
     points: Sequence[Point] = ()
     started: int | None = None
     ended: int | None = None
@@ -196,6 +198,7 @@ def of_run(directory: Path, catalog: Mapping[str, Any]) -> Record:
     return replace(
         record,
         run_key=_digest([record.tags["settings_key"], results, files.sha256(directory / HISTORY)]),
+        chosen_by=next(iter(results.get("chosen_by", [])), None),
         points=final + _read_history(directory / HISTORY),
         started=started,
         ended=ended,

@@ -173,6 +173,7 @@ def _metrics(
         "steps": outcome.steps,
         "epoch": outcome.epochs[0],
         "epochs": outcome.epochs,
+        "chosen_by": outcome.scores if outcome.states else [],
         "examples": outcome.examples,
         "device": on.device.type,
         "precision": on.precision,

@@ -16,10 +16,15 @@ POINTS = [
 
 @pytest.mark.parametrize(("keep", "score"), [("best", 0.6), ("last", 0.4)])
 def test_a_run_is_chosen_by_the_dev_scores_of_its_kept_epoch_which_is_of_the_last_phase(keep: str, score: float):
-    record: Any = SimpleNamespace(points=POINTS, params={"run.keep": keep})
+    record: Any = SimpleNamespace(points=POINTS, params={"run.keep": keep}, chosen_by=None)
     assert models.choosing(record) == pytest.approx(score)
 
 
+def test_the_score_that_chose_an_epoch_goes_before_means_over_all_of_dev():
+    record: Any = SimpleNamespace(points=POINTS, params={"run.keep": "best"}, chosen_by=0.55)
+    assert models.choosing(record) == 0.55
+
+
 def test_a_run_without_dev_scores_is_not_chosen():
-    record: Any = SimpleNamespace(points=POINTS[-1:], params={"run.keep": "last"})
+    record: Any = SimpleNamespace(points=POINTS[-1:], params={"run.keep": "last"}, chosen_by=None)
     assert models.choosing(record) is None

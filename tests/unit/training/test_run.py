@@ -186,7 +186,7 @@ def test_each_half_is_scored_by_the_epoch_that_the_other_chose(tmp_path, monkeyp
 
     monkeypatch.setattr(run.evaluation, "predict", noted)
     metrics = train_made(made, tmp_path)
-    assert (metrics["epoch"], metrics["epochs"]) == (2, [2, 1])
+    assert (metrics["epoch"], metrics["epochs"], metrics["chosen_by"]) == (2, [2, 1], [0.2, 0.9])
     table = pd.read_parquet(tmp_path / "run/predictions/sts-dev.parquet")
     first_by_1, _, first_by_2, second_by_2 = seen[:4]  # after each epoch, both halves
     assert first_by_1 != first_by_2
