@@ -1,5 +1,6 @@
 """What `mtbert study` does: understand a folder of one's own, print what it is and takes, and set params.yaml to it."""
 
+import json
 import math
 import re
 import tempfile
@@ -36,6 +37,7 @@ CLASSES_SHOWN = 6
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 TRIED, LEAST = 3.0, 4  # seconds in which steps are counted, and how many at least
 WORDS = re.compile(r"\w+|[^\w\s]")
+UNQUOTED = re.compile(r"(?!(?:null|true|false)$)[a-z/][\w./-]*", re.I)  # text that YAML needs no quotes for
 COUNTED = 1000  # rows of a task whose words are counted
 PIECES, LEAST_PIECES = 30_522, 1000  # word pieces of BERT, and of every encoder at least
 BYTES = 4  # of a weight
@@ -272,12 +274,17 @@ def _set(file: Path, folder: Path, quick: bool, seeds: int, tokens: int) -> str:
         ways = ways[:QUICK]
         seeds = 1
     names = [*studies.expanded(dict(ways), tasks.main(tasks.of_folder(folder)))]
+    values: dict[str, Any] = {
+        "data_dir": (data.relative_to(home) if data.is_relative_to(home) else data).as_posix(),
+        "seeds": [*range(1, 1 + seeds)],
+        "variants": names,
+    }
     text = file.read_text(encoding="utf-8")
-    text = with_value(text, "data_dir", (data.relative_to(home) if data.is_relative_to(home) else data).as_posix())
-    text = with_value(text, "seeds", [*range(1, 1 + seeds)])
-    text = with_value(text, "variants", names)
+    for key, value in values.items():
+        text = with_value(text, key, value)
     with files.new_file(file) as partial:
         partial.write_text(text, encoding="utf-8", newline="\n")
+        _check_written(file, files.read_yaml(partial, "correct it", aliases=True), values)
         planned = planning.plan(Params(partial))
         variants = {name: VariantSettings(**planned[name]) for name in names}
         print(f"\n{_costs(EncoderSettings(**planned['encoder']), variants, seeds, tokens)}")
@@ -286,7 +293,8 @@ def _set(file: Path, folder: Path, quick: bool, seeds: int, tokens: int) -> str:
 
 def with_value(text: str, key: str, value: Any) -> str:
     """Return the text of params.yaml with another value of a key at its top; comments stay."""
-    value_before = r"[^\S\n]*(?:(?!#)\S[^#\n]*?)?"  # on the key's line
+    quoted = r"""\"(?:\\.|[^"\\\n])*"|'[^'\n]*'"""  # which may hold a #
+    value_before = rf"[^\S\n]*(?:{quoted}|(?!#)\S[^\n]*?)?"  # on the key's line
     comment = r"(?P<comment>[^\S\n]+#[^\n]*)?"
     items_before = r"(?:\n(?:-|[^\S\n]+-)[^\n]*)*"  # on the lines after it
     found = re.search(rf"^{key}:{value_before}{comment}{items_before}$", text, flags=re.M)
@@ -296,8 +304,17 @@ def with_value(text: str, key: str, value: Any) -> str:
     if isinstance(value, list):
         entry = f"{key}:{kept_comment}" + "".join(f"\n- {item}" for item in value)
     else:
-        entry = f"{key}: {value}{kept_comment}"
+        is_plain = UNQUOTED.fullmatch(value)
+        entry = f"{key}: {value if is_plain else json.dumps(value, ensure_ascii=False)}{kept_comment}"
     return text[: found.start()] + entry + text[found.end() :]
+
+
+def _check_written(file: Path, written: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Raise DataError where a key of params.yaml would be read as something else than was written."""
+    for key, value in values.items():
+        if written[key] != value:
+            fault = f"{key} would be read as {written[key]!r}, not {value!r}"
+            raise DataError(f"{file}: {fault}; write {key} and its value on one line, and give this command again")
 
 
 def _costs(encoder: EncoderSettings, variants: Mapping[str, VariantSettings], seeds: int, tokens: int) -> str:

@@ -68,6 +68,36 @@ def test_a_comment_beside_a_value_stays():
     )
 
 
+@pytest.mark.parametrize("name", ["2024", "null", "a: b"])
+def test_a_folder_of_any_name_is_the_one_that_is_trained(tmp_path: Path, params: Path, name: str):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "a-train.csv").write_text(TRAIN)
+    for _ in range(2):  # the second time over the first one's value
+        study.run(tmp_path / name, True, 3, "utf-8", params)
+        assert files.read_yaml(params, "")["data_dir"] == name
+    assert "# which sentences: data/sample," in params.read_text()
+
+
+def test_a_number_sign_within_quotes_is_no_comment():
+    text = study.with_value("data_dir: 'a #1' # which\n", "data_dir", 'b #2 "c"')
+    assert text == 'data_dir: "b #2 \\"c\\"" # which\n'
+    assert study.with_value(text, "data_dir", "d") == "data_dir: d # which\n"
+
+
+def test_a_key_that_would_be_read_as_another_value_is_refused(tmp_path: Path, params: Path):
+    text = params.read_text().replace("data_dir: data/sample ", "data_dir: data/sample\n  and more ")
+    params.write_text(text)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a-train.csv").write_text(TRAIN)
+    with pytest.raises(MtbertError) as error:
+        study.run(tmp_path / "mine", True, 3, "utf-8", params)
+    assert str(error.value) == (
+        f"{params}: data_dir would be read as 'mine and more', not 'mine'; write data_dir and its value on one line, "
+        "and give this command again"
+    )
+    assert params.read_text() == text
+
+
 def told(folder: Path, params: Path, capsys: pytest.CaptureFixture[str], **contents: str) -> list[str]:
     """What a study says of a folder, between the table and the costs; `a_train` is a-train.csv."""
     folder.mkdir(exist_ok=True)
@@ -194,13 +224,15 @@ FAULTS = {
         f"line {RARE + 2}: its label is 'maybe', all rows of which were drawn for dev; add more of them, or give ",
     ),
     "a folder that no command can name": ({}, "cannot be part of a command"),
+    "a folder with a number sign": ({}, "cannot be part of a command"),
 }
+FOLDERS = {"a folder that no command can name": "a;b", "a folder with a number sign": "desk #2"}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_cannot_be_understood_is_refused_and_nothing_is_written(tmp_path: Path, params: Path, fault: str):
     written, told = FAULTS[fault]
-    folder = tmp_path / ("a;b" if "folder" in fault else "mine")
+    folder = tmp_path / FOLDERS.get(fault, "mine")
     folder.mkdir()
     for name, content in ({"a-train.csv": TRAIN} | written).items():
         if content is not None:
