@@ -53,14 +53,18 @@ def by_updates(run: Callable[[], object]) -> Callable[[Stamp], None]:
 
 
 def peak_memory(run: Callable[[], None], device: torch.device) -> float | None:
-    """MiB that `run` needs at most, above what was held before it; None where the system does not tell."""
+    """MiB that `run` needs at most, above what was held before it; None where the system does not tell.
+
+    Of a GPU it is what PyTorch holds, as a run's log has it: the memory of recorded steps is theirs while no step runs.
+    """
     if device.type != "cuda":
         return memory.peak(run)
     gc.collect()
+    torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats(device)
-    before = torch.cuda.memory_allocated(device)
+    before = torch.cuda.memory_reserved(device)
     run()
-    return (torch.cuda.max_memory_allocated(device) - before) / 2**20
+    return (torch.cuda.max_memory_reserved(device) - before) / 2**20
 
 
 def matmul_peak(device: torch.device, dtype: torch.dtype, now: Now = time.perf_counter) -> float:

@@ -115,6 +115,18 @@ def test_a_step_lies_between_two_updates():
     assert clock.step_seconds(run, torch.device("cpu"), now) == [1.0, 3.0]
 
 
+def test_memory_of_a_gpu_is_what_is_held_at_most_above_what_was_held_before(monkeypatch: pytest.MonkeyPatch):
+    import clock
+    import torch
+
+    calls = list[str]()
+    held = {"memory_reserved": 3 * 2**20, "max_memory_reserved": 10 * 2**20}
+    for name in ("empty_cache", "reset_peak_memory_stats", *held):
+        monkeypatch.setattr(torch.cuda, name, lambda *_, name=name: [calls.append(name), held.get(name)][1])
+    assert clock.peak_memory(lambda: calls.append("run"), torch.device("cuda")) == 7
+    assert calls == ["empty_cache", "reset_peak_memory_stats", "memory_reserved", "run", "max_memory_reserved"]
+
+
 def test_each_contestant_keeps_its_own_precision():
     import clock
     from accelerate import Accelerator

@@ -23,8 +23,10 @@ GIB = 2**30
 CONTEXT = 0.6 * GIB  # of CUDA, for each process
 # Bytes of an encoder's weight, its gradient and two moments, in fp32; beside them what is added to an encoder.
 BY_WEIGHT = 16 * 1.15
-# Bytes that each number of a hidden state keeps in a layer for the backward pass, its attention included.
-BY_STATE = 130
+BY_KEPT = 4 * 1.15  # bytes of a weight in fp32, and of what is added, in each epoch that is kept
+# Bytes that each number of a hidden state keeps in a layer for the backward pass, its attention included, on a CPU.
+BY_STATE = 150
+BY_EVALUATED = 24  # bytes that predictions take for each number of a hidden state, all layers together, as for BERT
 PASSES = 2  # more forward passes for each objective
 MPS = "nvidia-cuda-mps-control"
 CLIENTS = 48  # of the service on one GPU, at most (NVIDIA's *Multi-Process Service*, on Volta and later)
@@ -44,16 +46,30 @@ def weights(encoder: Path) -> int:
 def needed(plan: Mapping[str, Any], count: int, config: Mapping[str, Any]) -> float:
     """Return the bytes that a training needs at most, by a rule that counts each sequence as if it had `max_tokens`.
 
+    Counted are CUDA's context; the weights with gradients and moments; the weights of each epoch that is kept; and what
+    the largest step keeps for its backward pass, or a batch of predictions where that is more. What recorded steps hold
+    beside those that run kernel by kernel is not counted apart: a GPU's attention keeps less than a CPU's.
+
     Args:
         plan: a variant's settings.
         count: the encoder's weights.
         config: its config.json.
     """
+    from mtbert.training import evaluation
+
     model = plan["model"]
     sequences = 2 if model["pair_encoding"] == "bi" else 1
-    states = model["max_tokens"] * config["num_hidden_layers"] * config["hidden_size"]  # of a sequence
-    rows = [_rows(phase) * sequences for phase in plan["phases"]]
-    return CONTEXT + count * BY_WEIGHT + max(rows, default=0) * states * BY_STATE
+    state = sequences * model["max_tokens"] * config["hidden_size"]  # numbers of a hidden state of an example
+    step = max(map(_rows, plan["phases"]), default=0) * config["num_hidden_layers"] * state * BY_STATE
+    predictions = evaluation.GPU_BATCH * state * BY_EVALUATED
+    return CONTEXT + count * (BY_WEIGHT + _kept(plan["run"]) * BY_KEPT) + max(step, predictions)
+
+
+def _kept(run: Mapping[str, Any]) -> int:
+    """Return how many epochs' weights are kept at most: each half of dev chooses one where `selection` is cross."""
+    if run["keep"] == "last":
+        return 0
+    return 2 if run["selection"] == "cross" else 1
 
 
 def _rows(phase: Mapping[str, Any]) -> int:

@@ -288,7 +288,7 @@ def memory_of(wanted: Sequence[Training], gpus: int) -> Memory:
 
 def _needed(variant: str) -> float:
     """Return the bytes of a GPU that a variant needs at most."""
-    plan = layout.read_plan(layout.plan(BUILD, variant), "model", "phases")
+    plan = layout.read_plan(layout.plan(BUILD, variant), "model", "phases", "run")
     encoder = layout.encoder(BUILD, plan["model"]["encoder"])
     return room.needed(plan, room.weights(encoder), files.read_json(encoder / "config.json"))
 

@@ -122,7 +122,8 @@ def train(
 
 def on_the_same_hardware(checkpoint: Checkpoint, on: Hardware) -> Checkpoint:
     """Return the checkpoint as one of this kind of device and this precision: on others it would end in other bytes."""
-    identity = f"{checkpoint.identity}, {on.device.type}, {on.precision}{', recorded' if on.records else ''}"
+    kind = torch.cuda.get_device_name(on.device) if on.device.type == "cuda" else on.device.type
+    identity = f"{checkpoint.identity}, {kind}, {on.precision}{', recorded' if on.records else ''}"
     return replace(checkpoint, identity=identity)
 
 

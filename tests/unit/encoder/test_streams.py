@@ -75,6 +75,13 @@ def test_a_gpu_computes_on_the_second_stream_and_what_follows_waits(told):
     ]
 
 
+def test_what_follows_a_training_waits_for_its_stream_also_after_a_fault(told, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: contextlib.nullcontext())
+    with pytest.raises(ValueError, match="a fault"), streams.own_stream(torch.device("cuda")):
+        raise ValueError("a fault")
+    assert told == ["training waits for current", "current waits for training"]
+
+
 @pytest.mark.parametrize(("is_recorded", "expected"), [(True, ["current waits for beside"]), (False, [])])
 def test_a_second_stream_that_is_recorded_is_joined(told, monkeypatch, is_recorded, expected):
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: is_recorded)

@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 from mtbert.config import resolve
 from mtbert.config.params import Params
 from mtbert.scale import room
+from mtbert.training import evaluation
 
 ROOT = Path(__file__).parents[3]
 BERT_BASE, SHAPE = 109_482_240, {"num_hidden_layers": 12, "hidden_size": 768}
@@ -23,9 +24,29 @@ def paper() -> Params:
 
 
 @pytest.mark.parametrize("row", CATALOG, ids=lambda row: row["variant"])
-def test_the_rule_tells_at_least_what_a_variant_was_seen_to_need(paper: Params, row: dict):
+def test_the_rule_tells_at_least_what_a_variant_was_seen_to_need(
+    paper: Params, row: dict, monkeypatch: pytest.MonkeyPatch
+):
+    """Of its steps, on a CPU: without CUDA's context, epochs that are kept, and predictions."""
     plan, _ = resolve.variant(paper, row["variant"])
-    assert room.needed(plan, BERT_BASE, SHAPE) / room.GIB >= row["GiB"]
+    monkeypatch.setattr(evaluation, "GPU_BATCH", 0)
+    needed = room.needed(plan | {"run": {"keep": "last"}}, BERT_BASE, SHAPE) - room.CONTEXT
+    assert needed / room.GIB >= row["GiB"]
+
+
+@pytest.mark.parametrize(
+    ("run", "kept"),
+    [
+        ({"keep": "last", "selection": "cross"}, 0),
+        ({"keep": "best", "selection": "whole"}, 4.6e9),
+        ({"keep": "best", "selection": "half"}, 4.6e9),
+        ({"keep": "best", "selection": "cross"}, 9.2e9),
+    ],
+)
+def test_the_rule_counts_what_is_kept_and_predictions_where_no_step_needs_more(run: dict, kept: float):
+    plan = {"model": {"pair_encoding": "bi", "max_tokens": 512}, "phases": [], "run": run}
+    of_predictions = 256 * 2 * 512 * 768 * 24
+    assert room.needed(plan, 10**9, SHAPE) == pytest.approx(0.6 * 2**30 + 18.4e9 + kept + of_predictions)
 
 
 @pytest.fixture(autouse=True)

@@ -105,6 +105,16 @@ def test_a_checkpoint_of_another_precision_is_not_used(tmp_path, capsys):
     assert "or of another device or precision: it is not used" in capsys.readouterr().err
 
 
+def test_a_checkpoint_of_another_kind_of_gpu_is_not_used(tmp_path, monkeypatch):
+    names = iter(["NVIDIA H100", "NVIDIA H100", "NVIDIA A100"])
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: next(names))
+    on = Hardware(torch.device("cuda"), "bf16", records=True)
+    here, same, other = (run.on_the_same_hardware(checkpoint(tmp_path), on) for _ in range(3))
+    here.save({"a": 1})
+    assert same.load() == {"a": 1}
+    assert other.load() is None
+
+
 def test_embeddings_are_of_dev_rows_drawn_from_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(run, "EMBEDDED", 3)
     train(tmp_path, phase={"epochs": 1})

@@ -23,9 +23,11 @@ def own_stream(device: torch.device) -> Iterator[None]:
         return
     stream = _stream(device, "training")
     stream.wait_stream(torch.cuda.current_stream(device))
-    with torch.cuda.stream(stream):
-        yield
-    torch.cuda.current_stream(device).wait_stream(stream)
+    try:
+        with torch.cuda.stream(stream):
+            yield
+    finally:  # also after a fault, so that nobody reads what is still being computed
+        torch.cuda.current_stream(device).wait_stream(stream)
 
 
 def begin_beside(compute: Callable[..., Tensor | None], *inputs: Tensor) -> Tensor | None:
