@@ -15,7 +15,11 @@ OF_CLASSES = ("accuracy", "mcc", *metrics.F1S)  # metrics of classes, which are 
 TRUTHS = {"true": "1", "false": "0"}  # of both labels and predictions
 # What to do about faulty rows.
 PAIR_ROWS = "all need the same rows: leave out rows that only one has, or mark them with 0 in a column scored"
-USE_NUMBERS = "allowed: numbers; for accuracy and f1 classes, as whole numbers or all as words, and no probabilities"
+NAME_CLASSES = "write each predicted class into a column class, as mtbert predict does"
+USE_NUMBERS = (
+    "allowed: numbers; for accuracy, f1 and mcc classes, as whole numbers or all as words, and no probabilities; names "
+    "that tasks.yaml gives classes need --task"
+)
 SPELL_ALIKE = "classes that are words are spelled alike in labels and predictions of both files; else number them"
 USE_SAME_LABELS = "predictions of other rows or labels cannot be compared"
 
@@ -93,7 +97,7 @@ def _likeness(unpaired: Frame) -> str:
 
 def _numbers(rows: Frame, metric: str, task: Task | None) -> Frame:
     """Return labels and predictions as numbers; for metrics of classes they may be words instead, one for each."""
-    if task is not None and metric in metrics.F1S:
+    if task is not None and metric in OF_CLASSES:
         return _task_classes(rows, metric, task)
     texts: Frame = rows[["label", "prediction"]]
     truths = texts.apply(lambda column: column.str.lower().map(TRUTHS).fillna(column))
@@ -106,6 +110,8 @@ def _numbers(rows: Frame, metric: str, task: Task | None) -> Frame:
         _refuse("is not a number", rows[~np.isfinite(numbers[column])], USE_NUMBERS, column)
         if metric in OF_CLASSES:
             _refuse(f"is no class, as {metric} needs", rows[numbers[column] % 1 != 0], USE_NUMBERS, column)
+    if metric in OF_CLASSES:
+        _check_numbering({*numbers["label"]}, {*numbers["prediction"]})
     return numbers
 
 
@@ -116,36 +122,62 @@ def _numbered_words(texts: Frame) -> Frame:
     return texts.apply(lambda column: column.map(class_of_word))
 
 
+def _check_numbering(labels: set[float], predictions: set[float]) -> None:
+    """Raise DataError where predictions are numbered from 0, as `mtbert predict` does, and labels as in their file."""
+    from_0 = {*range(len(labels))}
+    is_other_label = 0 not in labels or min(labels) < 0
+    if len(labels) > 1 and is_other_label and predictions <= from_0 and not predictions <= labels:
+        raise DataError(
+            f"labels are {min(labels):g} to {max(labels):g}, and predictions seem to be class numbers from 0; "
+            f"{NAME_CLASSES}"
+        )
+
+
 def _task_classes(rows: Frame, metric: str, task: Task) -> Frame:
     """Return labels and predictions as a task's classes, which are numbers in runs.
 
-    In files all may be its labels instead, or true and false.
+    In files all may be its labels instead, or true and false. Beside the names of predicted classes there are labels.
     """
+    if task.kind == "score":
+        raise DataError(f"{metric} is of classes, and {task.name} is a score; allowed: pearson, spearman")
     texts: Frame = rows[["label", "prediction"]].apply(lambda column: column.map(label_text))
     numbers = {str(number): number for number in range(task.classes)}
     classes = texts.apply(lambda column: column.map(numbers))
-    in_files = ~rows["of_run"]
-    if in_files.any():
-        class_of_text = _spelling(rows[in_files], texts[in_files], numbers, metric, task)
-        classes = classes.where(rows["of_run"], texts.apply(lambda column: column.map(class_of_text)))
+    is_named = rows["is_named"]
+    if is_named.any():
+        classes = classes.where(~is_named, _named_classes(rows[is_named], texts[is_named], numbers, task))
+    is_plain = ~rows["of_run"] & ~is_named
+    if is_plain.any():
+        class_of_text = _spelling(rows[is_plain], texts[is_plain], numbers, task)
+        classes = classes.where(~is_plain, texts.apply(lambda column: column.map(class_of_text)))
     return classes.astype(float)
 
 
-def _spelling(rows: Frame, texts: Frame, numbers: dict[str, int], metric: str, task: Task) -> dict[str, int]:
+def _named_classes(rows: Frame, texts: Frame, numbers: dict[str, int], task: Task) -> Frame:
+    """Return the classes of files that name the predicted one; DataError if a text is none of the task's."""
+    class_of_label = task.labels or numbers
+    class_of_name = {label_text(name): number for number, name in enumerate(task.class_names)}
+    class_of_text = {"label": class_of_label, "prediction": class_of_label | class_of_name}
+    for column, allowed in class_of_text.items():
+        is_other = ~texts[column].isin([*allowed])
+        _refuse(f"is no class of {task.name}", rows[is_other], f"allowed: {first_of([*allowed], 5)}", column)
+    return texts.apply(lambda column: column.map(class_of_text[column.name]))
+
+
+def _spelling(rows: Frame, texts: Frame, numbers: dict[str, int], task: Task) -> dict[str, int]:
     """Return the class of each text of files; DataError if a text is no class, or texts may be read in two ways."""
-    spellings = (numbers, task.labels, numbers | {"false": 0, "true": 1})
+    truths = {"false": task.labels.get("false", 0), "true": task.labels.get("true", 1)}
+    spellings = (numbers, task.labels, numbers | truths)
     fitting = [class_of_text for class_of_text in spellings if texts.isin([*class_of_text]).all(axis=None)]
     if not fitting:  # first what is neither, then labels beside numbers
-        labels = f", or in both files its labels: {first_of([*task.labels], 5)}" if task.labels else ""
+        labels = f", or in both columns its labels: {first_of([*task.labels], 5)}" if task.labels else ""
         allowed = f"allowed: 0 to {task.classes - 1}{labels}"
         for classes in ([*numbers, *task.labels], [*numbers]):
             for column in ("label", "prediction"):
                 _refuse(f"is no class of {task.name}", rows[~texts[column].isin(classes)], allowed, column)
-    are_swapped = fitting[:2] == [numbers, task.labels] and numbers != task.labels
-    if are_swapped and len(metrics.f1_classes(metric, task.classes)) == 1:
-        (positive,) = (label for label, number in task.labels.items() if number == 1)
-        write_truths = f"write true for the label {positive}, and false for the other"
-        _refuse(f"may be a class number or a label of {task.name}", rows, write_truths, "label")
+    if fitting[:2] == [numbers, task.labels]:
+        is_other = texts.apply(lambda column: column.map(numbers) != column.map(task.labels)).any(axis=1)
+        _refuse(f"may be a class number or a label of {task.name}", rows[is_other], NAME_CLASSES, "label")
     return fitting[0]
 
 

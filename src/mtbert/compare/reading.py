@@ -12,18 +12,19 @@ from mtbert.errors import DataError, first_of
 
 SUFFIXES = (".csv", ".parquet")
 REQUIRED = ("id", "label", "prediction")
-COLUMNS = (*REQUIRED, "seed", "cluster", "scored")  # that are read
-IGNORED = re.compile(r"probability_\d+|sentence[12]?|text|text_pair")
+COLUMNS = (*REQUIRED, "class", "seed", "cluster", "scored")  # that are read
+IGNORED = re.compile(r"probability_\d+|lowest|highest|cut|sentence[12]?|text|text_pair")
 ROW_NUMBERS = re.compile(r"|Unnamed: 0|__index_level_0__")  # the names that pandas gives them
 
 Frame = Any  # a pandas.DataFrame or Series: the types of their selections name four kinds at once
 
 
 def read(source: str, task: str | None = None, build: Path = Path("build")) -> Frame:
-    """Read a side's rows: all of COLUMNS as text, `position`, such as `a.csv, line 3`, and `of_run`.
+    """Read a side's rows: all of COLUMNS as text, `position`, such as `a.csv, line 3`, `of_run` and `is_named`.
 
-    `of_run` is whether the row is of a run here, whose classes are numbers. With a task, `source` may be a variant: it
-    stands for the dev predictions of all of its seeds.
+    `of_run` is whether the row is of a run here, whose classes are numbers; `is_named` whether its file has the column
+    `class`, which then is the prediction. With a task, `source` may be a variant: it stands for the dev predictions of
+    all of its seeds.
 
     Raises:
         DataError: the file is missing or is not of such rows.
@@ -54,8 +55,11 @@ def of_file(path: Path) -> Frame:
         raise DataError(f"no file {path} that ends in .csv or .parquet; with --task a variant's name is allowed, too")
     table, positions = _parquet(path) if path.suffix == ".parquet" else _csv(path)
     _check_columns(table, path)
+    is_named = "class" in table
+    if is_named:
+        table = table.assign(prediction=table["class"])
     texts = table.reindex(columns=[*COLUMNS]).astype("string").fillna("")
-    return texts.apply(lambda column: column.str.strip()).assign(position=positions, of_run=False)
+    return texts.apply(lambda column: column.str.strip()).assign(position=positions, of_run=False, is_named=is_named)
 
 
 class FileRows(NamedTuple):

@@ -192,27 +192,83 @@ def test_f1_of_a_tasks_words_is_that_of_its_class_1(moods: Path) -> None:
     assert compare_files(*sides, task="two", build=moods).ours.score.mean == pytest.approx(0.8)
     assert compare_files(*sides, metric="f1").ours.score.mean == pytest.approx((0.8 + 6 / 7) / 2)
     rows.assign(label="good").to_csv(moods / "x.csv", index=False)
-    message = r"^label is no class of two: 0 \(.*'good'\).*; allowed: 0 to 1, or in both files its labels: dull, nice$"
+    message = r"^label is no class of two: 0 .*'good'\).*; allowed: 0 to 1, or in both columns its labels: dull, nice$"
     with pytest.raises(DataError, match=message):
         compare_files(*sides, task="two", build=moods)
 
 
-def test_labels_that_are_another_class_s_number_are_refused_where_f1_is_that_of_one_class(moods: Path) -> None:
-    catalog = files.read_yaml(moods / "plan/catalog.yaml")
-    catalog["tasks"]["two"]["labels"] = {"1": 0, "0": 1}  # as `positive: 0` has it
-    files.write_yaml(moods / "plan/catalog.yaml", catalog)
+def relabel(build: Path, labels: dict[str, int], names: tuple[str, ...] = ()) -> None:
+    """Give the task `two` other labels, as `positive: 0` or `classes: [1, 0]` has them."""
+    catalog = files.read_yaml(build / "plan/catalog.yaml")
+    catalog["tasks"]["two"] |= {"labels": labels, "names": names, "classes": len(labels)}
+    files.write_yaml(build / "plan/catalog.yaml", catalog)
+
+
+@pytest.mark.parametrize("metric", [None, "accuracy", "mcc", "macro_f1"])
+def test_labels_that_are_another_class_s_number_are_refused(moods: Path, metric: str | None) -> None:
+    relabel(moods, {"1": 0, "0": 1})
     sides = side(moods / "x.csv", LABELS, NEVER_2), side(moods / "y.csv", LABELS, NEVER_2)
-    message = (
-        r"^label may be a class number or a label of two: 0 .*write true for the label 0, and false for the other$"
-    )
+    message = r"^label may be a class number or a label of two: 0 .*write each predicted class into a column class"
     with pytest.raises(DataError, match=message):
-        compare_files(*sides, task="two", build=moods)
-    mean = compare_files(*sides, task="two", metric="macro_f1", build=moods).ours.score.mean
-    assert mean == pytest.approx((6 / 7 + 4 / 5) / 2)
+        compare_files(*sides, task="two", metric=metric, build=moods)
     for file in sides:  # whether the label is 0
         rows = pd.read_csv(file)
         rows.assign(label=rows["label"] == 0, prediction=rows["prediction"] == 0).to_csv(file, index=False)
     assert compare_files(*sides, task="two", build=moods).ours.score.mean == pytest.approx(6 / 7)
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        ({"1": 0, "0": 1}, ()),
+        ({"-1": 0, "0": 1, "1": 2}, ()),
+        ({"true": 0, "false": 1}, ()),
+        ({"1": 0, "0": 1}, ("Bad", "1.0")),
+    ],
+)
+@pytest.mark.parametrize("metric", ["accuracy", "mcc", "macro_f1"])
+def test_the_files_that_predict_writes_are_scored_by_the_names_of_classes(
+    moods: Path, labels: dict[str, int], names: tuple[str, ...], metric: str
+) -> None:
+    """Their label is the data's, and their prediction the class's number."""
+    relabel(moods, labels, names)
+    shown = dict(zip(labels, names or labels, strict=True))
+    every = [*labels, *labels]
+    rows = pd.DataFrame({"id": range(len(every)), "label": every, "prediction": [labels[label] for label in every]})
+    rows = rows.assign(**{"class": [shown[label] for label in every], "probability_0": 0.5, "cut": False})
+    rows.to_csv(moods / "x.csv", index=False)
+    rows.assign(**{"class": shown[every[0]]}).to_csv(moods / "y.csv", index=False)
+    sides = str(moods / "x.csv"), str(moods / "y.csv")
+    assert compare_files(*sides, task="two", metric=metric, build=moods).ours.score.mean == 1
+    if not names:
+        assert compare_files(*sides, metric=metric).ours.score.mean == 1
+    rows.assign(**{"class": "other"}).to_csv(moods / "y.csv", index=False)
+    with pytest.raises(DataError, match=r"^prediction is no class of two: 0 .*y\.csv, line 2: 'other'\).*; allowed: "):
+        compare_files(*sides, task="two", metric=metric, build=moods)
+
+
+def test_true_and_false_beside_class_numbers_are_the_tasks_labels(moods: Path) -> None:
+    relabel(moods, {"true": 0, "false": 1})
+    rows = pd.DataFrame({"id": range(4), "label": [True, False] * 2, "prediction": [0, 1] * 2})
+    for name in ("x.csv", "y.csv"):
+        rows.to_csv(moods / name, index=False)
+    sides = str(moods / "x.csv"), str(moods / "y.csv")
+    assert compare_files(*sides, task="two", metric="accuracy", build=moods).ours.score.mean == 1
+
+
+@pytest.mark.parametrize("labels", [[1, 2, 3, 1, 2, 3], [-1, 0, 1, -1, 0, 1], [-1, 1, -1, 1, -1, 1]])
+def test_class_numbers_beside_other_labels_are_refused(tmp_path: Path, labels: list[int]) -> None:
+    numbers = {label: number for number, label in enumerate(sorted({*labels}))}
+    predictions = [numbers[label] for label in labels]
+    sides = side(tmp_path / "x.csv", labels, predictions), side(tmp_path / "y.csv", labels, predictions)
+    with pytest.raises(DataError, match=r"^labels are -?1 to [13], and predictions seem to be class numbers from 0; "):
+        compare_files(*sides)
+
+
+def test_a_metric_of_classes_is_refused_for_a_score(tmp_path: Path) -> None:
+    sides = side(tmp_path / "x.csv", LABELS, NEVER_2), side(tmp_path / "y.csv", LABELS, NEVER_2)
+    with pytest.raises(DataError, match=r"^accuracy is of classes, and sts is a score; allowed: pearson, spearman$"):
+        compare_files(*sides, task="sts", metric="accuracy")
 
 
 def test_true_and_false_beside_another_word_are_words(tmp_path: Path) -> None:
