@@ -124,6 +124,7 @@ class _Resolver:
         }
         settings = VariantSettings.model_validate(document)
         self._check_evaluations(settings)
+        self._check_watched(settings)
         return {} if self.faults else settings.model_dump()
 
     def _refuse_unused_sections(self) -> None:
@@ -144,6 +145,20 @@ class _Resolver:
             last = epochs[-1]
             message = f"run.keep is best, but no epoch of the last phase is scored on dev; allowed: at most {last}"
             self._fault(("run", "evaluations"), message)
+
+    def _check_watched(self, settings: VariantSettings) -> None:
+        """Check that no schedule watches rows of dev that are scored; `whole` says itself that it chooses on these."""
+        run = settings.run
+        if run.selection == "half" or (run.selection == "whole" and run.keep == "best"):
+            return
+        for number, phase in enumerate(settings.phases):
+            schedule = SCHEDULES.build(phase.schedule)
+            if schedule.needs_dev:
+                message = (
+                    f"{phase.schedule.name} watches rows of dev that count in the scores, since run.selection is "
+                    f"{run.selection} and run.keep {run.keep}; allowed: run.selection: half, or {schedule.without_dev}"
+                )
+                self._fault(self._of_phase(number, "schedule"), message)
 
     def _sources(self) -> dict[str, str]:
         """Return the digests of the files that the variant's techniques use, by name."""

@@ -111,7 +111,8 @@ class RunSettings(Section):
         selection: `cross` keeps two epochs, each chosen on one half of dev and scored on the other; weights, test
             scores and embeddings are those of the epoch that the first half chose. `half` keeps that epoch alone and
             scores on the second half. `whole` chooses and scores on all of dev, as the papers do: such scores are a
-            little too good. A schedule that watches dev sees the first half.
+            little too good. A schedule that watches dev sees the first half, or with `whole` all; it is refused where
+            these rows are scored, unless the best epoch is chosen on them, too.
     """
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"

@@ -37,6 +37,27 @@ def test_a_schedule_that_goes_by_dev_needs_dev_scores():
     assert told == [refusal]
 
 
+LEAK = "catalog.slap-base.uses.0: reduce_on_plateau watches rows of dev that count in the scores, since run.selection "
+ALLOWED = "; allowed: run.selection: half, or reduce_on_plateau.watches: loss"
+
+
+@pytest.mark.parametrize(
+    ("selection", "keep", "told"),
+    [
+        ("cross", "best", "is cross and run.keep best"),  # each half is scored, and one of them is watched
+        ("cross", "last", "is cross and run.keep last"),
+        ("whole", "last", "is whole and run.keep last"),
+        ("whole", "best", ""),  # whose scores are said to be too good
+        ("half", "best", ""),
+        ("half", "last", ""),
+    ],
+)
+def test_a_schedule_may_not_watch_rows_that_are_scored(selection: str, keep: str, told: str):
+    edits = ("run.selection", selection), ("run.keep", keep)
+    assert faults("slap-base", *edits) == [LEAK + told + ALLOWED] * bool(told)
+    assert faults("slap-base", *edits, ("reduce_on_plateau.watches", "loss")) == []
+
+
 @pytest.mark.parametrize(
     ("encoder", "told"),
     [

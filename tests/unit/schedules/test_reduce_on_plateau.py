@@ -21,7 +21,7 @@ def test_scores_below_0_rise_like_others():
     schedule = SCHEDULES.build(SCHEDULES.choose({"name": "reduce_on_plateau"}))
     for score in (-0.2, -0.1, -0.05):
         schedule.observe(score, loss=0.0)
-    assert (schedule.factor(0, 1), schedule.state()) == (1.0, {"now": 1.0, "best": -0.05, "waited": 0})
+    assert (schedule.factor(0, 1), schedule.state()) == (1.0, {"reduction": 1.0, "best": -0.05, "waited": 0})
 
 
 def test_a_loss_that_does_not_fall_is_a_plateau_whatever_dev_says():

@@ -10,9 +10,11 @@ class Schedule(Stateful):
 
     Attributes:
         needs_dev: whether it needs dev scores, so that `run.evaluations` has to be 1 or more.
+        without_dev: the setting with which it needs none, for messages; every schedule that may need them names one.
     """
 
     needs_dev = False
+    without_dev = ""
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
@@ -25,7 +27,7 @@ class Schedule(Stateful):
         """Called after each epoch, before the factor of the next one's first step.
 
         Args:
-            dev: the mean score of the phase's tasks on the half of dev that epochs are chosen on (on all of dev where
-                `run.selection` is whole); None where dev was not scored.
+            dev: the mean score of the phase's tasks on the half of dev that is not scored in the end (on all of dev
+                where `run.selection` is whole); None where dev was not scored.
             loss: the mean over the tasks of their mean loss in the epoch.
         """

@@ -9,8 +9,10 @@ Source: SlapBERT, which names no numbers: it addresses "plateauing loss" (sectio
 performance stays for several epochs (4.3). f and h are torch's; torch's patience of 10 could not act in the report's
 10 epochs, so it is 1.
 
-Symbols: f `factor`, h `threshold`; v what is watched: the dev score, of the half of dev that epochs are chosen on, so
-that no choice depends on what is reported; or the training loss with its sign changed.
+Symbols: f `factor`, h `threshold`; v what is watched: the dev score, or the training loss with its sign changed.
+
+Mind that the rows of dev that it watches should count in no score. So `run.selection` has to be half, or whole where
+the best epoch is kept, too, whose scores are known to be a little too good; `cross` scores both halves.
 """
 
 from typing import Literal
@@ -26,7 +28,8 @@ class Settings(Section):
 
     Attributes:
         factor: the rate is multiplied by it.
-        patience: number of epochs in a row without progress that are tolerated.
+        patience: number of epochs in a row without progress that are tolerated. An epoch after which dev was not scored
+            counts only where the loss is watched.
         threshold: the least progress, as a share of the best so far.
         watches: the dev score or the training loss.
     """
@@ -40,18 +43,19 @@ class Settings(Section):
 class ReduceOnPlateau(Schedule):
     """Counts epochs without progress."""
 
-    changes = ("now", "best", "waited")
+    changes = ("reduction", "best", "waited")
+    without_dev = "reduce_on_plateau.watches: loss"
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self.needs_dev = settings.watches == "dev"
-        self.now = 1.0
+        self.reduction = 1.0
         self.best: float | None = None
         self.waited = 0
 
     def factor(self, step: int, steps: int) -> float:
         """Return the factor that the epochs so far led to."""
-        return self.now
+        return self.reduction
 
     def observe(self, dev: float | None, loss: float) -> None:
         """Compare with the best so far."""
@@ -63,4 +67,4 @@ class ReduceOnPlateau(Schedule):
             return
         self.waited += 1
         if self.waited > self.settings.patience:
-            self.now, self.waited = self.now * self.settings.factor, 0
+            self.reduction, self.waited = self.reduction * self.settings.factor, 0
