@@ -128,6 +128,15 @@ def test_outputs_are_fp32_numbers_where_the_encoder_computes_in_bf16(task):
     assert not torch.equal(outputs, outputs.bfloat16().float())
 
 
+def test_a_loss_that_multiplies_outputs_does_so_in_fp32_where_the_encoder_computes_in_bf16():
+    model = small_model(head={"name": "mnr"}, tasks=["sts"], embeddings=2, pooling="mean").eval()
+    batch = small_batch("sts", rows=8, sequences=2)
+    outputs = model(batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        in_autocast = model.loss(batch, outputs)
+    assert torch.equal(in_autocast, model.loss(batch, outputs))
+
+
 def test_a_connector_is_a_part_of_its_own():
     model = small_model(connector={"name": "relational"})
     trained = model.train_only(["connector"])

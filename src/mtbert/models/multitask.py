@@ -92,8 +92,9 @@ class MultitaskModel(nn.Module):
             return head(*(embedding.to(precision) for embedding in embeddings))
 
     def loss(self, batch: Batch, outputs: Tensor) -> Tensor:
-        """Return the task's own loss, a mean over the batch."""
-        return self.head(batch.task).loss(outputs, batch.labels)
+        """Return the task's own loss, a mean over the batch; in fp32 as outputs are, also where it multiplies them."""
+        with torch.autocast(outputs.device.type, enabled=False):
+            return self.head(batch.task).loss(outputs, batch.labels)
 
     def parts(self) -> dict[str, list[nn.Parameter]]:
         """Return the parameters by the names that `training.trainable` uses."""

@@ -75,6 +75,17 @@ def test_a_group_of_one_is_no_group():
 
 
 @pytest.mark.parametrize("name", ["simcse", "simcse_linear"])
+def test_embeddings_are_compared_in_fp32_where_the_encoder_computes_in_bf16(name: str):
+    built = objective(name)
+    rows = torch.randn(8, 24, generator=torch.Generator().manual_seed(1)).tolist()
+    built.model.embeddings = embeddings(rows)
+    batch = small_batch("sts", rows=8)
+    with torch.autocast("cpu", torch.bfloat16):
+        in_autocast = built.term(batch, torch.zeros(1))
+    assert torch.equal(in_autocast, built.term(batch, torch.zeros(1)))
+
+
+@pytest.mark.parametrize("name", ["simcse", "simcse_linear"])
 def test_batches_of_other_tasks_are_left_alone_and_the_weight_counts(name: str):
     assert term(objective(name), "sst").item() == 0.0
     torch.manual_seed(5)
