@@ -41,6 +41,20 @@ def test_a_loss_that_is_not_finite_moves_nothing():
     assert rule.first.tolist() == []
 
 
+def test_a_gradient_that_is_not_finite_moves_nothing_although_its_loss_is():
+    rule = GRADIENTS.build(GRADIENTS.choose({"name": "gradnorm"}), torch.Generator())
+
+    def step(factor: float) -> list[float]:
+        shared = nn.Parameter(torch.ones(1))
+        rule({"sst": 8 * factor * shared.sum(), "sts": shared.sum()}, [shared])
+        rule.after_update({"sst": torch.tensor(2.0), "sts": torch.tensor(2.0)})
+        return rule.logits.tolist()
+
+    moved = step(1.0)
+    assert moved != [0.0, 0.0]
+    assert step(float("inf")) == moved  # not once more by the lengths of the step before
+
+
 def test_gradients_that_are_not_finite_from_the_first_step_on_move_nothing():
     rule = GRADIENTS.build(GRADIENTS.choose({"name": "gradnorm"}), torch.Generator())
     rule.after_update({"sst": torch.tensor(1.0), "sts": torch.tensor(2.0)})  # no gradient was weighted before

@@ -10,19 +10,23 @@ learning rate 0.025 is ours. Three things differ: |g_t| is taken over all shared
 layer of them, since all are at hand; softmax keeps the weights positive and their sum at T, where the paper divides by
 the sum; Adam is ours, since the paper names no optimiser.
 
-Symbols: l_t the loss of task t before it was weighted, g_t its gradient, T tasks. It is a weighting in the
-paper, and a rule here, since weightings see no gradients.
+Symbols: l_t the loss of task t, g_t its gradient, T tasks. It is a weighting in the paper, and a rule here, since
+weightings see no gradients.
+
+Mind that beside a `weighting` g_t is the gradient of the weighted loss, and l_t is the loss before it was weighted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from pydantic import Field
-from torch import Tensor
+from torch import Tensor, nn
 
 from mtbert.learning.gradients.gramian import Array, GramianRule
 from mtbert.settings import Section
+
+UNKNOWN = torch.tensor([torch.nan], dtype=torch.float64)  # the lengths of gradients that are not finite
 
 
 class Settings(Section):
@@ -39,13 +43,18 @@ class GradNorm(GramianRule):
 
     def __init__(self, settings: Settings, generator: torch.Generator) -> None:
         super().__init__(settings, generator)
-        self.lengths = torch.zeros(0)
+        self.lengths = UNKNOWN
         self._start(0)
 
     def _start(self, tasks: int) -> None:
         self.logits = torch.zeros(tasks, dtype=torch.float64)
         self.first = torch.zeros(tasks, dtype=torch.float64)  # losses; 0 before the first update
         self.optimiser = torch.optim.Adam([self.logits], lr=self.settings.learning_rate, foreach=False)
+
+    def __call__(self, losses: Mapping[str, Tensor], parameters: Sequence[nn.Parameter]) -> None:
+        """Forget the lengths of the step before: `counts` is not asked where a gradient is not finite."""
+        self.lengths = UNKNOWN
+        super().__call__(losses, parameters)
 
     def counts(self, gramian: Array) -> Array:
         """Return w of each task; keep the gradients' lengths for the update."""
@@ -61,7 +70,7 @@ class GradNorm(GramianRule):
     def after_update(self, losses: Mapping[str, Tensor]) -> None:
         """Move the weights; not where a loss or a gradient is not finite, which the loop reports."""
         now = torch.tensor([loss.item() for loss in losses.values()], dtype=torch.float64)
-        if not now.isfinite().all() or not len(self.logits):
+        if not now.isfinite().all() or not self.lengths.isfinite().all():
             return
         if not self.first.any():
             self.first = now.clamp(min=torch.finfo(now.dtype).tiny)

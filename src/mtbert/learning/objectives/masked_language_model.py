@@ -11,7 +11,8 @@ Shapes: ids [sentences, tokens] of first sentences alone; logits [chosen, vocabu
 Symbols: p from BERT's prediction head, whose output weights are the word embeddings; at the phase's start it is that of
 the encoder's checkpoint, or new where this brings none.
 
-Mind that the encoder is trained without adapters, since they belong to tasks.
+Mind that the encoder is trained without adapters, since they belong to tasks, and without `model.features`, which
+would be those of hidden and of random words.
 """
 
 import torch
@@ -46,6 +47,7 @@ class MaskedLanguageModel(Objective):
         config, words = model.encoder.backbone.config, model.encoder.backbone.word_embeddings.weight
         if model.encoder.mask_token is None:
             raise SettingsError("masked_language_model needs a [MASK] token, which the encoder's tokenizer lacks")
+        self.mask_token = model.encoder.mask_token
         self.dense = nn.Linear(config.hidden_size, config.hidden_size, device=words.device)
         nn.init.normal_(self.dense.weight, std=config.initializer_range, generator=generator)
         nn.init.zeros_(self.dense.bias)
@@ -81,7 +83,7 @@ class MaskedLanguageModel(Objective):
         """Return the ids with the chosen tokens masked, replaced or left."""
         how = self._uniform(ids)
         random = (self._uniform(ids) * self.model.encoder.backbone.config.vocab_size).long()
-        hidden = ids.masked_fill(chosen & (how < MASKED), self.model.encoder.mask_token or 0)
+        hidden = ids.masked_fill(chosen & (how < MASKED), self.mask_token)
         return torch.where(chosen & (how >= MASKED) & (how < MASKED + RANDOM), random, hidden)
 
     def _uniform(self, like: Tensor) -> Tensor:
