@@ -136,7 +136,9 @@ def _phase(
     }
     trained = model.train_only(phase.trainable, phase.frozen)
     objectives = {
-        objective.name: OBJECTIVES.build(objective, model, _generator(seed, "noise", number, device=device))
+        objective.name: OBJECTIVES.build(
+            objective, model, _generator(seed, "noise", number, objective.name, device=device)
+        )
         for objective in phase.objectives
     }
     weighting = WEIGHTINGS.build(
