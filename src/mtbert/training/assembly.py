@@ -21,7 +21,7 @@ from mtbert.learning.weightings import WEIGHTINGS
 from mtbert.models.encoder import architectures, hardware
 from mtbert.models.multitask import MultitaskModel
 from mtbert.tasks import SPLITS, Split
-from mtbert.training.phases import Phase
+from mtbert.training.phases import Phase, trained_on, trained_on_last
 from mtbert.training.run import Parts
 from mtbert.variants.building import build_model
 from mtbert.variants.settings import PhaseSettings, VariantSettings
@@ -34,9 +34,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     model = build_model(
         settings, architectures.read(encoder), seed, tokens.vocabulary(encoder), tokens.special_tokens(encoder)
     )
-    for task in settings.tasks:
-        if settings.described[task].balanced:
-            model.head(task).balance = balance(examples["train"][task])
+    weigh_classes(settings, model, examples["train"])
     for phase in settings.phases:  # a part that the model lacks is refused before the first phase trains
         model.train_only(phase.trainable, phase.frozen)
     model.train_only([])  # nothing is trained unless a phase says so
@@ -49,6 +47,13 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
         examples=examples,
         cpu_precision=hardware.measured(build) if settings.run.precision == "auto" else None,
     )
+
+
+def weigh_classes(settings: VariantSettings, model: MultitaskModel, train: Mapping[str, Examples]) -> None:
+    """Give the head of each balanced task the weights of its classes, by the rows that are trained on."""
+    for task in settings.tasks:
+        if settings.described[task].balanced:
+            model.head(task).balance = balance(trained_on_last(settings.phases, task, train[task]))
 
 
 def balance(examples: Examples) -> torch.Tensor:
@@ -91,13 +96,7 @@ def steps(settings: VariantSettings, train: Mapping[str, Examples]) -> int:
 
 def _trained_on(phase: PhaseSettings, train: Mapping[str, Examples]) -> dict[str, Examples]:
     """Return the examples of a phase's tasks that it trains on."""
-    trained_on: dict[str, Examples] = {}
-    for task in phase.tasks:
-        examples = train[task]
-        if phase.spared:
-            examples, _ = examples.split(phase.spared)
-        trained_on[task] = examples.drawn(phase.rows)
-    return trained_on
+    return {task: trained_on(phase, train[task]) for task in phase.tasks}
 
 
 def phases(

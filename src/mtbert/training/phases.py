@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mtbert.data.batches import Stream
+from mtbert.data.batches import Examples, Stream
 from mtbert.learning.gradients.base import GradientRule
 from mtbert.learning.objectives.base import Objective
 from mtbert.learning.samplers.base import Sampler
@@ -84,6 +84,19 @@ class Phase(Stateful):
             device = group["params"][0].device
             if device.type == "cuda":
                 group["lr"] = torch.as_tensor(group["lr"], dtype=torch.float32, device=device)
+
+
+def trained_on(phase: PhaseSettings, examples: Examples) -> Examples:
+    """Return those of a corpus's training examples that a phase trains on."""
+    if phase.spared:
+        examples, _ = examples.split(phase.spared)
+    return examples.drawn(phase.rows)
+
+
+def trained_on_last(phases: Sequence[PhaseSettings], task: str, examples: Examples) -> Examples:
+    """Return those of a task's training examples that its last phase trains on; all where it is in no phase."""
+    of_task = [phase for phase in phases if task in phase.tasks]
+    return trained_on(of_task[-1], examples) if of_task else examples
 
 
 def adamw(

@@ -25,7 +25,7 @@ from mtbert.training import evaluation, logs
 from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
 from mtbert.training.loop import Outcome, Trainer
-from mtbert.training.phases import Phase
+from mtbert.training.phases import Phase, trained_on_last
 from mtbert.training.stopping import Stop
 from mtbert.variants.settings import VariantSettings
 
@@ -78,46 +78,55 @@ def train(
 
     Raises: Stopped on SIGTERM and Ctrl-C, once all that it takes to go on is written.
     """
-    torch.set_num_threads(parts.settings.run.threads)  # whatever OMP_NUM_THREADS says: scores depend on it
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     clock = time.perf_counter()
     stop = Stop()
     with stop.listening(), live_run or contextlib.nullcontext() as live:
-        hardware.keep_memory()
-        on = hardware_of(parts.settings, parts.cpu_precision)
-        if on.device.type == "cuda":
-            hardware.repeatable()
-            torch.cuda.reset_peak_memory_stats()  # of an earlier training in this process
-        parts.model.to(on.device)
-        resumable = on_the_same_hardware(checkpoint, on)
+        on = _prepared(parts)
         history = History(parts.settings.run.log_every, live.log if live else lambda step, values: None)
-        trainer = Trainer(
-            parts.model,
-            parts.settings.run,
-            parts.settings.described,
-            on,
-            history,
-            evaluation.choosing(parts.examples.get("dev", {})),
-            parts.seed,
-            resumable,
-            stop,
-        )
+        trainer = _trainer(parts, on, history, on_the_same_hardware(checkpoint, on), stop)
         outcome = trainer.run(parts.phases, parts.steps)
         with stop.at_once():
             predicted = _predictions(parts, outcome, on)
         metrics = _metrics(parts, outcome, predicted, on)
         with files.new_directory(run_directory) as directory:
-            _write(directory, parts, metrics, predicted, on)
-            history.write(directory / layout.HISTORY)
+            _write(directory, parts, metrics, predicted, history)
+            _write_embeddings(directory, parts, on)
             layout.seal(directory)
+        log = _log(outcome, started, time.perf_counter() - clock, on)
         with files.new_directory(logs_directory / layout.log_key(run_directory)) as directory:
-            log = _log(outcome, started, time.perf_counter() - clock, on)
             files.write_json(directory / layout.LOG, {"identity": checkpoint.identity, **log})
             files.write_json(directory / layout.INPUTS, parts.made_from)
         checkpoint.clear()
         if live:
             live.finish(run_directory)
     return metrics
+
+
+def _prepared(parts: Parts) -> Hardware:
+    """Return what the run computes on, set up for it, with the model there."""
+    torch.set_num_threads(parts.settings.run.threads)  # whatever OMP_NUM_THREADS says: scores depend on it
+    hardware.keep_memory()
+    on = hardware_of(parts.settings, parts.cpu_precision)
+    if on.device.type == "cuda":
+        hardware.repeatable()
+        torch.cuda.reset_peak_memory_stats()  # of an earlier training in this process
+    parts.model.to(on.device)
+    return on
+
+
+def _trainer(parts: Parts, on: Hardware, history: History, checkpoint: Checkpoint, stop: Stop) -> Trainer:
+    return Trainer(
+        model=parts.model,
+        settings=parts.settings.run,
+        described=parts.settings.described,
+        hardware=on,
+        history=history,
+        dev=evaluation.choosing(parts.examples.get("dev", {})),
+        seed=parts.seed,
+        checkpoint=checkpoint,
+        stop=stop,
+    )
 
 
 def on_the_same_hardware(checkpoint: Checkpoint, on: Hardware) -> Checkpoint:
@@ -138,9 +147,18 @@ def _predictions(parts: Parts, outcome: Outcome, on: Hardware) -> dict[str, dict
     if settings.run.predict_test:
         tables["test"] = _predict(parts.model, parts.examples.get("test", {}), on)
     if settings.run.train_rows:
-        train = {task: parts.examples["train"][task].drawn(settings.run.train_rows) for task in settings.tasks}
-        tables["train"] = _predict(parts.model, train, on)
+        tables["train"] = _predict(parts.model, _train_rows(parts), on)
     return tables
+
+
+def _train_rows(parts: Parts) -> dict[str, Examples]:
+    """Draw the training rows of each task that are scored, of those that it was last trained on."""
+    settings = parts.settings
+    rows: dict[str, Examples] = {}
+    for task in settings.tasks:
+        examples = trained_on_last(settings.phases, task, parts.examples["train"][task])
+        rows[task] = examples.drawn(settings.run.train_rows)
+    return rows
 
 
 def _crossed_predictions(parts: Parts, outcome: Outcome, on: Hardware) -> dict[str, pd.DataFrame]:
@@ -190,12 +208,23 @@ def _write(
     parts: Parts,
     metrics: dict[str, Any],
     predicted: Mapping[str, Mapping[str, pd.DataFrame]],
-    on: Hardware,
+    history: History,
 ) -> None:
     """Write a run's results and its model; nothing in them depends on the clock or the host's name."""
     for split, tables in predicted.items():
         for task, table in tables.items():
             predictions.write(layout.predictions(directory, task, split), table)  # type: ignore[arg-type]
+    state = {name: value.detach().cpu().contiguous() for name, value in parts.model.state_dict().items()}
+    save_file(state, directory / layout.WEIGHTS)
+    files.write_yaml(
+        directory / layout.SETTINGS, {**parts.settings.model_dump(), "seed": parts.seed, "code": parts.code}
+    )
+    files.write_json(directory / layout.METRICS, metrics)
+    history.write(directory / layout.HISTORY)
+
+
+def _write_embeddings(directory: Path, parts: Parts, on: Hardware) -> None:
+    """Write the embeddings of rows drawn from each task's dev, and the numbers of these rows."""
     embeddings: dict[str, np.ndarray] = {}
     for task, examples in parts.examples.get("dev", {}).items():
         with on.autocast():
@@ -203,12 +232,6 @@ def _write(
         embeddings[task] = np.ascontiguousarray(embedded.swapaxes(0, 1), np.float16)  # [sentences, rows, width]
         embeddings[f"{task}/rows"] = examples.draw(EMBEDDED)  # [rows]
     numpy.save_file(embeddings, directory / layout.EMBEDDINGS)
-    state = {name: value.detach().cpu().contiguous() for name, value in parts.model.state_dict().items()}
-    save_file(state, directory / layout.WEIGHTS)
-    files.write_yaml(
-        directory / layout.SETTINGS, {**parts.settings.model_dump(), "seed": parts.seed, "code": parts.code}
-    )
-    files.write_json(directory / layout.METRICS, metrics)
 
 
 def _log(outcome: Outcome, started: str, seconds: float, on: Hardware) -> dict[str, Any]:

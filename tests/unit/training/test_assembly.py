@@ -1,5 +1,7 @@
 """What a training is assembled from."""
 
+import dataclasses
+
 import pandas as pd
 import pytest
 import runs
@@ -9,13 +11,31 @@ from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.tasks import COURSE
 from mtbert.training import assembly
-from mtbert.training.assembly import balance, steps
+from mtbert.training.assembly import balance, steps, weigh_classes
+from mtbert.training.phases import trained_on_last
 
 
 def test_classes_weigh_as_much_as_one_another_and_one_without_rows_nothing():
     table = pd.DataFrame({"id": list("abcd"), "label": [0.0, 0.0, 0.0, 1.0], "tokens1": [[7]] * 4})
     examples = Examples(table, COURSE["sst"], "cross", SpecialTokens(1, 2, 0), 8)
     assert balance(examples).tolist() == pytest.approx([4 / 15, 4 / 5, 0.0, 0.0, 0.0])
+
+
+def test_classes_are_weighed_by_the_rows_that_are_trained_on():
+    settings = runs.settings(phase={"rows": 2})
+    balanced = dataclasses.replace(COURSE["sst"], balanced=True)
+    settings = settings.model_copy(update={"described": {**settings.described, "sst": balanced}})
+    model, train = assembly.build_model(settings, small_bert(), 1), {"sst": runs.examples("sst", 12)}
+    weigh_classes(settings, model, train)
+    assert model.head("sst").balance.tolist() == pytest.approx([0.4, 0.0, 0.0, 0.4, 0.0])  # rows of class 0 and 3
+    assert model.head("sts").balance is None
+
+
+def test_rows_that_are_trained_on_are_those_of_the_last_phase_with_the_task_or_all():
+    phases = [{"rows": 9}, {"rows": 2}, {"rows": 3, "tasks": ["sts"]}]
+    chosen, train = [runs.settings(phase=phase).phases[0] for phase in phases], runs.examples("sst", 12)
+    assert trained_on_last(chosen, "sst", train).ids == ("sst2", "sst9")
+    assert trained_on_last([], "sst", train) is train
 
 
 def test_examples_of_each_task_are_counted_in_its_own_batches_and_corpora_that_serve_it_add_none():
@@ -35,6 +55,14 @@ def test_a_share_of_the_examples_is_rounded_up_to_whole_batches_of_each_task():
     phase = {"sampler": {"name": "round_robin"}, "epochs": 1, "epoch_length": "0.5 of all examples", "batch_size": 4}
     train = {"sst": runs.examples("sst", 12), "sts": runs.examples("sts", 5)}
     assert steps(runs.settings(phase=phase), train) == 2 + 1
+
+
+def test_each_objective_draws_random_numbers_of_its_own():
+    settings = runs.settings(phase={"objectives": [{"name": "smart"}, {"name": "simcse_linear"}]})
+    train = {task: runs.examples(task, 12) for task in runs.TASKS_HERE}
+    (build,) = assembly.phases(settings, 1, assembly.build_model(settings, small_bert(), 1), train)
+    seeds = {name: objective.generator.initial_seed() for name, objective in build().objectives.items()}
+    assert seeds["smart"] != seeds["simcse_linear"]
 
 
 def test_a_corpus_that_serves_a_task_is_drawn_in_an_order_of_its_own():

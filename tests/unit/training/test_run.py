@@ -230,6 +230,18 @@ def test_rows_that_choose_an_epoch_and_training_rows_that_are_scored_are_drawn_f
     assert not (tmp_path / "run/predictions/sst-test.parquet").exists()
 
 
+def test_training_rows_that_are_scored_are_among_those_that_were_trained_on(tmp_path):
+    train(tmp_path / "drawn", phase={"rows": 2}, run={"train_rows": 4})
+    assert scored_in_train(tmp_path / "drawn") == ["sst2", "sst9"]
+    train(tmp_path / "spared", phase={"spared": 0.5}, run={"train_rows": 12})
+    trained, _ = parts(settings(), 1).examples["train"]["sst"].split(0.5)
+    assert scored_in_train(tmp_path / "spared") == [*trained.ids]
+
+
+def scored_in_train(folder: Path) -> list[str]:
+    return pd.read_parquet(folder / "run/predictions/sst-train.parquet")["id"].tolist()
+
+
 def test_a_phase_trains_on_as_many_rows_as_it_may_in_training_mode_in_every_epoch(tmp_path, monkeypatch):
     seen, loss_of = set(), loop.loss_of
     monkeypatch.setattr(loop, "loss_of", lambda *given: seen.update(given[-1].ids) or loss_of(*given))
