@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mtbert.command import program
 from mtbert.data.preprocess import preprocess
-from mtbert.data.tokens import wordpieces
+from mtbert.data.tokens import special_tokens, wordpieces
 from mtbert.layout import read_plan
 
 
@@ -23,6 +23,7 @@ def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:
         held_out_rows=plan["held_out"] or 0,
         most_refused=plan["most_refused"],
         longest=plan["longest"],
+        special_tokens=special_tokens(encoder_dir),
     )
     for line in report["faults"]:
         print(line)

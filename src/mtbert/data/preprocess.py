@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from mtbert import layout
 from mtbert.data import checks, drawing, held_out, official, readers
 from mtbert.data.readers import Example
+from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, first_of
 from mtbert.files import compressed, new_directory, new_file, read_parquet, sha256, write_json
 from mtbert.tasks import SPLITS, Split, Task, Tasks, of_folder
@@ -31,6 +32,7 @@ MOST_REFUSED = 0.01  # of a file's rows: more are no slips, but another kind of 
 FEW = 3  # faulty rows, of a file of any size
 MOST_IN_TRAIN = 0.25  # of dev's rows: more are no coincidence
 MOST_CUT = 0.02  # of train's rows: more are a fault of the file
+AS_BERTS = SpecialTokens(start=101, end=102, padding=0, mask=103)
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -52,6 +54,7 @@ def preprocess(
     held_out_rows: int = 0,
     most_refused: float = MOST_REFUSED,
     longest: Mapping[str, tuple[bool, int]] | None = None,
+    special_tokens: SpecialTokens = AS_BERTS,
 ) -> dict[str, Any]:
     """Read every corpus file below `data_dir` into the new directory `out`.
 
@@ -63,6 +66,7 @@ def preprocess(
         held_out_rows: number of training rows of each required task that take the place of its dev rows; 0: none.
         most_refused: the largest share of a required file's rows that may be faulty, and are then left out.
         longest: by task, whether pairs are one sequence, and how many tokens a sequence may have.
+        special_tokens: what the encoder's tokenizer puts around sentences, which counts there, too.
 
     Returns:
         The content of report.json: rows read, kept and refused, duplicates and conflicts of each file; what is wrong
@@ -92,7 +96,9 @@ def preprocess(
             if in_train > MOST_IN_TRAIN * len(digests[task, "dev"]):
                 entries[f"{task}/dev"]["in_train"] = in_train
         for task, (is_joined, limit) in (longest or {}).items():
-            entries[f"{task}/train"]["cut"] = _share_cut(layout.examples(directory, task, "train"), is_joined, limit)
+            file = layout.examples(directory, task, "train")
+            room = limit - special_tokens.count(pair=is_joined and tasks[task].is_pair)
+            entries[f"{task}/train"]["cut"] = _share_cut(file, is_joined, room)
         file_digests = {names[key]: sha256(data_dir / names[key]) for key in present}
         kind = "own" if held_out_rows else official.data_kind(file_digests)
         report = {"files": entries, "faults": _faults(entries), "whose": kind}
@@ -221,15 +227,12 @@ def _write(
     return entry, digests
 
 
-def _share_cut(file: Path, is_joined: bool, limit: int) -> float:
-    """Return the share of rows that are longer than a sequence may be, with pairs in one or in a sequence each."""
+def _share_cut(file: Path, is_joined: bool, room: int) -> float:
+    """Return the share of rows with more word pieces than a sequence has room for; of pairs, one holds both or each."""
     table = read_parquet(file, ["tokens1", "tokens2"])
     first, second = (np.array([0 if ids is None else len(ids) for ids in table[column]]) for column in table)
-    if is_joined:
-        lengths = first + second + np.where(second > 0, 3, 2)  # with special tokens
-    else:
-        lengths = np.maximum(first, second) + 2
-    return float(np.mean(lengths > limit))
+    lengths = first + second if is_joined else np.maximum(first, second)
+    return float(np.mean(lengths > room))
 
 
 def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:

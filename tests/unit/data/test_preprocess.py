@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mtbert.data.preprocess import preprocess
+from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
 
 SST = "\tid\tsentence\tsentiment\n0\ta\tA fine film .\t3\n1\tb\tA FINE film .\t4\n2\tc\tDull .\tbad\n"
@@ -123,6 +124,26 @@ def test_a_dev_that_is_drawn_and_rows_that_are_cut_are_told(tmp_path: Path):
         "a.csv: 12% of its rows are longer than model.max_tokens, and lose their end",
         "a.csv: 2 of its rows are dev, drawn by their text; tasks.yaml names no dev file",
     ]
+
+
+@pytest.mark.parametrize(
+    ("is_joined", "again", "limit", "cut"),
+    [
+        (True, (), 8, 0.0),  # 5 word pieces and 3 special tokens
+        (True, (), 7, 1.0),
+        (True, (2,), 9, 0.0),  # RoBERTa's second </s>, too
+        (True, (2,), 8, 1.0),
+        (False, (2,), 5, 0.0),  # 3 word pieces and 2 special tokens
+        (False, (2,), 4, 1.0),
+    ],
+)
+def test_rows_are_cut_that_are_too_long_with_the_encoders_special_tokens(
+    data_dir: Path, tmp_path: Path, is_joined: bool, again: tuple[int, ...], limit: int, cut: float
+):
+    (data_dir / "cs224n/sts-train.csv").write_text(STS)
+    special, longest = SpecialTokens(0, 2, 1, again=again), {"sts": (is_joined, limit)}
+    made = preprocess(data_dir, tmp_path / "out", tokenize, set(), longest=longest, special_tokens=special)
+    assert made["files"]["sts/train"]["cut"] == cut
 
 
 def test_what_is_wrong_and_does_not_end_the_stage_is_told(data_dir: Path, tmp_path: Path):
