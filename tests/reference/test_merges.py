@@ -10,7 +10,7 @@ VECTORS = [torch.randn(2_000, generator=torch.Generator().manual_seed(number)) f
 
 
 def direction(name: str, vectors: list[torch.Tensor]) -> torch.Tensor:
-    return MERGES.build(MERGES.choose({"name": name})).direction(vectors)
+    return MERGES[name].direction(vectors)
 
 
 def test_task_arithmetic_is_pefts():

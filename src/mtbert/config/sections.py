@@ -138,7 +138,7 @@ class _Ensemble(Section):
     paper: Annotated[str, one_of("paper")] | None = None
     row: str = ""
     members: Annotated[Members, Field(min_length=1), ONCE]
-    merge: Annotated[str, one_of(MERGES.kind, MERGES)] | None = None  # none: they vote
+    merge: Annotated[str, one_of("merge", MERGES)] | None = None  # none: they vote
 
 
 class _Document(Section):

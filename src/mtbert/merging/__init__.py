@@ -9,18 +9,13 @@ from typing import Any
 from mtbert.errors import SettingsError
 from mtbert.merging import mean, task_arithmetic, ties
 from mtbert.merging.base import Merge
-from mtbert.registry import Registry, Technique
-from mtbert.settings import NoOptions
 from mtbert.variants.settings import VariantSettings
 
-MERGES: Registry[[], Merge] = Registry(
-    "merge",
-    {
-        "mean": Technique(NoOptions, mean.Mean),
-        "task_arithmetic": Technique(NoOptions, task_arithmetic.TaskArithmetic),
-        "ties": Technique(NoOptions, ties.Ties),
-    },
-)
+MERGES: dict[str, Merge] = {  # they have no settings
+    "mean": mean.Mean(),
+    "task_arithmetic": task_arithmetic.TaskArithmetic(),
+    "ties": ties.Ties(),
+}
 PLAIN = {"adapter": "none", "connector": "direct", "features": "words"}  # parts without weights
 
 
@@ -30,7 +25,7 @@ def settings_of(name: str, merge: str, members: Sequence[VariantSettings], **abo
     Raises:
         SettingsError: these members cannot be merged; why, and what is allowed.
     """
-    for fault in _faults(merge, members):
+    if fault := next(_faults(merge, members), None):
         raise SettingsError(fault)
     first = members[0]
     tasks: list[str] = []
@@ -61,14 +56,16 @@ def settings_of(name: str, merge: str, members: Sequence[VariantSettings], **abo
 def _faults(merge: str, members: Sequence[VariantSettings]) -> Iterator[str]:
     """Yield why models of these settings cannot be merged."""
     learners: dict[str, str] = {}  # by task, the member that learns it
-    chooses = len(MERGES.build(MERGES.choose({"name": merge})).scales) > 1
+    chooses = len(MERGES[merge].scales) > 1
     for member in members:
         for task in member.tasks:
             if task in learners:
                 yield f"{learners[task]} and {member.variant} both learn {task}; allowed: members of different tasks"
             learners[task] = member.variant
         yield from _faults_of(member, members[0])
-        if chooses and {phase.spared for phase in member.phases} != {members[0].phases[0].spared or None}:
+        spared = members[0].phases[0].spared
+        spares_alike = all(phase.spared == spared for phase in member.phases)
+        if chooses and not (spared and spares_alike):
             yield (
                 f"{merge} chooses its scale on training rows that no member has seen, but training.spared of "
                 f"{member.variant} is {member.phases[0].spared:g}; allowed: above 0, and alike in all members"

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from mtbert.settings import NoOptions
-
 
 class Merge:
     """The merged encoder is theta_0 + lambda d: d `direction`, and lambda the best of `scales` on rows held out.
@@ -18,9 +16,6 @@ class Merge:
     """
 
     scales: tuple[float, ...] = (1.0,)
-
-    def __init__(self, settings: NoOptions) -> None:
-        self.settings = settings
 
     def direction(self, vectors: Sequence[Tensor]) -> Tensor:
         """Return d [weights] of the members' task vectors [weights]."""

@@ -128,7 +128,7 @@ def join(model: MultitaskModel, states: Sequence[Weights], merge: str, score: Ca
         merge: the way to merge.
         score: of the model as it is, on rows that no member has seen; the higher, the better.
     """
-    way = MERGES.build(MERGES.choose({"name": merge}))
+    way = MERGES[merge]
     encoder = model.encoder
     heads: Weights = {}
     for state in states:
