@@ -37,6 +37,7 @@ class Batch:
 
     Attributes:
         token_types: 0 in a sequence's first part, 1 in its second, also where the encoder does not distinguish them.
+        sequences: of each example: two where pairs are bi-encoded, else one.
     """
 
     task: str

@@ -130,7 +130,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
     settings, encoder = model.settings.model, model.network.encoder
     parts = {part: getattr(settings, part) for part in PARTS}
     heads = {task: settings.heads[task] for task in model.tasks}
-    feature_weights = [*model.network.features.parameters()]
+    has_feature_weights = any(True for _ in model.network.features.parameters())
     entries: dict[str, Any] = dict(
         backbone=asdict(encoder.backbone.config),
         pooler="dense" in encoder.backbone.pooler,
@@ -142,7 +142,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
         pooling={task: settings.pooling[task] for task in model.tasks},
         pair_encoding=settings.pair_encoding,
         max_tokens=settings.max_tokens,
-        vocabulary=tokens.vocabulary(model.encoder) if feature_weights else [],
+        vocabulary=tokens.vocabulary(model.encoder) if has_feature_weights else [],
     )
     classes: dict[str, Any] = {"backbone": type(encoder.backbone)}
     classes |= {part: PARTS[part].class_of(chosen) for part, chosen in parts.items()}

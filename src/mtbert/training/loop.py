@@ -310,7 +310,7 @@ class Trainer(Stateful):
         """Where an entry is due, read the numbers of the steps so far, and add them to the history and the bar."""
         last = phase.lr_scheduler.last_epoch + 1 == phase.steps
         due = self.history.is_due(self.outcome.steps) or last
-        if due or not self.hardware.is_apart:
+        if due or not self.hardware.is_asynchronous:
             self._read_numbers()
         if due:
             values = self.history.log(phase.number, self.outcome.steps, phase.rate, phase.weighting.values())

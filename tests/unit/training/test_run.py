@@ -84,7 +84,7 @@ def test_the_seconds_of_a_training_are_those_of_its_steps_until_their_numbers_ar
         return call
 
     monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    monkeypatch.setattr(loop.Hardware, "is_apart", True)  # so that numbers are read at the end of an epoch
+    monkeypatch.setattr(loop.Hardware, "is_asynchronous", True)  # so that numbers are read at the end of an epoch
     monkeypatch.setattr(loop, "check_finite", taking(1.0, loop.check_finite))  # where numbers are read
     monkeypatch.setattr(loop.Trainer, "_compute", taking(10.0, loop.Trainer._compute))
     monkeypatch.setattr(loop.Trainer, "_scores", taking(100.0, loop.Trainer._scores))
@@ -334,7 +334,7 @@ def test_a_loss_that_is_not_finite_leaves_the_last_good_checkpoint(tmp_path, mon
 
 def test_numbers_that_are_read_late_change_nothing(tmp_path, monkeypatch):
     train(tmp_path / "at once", run={"log_every": 2})
-    monkeypatch.setattr(run.Hardware, "is_apart", True)
+    monkeypatch.setattr(run.Hardware, "is_asynchronous", True)
     train(tmp_path / "late", run={"log_every": 2, "checkpoint_every": 5})
     for name in ("model.safetensors", "history.csv", "metrics.json"):
         assert files.sha256(tmp_path / "late/run" / name) == files.sha256(tmp_path / "at once/run" / name)
@@ -343,7 +343,7 @@ def test_numbers_that_are_read_late_change_nothing(tmp_path, monkeypatch):
 def test_a_number_that_is_not_finite_stops_all_updates_from_its_step_on_and_is_told_when_it_is_read(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(run.Hardware, "is_apart", True)
+    monkeypatch.setattr(run.Hardware, "is_asynchronous", True)
     made, loss_of = parts(settings(run={"log_every": 100}), 1), loop.loss_of
     weights, calls = [], iter(range(1, 100))
 

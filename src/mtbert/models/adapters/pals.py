@@ -27,6 +27,8 @@ from mtbert.models.encoder.attention import attention
 from mtbert.models.encoder.slot import PLAIN, Slot
 from mtbert.settings import Section, undivided
 
+Layers = Literal["all", "top_half"] | list[int]
+
 
 class Settings(Section):
     """Section `pals`.
@@ -41,7 +43,7 @@ class Settings(Section):
 
     dim: int = Field(default=204, ge=1, le=4096)
     heads: int = Field(default=12, ge=1, le=256)
-    layers: Literal["all", "top_half"] | list[int] = "all"
+    layers: Layers = "all"
     activation: Literal["gelu", "none"] = "gelu"
     dropout: float = Field(default=0.1, ge=0, lt=1)
 
@@ -110,13 +112,13 @@ class AtLayer(Slot):
         return self.path(self.layer, hidden, mask)
 
 
-def layers_with_pal(choice: str | list[int], count: int) -> tuple[int, ...]:
+def layers_with_pal(choice: Layers, count: int) -> tuple[int, ...]:
     """Return the layers that have a PAL, of so many; SettingsError for one that there is not."""
     if choice == "all":
         return tuple(range(count))
     if choice == "top_half":
         return tuple(range(count - count // 2, count))
-    layers = tuple(sorted({int(layer) for layer in choice}))
+    layers = tuple(sorted(set(choice)))
     if not layers or layers[0] < 0 or layers[-1] >= count:
         raise SettingsError(f"pals.layers is {choice}; allowed: layers 0 to {count - 1} of the encoder")
     return layers

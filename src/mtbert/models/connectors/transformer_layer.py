@@ -47,7 +47,8 @@ class TransformerLayer(Connector):
     @classmethod
     def mixes(cls, settings: Settings, tasks: Sequence[str]) -> Collection[str]:
         """Return all tasks that it serves but those in `apart`."""
-        return set(cls.serves(settings, tasks)) & set(tasks) - set(settings.apart)
+        served = set(cls.serves(settings, tasks)) & set(tasks)
+        return served - set(settings.apart)
 
     @classmethod
     def check(cls, settings: Settings, tasks: Sequence[str], width: int | None = None) -> None:

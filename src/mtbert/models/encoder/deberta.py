@@ -179,7 +179,7 @@ class Deberta(Bert):
         self.encoder["rel_embeddings"] = nn.Embedding(2 * config.position_buckets, config.hidden_size)
         self.encoder["LayerNorm"] = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         # in fp32 as Hugging Face's, so that a distance at a bucket's edge has the same
-        self.decades = torch.tensor((config.farthest - 1) / (config.position_buckets // 2), device="cpu").log().item()
+        self.log_range = torch.tensor((config.farthest - 1) / (config.position_buckets // 2), device="cpu").log().item()
 
     def embeddings_of(self, config: Config) -> Embeddings:
         """Make the embeddings."""
@@ -204,7 +204,7 @@ class Deberta(Bert):
         middle = count // 2
         distance = tokens - torch.arange(2 * tokens + 1, device=device)
         size = distance.abs().clamp_min(middle)
-        logarithmic = torch.ceil(torch.log(size / middle) / self.decades * (middle - 1)) + middle
+        logarithmic = torch.ceil(torch.log(size / middle) / self.log_range * (middle - 1)) + middle
         bucket = torch.where(distance.abs() <= middle, distance, logarithmic * distance.sign()).long()
         number = (bucket + count).clamp(0, 2 * count - 1)
         return number[:, None] == torch.arange(2 * count, device=device)

@@ -35,7 +35,7 @@ class Hardware:
     records: bool = False
 
     @property
-    def is_apart(self) -> bool:
+    def is_asynchronous(self) -> bool:
         """Whether the device computes beside the processor, which waits for it where it reads a number."""
         return self.device.type != "cpu"
 

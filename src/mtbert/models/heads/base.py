@@ -73,9 +73,9 @@ class Head(nn.Module):
         King and Zeng (2001), section 4.2; scikit-learn's `balanced`.
         """
         if self.balance is not None:
-            probabilities = self.log_probabilities(outputs)  # [batch, classes]
+            log_probabilities = self.log_probabilities(outputs)  # [batch, classes]
             weights = self.balance[labels.long()]
-            return (weights * F.nll_loss(probabilities, labels.long(), reduction="none")).mean()
+            return (weights * F.nll_loss(log_probabilities, labels.long(), reduction="none")).mean()
         if self.task.kind == "classes":
             return F.cross_entropy(outputs, labels.long())
         if self.task.kind == "binary":
