@@ -251,9 +251,9 @@ def majority_score(task: Task, rows: SplitRows) -> float | None:
 
     if task.kind == "score":
         return None
-    ((majority, _),) = Counter(row.label for row in rows["train"]).most_common(1)
+    counts = Counter(row.label for row in rows["train"])
     labels = [float(row.label or 0) for row in rows["dev"]]
-    return metrics.of_task(task, labels, [float(majority or 0)] * len(labels))
+    return metrics.of_majority(task, [counts[number] for number in range(task.classes)], labels)
 
 
 def _tokens(understood: Sequence[Understood]) -> int:

@@ -7,7 +7,9 @@ import desk
 import pytest
 
 from mtbert import files, study, tasks
+from mtbert.data.readers import Example
 from mtbert.errors import MtbertError
+from mtbert.tasks import Split
 
 ROOT = Path(__file__).parents[2]
 SMALL = dict.fromkeys(desk.SIZES, (60, 40))
@@ -58,6 +60,12 @@ def test_texts_with_two_labels_are_told(tmp_path: Path, params: Path, capsys: py
     (tmp_path / "mine/a-dev.csv").write_text(TRAIN)
     study.run(tmp_path / "mine", True, 3, "utf-8", params)
     assert "\na-train.csv: 1 text has rows of different labels\n" in capsys.readouterr().out
+
+
+def test_of_two_equally_frequent_classes_the_majority_is_the_first_as_in_a_report():
+    labels: dict[Split, list[float]] = {"train": [1.0, 0.0], "dev": [0.0, 0.0, 0.0, 1.0]}
+    rows = {split: [Example("", "", None, label, 2) for label in of_split] for split, of_split in labels.items()}
+    assert study.majority_score(tasks.COURSE["qqp"], rows) == 0.75
 
 
 def test_a_comment_beside_a_value_stays():

@@ -6,12 +6,12 @@ third = claims.at_a_third(whole, claims.of_results(others))    # a third of it
 results = claims.judge(every.claims.values(), whole, third)    # one ClaimResult a claim, in their order
 """
 
-from mtbert.claims.budget_runs import BudgetRuns, TaskRows, at_a_third, of_results
+from mtbert.claims.budget_runs import BudgetRuns, TaskRows, are_unequal, at_a_third, of_results
 from mtbert.claims.judging import ClaimResult, PartResult, Reason, Stability, judge
 from mtbert.claims.reading import Claim, Claims, Part, load, margins
 from mtbert.claims.rule import SEEDS, Verdict
 
 __all__ = [
     "SEEDS", "BudgetRuns", "Claim", "ClaimResult", "Claims", "Part", "PartResult", "Reason", "Stability", "TaskRows",
-    "Verdict", "at_a_third", "judge", "load", "margins", "of_results",
+    "Verdict", "are_unequal", "at_a_third", "judge", "load", "margins", "of_results",
 ]  # fmt: skip

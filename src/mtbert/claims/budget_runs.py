@@ -23,7 +23,12 @@ ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in w
 UNEQUAL = 0.05  # examples of a task, or steps, may differ by this share: samplers draw
 
 
-def tasks_of(metric: str, tasks: Tasks = COURSE) -> tuple[str, ...]:
+def are_unequal(first: float, second: float) -> bool:
+    """Return whether two numbers of examples, or of steps, differ by more than UNEQUAL of the larger."""
+    return abs(first - second) > UNEQUAL * max(first, second)
+
+
+def tasks_of(metric: str, tasks: Tasks) -> tuple[str, ...]:
     """Return the tasks that a metric is made of."""
     return main(tasks) if metric in (*OVERALLS, OVERFITTING) else (metric,)
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 import pandas as pd
 
 from mtbert.claims import sides
-from mtbert.claims.budget_runs import UNEQUAL, BudgetRuns, mean_per_seed, tasks_of, unlike
+from mtbert.claims.budget_runs import BudgetRuns, are_unequal, mean_per_seed, tasks_of, unlike
 from mtbert.claims.reading import Claim, Part
 from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, claim_p, corrected, part_p
 from mtbert.results.columns import Frame
@@ -203,12 +203,8 @@ def _has_unequal_budgets(part: Part, runs: BudgetRuns) -> bool:
     if "updates" not in part.differs:
         columns.append("steps")
     if "examples" not in part.differs:
-        columns += [f"examples_{task}" for task in tasks_of(part.metric)]
-    return any(_are_unequal(mean_per_seed(ours, column), mean_per_seed(other, column)) for column in columns)
-
-
-def _are_unequal(first: float, second: float) -> bool:
-    return abs(first - second) > UNEQUAL * max(first, second)
+        columns += [f"examples_{task}" for task in tasks_of(part.metric, runs.tasks)]
+    return any(are_unequal(mean_per_seed(ours, column), mean_per_seed(other, column)) for column in columns)
 
 
 def _is_below_untrained(part: Part, runs: BudgetRuns) -> bool:

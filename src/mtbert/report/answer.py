@@ -19,7 +19,6 @@ from mtbert.results.described import OWN
 from mtbert.tasks import main
 
 STUDY = "own"  # the paper of the ways to train one's own tasks
-UNEQUAL = 0.05  # by which share examples of a task may differ before it is said
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class Answer:
         return [way for way in self.ways if self._differs(self._examples(way), usual)]
 
     def _differs(self, counts: dict[str, float], usual: dict[str, float]) -> bool:
-        return any(abs(counts[task] - usual[task]) > UNEQUAL * usual[task] for task in self.tasks)
+        return any(claims.are_unequal(counts[task], usual[task]) for task in self.tasks)
 
     def _examples(self, way: Way) -> dict[str, float]:
         """Return how many examples of each task a way sees, as a mean over seeds."""
@@ -198,4 +197,4 @@ def _majority_score(board: Scoreboard, task: str) -> float | None:
     if described.kind == "score" or not len(rows) or train is None or not train.labels:
         return None
     labels = rows["label"].to_numpy(float)
-    return metrics.of_task(described, labels, np.full(len(labels), float(np.argmax(train.labels))))
+    return metrics.of_majority(described, train.labels, labels)

@@ -91,6 +91,17 @@ def of_task(task: Task, labels: Values, predictions: Values) -> float:
     return score(task.metric, labels, predictions, f1_classes(task.metric, task.classes))
 
 
+def of_majority(task: Task, counts: Sequence[int], labels: Values) -> float:
+    """Return the score of always predicting a task's most frequent class, of equal ones the first.
+
+    Args:
+        task: one of classes.
+        counts: how many rows of train each class has.
+        labels: of the rows that are scored.
+    """
+    return of_task(task, labels, np.full(len(labels), float(np.argmax(counts))))
+
+
 def means(tasks: Tasks) -> tuple[str, ...]:
     """Return the means over tasks that are shown, first the one that orders rows.
 

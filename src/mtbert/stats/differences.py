@@ -27,7 +27,7 @@ from mtbert.stats.side import Side
 ROUNDING = 1e-7  # an error below it is of the last digits: the square root of theirs
 LEVEL = 0.05  # of every test of two sides; intervals hold 1 - LEVEL
 LEAST_SEEDS = 3  # of each side, for an interval
-LEAST_CLUSTERS = 6  # that differ, for an interval
+LEAST_CLUSTERS = 6  # of rows, whether or not the sides differ in them, for an interval
 Interval = tuple[float, float]
 
 
@@ -97,7 +97,8 @@ def difference(ours: Side, other: Side, differing: int | None = None) -> Differe
     if min(seeds) < LEAST_SEEDS or ours.clusters < LEAST_CLUSTERS:
         return Difference(mean, None, 0.0, seeds, ours.rows, ours.clusters)
     row_variance = max(0.0, ours.row_covariance + other.row_covariance - 2 * ours.covariance(other))
-    error, freedom = welch((ours.variance, other.variance), seeds, row_variance, differing or ours.clusters)
+    clusters = ours.clusters if differing is None else differing
+    error, freedom = welch((ours.variance, other.variance), seeds, row_variance, clusters)
     return replace(_with_error(mean, error, freedom, seeds, ours), row_variance=row_variance)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from mtbert.claims import BudgetRuns, Claim, Part, Reason, Stability, TaskRows, Verdict, at_a_third, judge
 from mtbert.errors import DataError
+from mtbert.tasks import COURSE
 
 ROWS = 100
 SEEDS = (1, 2, 3, 4, 5, 6)
@@ -102,6 +103,14 @@ def test_a_small_published_difference_is_not_refuted_by_a_small_one() -> None:
 def test_a_reason_to_judge_nothing(changed: dict[str, Any], reason: Reason | None) -> None:
     (result,) = judge([claim()], evidence({"new": HIGH, "old": LOW}, **changed))
     assert (result.reason, result.verdict) == (reason, None if reason else Verdict.HOLDS)
+
+
+def test_the_examples_of_a_mean_are_those_of_the_tasks_of_the_data() -> None:
+    runs = evidence({"new": HIGH, "old": LOW}, task="mood", examples_mood=940)
+    lines = runs.runs.fillna({"examples_mood": 1000})
+    runs = dataclasses.replace(runs, runs=lines, tasks={"mood": dataclasses.replace(COURSE["sst"], name="mood")})
+    (result,) = judge([claim(metric="overall_normalised")], runs)
+    assert result.reason is Reason.UNEQUAL_BUDGETS
 
 
 def test_a_claim_about_budgets_may_have_other_budgets() -> None:

@@ -132,6 +132,17 @@ def test_the_majority_class_is_that_of_the_training_rows(monkeypatch):
     assert one.majority["sst"] == pytest.approx(0.2)
 
 
+@pytest.mark.parametrize(("examples", "unequal"), [(94, True), (105.2, False), (106, True)])
+def test_a_way_that_sees_a_task_more_or_less_often_is_told_by_the_share_of_the_larger(
+    monkeypatch, examples: float, unequal: bool
+):
+    one = found(monkeypatch, 1, single=0.9, shared=0.7)
+    for task in SHARED:
+        of_run = one.board.runs["variant"].map({"shared": examples, f"of-{task}": 100.0})
+        one.board.runs[f"examples_{task}"] = of_run.fillna(0.0)
+    assert [way.label for way in one.unequal] == ["Shared"] * unequal
+
+
 def test_every_way_is_a_row_the_best_first_with_weights_times_and_baselines(monkeypatch, tmp_path: Path):
     one = found(monkeypatch, 6, single=0.9, shared=0.7)
     one.board.runs["seconds"], one.board.runs["milliseconds"] = 60.0, 2.5

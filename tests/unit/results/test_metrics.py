@@ -64,6 +64,10 @@ def test_what_cannot_be_scored_is_refused(metric: str, labels: list[float], pred
         metrics.score(metric, labels, predictions, [0, 1])
 
 
+def test_always_predicting_the_most_frequent_class_the_first_of_equal_ones():
+    assert metrics.of_majority(COURSE["sst"], [1, 4, 4, 0, 0], [1, 1, 2, 1]) == 0.75
+
+
 @pytest.mark.parametrize(
     ("scores", "raw", "normalised"),
     [

@@ -68,6 +68,12 @@ def test_welch_counts_clusters_among_the_degrees_of_freedom() -> None:
     assert (error, freedom) == pytest.approx((0.2, 6))
 
 
+def test_sides_that_differ_in_no_cluster_are_not_taken_to_differ_in_all() -> None:
+    ours, other = side(OURS, np.tile([[0.012], [-0.016]], 4)), side(OTHER, np.zeros((2, 5)))
+    in_none, in_one, in_all = (difference(ours, other, differing).freedom for differing in (0, 1, None))
+    assert (in_none, in_none < in_all) == (in_one, True)
+
+
 def test_one_model_has_the_error_of_a_share_and_nothing_below_six_clusters() -> None:
     right = np.arange(200) < 150
     model = influence.scored("accuracy", np.ones(200), right[:, None], np.arange(200), [])
