@@ -19,10 +19,10 @@ from mtbert.config.params import Params
 from mtbert.config.techniques import NAMES
 from mtbert.data import checks, drawing, guessing, readers
 from mtbert.data.batches import Batch
-from mtbert.data.preprocess import FEW, MOST_REFUSED, classes_without_rows
+from mtbert.data.preprocess import MOST_REFUSED, are_too_many, classes_without_rows
 from mtbert.data.readers import Example, Refusal
 from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
-from mtbert.errors import DataError, first_of
+from mtbert.errors import DataError, SettingsError, first_of
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
@@ -67,9 +67,11 @@ def run(folder: Path, quick: bool, seeds: int, encoding: str, file: Path) -> Non
     """
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder; allowed: one that holds files such as topic-train.csv")
+    most_refused = _most_refused(file)
     described, guessed = _described(folder, encoding)
     is_new = bool(guessed)
-    understood = [_understand(folder, task, is_new) for task in described.values() if not task.serves]
+    own = [task for task in described.values() if not task.serves]
+    understood = [_understand(folder, task, is_new, most_refused) for task in own]
     print(table(understood))
     notes = [note for of_task in understood for note in of_task.notes]
     print("\n".join(["", *_separators_in_words(folder, described), *_unread(folder, described), *notes]))
@@ -85,6 +87,15 @@ def run(folder: Path, quick: bool, seeds: int, encoding: str, file: Path) -> Non
         raise
     state = "is read" if not is_new else "is written: correct it where it is wrong, and give this command again"
     print(f"\n{task_file} {state}.\n{file} trains {models} for these tasks now; `make reproduce` does.")
+
+
+def _most_refused(file: Path) -> float:
+    """Return which share of a file's rows may be faulty, by params.yaml; what is no number there is refused later."""
+    if not file.is_file():
+        raise SettingsError(f"{file} is missing; commands run at the repository's root")
+    settings = files.read_yaml(file, "correct it", aliases=True)
+    share = settings.get("most_refused") if isinstance(settings, dict) else None
+    return share if isinstance(share, int | float) else MOST_REFUSED
 
 
 def _described(folder: Path, encoding: str) -> tuple[dict[str, Task], Entries]:
@@ -112,14 +123,14 @@ def _guessed(folder: Path, entries: Entries) -> dict[str, Task]:
         return tasks.of_folder(Path(scratch))
 
 
-def _understand(folder: Path, task: Task, is_new: bool) -> Understood:
+def _understand(folder: Path, task: Task, is_new: bool, most_refused: float) -> Understood:
     """Read all of a task's rows, which was guessed if it is new; DataError where a score of it could not be trusted."""
     rows: SplitRows = {}
     notes: list[str] = []
     for split in SPLITS:
         if drawing.source(task, split) in task.files:
             rows[split], refusals = drawing.read(folder, task, split)
-            notes += _notes(folder, task, split, rows[split], refusals)
+            notes += _notes(folder, task, split, rows[split], refusals, most_refused)
     if task.kind != "score":
         _check_classes(folder, task, rows)
     if len({row.label for row in rows["dev"]}) < 2:
@@ -181,7 +192,9 @@ def _file(folder: Path, task: Task, split: Split) -> Path:
     return folder / task.files[drawing.source(task, split)]
 
 
-def _notes(folder: Path, task: Task, split: Split, rows: list[Example], refusals: list[Refusal]) -> list[str]:
+def _notes(
+    folder: Path, task: Task, split: Split, rows: list[Example], refusals: list[Refusal], most_refused: float
+) -> list[str]:
     """Return what to know of a file; DataError where too many of its rows are faulty, or a class is not listed."""
     file = _file(folder, task, split)
     faulty = [refusal for refusal in refusals if refusal.is_faulty]
@@ -189,8 +202,8 @@ def _notes(folder: Path, task: Task, split: Split, rows: list[Example], refusals
     for refusal, line in zip(faulty, lines, strict=True):
         if refusal.label and task.kind != "score":
             raise DataError(f"{file}, {line}; correct it, or list it in `classes` of {task.name} in tasks.yaml")
-    count = len(rows) + len(faulty)
-    if len(faulty) > max(FEW, MOST_REFUSED * count):
+    count = len(rows) + len(refusals)
+    if are_too_many(len(faulty), count, most_refused):
         raise DataError(f"{file}: {len(faulty):,} of {count:,} rows cannot be used; {first_of(lines, 3)}")
     notes: list[str] = []
     if faulty:

@@ -1,7 +1,9 @@
 """A folder of one's own: what is said of it, what is written, and what is refused with nothing written."""
 
+import contextlib
 import shutil
 from pathlib import Path
+from typing import Any
 
 import desk
 import pytest
@@ -66,6 +68,26 @@ def test_of_two_equally_frequent_classes_the_majority_is_the_first_as_in_a_repor
     labels: dict[Split, list[float]] = {"train": [1.0, 0.0], "dev": [0.0, 0.0, 0.0, 1.0]}
     rows = {split: [Example("", "", None, label, 2) for label in of_split] for split, of_split in labels.items()}
     assert study.majority_score(tasks.COURSE["qqp"], rows) == 0.75
+
+
+@pytest.mark.parametrize(
+    ("most_refused", "faulty", "is_read"), [(0, 1, False), ("", 3, True), ("", 4, False), (0.1, 4, True)]
+)
+def test_as_many_rows_may_be_faulty_as_params_yaml_says(
+    tmp_path: Path, params: Path, most_refused: Any, faulty: int, is_read: bool
+):
+    params.write_text(study.with_value(params.read_text(), "most_refused", most_refused))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a-train.csv").write_text(TRAIN)
+    (tmp_path / "mine/a-dev.csv").write_text(TRAIN + faulty * " ,no\n")
+    refused = pytest.raises(MtbertError, match=f"a-dev.csv: {faulty} of {40 + faulty} rows cannot be used")
+    with contextlib.nullcontext() if is_read else refused:
+        study.run(tmp_path / "mine", True, 3, "utf-8", params)
+
+
+def test_outside_a_repository_nothing_is_read(tmp_path: Path):
+    with pytest.raises(MtbertError, match=r"params.yaml is missing; commands run at the repository's root$"):
+        study.run(tmp_path, True, 3, "utf-8", tmp_path / "params.yaml")
 
 
 def test_a_comment_beside_a_value_stays():

@@ -133,13 +133,9 @@ def _missing_files(data_dir: Path, names: Mapping[TaskSplit, str]) -> DataError:
 
 
 def _check_refused(data_dir: Path, task: Task, entry: dict[str, Any], rows: pd.DataFrame, most_refused: float) -> None:
-    """Raise DataError where more of a file's rows are faulty than may be, with the labels that it holds.
-
-    As many as FEW are slips, however small the file is; where `most_refused` is 0, none may be faulty.
-    """
+    """Raise DataError where more of a file's rows are faulty than may be, with the labels that it holds."""
     faulty = [refusal for refusal in entry["refused"] if refusal["is_faulty"]]
-    tolerated = max(FEW, most_refused * entry["read"]) if most_refused else 0
-    if len(faulty) <= tolerated:
+    if not are_too_many(len(faulty), entry["read"], most_refused):
         return
     share = math.ceil(100 * len(faulty) / entry["read"]) / 100
     raise DataError(
@@ -148,6 +144,14 @@ def _check_refused(data_dir: Path, task: Task, entry: dict[str, Any], rows: pd.D
         f"{faulty[0]['reason']}. To leave such rows out, set most_refused in params.yaml to the share that may be "
         f"faulty, here {share:g}"
     )
+
+
+def are_too_many(faulty: int, read: int, most_refused: float) -> bool:
+    """Return whether more of the rows that were read are faulty than may be.
+
+    As many as FEW are slips, however small the file is; where `most_refused` is 0, none may be faulty.
+    """
+    return faulty > (max(FEW, most_refused * read) if most_refused else 0)
 
 
 def _other_labels(task: Task, faulty: list[dict[str, Any]], rows: pd.DataFrame) -> str:
