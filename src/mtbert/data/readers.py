@@ -9,6 +9,7 @@ missing value, gives no line numbers, and turns one faulty label into a column o
 questions were quoted more than once when the files were made. The surplus quotation marks are data, and are kept.
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePath
@@ -21,6 +22,7 @@ from mtbert.tasks import Split, Task, label_text
 LONGEST_SHOWN = 60  # characters of a faulty value in a message
 WITHHELD = "-1"  # what stands in place of a test file's labels, if it is none of the task's
 MOST_LABELS = 12  # in a message
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.I)  # not `1_0`, which Python takes for 10
 
 
 class Refusal(NamedTuple):
@@ -139,10 +141,9 @@ def _number(task: Task, label: Any) -> float | None:
         return task.labels.get(text)
     if task.kind != "score":
         return float(text) if text in map(str, range(task.classes)) else None
-    try:
-        number = float(text)
-    except ValueError:
+    if not NUMBER.fullmatch(text):
         return None
+    number = float(text)
     return number if task.lowest <= number <= task.highest else None
 
 

@@ -105,6 +105,7 @@ CLUSTER = "id,label,prediction,cluster\n"
         (TWO, f"{HEAD}a,1,1\nb,3,1\n", "pearson", r"labels that differ: b \(.*x.csv, line 3\), b \(.*y.csv, line 3\)"),
         (TWO, f"{HEAD}a,1,x\nb,2,1\n", "pearson", r"prediction is not a number: a \(.*y.csv, line 2: 'x'\)"),
         (TWO, f"{HEAD}a,1,inf\nb,2,1\n", "pearson", r"prediction is not a number: a \(.*y.csv, line 2: 'inf'\)"),
+        (TWO, f"{HEAD}a,1,1_0\nb,2,1e400\n", "pearson", r"is not a number: a \(.*line 2: '1_0'\), b \(.*'1e400'\)"),
         (f"{HEAD}a,1,\n", ONE, "pearson", r"no prediction: a \(.*x.csv, line 2\);"),
         ("id,label,prediction,scored\na,1,1,0\n", ONE, "pearson", "no row is scored"),
         ("id,label,prediction,scored\na,1,1,maybe\n", ONE, "pearson", r"scored is none of .*: a \(.*'maybe'\)"),
