@@ -55,7 +55,7 @@ def _runs(task: str, reports: int, scale: float, draw: np.random.Generator) -> n
 
 def differences(part: Part, truth: float, runs: Runs, scale: float) -> list[Difference]:
     """Return the difference that each report shows of a part, whose true one is `truth` in its direction."""
-    tasks = tasks_of(part.metric)
+    tasks = tasks_of(part.metric, COURSE)
     ours = np.mean([runs[_model(part.ours, task), task] for task in tasks], axis=0)  # [reports, seeds]
     other = np.mean([runs[_model(part.other, task), task] for task in tasks], axis=0)
     true_difference = -truth if part.expects in DOWNWARDS else truth
