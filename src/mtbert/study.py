@@ -20,7 +20,7 @@ from mtbert.config.techniques import NAMES
 from mtbert.data import checks, drawing, guessing, readers
 from mtbert.data.batches import Batch
 from mtbert.data.preprocess import MOST_REFUSED, are_too_many, classes_without_rows
-from mtbert.data.readers import Example, Refusal
+from mtbert.data.readers import Example
 from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
 from mtbert.errors import DataError, SettingsError, first_of
 from mtbert.models.encoder.architectures import read_config
@@ -129,8 +129,9 @@ def _understand(folder: Path, task: Task, is_new: bool, most_refused: float) -> 
     notes: list[str] = []
     for split in SPLITS:
         if drawing.source(task, split) in task.files:
-            rows[split], refusals = drawing.read(folder, task, split)
-            notes += _notes(folder, task, split, rows[split], refusals, most_refused)
+            of_split = drawing.read(folder, task, split)
+            rows[split] = of_split.examples
+            notes += _notes(folder, task, split, of_split, most_refused)
     if task.kind != "score":
         _check_classes(folder, task, rows)
     if len({row.label for row in rows["dev"]}) < 2:
@@ -192,26 +193,22 @@ def _file(folder: Path, task: Task, split: Split) -> Path:
     return folder / task.files[drawing.source(task, split)]
 
 
-def _notes(
-    folder: Path, task: Task, split: Split, rows: list[Example], refusals: list[Refusal], most_refused: float
-) -> list[str]:
+def _notes(folder: Path, task: Task, split: Split, rows: drawing.RowsOfSplit, most_refused: float) -> list[str]:
     """Return what to know of a file; DataError where too many of its rows are faulty, or a class is not listed."""
     file = _file(folder, task, split)
-    faulty = [refusal for refusal in refusals if refusal.is_faulty]
+    faulty = [refusal for refusal in rows.refusals if refusal.is_faulty]
     lines = [f"line {refusal.line}: {refusal.reason}" for refusal in faulty]
     for refusal, line in zip(faulty, lines, strict=True):
         if refusal.label and task.kind != "score":
             raise DataError(f"{file}, {line}; correct it, or list it in `classes` of {task.name} in tasks.yaml")
-    count = len(rows) + len(refusals)
-    if are_too_many(len(faulty), count, most_refused):
-        raise DataError(f"{file}: {len(faulty):,} of {count:,} rows cannot be used; {first_of(lines, 3)}")
+    if are_too_many(len(faulty), rows.in_file, most_refused):
+        raise DataError(f"{file}: {len(faulty):,} of {rows.in_file:,} rows cannot be used; {first_of(lines, 3)}")
     notes: list[str] = []
     if faulty:
         notes.append(f"{file.name}: {len(faulty)} rows are left out; {lines[0]}")
     if split == "dev" and drawing.draws(task):
-        notes.append(
-            f"{file.name}: tasks.yaml names no dev file, so {len(rows):,} of its rows, drawn by their text, are dev"
-        )
+        drawn = f"{len(rows.examples):,} of its rows, drawn by their text, are dev"
+        notes.append(f"{file.name}: tasks.yaml names no dev file, so {drawn}")
     return notes
 
 

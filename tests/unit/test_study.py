@@ -219,7 +219,7 @@ FAULTS = {
     "an open quote": ({"a-train.csv": TRAIN.replace("text number 7", '"text number 7')}, "line 9: a quote opens here"),
     "many rows without a label": (
         {"a-train.csv": TRAIN.replace("text number 7", "text number 7,no\n" + 4 * "no label,nan\ntext number 7")},
-        "rows cannot be used; line 10: label is 'nan'; allowed: no, yes",
+        "4 of 45 rows cannot be used; line 10: label is 'nan'; allowed: no, yes",
     ),
     "a NUL byte": (
         {"a-train.csv": TRAIN.replace("number 7", "number\0")},

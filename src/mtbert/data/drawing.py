@@ -7,6 +7,7 @@ a digest of their sentences, not by where they stand, so that a sorted file, or 
 import hashlib
 import itertools
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,11 +29,20 @@ def draws(task: Task) -> bool:
     return "dev" not in task.files and not task.serves
 
 
-def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[Refusal]]:
+class RowsOfSplit(NamedTuple):
+    """The rows of a split: those that are kept, the others, and how many its file has, of which another has some."""
+
+    examples: list[Example]
+    refusals: list[Refusal]
+    in_file: int
+
+
+def read(data_dir: Path, task: Task, split: Split) -> RowsOfSplit:
     """Read the rows of a split, as `readers.read` does; faulty ones of a file that two splits come from are train's."""
     examples, refusals = readers.read(data_dir, task, source(task, split))
+    in_file = len(examples) + len(refusals)
     if split == "test" or not draws(task):
-        return examples, refusals
+        return RowsOfSplit(examples, refusals, in_file)
     in_dev = draw_dev(examples)
     if not in_dev.any():
         raise DataError(
@@ -40,8 +50,8 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
             f"sentences or are too few; name a file `dev` of {task.name} in tasks.yaml"
         )
     if split == "dev":
-        return [*itertools.compress(examples, in_dev)], []
-    return [*itertools.compress(examples, ~in_dev)], refusals
+        return RowsOfSplit([*itertools.compress(examples, in_dev)], [], in_file)
+    return RowsOfSplit([*itertools.compress(examples, ~in_dev)], refusals, in_file)
 
 
 def draw_dev(rows: list[Example]) -> np.ndarray:

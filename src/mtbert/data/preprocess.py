@@ -8,7 +8,7 @@ epochs are chosen), `in_train` (whether its sentences are a row there, case, spa
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,8 @@ TaskSplit = tuple[str, Split]  # task and split
 Digests = dict[TaskSplit, Any]  # pandas.DataFrames, as `checks.digests` returns them
 MOST_REFUSED = 0.01  # of a file's rows: more are no slips, but another kind of label
 FEW = 3  # faulty rows, of a file of any size
-MOST_IN_TRAIN = 0.25  # of dev's rows: more are no coincidence
-MOST_CUT = 0.02  # of train's rows: more are a fault of the file
+MOST_IN_TRAIN = 0.25  # of dev's rows, in the train of a task: more are no coincidence
+MOST_CUT = 0.02  # of a split's rows: more are a fault of the file
 AS_BERTS = SpecialTokens(start=101, end=102, padding=0, mask=103)
 SCHEMA = pa.schema(
     [
@@ -92,13 +92,14 @@ def preprocess(
         if held_out_rows:
             _hold_out(directory, [task for task, split in required if split == "dev"], held_out_rows, digests)
         for task in (task for task, split in present if split == "dev"):
-            in_train = _write_dev_rows(directory, task, digests)
-            if in_train > MOST_IN_TRAIN * len(digests[task, "dev"]):
-                entries[f"{task}/dev"]["in_train"] = in_train
-        for task, (is_joined, limit) in (longest or {}).items():
-            file = layout.examples(directory, task, "train")
-            room = limit - special_tokens.count(pair=is_joined and tasks[task].is_pair)
-            entries[f"{task}/train"]["cut"] = _share_cut(file, is_joined, room)
+            _write_dev_rows(directory, task, digests)
+            entries[f"{task}/dev"]["in_train"] = _rows_in_train(task, digests)
+        for task, split in present:
+            file = layout.examples(directory, task, split)
+            if longest and task in longest and file.is_file():  # held-out rows have no test
+                is_joined, limit = longest[task]
+                room = limit - special_tokens.count(pair=is_joined and tasks[task].is_pair)
+                entries[f"{task}/{split}"]["cut"] = _share_cut(file, is_joined, room)
         file_digests = {names[key]: sha256(data_dir / names[key]) for key in present}
         kind = "own" if held_out_rows else official.data_kind(file_digests)
         report = {"files": entries, "faults": _faults(entries), "whose": kind}
@@ -187,20 +188,20 @@ def classes_without_rows(task: Task, rows: pd.DataFrame) -> list[str]:
 def _faults(entries: dict[str, Any]) -> list[str]:
     """Return what is wrong with the files, a line each: such as refused rows, or a dev that is part of train."""
     lines: list[str] = []
-    for entry in entries.values():
+    for key, entry in entries.items():
+        task, split = key.split("/")
         file = entry["file"]
         if entry["drawn"]:
             lines.append(
                 f"{file}: {entry['kept']:,} of its rows are dev, drawn by their text; tasks.yaml names no dev file"
             )
-        if "in_train" in entry:
-            lines.append(f"{file}: {entry['in_train']:,} of {entry['kept']:,} dev rows are in train, too")
+        lines += _faults_of_dev(task, entry)
         if refused := entry["refused"]:
             why = f"line {refused[0]['line']}: {refused[0]['reason']}"
             lines.append(f"{file}: {len(refused):,} of {entry['read']:,} rows are left out; {why}")
         if entry.get("cut", 0) > MOST_CUT:
             share = f"{100 * entry['cut']:.0f}%"
-            lines.append(f"{file}: {share} of its rows are longer than model.max_tokens, and lose their end")
+            lines.append(f"{file}: {share} of its {split} rows are longer than model.max_tokens, and lose their end")
         if entry["lacking"]:
             lines.append(f"{file}: no row has the label {', '.join(entry['lacking'])}")
         if entry["is_constant"]:
@@ -208,11 +209,23 @@ def _faults(entries: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _faults_of_dev(task: str, entry: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for each train that more of dev's rows are in than by coincidence."""
+    for other, count in entry.get("in_train", {}).items():
+        if count <= MOST_IN_TRAIN * entry["kept"]:
+            continue
+        share = f"{entry['file']}: {count:,} of {entry['kept']:,} dev rows"
+        if other == task:
+            yield f"{share} are in train, too"
+        else:
+            yield f"{share} of {task} are in train of {other}, so a model of both tasks has seen their text"
+
+
 def _write(
     data_dir: Path, task: Task, split: Split, directory: Path, tokenize: Tokenize
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Read one file and write its tokens; return its entry in the report, and the digests of its rows."""
-    examples, refusals = drawing.read(data_dir, task, split)
+    examples, refusals, in_file = drawing.read(data_dir, task, split)
     (directory / task.name).mkdir(exist_ok=True)
     pq.write_table(_table(examples, tokenize), layout.examples(directory, task.name, split))
     digests = checks.digests(examples)
@@ -220,7 +233,7 @@ def _write(
         "file": task.files[drawing.source(task, split)],
         "drawn": split == "dev" and drawing.draws(task),
         "labelled": bool(digests["label"].notna().all()),
-        "read": len(examples) + len(refusals),
+        "read": in_file,
         "kept": len(examples),
         "refused": [refusal._asdict() for refusal in refusals],
         "lacking": [] if split == "test" or task.serves else classes_without_rows(task, digests),
@@ -229,6 +242,16 @@ def _write(
         "conflicts": checks.conflicts(digests),
     }
     return entry, digests
+
+
+def _rows_in_train(task: str, digests: Digests) -> dict[str, int]:
+    """Return how many rows of a task's dev are in the train of each task, as a shared model learns all; 0s left out."""
+    dev = digests[task, "dev"]
+    counts: dict[str, int] = {}
+    for (other, split), rows in digests.items():
+        if split == "train" and (count := int(np.isin(dev["bare"], rows["bare"]).sum())):
+            counts[other] = count
+    return counts
 
 
 def _share_cut(file: Path, is_joined: bool, room: int) -> float:
@@ -248,18 +271,16 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     return pa.table(columns, SCHEMA)
 
 
-def _write_dev_rows(directory: Path, task: str, digests: Digests) -> int:
-    """Write a task's dev-rows.parquet beside its dev.parquet; return how many rows of dev are in train."""
+def _write_dev_rows(directory: Path, task: str, digests: Digests) -> None:
+    """Write a task's dev-rows.parquet beside its dev.parquet."""
     dev = digests[task, "dev"]
     train = digests.get((task, "train"), checks.digests([]))
     cluster = checks.clusters(dev)
-    in_train = np.isin(dev["bare"], train["bare"])
     table = read_parquet(layout.examples(directory, task, "dev"), ["id"]).assign(
         cluster=cluster,
         chooses=checks.halves(cluster),
-        in_train=in_train,
+        in_train=np.isin(dev["bare"], train["bare"]),
         shares=np.isin(dev[checks.SENTENCES], train[checks.SENTENCES]).any(axis=1),
     )
     with new_file(layout.rows(directory, task, "dev")) as partial:
         table.to_parquet(partial, index=False)
-    return int(in_train.sum())

@@ -59,8 +59,7 @@ def _rows(data_dir: Path, task: Task, split: Split) -> pd.DataFrame | None:
     """Return the rows of a split; None where their file is missing."""
     if not (data_dir / task.files[drawing.source(task, split)]).is_file():
         return None
-    rows, _ = drawing.read(data_dir, task, split)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(drawing.read(data_dir, task, split).examples)
 
 
 def _predictions(

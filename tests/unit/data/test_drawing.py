@@ -28,6 +28,13 @@ def test_a_fifth_is_dev_and_the_rest_is_train(tmp_path: Path) -> None:
     assert (len(first), len(train), first & train) == (8, 32, set())
 
 
+def test_refused_rows_are_trains_and_both_splits_have_the_count_of_the_file(tmp_path: Path) -> None:
+    write(tmp_path, [*LINES, "x,y,9"])
+    train, dev_rows = (drawing.read(tmp_path, TASK, split) for split in ("train", "dev"))
+    assert [len(rows.refusals) for rows in (train, dev_rows)] == [1, 0]
+    assert (train.in_file, dev_rows.in_file) == (41, 41)
+
+
 def test_neither_the_order_of_the_rows_nor_case_and_spacing_changes_it(tmp_path: Path) -> None:
     folded = [line.replace("question", "Question ") for line in reversed(LINES)]
     assert {text.casefold().replace("  ", " ") for text in dev(tmp_path, folded)} == dev(tmp_path, LINES)

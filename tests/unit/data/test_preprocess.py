@@ -121,7 +121,7 @@ def test_a_dev_that_is_drawn_and_rows_that_are_cut_are_told(tmp_path: Path):
     made = preprocess(tmp_path, tmp_path / "out", tokenize, needs, longest={"mood": (True, 8)})
     assert pq.read_table(tmp_path / "out/mood/dev.parquet", columns=["id"]).num_rows == 2
     assert made["faults"][:2] == [
-        "a.csv: 12% of its rows are longer than model.max_tokens, and lose their end",
+        "a.csv: 12% of its train rows are longer than model.max_tokens, and lose their end",
         "a.csv: 2 of its rows are dev, drawn by their text; tasks.yaml names no dev file",
     ]
 
@@ -144,6 +144,45 @@ def test_rows_are_cut_that_are_too_long_with_the_encoders_special_tokens(
     special, longest = SpecialTokens(0, 2, 1, again=again), {"sts": (is_joined, limit)}
     made = preprocess(data_dir, tmp_path / "out", tokenize, set(), longest=longest, special_tokens=special)
     assert made["files"]["sts/train"]["cut"] == cut
+
+
+MOOD = "sentences: [text], label: mood, classes: 2"
+LONG = "a text of seven words and two more"
+
+
+@pytest.mark.parametrize("split", ["train", "dev", "test"])
+def test_cut_rows_of_each_split_are_told(tmp_path: Path, split: str):
+    for number, name in enumerate(("train", "dev", "test")):
+        text = LONG if name == split else "short"
+        (tmp_path / f"{name}.csv").write_text(f"text,mood\n{text} {number},0\nother {number},1\n")
+    described = f"mood: {{files: {{train: train.csv, dev: dev.csv, test: test.csv}}, {MOOD}}}\n"
+    (tmp_path / "tasks.yaml").write_text(described)
+    made = preprocess(tmp_path, tmp_path / "out", tokenize, set(), longest={"mood": (True, 8)})
+    assert made["faults"] == [
+        f"{split}.csv: 50% of its {split} rows are longer than model.max_tokens, and lose their end"
+    ]
+
+
+@pytest.mark.parametrize("shared", [1, 2])
+def test_a_dev_that_is_more_than_a_quarter_in_another_tasks_train_is_told(tmp_path: Path, shared: int):
+    rows = [f"text {n},{n % 2}\n" for n in range(6)]
+    (tmp_path / "a.csv").write_text("text,mood\n" + "".join(rows[:2]))
+    (tmp_path / "a-dev.csv").write_text("text,mood\n" + "".join(rows[2:]))
+    (tmp_path / "b.csv").write_text("text,mood\n" + "".join(rows[:2]) + "".join(rows[2 : 2 + shared]).upper())
+    (tmp_path / "b-dev.csv").write_text("text,mood\nx,0\ny,1\n")
+    described = (f"{name}: {{files: {{train: {name}.csv, dev: {name}-dev.csv}}, {MOOD}}}\n" for name in "ab")
+    (tmp_path / "tasks.yaml").write_text("".join(described))
+    made = preprocess(tmp_path, tmp_path / "out", tokenize, set())
+    assert made["files"]["a/dev"]["in_train"] == {"b": shared}
+    line = "a-dev.csv: 2 of 4 dev rows of a are in train of b, so a model of both tasks has seen their text"
+    assert [fault for fault in made["faults"] if fault.startswith("a-dev")] == [line] * (shared == 2)
+
+
+def test_faulty_rows_are_counted_among_all_of_a_file_that_dev_is_drawn_from(tmp_path: Path):
+    (tmp_path / "a.csv").write_text("text,mood\n" + "".join(f"text {n},{n % 5}\n" for n in range(60)))
+    (tmp_path / "tasks.yaml").write_text("mood: {files: {train: a.csv}, sentences: [text], label: mood, classes: 4}\n")
+    with pytest.raises(DataError, match=r"a\.csv: 12 of 60 rows cannot be used, more than 1%.*, here 0\.2$"):
+        preprocess(tmp_path, tmp_path / "out", tokenize, {("mood", "train")})
 
 
 def test_what_is_wrong_and_does_not_end_the_stage_is_told(data_dir: Path, tmp_path: Path):
