@@ -220,6 +220,8 @@ def _unread(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:
         yield f"tasks.yaml does not name {first_of(unnamed, SHOWN)}: {remedy}"
     if unreadable := [name for name in guessing.unreadable_files(folder) if name not in named]:
         yield f"not read: {first_of(unreadable, SHOWN)}; allowed: {', '.join(guessing.ENDINGS)}"
+    if deep := [name for name in guessing.deep_files(folder) if name not in named]:
+        yield f"not read: {first_of(deep, SHOWN)}; allowed: files in the folder, or in a folder in it"
 
 
 def _separators_in_words(folder: Path, described: Mapping[str, Task]) -> list[str]:

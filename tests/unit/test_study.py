@@ -167,14 +167,17 @@ def test_what_was_guessed_and_may_be_wrong_is_told_until_tasks_yaml_says_it(
 def test_files_that_no_task_reads_are_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/a-dev.json").write_text("[]")
+    (tmp_path / "mine/b/v1").mkdir(parents=True)
+    (tmp_path / "mine/b/v1/train.csv").write_text(TRAIN)
     unreadable = "not read: a-dev.json; allowed: .csv, .tsv, .jsonl, .parquet"
+    deep = "not read: b/v1/train.csv; allowed: files in the folder, or in a folder in it"
     drawn = "a-train.csv: tasks.yaml names no dev file, so 8 of its rows, drawn by their text, are dev"
-    assert told(tmp_path / "mine", params, capsys, a_train=TRAIN)[1:] == [unreadable, drawn]
+    assert told(tmp_path / "mine", params, capsys, a_train=TRAIN)[1:] == [unreadable, deep, drawn]
     unnamed = (
         "tasks.yaml does not name a-dev.csv, b-train.csv: add them there, or remove tasks.yaml and give this command "
         "again"
     )
-    assert told(tmp_path / "mine", params, capsys, a_dev=TRAIN, b_train=TRAIN)[1:] == [unnamed, unreadable, drawn]
+    assert told(tmp_path / "mine", params, capsys, a_dev=TRAIN, b_train=TRAIN)[1:] == [unnamed, unreadable, deep, drawn]
 
 
 def test_an_encoding_beside_another_one_in_tasks_yaml_is_refused(tmp_path: Path, params: Path):

@@ -5,6 +5,7 @@ What cannot be guessed is refused, with the lines that tasks.yaml needs. The ord
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
@@ -15,11 +16,14 @@ from mtbert.tasks import FILE, Split, Task, label_text
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
 SPLIT_NAMES: dict[str, Split] = {
-    "train": "train", "training": "train", "dev": "dev", "val": "dev", "valid": "dev", "validation": "dev",
-    "test": "test",
+    "train": "train", "training": "train", "dev": "dev", "development": "dev", "val": "dev", "valid": "dev",
+    "validation": "dev", "eval": "dev", "evaluation": "dev", "test": "test", "testing": "test",
 }  # fmt: skip
+SPLIT_WORDS = (*SPLIT_NAMES, "holdout")  # which a file's name may hold nowhere else
+WORD = re.compile(r"[A-Z]*[^\W\d_A-Z]+|[A-Z]+")  # topicTrain has two
 # A file's name without ending: its task, if it names one, its split, and which of several files it is.
-STEM = re.compile(rf"(?:(?P<task>.+?)[-_. ])?(?P<split>{'|'.join(SPLIT_NAMES)})(?:-\d+-of-\d+)?", re.I)
+STEM = re.compile(rf"(?:(?P<task>.+?)[-_. ])?(?P<split>{'|'.join(SPLIT_NAMES)})(?P<part>-\d+-of-\d+)?", re.I)
+SPLIT_FIRST = re.compile(rf"(?P<split>{'|'.join(SPLIT_NAMES)})[-_. ](?P<task>[^\W\d_].*)", re.I)
 LABELS = ("label", "gold_label")  # the label's column has such a name, else the task's, else one of these:
 OTHER_LABELS = ("class", "category", "target", "score", "similarity", "relevance", "is_duplicate")
 SCORES = ("score", "similarity", "relevance")  # labels of such a name are scores, if they are numbers
@@ -44,15 +48,33 @@ def tasks_of(folder: Path, encoding: str = "utf-8") -> dict[str, dict[str, Any]]
     Raises:
         DataError: there is no such file, two are of one split, or what a file holds cannot be guessed.
     """
-    files_by_task: dict[str, dict[Split, str]] = {}
-    for shown in data_files(folder):
-        name, split = _task_and_split(folder / shown, folder)
-        if other := files_by_task.setdefault(name, {}).get(split):
-            raise DataError(f"{folder}: two files are {split} of {name}: {other} and {shown}; remove one, or rename it")
-        files_by_task[name][split] = shown
+    files_by_task = _files_by_task(folder)
     if not files_by_task:
-        raise DataError(f"{folder} holds no task; allowed: files such as topic-train.csv and topic-dev.csv")
+        others = [*unreadable_files(folder), *deep_files(folder)]
+        not_read = f"; not read: {first_of(others, 3)}" if others else ""
+        allowed = f"files such as topic-train.csv and topic-dev.csv, or of the endings {', '.join(ENDINGS[1:])}"
+        raise DataError(f"{folder} holds no task; allowed: {allowed}{not_read}")
     return {name: _describe(folder, name, files, encoding) for name, files in files_by_task.items()}
+
+
+def _files_by_task(folder: Path) -> dict[str, dict[Split, str]]:
+    """Return the file of each split of each task."""
+    files_by_task: dict[str, dict[Split, str]] = {}
+    spellings: dict[str, str] = {}
+    for shown in data_files(folder):
+        words, split = _words_and_split(folder / shown, folder)
+        name = _task_name(words)
+        of_task = files_by_task.setdefault(name, {})
+        spelling = _spelling(words)
+        if spellings.setdefault(name, spelling) != spelling:
+            both = f"{first_of([*of_task.values()], 1)} and {shown} would both be of the task {name}"
+            raise DataError(f"{folder}: {both}; a task's name holds a to z and 0 to 9: rename them")
+        if other := of_task.get(split):
+            parts = STEM.fullmatch(_stem(folder / shown))
+            remedy = "join them into one file" if parts and parts["part"] else "remove one, or rename it"
+            raise DataError(f"{folder}: two files are {split} of {name}: {other} and {shown}; {remedy}")
+        of_task[split] = shown
+    return files_by_task
 
 
 def data_files(folder: Path) -> list[str]:
@@ -63,7 +85,13 @@ def data_files(folder: Path) -> list[str]:
 def unreadable_files(folder: Path) -> list[str]:
     """Return the files that are named like those of a split, and have another ending, such as topic-dev.json."""
     others = [(shown, file) for shown, file in _files(folder) if readers.ending(file) not in ENDINGS]
-    return [shown for shown, file in others if STEM.fullmatch(file.stem) or STEM.fullmatch(PurePath(file.stem).stem)]
+    return [shown for shown, file in others if _parts(file.stem) or _parts(PurePath(file.stem).stem)]
+
+
+def deep_files(folder: Path) -> list[str]:
+    """Return the files that would hold rows by their ending, and lie below more than one folder."""
+    paths = [file.relative_to(folder) for file in sorted(folder.glob("*/*/**/*")) if file.is_file()]
+    return [path.as_posix() for path in paths if readers.ending(path) in ENDINGS and "/." not in f"/{path.as_posix()}"]
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -72,25 +100,61 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
             yield file.relative_to(folder).as_posix(), file
 
 
-def _task_and_split(file: Path, folder: Path) -> tuple[str, Split]:
-    """Return the task and the split of a file by its name; a file that names no split is train.
+def _stem(file: Path) -> str:
+    """Return a file's name without the ending that names its format."""
+    return PurePath(re.sub(r"\.gz$", "", file.name, flags=re.I)).stem
 
-    A name without a task has that of the folder below `folder`, else of `folder`.
+
+def _parts(stem: str) -> re.Match[str] | None:
+    """Return the task and the split that a name without ending holds; None where it names no split."""
+    return STEM.fullmatch(stem) or SPLIT_FIRST.fullmatch(stem)
+
+
+def _words_and_split(file: Path, folder: Path) -> tuple[str, Split]:
+    """Return the words for a file's task, and its split; one that names no split is train.
+
+    A folder below `folder` is called like a split, or like the task of files whose names have none.
     """
-    stem = file.name[: file.name.lower().rindex(readers.ending(file))]
-    parts = STEM.fullmatch(stem)
+    stem = _stem(file)
+    parts = _parts(stem)
+    parent = file.parent.name if file.parent != folder else ""
+    of_folder = SPLIT_NAMES.get(parent.casefold())
+    of_name = SPLIT_NAMES[parts["split"].casefold()] if parts else None
+    if of_folder and of_name not in (None, of_folder):
+        raise DataError(f"{file}: its folder says {of_folder}, its name {of_name}; rename one of them")
+    if not of_folder and not of_name:
+        _check_without_split(file, parent)
     words = parts["task"] if parts else stem
-    split = SPLIT_NAMES[parts["split"].casefold()] if parts else "train"
-    name = re.sub(r"[^a-z0-9]+", "_", (words or file.parent.name).casefold()).strip("_")
-    if not name[:1].isalpha():
-        name = f"task_{name}".rstrip("_")
-    return name, split
+    return words or (folder.name if of_folder else file.parent.name), of_name or of_folder or "train"
+
+
+def _check_without_split(file: Path, parent: str) -> None:
+    """Raise DataError where a name that is taken for train's holds a word for a split."""
+    stem = _stem(file)
+    words = [*WORD.findall(parent), *WORD.findall(stem)]
+    places = [place for place, word in enumerate(words) if word.casefold() in SPLIT_WORDS]
+    if places:
+        task = "-".join(words[: places[0]]) or "topic"
+        allowed = ", ".join(f"{task}-{split}{file.name[len(stem) :]}" for split in ("train", "dev", "test"))
+        fault = f"its name holds {words[places[0]]}, but which split it is cannot be told"
+        raise DataError(f"{file}: {fault}; rename it, such as {allowed}, or name it in {FILE}")
+
+
+def _task_name(words: str) -> str:
+    name = re.sub(r"[^a-z0-9]+", "_", words.casefold()).strip("_")
+    return name if name[:1].isalpha() else f"task_{name}".rstrip("_")
+
+
+def _spelling(words: str) -> str:
+    """Return the words for a task as they are compared: capitals, and what stands between them, do not count."""
+    return re.sub(r"[\W_]+", "_", unicodedata.normalize("NFKC", words).casefold()).strip("_")
 
 
 def _describe(folder: Path, name: str, files: dict[Split, str], encoding: str) -> dict[str, Any]:
     """Return a task as tasks.yaml has it."""
     if "train" not in files:
-        raise DataError(f"{folder}: {name} has {first_of([*files.values()], 3)}, but no train; add {name}-train.csv")
+        fault = f"{name} has {first_of([*files.values()], 3)}, but no train"
+        raise DataError(f"{folder}: {fault}; add {name}-train.csv, or rename it like the train of its task")
     file = folder / files["train"]
     rows = [row.values for row in readers.rows_of(file, encoding, name)]
     if not rows:

@@ -16,7 +16,7 @@ TOPIC = "text,topic\n" + "".join(f"text number {n},{'bug' if n % 3 else 'praise'
 
 def write(folder: Path, **files: str) -> Path:
     for name, text in files.items():
-        file = folder / name.replace("__", "/").replace("_csv", ".csv")
+        file = folder / name.replace("_csv", ".csv")
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
     return folder
@@ -37,10 +37,38 @@ def write(folder: Path, **files: str) -> Path:
         ("topic/test-00000-of-00001.parquet", "topic", "test"),
         ("20-news-train.csv", "task_20_news", "train"),
         ("задача-train.csv", "task", "train"),
+        ("topic-eval.csv", "topic", "dev"),
+        ("topic-development.csv", "topic", "dev"),
+        ("topic_testing.csv", "topic", "test"),
+        ("dev_topic.csv", "topic", "dev"),
+        ("test data.csv", "data", "test"),
+        ("mnli/validation_matched.csv", "matched", "dev"),
+        ("train/topic.csv", "topic", "train"),
+        ("Test/topic.csv", "topic", "test"),
+        ("dev/dev.csv", "desk", "dev"),
+        ("İyi-dev.csv", "i_yi", "dev"),
     ],
 )
 def test_a_files_name_tells_task_and_split(name: str, task: str, split: str):
-    assert guessing._task_and_split(Path("/desk", name), Path("/desk")) == (task, split)
+    words, split_of_file = guessing._words_and_split(Path("/desk", name), Path("/desk"))
+    assert (guessing._task_name(words), split_of_file) == (task, split)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("topic-holdout.csv", "its name holds holdout, but which split it is cannot be told; rename it, such as topic-"),
+        ("topicDev.csv.gz", "holds Dev, but which split it is cannot be told; rename it, such as topic-train.csv.gz, "),
+        ("topic-train (1).csv", "rename it, such as topic-train.csv, topic-dev.csv, topic-test.csv, or name it in tasks"),
+        ("train-1.csv", "rename it, such as topic-train.csv, "),
+        ("test files/topic.csv", "its name holds test, but which split it is cannot be told"),
+        ("test/topic-train.csv", "its folder says test, its name train; rename one of them"),
+    ],
+)
+def test_a_name_that_may_mean_another_split_is_refused(name: str, told: str):
+    with pytest.raises(DataError) as error:
+        guessing._words_and_split(Path("/desk", name), Path("/desk"))
+    assert told in str(error.value)
 
 
 def test_a_task_is_told_from_its_header_and_rows(tmp_path: Path):
@@ -143,11 +171,15 @@ def test_columns_are_told_by_name_or_by_how_many_values_they_hold(
 
 
 def test_files_with_rows_are_known_by_their_ending_and_others_by_the_name_of_a_split(tmp_path: Path):
-    for name in ("a.CSV", "b-dev.json", "c-test.csv.zip", "notes.txt", ".d-dev.csv", "e/train.jsonl.gz", "e/dev.xlsx"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name in (
+        "a.CSV", "b-dev.json", "c-test.csv.zip", "notes.txt", ".d-dev.csv", "e/train.jsonl.gz", "e/dev.xlsx",
+        "f/g/dev.csv", "f/g/.dev.csv", "f/g/h/dev.tsv.gz",
+    ):  # fmt: skip
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).touch()
     assert guessing.data_files(tmp_path) == ["a.CSV", "e/train.jsonl.gz"]
     assert guessing.unreadable_files(tmp_path) == ["b-dev.json", "c-test.csv.zip", "e/dev.xlsx"]
+    assert guessing.deep_files(tmp_path) == ["f/g/dev.csv", "f/g/h/dev.tsv.gz"]
 
 
 def test_an_id_is_taken_where_it_differs_in_every_row(tmp_path: Path):
@@ -161,6 +193,19 @@ def test_an_id_is_taken_where_it_differs_in_every_row(tmp_path: Path):
     ("files", "told"),
     [
         ({}, "holds no task; allowed: files such as topic-train.csv"),
+        ({"a-train.json": ""}, "or of the endings .tsv, .jsonl, .parquet; not read: a-train.json"),
+        (
+            {"b/train-00000-of-00002.csv": TOPIC, "b/train-00001-of-00002.csv": TOPIC},
+            "two files are train of b: b/train-00000-of-00002.csv and b/train-00001-of-00002.csv; join them into one",
+        ),
+        (
+            {"mnli/train.csv": TOPIC, "mnli/dev_matched.csv": TOPIC},
+            "matched has mnli/dev_matched.csv, but no train; add matched-train.csv, or rename it like the train of its",
+        ),
+        (
+            {"感情-train.csv": TOPIC, "話題-dev.csv": TOPIC},
+            "感情-train.csv and 話題-dev.csv would both be of the task task; a task's name holds a to z and 0 to 9: ren",
+        ),
         ({"a-train_csv": TOPIC, "a_csv": TOPIC}, "two files are train of a: a-train.csv and a.csv"),
         ({"a-dev_csv": TOPIC}, "a has a-dev.csv, but no train; add a-train.csv"),
         ({"a_csv": "text,label\n"}, "a.csv: it holds no row"),
