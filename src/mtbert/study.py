@@ -146,7 +146,8 @@ def _understand(folder: Path, task: Task, is_new: bool, most_refused: float) -> 
 def _notes_of_columns(folder: Path, task: Task, rows: SplitRows, is_new: bool) -> Iterator[str]:
     """Yield which columns of train are not used, and what to check of its labels."""
     file = _file(folder, task, "train")
-    columns = next(readers.rows_of(file, task.encoding, task.name)).values
+    rows_of_train = readers.rows_of(file, task.encoding, task.name)
+    columns = dict.fromkeys(column for row in rows_of_train for column in row.values)
     unused = [column for column in columns if column and column not in (*task.sentences, task.label, task.id)]
     if unused:
         yield f"{file.name}: not used: {first_of(unused, SHOWN)}"
@@ -219,7 +220,7 @@ def _unread(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:
         remedy = "add them there, or remove tasks.yaml and give this command again"
         yield f"tasks.yaml does not name {first_of(unnamed, SHOWN)}: {remedy}"
     if unreadable := [name for name in guessing.unreadable_files(folder) if name not in named]:
-        yield f"not read: {first_of(unreadable, SHOWN)}; allowed: {', '.join(guessing.ENDINGS)}"
+        yield f"not read: {first_of(unreadable, SHOWN)}; allowed: {', '.join(readers.ENDINGS)}"
     if deep := [name for name in guessing.deep_files(folder) if name not in named]:
         yield f"not read: {first_of(deep, SHOWN)}; allowed: files in the folder, or in a folder in it"
 

@@ -11,10 +11,10 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from mtbert.data import readers
+from mtbert.data.readers import ENDINGS
 from mtbert.errors import DataError, first_of
 from mtbert.tasks import FILE, Split, Task, label_text
 
-ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
 SPLIT_NAMES: dict[str, Split] = {
     "train": "train", "training": "train", "dev": "dev", "development": "dev", "val": "dev", "valid": "dev",
     "validation": "dev", "eval": "dev", "evaluation": "dev", "test": "test", "testing": "test",
@@ -34,6 +34,10 @@ NUMBER = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?(e[+-]?[0-9]+)?", r
 FEW = 20  # values of a column of labels, if it has no label's name, and of whole numbers that surely are classes
 FEW_NUMBERS = 5  # among words that are classes
 MOST_CLASSES = 200
+HEADED = (".csv", ".tsv")
+SEVERAL = re.compile(r"\[.*\]|\{.*\}", re.S)  # how a list or an object is written
+DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+")
+WHOLE = re.compile(r"-?[0-9]+")
 TEMPLATE = "{name}:\n  files: {{{files}}}\n  sentences: [COLUMN]\n  label: COLUMN\n  classes: [ONE, OTHER]"
 Records = Sequence[Mapping[str, Any]]  # a file's rows, by column
 
@@ -159,13 +163,14 @@ def _describe(folder: Path, name: str, files: dict[Split, str], encoding: str) -
     rows = [row.values for row in readers.rows_of(file, encoding, name)]
     if not rows:
         raise DataError(f"{file}: it holds no row")
+    columns = [*dict.fromkeys(column for row in rows for column in row)]  # in JSON lines, each row has its own
     try:
-        label = _label(name, rows)
-        sentences = _sentences(rows, label)
-        labels = {label_text(row.get(label)) for row in rows} - {""}
+        label = _label(name, rows, columns)
+        sentences = _sentences(rows, columns, label)
+        labels = _labels(file, rows, label)
         kind = _kind(file, label, labels)
     except ValueError as error:
-        fault = f"its columns are {', '.join(rows[0])}, and {error}"
+        fault = f"its columns are {', '.join(columns)}, and {error}"
         example = TEMPLATE.format(
             name=name, files=", ".join(f"{split}: {of_split}" for split, of_split in files.items())
         )
@@ -173,24 +178,31 @@ def _describe(folder: Path, name: str, files: dict[Split, str], encoding: str) -
     entry = {"files": dict(files), "sentences": sentences, "label": label, **kind}
     if encoding != "utf-8":
         entry["encoding"] = encoding
-    if column := _id(rows):
+    others = [folder / other for split, other in files.items() if split != "train"]
+    if column := _id(columns, rows, others, encoding):
         entry["id"] = column
     return entry
 
 
-def _label(name: str, rows: Records) -> str:
+def _label(name: str, rows: Records, columns: Sequence[str]) -> str:
     """Return the column of the label: by its name, or the only one with few values; ValueError where neither helps.
 
     A column that is called like the task may be its text, such as `review`.
     """
-    columns = [column for column in rows[0] if column.casefold() not in IDS]
-    called_so = [column for column in columns if column.casefold() == name and not _is_text(rows, column, MOST_CLASSES)]
-    if named := [*_called(columns, LABELS), *called_so, *_called(columns, OTHER_LABELS)]:
+    columns = [column for column in columns if column.casefold() not in IDS]
+    called_so = [column for column in columns if column.casefold() == name]
+    if named := [
+        *_called(columns, LABELS),
+        *(column for column in called_so if not _is_the_text(rows, columns, column)),
+    ]:
         return named[0]
-    with_few_values = [column for column in columns if not _is_text(rows, column)]
-    if len(with_few_values) != 1:
+    candidates = [column for column in columns if not _is_text(rows, column) and not _counts_rows(rows, column)]
+    if named := _called(columns, OTHER_LABELS)[:1]:
+        others = [column for column in candidates if column not in (*named, *_pair(columns))]
+        candidates = [*named, *(column for column in others if not _repeats(rows, column, named[0]))]
+    if len(candidates) != 1:
         raise ValueError("which of them is the label cannot be told; allowed: one that is called label")
-    return with_few_values[0]
+    return candidates[0]
 
 
 def _called(columns: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -198,12 +210,28 @@ def _called(columns: Sequence[str], names: Sequence[str]) -> list[str]:
     return [column for name in names for column in columns if column.casefold() == name]
 
 
-def _sentences(rows: Records, label: str) -> list[str]:
+def _labels(file: Path, rows: Records, label: str) -> set[str]:
+    """Return a file's labels; DataError where rows have several each, or where the header seems to be a row."""
+    labels = {label_text(row.get(label)) for row in rows} - {""}
+    if several := sorted(filter(SEVERAL.fullmatch, labels)):
+        fault = f"its {label} holds {several[0]}, several labels a row"
+        raise DataError(f"{file}: {fault}; make a task of each, with a column that says yes or no to it")
+    if readers.ending(file) in HEADED and (label_text(label) in labels or _is_number(label)):
+        fault = f"line 1 looks like a row, not a header: the column of the label would be called {label}"
+        raise DataError(f"{file}: {fault}; write a header above it, such as text,label, or describe it in {FILE}")
+    return labels
+
+
+def _pair(columns: Sequence[str]) -> list[str]:
+    """Return two columns that are called like a pair of sentences; none where there are no such two."""
+    return next(([*pair] for pair in PAIRS if {*pair} <= {*columns}), [])
+
+
+def _sentences(rows: Records, columns: Sequence[str], label: str) -> list[str]:
     """Return the column of text, or two that are called like a pair; ValueError where there is none, or more."""
-    columns = [column for column in rows[0] if column != label and column.casefold() not in IDS]
-    for pair in PAIRS:
-        if {*pair} <= {*columns}:
-            return [*pair]
+    columns = [column for column in columns if column != label and column.casefold() not in IDS]
+    if pair := _pair(columns):
+        return pair
     texts = [column for column in columns if _is_text(rows, column) and not _repeats(rows, column, label)]
     if not texts:
         texts = columns  # a handful of rows has few values in each
@@ -226,6 +254,22 @@ def _is_text(rows: Records, column: str, few: int = FEW) -> bool:
     return len(distinct) > min(few, len(values) / 2) and not all(map(_is_number, distinct))
 
 
+def _is_the_text(rows: Records, columns: Sequence[str], column: str) -> bool:
+    """Return whether a column holds text: many words, or words of more kinds than each other column holds."""
+    if _is_text(rows, column, MOST_CLASSES):
+        return True
+    distinct = {other: {str(row.get(other)) for row in rows} for other in columns}
+    others = [len(values) for other, values in distinct.items() if other != column]
+    has_most = max(others, default=len(rows)) < len(distinct[column])
+    return has_most and not all(map(_is_number, distinct[column]))
+
+
+def _counts_rows(rows: Records, column: str) -> bool:
+    """Return whether a column holds another whole number in each row, as a count of rows or an id does."""
+    values = [label_text(row.get(column)) for row in rows]
+    return len({*values}) == len(values) and all(WHOLE.fullmatch(value) for value in values)
+
+
 def _is_number(text: str) -> bool:
     try:
         return math.isfinite(float(text))
@@ -243,6 +287,10 @@ def _kind(file: Path, label: str, labels: set[str]) -> dict[str, Any]:
         raise DataError(f"{shown} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
     numbers = sorted((label for label in labels if NUMBER.fullmatch(label) and _is_number(label)), key=float)
     words = sorted(labels.difference(numbers))
+    if words and all(map(DECIMAL_COMMA.fullmatch, words)):
+        number = words[0]
+        fault = f"{shown} {number}, a number with a comma"
+        raise DataError(f"{fault}; write {number.replace(',', '.')} for it, or list its `classes` in {FILE}")
     if not words and _are_scores(label, [float(number) for number in numbers]):
         return {"score": [math.floor(float(numbers[0])), math.ceil(float(numbers[-1]))]}
     if words and len(numbers) > FEW_NUMBERS:
@@ -290,10 +338,26 @@ def _in_yaml(word: str) -> str | bool:
     return word == "true" if word in ("true", "false") else word
 
 
-def _id(rows: Records) -> str | None:
-    """Return the column of ids: the first of such a name whose values differ in every row."""
-    for column in rows[0]:
-        values = [str(row.get(column) or "") for row in rows]
-        if column.casefold() in IDS[1:] and all(values) and len({*values}) == len(values):
+def _id(columns: Sequence[str], rows: Records, others: Sequence[Path], encoding: str) -> str | None:
+    """Return the column of ids: the first of such a name that all files have, with another value in each row of a file.
+
+    Args:
+        columns: those of train.
+        rows: those of train.
+        others: the files of dev and test.
+        encoding: theirs.
+    """
+    called_so = [column for column in columns if column.casefold() in IDS[1:]]
+    rows_by_file = [rows]
+    for file in others if called_so else ():
+        rows_by_file.append([row.values for row in readers.rows_of(file, encoding)])
+    for column in called_so:
+        if all(_are_ids([row.get(column) for row in of_file]) for of_file in rows_by_file):
             return column
     return None
+
+
+def _are_ids(values: Sequence[Any]) -> bool:
+    """Return whether values are text or whole numbers, and none comes twice."""
+    texts = [str(value) if isinstance(value, int) else value for value in values]
+    return len({*map(str, texts)}) == len(texts) and not any(readers.fault_of_text("id", text) for text in texts)

@@ -23,6 +23,7 @@ LONGEST_SHOWN = 60  # characters of a faulty value in a message
 WITHHELD = "-1"  # what stands in place of a test file's labels, if it is none of the task's
 MOST_LABELS = 12  # in a message
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.I)  # not `1_0`, which Python takes for 10
+ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
 
 
 class Refusal(NamedTuple):
@@ -63,9 +64,10 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
     examples: dict[str, Example] = {}  # by id
     refusals: list[Refusal] = []
     is_labelled = True
+    columns: dict[str, None] = {}  # of all rows: in JSON lines, each has its own
     for row in rows_of(path, task.encoding, task.name):
+        columns |= dict.fromkeys(row.values)
         if not examples and not refusals:
-            _check_columns(path, [*row.values], task, split)
             is_labelled = split != "test" or not _is_withheld(task, row.values.get(task.label))
             if not is_labelled and task.label in row.values:
                 print(f"{path}: its {task.label} is empty or -1, so it counts as without labels", file=sys.stderr)
@@ -74,6 +76,8 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
             examples[checked.id] = checked
         else:
             refusals.append(checked)
+    if columns:
+        _check_columns(path, [*columns], task, split)
     if not examples:
         first_refusal = "".join(f"; line {refusal.line}: {refusal.reason}" for refusal in refusals[:1])
         raise DataError(f"{path}: it holds no row that can be used{first_refusal}")
@@ -175,7 +179,7 @@ def separator(path: Path, encoding: str = "utf-8") -> str:
 
 
 def _text(path: Path, encoding: str, task: str) -> str:
-    remedy = f"; set `encoding` of {task} in tasks.yaml to what it is, such as cp1252"
+    remedy = f"; set `encoding` of {task} in tasks.yaml, or --encoding where there is no such file, such as cp1252"
     content = records.unpacked(path.read_bytes(), str(path))
     return records.decoded(content, str(path), encoding, remedy)
 
@@ -186,6 +190,8 @@ def rows_of(path: Path, encoding: str = "utf-8", task: str = "TASK") -> Iterator
     A file that is neither Parquet nor JSON lines, one object a line, has a header, quoted fields, doubled quotes, and
     line breaks inside quotes. Test files of the course's SST and CFIMDB have one more index column, titled "0".
     """
+    if ending(path) not in ENDINGS:
+        raise DataError(f"{path}: a file of this ending is not read; allowed: {', '.join(ENDINGS)}")
     if ending(path) == ".parquet":
         return _parquet(path)
     text = _text(path, encoding, task)

@@ -16,6 +16,7 @@ from mtbert.errors import DataError
 GZIP = ".gz"
 SNIFFED, FIRST_ROWS = 2**16, 20  # characters and rows by which a separator is chosen
 LINE_END = re.compile(r"[\r\n]")
+OF_EXCEL = re.compile(r"sep=.[\r\n]")  # a line that Excel writes before the header
 NAMELESS = "one without a name"
 UNCLOSED = "a quote opens here and nothing closes it; a quote within a text is doubled"
 
@@ -40,17 +41,30 @@ def unpacked(content: bytes, name: str) -> bytes:
 def decoded(content: bytes, name: str, encoding: str = "utf-8", remedy: str = "") -> str:
     """Decode a text, with or without a byte order mark; DataError with line and remedy where it is something else."""
     try:
-        text = content.decode("utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding)
-    except LookupError:
-        raise DataError(f"{name}: {encoding!r} is no encoding that Python knows{remedy}") from None
+        codec = codecs.lookup(encoding).name
+        text = content.decode("utf-8-sig" if codec == "utf-8" else encoding)
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise DataError(f"{name}, line {line}: not {encoding.upper()} text{remedy}") from None
+    except (LookupError, UnicodeError):  # UnicodeError: `undefined` decodes nothing
+        raise DataError(f"{name}: {encoding!r} is no encoding that Python knows{remedy}") from None
+    if not codec.startswith("utf") and _is_utf8(content):
+        fault = f"it is UTF-8 text, and its encoding is said to be {encoding}"
+        raise DataError(f"{name}: {fault}; leave the encoding out, and save files of another one as UTF-8")
     position = text.find("\0")  # no file of text has one, and UTF-16 has many
     if position >= 0:
         line = text.count("\n", 0, position) + 1
         raise DataError(f"{name}, line {line}: it holds a NUL byte, as no text does{remedy}")
     return text
+
+
+def _is_utf8(content: bytes) -> bool:
+    """Return whether bytes are UTF-8 text that another encoding would spoil, so not ASCII alone."""
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return not content.isascii()
 
 
 def separator_of(text: str) -> str:
@@ -89,6 +103,8 @@ def lines(text: str) -> Iterator[str]:
 
 def separated(text: str, name: str, separator: str) -> Iterator[NumberedRow]:
     """Yield the rows of CSV or TSV with a header; DataError, with the line, where it is malformed."""
+    if OF_EXCEL.match(text):
+        raise DataError(f"{name}, line 1: it says what separates the columns, to Excel alone; remove this line")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1  # on which the next row starts
     try:
@@ -133,15 +149,27 @@ def _fault(error: str) -> str:
 
 def _check_fields(fields: Sequence[str], header: Sequence[str], separator: str, shown: str) -> None:
     """Raise DataError where a row has not as many fields as the header, or one of them looks like a further row."""
-    for field in fields:
-        if LINE_END.search(field) and field.count(separator) >= max(1, len(header) - 1):
+    for column, field in enumerate(fields):
+        if len(header) > 1 and _holds_a_row(field, column, len(header), separator):
             raise DataError(
                 f"{shown}: a quoted text holds what looks like a further row; a quote may lack its other one, or those "
-                "within a text are not doubled"
+                "within a text are not doubled; if the text is right, save the file as JSON lines, .jsonl"
             )
     if len(fields) != len(header):
         counts = f"it has {len(fields)} fields, the header {len(header)}"
         raise DataError(f"{shown}: {counts}; quote a text that holds {separator!r}")
+
+
+def _holds_a_row(field: str, column: int, columns: int, separator: str) -> bool:
+    """Return whether a field's first line has the rest of its row, and its last line the start of another, up to it.
+
+    So it is where a quote lacks its other one. A blank, or nothing, follows a comma of a text.
+    """
+    first, *_, last = LINE_END.split(field) if LINE_END.search(field) else ("", "")
+    separates = re.compile(rf"{re.escape(separator)}(?! |$)")
+    return (
+        bool(last) and len(separates.findall(first)) >= columns - 1 - column and len(separates.findall(last)) >= column
+    )
 
 
 def json_lines(text: str, name: str) -> Iterator[NumberedRow]:
@@ -150,9 +178,18 @@ def json_lines(text: str, name: str) -> Iterator[NumberedRow]:
         if not line.strip():
             continue
         try:
-            values = json.loads(line)
+            values = json.loads(line, object_pairs_hook=_object)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{name}, line {number}: not JSON: {error}") from None
         if not isinstance(values, dict):
             raise DataError(f'{name}, line {number}: not a JSON object, {{"column": value, ...}}')
         yield NumberedRow(number, values)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the values of a JSON object by key; ValueError where a key comes twice."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"a key comes twice: {next(key for key in keys if keys.count(key) > 1)}")
+    return values

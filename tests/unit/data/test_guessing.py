@@ -57,9 +57,9 @@ def test_a_files_name_tells_task_and_split(name: str, task: str, split: str):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("topic-holdout.csv", "its name holds holdout, but which split it is cannot be told; rename it, such as topic-"),
+        ("topic-holdout.csv", "its name holds holdout, but which split it is cannot be told; rename it, such as "),
         ("topicDev.csv.gz", "holds Dev, but which split it is cannot be told; rename it, such as topic-train.csv.gz, "),
-        ("topic-train (1).csv", "rename it, such as topic-train.csv, topic-dev.csv, topic-test.csv, or name it in tasks"),
+        ("topic-train (1).csv", "rename it, such as topic-train.csv, topic-dev.csv, topic-test.csv, or name it in "),
         ("train-1.csv", "rename it, such as topic-train.csv, "),
         ("test files/topic.csv", "its name holds test, but which split it is cannot be told"),
         ("test/topic-train.csv", "its folder says test, its name train; rename one of them"),
@@ -158,6 +158,10 @@ def test_many_whole_numbers_are_in_doubt(task: Task, labels: Iterable[float], to
         ("intent", {"text": 60, "intent": 25}, ["text"], "intent"),
         ("mood", {"text": 60, "mood": 2, "category": 3}, ["text"], "mood"),
         ("mood", {"text": 60, "mood": 3, "label": 2}, ["text"], "label"),
+        ("query", {"query": 144, "intent": 10}, ["query"], "intent"),
+        ("intent", {"text": 300, "intent": 150, "domain": 10}, ["text"], "intent"),
+        ("a", {"text": 60, "class": 3, "class_name": 3}, ["text"], "class"),
+        ("a", {"question1": 15, "question2": 60, "is_duplicate": 2}, ["question1", "question2"], "is_duplicate"),
     ],
 )
 def test_columns_are_told_by_name_or_by_how_many_values_they_hold(
@@ -189,9 +193,69 @@ def test_an_id_is_taken_where_it_differs_in_every_row(tmp_path: Path):
     assert "id" not in guessing.tasks_of(tmp_path)["a"]
 
 
+@pytest.mark.parametrize("others", [["text", "label"], ["text", "sentiment"]])
+def test_whole_numbers_that_all_differ_are_no_label(tmp_path: Path, others: list[str]):
+    rows = "".join(f"{1000 + n},text number {n},{n % 2}\n" for n in range(400))
+    write(tmp_path, a_csv=f"tweet,{','.join(others)}\n{rows}")
+    assert guessing.tasks_of(tmp_path)["a"]["label"] == others[1]
+
+
+DEV_IDS = {
+    "of its own": range(9),
+    "none": None,
+    "the same twice": [1, 1, 2],
+    "of no kind": [1.0, 2.0],
+    "null": [0, None],
+}
+
+
+@pytest.mark.parametrize("ids", DEV_IDS)
+def test_an_id_is_taken_where_all_files_of_the_task_have_it(tmp_path: Path, ids: str):
+    rows = [{"id": n, "text": f"text number {n}", "label": n % 2} for n in range(30)]
+    (tmp_path / "a-train.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    dev = [{"text": "x", "label": 1} | ({"id": value} if ids != "none" else {}) for value in DEV_IDS[ids] or [0]]
+    (tmp_path / "a-dev.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in dev))
+    assert guessing.tasks_of(tmp_path)["a"].get("id") == ("id" if ids == "of its own" else None)
+
+
+def test_columns_of_json_lines_are_those_of_all_rows(tmp_path: Path):
+    first = {"sentence1": "text number 30"}
+    rows = [{"label": n % 2, "sentence2": f"other number {n}", "sentence1": f"text number {n}"} for n in range(30)]
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in [first, *rows]))
+    entry = guessing.tasks_of(tmp_path)["a"]
+    assert (entry["sentences"], entry["label"]) == (["sentence1", "sentence2"], "label")
+
+
+TEXTS = [f"text number {n}" for n in range(60)]
+
+
+def columns_of(header: str, *columns: Iterable[object]) -> str:
+    return "\n".join([header, *(",".join(map(str, row)) for row in zip(TEXTS, *columns, strict=True))])
+
+
 @pytest.mark.parametrize(
     ("files", "told"),
     [
+        ({"a_csv": columns_of("text,sentiment,score", ["neg", "pos"] * 30, range(60))}, "which of them is the label"),
+        ({"a_csv": columns_of("text,target,sentiment", ["A", "B", "C"] * 20, ["neg", "pos"] * 30)}, "is the label can"),
+        (
+            {"a_csv": columns_of("text,row", range(60))},
+            "its columns are text, row, and which of them is the label cann",
+        ),
+        (
+            {"a_csv": columns_of("red cat,0", [0, 1] * 30)},
+            "a.csv: line 1 looks like a row, not a header: the column of the label would be called 0; write a header ",
+        ),
+        ({"a_csv": columns_of("red cat,neg", ["neg", "pos"] * 30)}, "the column of the label would be called neg; wri"),
+        ({"a_csv": columns_of("red cat,3.25", ["0.5", "1.5"] * 30)}, "the column of the label would be called 3.25; w"),
+        (
+            {"a_csv": columns_of("text,label", ['"2,5"', '"1,0"', "3"] * 20)},
+            "its label holds 1,0, a number with a comma; write 1.0 for it, or list its `classes` in tasks.yaml",
+        ),
+        (
+            {"a.jsonl": '{"text": "x", "label": ["a", "b"]}\n{"text": "y", "label": ["b"]}\n'},
+            "its label holds ['a', 'b'], several labels a row; make a task of each, with a column that says yes or no",
+        ),
         ({}, "holds no task; allowed: files such as topic-train.csv"),
         ({"a-train.json": ""}, "or of the endings .tsv, .jsonl, .parquet; not read: a-train.json"),
         (
@@ -204,7 +268,7 @@ def test_an_id_is_taken_where_it_differs_in_every_row(tmp_path: Path):
         ),
         (
             {"感情-train.csv": TOPIC, "話題-dev.csv": TOPIC},
-            "感情-train.csv and 話題-dev.csv would both be of the task task; a task's name holds a to z and 0 to 9: ren",
+            "感情-train.csv and 話題-dev.csv would both be of the task task; a task's name holds a to z and 0 to 9: ",
         ),
         ({"a-train_csv": TOPIC, "a_csv": TOPIC}, "two files are train of a: a-train.csv and a.csv"),
         ({"a-dev_csv": TOPIC}, "a has a-dev.csv, but no train; add a-train.csv"),

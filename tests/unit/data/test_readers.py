@@ -165,6 +165,12 @@ def test_a_line_ends_at_a_line_end_alone(tmp_path: Path, inside: str) -> None:
     assert rows(tmp_path, "snli", text) == [Example("p", f"A{inside}B", "C", 1.0, 1)]
 
 
+def test_a_column_of_json_lines_may_begin_in_a_later_row(tmp_path: Path) -> None:
+    first = '{"gold_label": "-", "pairID": "a"}\n'
+    second = '{"gold_label": "neutral", "sentence1": "A", "sentence2": "B", "pairID": "b"}\n'
+    assert rows(tmp_path, "snli", first + second)[1:] == [Example("b", "A", "B", 1.0, 2)]
+
+
 def test_reads_json_lines(tmp_path: Path) -> None:
     text = '{"gold_label": "entailment", "sentence1": "A dog .", "sentence2": "An animal .", "pairID": "p", "x": [1]}\n'
     assert rows(tmp_path, "snli", text) == [Example("p", "A dog .", "An animal .", 2.0, 1)]
@@ -295,7 +301,7 @@ def test_a_text_with_commas_does_not_make_a_file_of_semicolons_one_of_commas(tmp
 def test_another_encoding_is_named_in_the_error_and_read_where_it_is_set(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("id,sentence,sentiment\n1,café,3\n".encode("cp1252"))
     task = replace(COURSE["sst"], files={"train": "a.csv"})
-    told = r"a\.csv, line 2: not UTF-8 text; set `encoding` of sst in tasks\.yaml to what it is, such as cp1252"
+    told = r"a\.csv, line 2: not UTF-8 text; set `encoding` of sst in tasks\.yaml, or --encoding where there "
     with pytest.raises(DataError, match=told):
         read(tmp_path, task, "train")
     assert read(tmp_path, replace(task, encoding="cp1252"), "train")[0][0].sentence1 == "café"
@@ -325,6 +331,14 @@ def test_labels_are_words_numbers_or_booleans(tmp_path: Path, labels: dict[str, 
     (tmp_path / "a.csv").write_text("sentence,sentiment\n" + "".join(f"s {label},{label}\n" for label in came))
     task = replace(COURSE["sst"], files={"train": "a.csv"}, id="", labels=labels, classes=2)
     assert [row.label for row in read(tmp_path, task, "train")[0]] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "a.ndjson", "a.json.gz", "a"])
+def test_a_file_of_another_ending_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("id,sentence,sentiment\n1,Fine .,3\n")
+    told = "a file of this ending is not read; allowed: .csv, .tsv, .jsonl, .parquet"
+    with pytest.raises(DataError, match=told):
+        read(tmp_path, replace(COURSE["sst"], files={"train": name}), "train")
 
 
 def test_stops_at_a_missing_file(tmp_path: Path) -> None:

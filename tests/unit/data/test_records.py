@@ -51,12 +51,32 @@ def test_empty_columns_without_a_name_that_a_spreadsheet_adds_at_the_end_are_non
         ('id,text\n1,"a"b\n', "a.csv, line 2: ',' expected after '\"'"),
         ('id,text\n1,a\n2,"b\n3,c\n', "a.csv, line 3: a quote opens here and nothing closes it"),
         ('id,text\n1,"a\n2,b"\n', "a.csv, line 2: a quoted text holds what looks like a further row; "),
+        ('text,label\n"a, b,1\nc",2\n', "a.csv, line 2: a quoted text holds what looks like a further row; "),
+        ('id,text,label\n1,"a,0\n2,b",1\n', "a.csv, line 2: a quoted text holds what looks like a further row; "),
+        ('id,text,label\n1,"a,0\n2,b,0\n3,c",1\n', "a.csv, line 2: a quoted text holds what looks like a further row"),
+        ("sep=,\nid,text\n1,a\n", "a.csv, line 1: it says what separates the columns, to Excel alone; remove this"),
     ],
 )
 def test_a_malformed_row_is_told_by_its_line(text: str, told: str):
     with pytest.raises(DataError) as error:
         list(separated(text, "a.csv", ","))
     assert str(error.value).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [
+        ("text,label", "Dear sir,\nplease help"),
+        ("text,label", "one, two, and three\nfour"),
+        ("label,text", "Hello Ann,\nI am well, and you?"),
+        ("id,text,label", "one,two,three\nfour"),
+        ("text", "one,two\nthree,four"),
+    ],
+)
+def test_a_text_of_several_lines_may_hold_commas(header: str, text: str):
+    row = {column: text if column == "text" else "1" for column in header.split(",")}
+    written = ",".join(f'"{value}"' for value in row.values())
+    assert list(separated(f"{header}\n{written}\n", "a.csv", ",")) == [(2, row)]
 
 
 def test_json_lines_keep_their_types_and_line_ends_within_text():
@@ -66,7 +86,7 @@ def test_json_lines_keep_their_types_and_line_ends_within_text():
     ]
 
 
-@pytest.mark.parametrize("line", ['{"id', "[1, 2]", "[" * 100_000])
+@pytest.mark.parametrize("line", ['{"id', "[1, 2]", "[" * 100_000, '{"id": 1, "id": 2}'])
 def test_a_line_that_is_no_json_object_is_told(line: str):
     with pytest.raises(DataError, match=r"^a\.jsonl, line 2: not (JSON: |a JSON object)"):
         list(json_lines("{}\n" + line, "a.jsonl"))
@@ -85,8 +105,14 @@ def test_a_byte_order_mark_is_not_text():
         (b"a\nb", "klingon", "a.csv: 'klingon' is no encoding that Python knows; set it"),
         (b"a\nb\0", "utf-8", "a.csv, line 2: it holds a NUL byte, as no text does; set it"),
         (b"a\n\xff", "utf-8", "a.csv, line 2: not UTF-8 text; set it"),
+        (b"a", "undefined", "a.csv: 'undefined' is no encoding that Python knows; set it"),
+        (
+            "é".encode(), "cp1252",
+            "a.csv: it is UTF-8 text, and its encoding is said to be cp1252; leave the encoding out, and save files of "
+            "another one as UTF-8",
+        ),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_text_is_told(content: bytes, encoding: str, told: str):
     with pytest.raises(DataError) as error:
         decoded(content, "a.csv", encoding, "; set it")
