@@ -27,7 +27,7 @@ from mtbert.models.encoder.architectures import read_config
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
 from mtbert.tasks import METRIC_NAMES, SPLITS, Split, Task
-from mtbert.tasks.reading import TAKEN
+from mtbert.tasks.reading import COLUMNS, TAKEN
 from mtbert.variants.building import build_model
 from mtbert.variants.settings import VariantSettings
 
@@ -115,8 +115,8 @@ def _described(folder: Path, encoding: str) -> tuple[dict[str, Task], Entries]:
 
 
 def _guessed(folder: Path, entries: Entries) -> dict[str, Task]:
-    if taken := [name for name in entries if name in (*NAMES, *TAKEN)]:
-        fault = f"a task would be called {taken[0]}, as something else in settings is"
+    if taken := [name for name in entries if name in (*NAMES, *TAKEN, *COLUMNS)]:
+        fault = f"a task would be called {taken[0]}, as something else in settings or tables is"
         raise DataError(f"{folder}: {fault}; rename {entries[taken[0]]['files']['train']}")
     with tempfile.TemporaryDirectory() as scratch:
         files.write_yaml(Path(scratch, tasks.FILE), entries, in_order=True)
@@ -154,11 +154,15 @@ def _notes_of_columns(folder: Path, task: Task, rows: SplitRows, is_new: bool) -
     labels = {float(row.label or 0) for row in (*rows["train"], *rows["dev"])}
     if is_new and (doubt := guessing.doubt(task, labels)):
         yield f"{file.name}: {doubt}"
-    alike: dict[str, dict[int, str]] = {}  # by label in small letters: its spelling in each class
+    if is_new and (stand_ins := guessing.stand_ins(task)):
+        remedy = f"move them from `classes` to `left_out: [{', '.join(map(repr, stand_ins))}]`"
+        shown = first_of(stand_ins, SHOWN)
+        yield f"{file.name}: taken for classes: {shown}; if they stand for no label, {remedy}"
+    alike: dict[str, dict[int, str]] = {}  # by what is seen of a label: its spelling in each class
     for label, number in task.labels.items():
-        alike.setdefault(label.casefold(), {})[number] = label
-    if groups := [" and ".join(labels.values()) for labels in alike.values() if len(labels) > 1]:
-        yield f"{file.name}: different classes, though only capitals differ: {', '.join(groups)}"
+        alike.setdefault(guessing.seen(label), {})[number] = label
+    if groups := [" and ".join(map(repr, labels.values())) for labels in alike.values() if len(labels) > 1]:
+        yield f"{file.name}: different classes, though they look alike: {', '.join(groups)}"
 
 
 def _notes_of_rows(folder: Path, task: Task, rows: SplitRows) -> Iterator[str]:

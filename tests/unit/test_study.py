@@ -138,15 +138,16 @@ def told(folder: Path, params: Path, capsys: pytest.CaptureFixture[str], **conte
 
 
 def test_what_is_odd_in_rows_and_columns_is_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
-    labels = ["yes", "no", "Yes", "maybe"]
+    labels = ["yes", "no", "Yes", "N/A"]
     train = "text,label,source\n" + "".join(f"text number {n},{labels[n % 4]},x\n" for n in range(40))
     dev, test = f"{HEAD}TEXT  number 1,no\nother,yes\nmore,no\n", f"{HEAD}text number 2,yes\n"
     assert told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev, a_test=test) == [
         "separated by commas: a-dev.csv, a-test.csv, a-train.csv",
         "a-train.csv: not used: source",
-        "a-train.csv: different classes, though only capitals differ: Yes and yes",
+        "a-train.csv: taken for classes: N/A; if they stand for no label, move them from `classes` to `left_out: ['N/A']`",
+        "a-train.csv: different classes, though they look alike: 'Yes' and 'yes'",
         "a-dev.csv: 1 of 3 dev rows are in train, too",
-        "a-dev.csv: no row of dev has the label Yes, maybe",
+        "a-dev.csv: no row of dev has the label N/A, Yes",
         "a-test.csv: 1 of 1 test rows are in train, too",
     ]
 
@@ -215,6 +216,7 @@ FAULTS = {
     "two files for a split": ({"a-val.csv": TRAIN, "a-dev.csv": TRAIN}, "two files are dev of a: a-dev.csv and a-val"),
     "no task": ({"a-train.csv": None, "notes.txt": "x"}, "holds no task; allowed: files such as topic-train.csv"),
     "a technique's name": ({"a-train.csv": None, "pals-train.csv": TRAIN}, "a task would be called pals"),
+    "a column of tables": ({"a-train.csv": None, "verdict-train.csv": TRAIN}, "would be called verdict, as something"),
     "a word with another meaning": ({"a-train.csv": None, "all-train.csv": TRAIN}, "a task would be called all"),
     "another encoding": ({"a-dev.csv": HEAD.encode() + "café,yes\n".encode("cp1252")}, "line 2: not UTF-8 text; set"),
     "an empty file": ({"a-train.csv": ""}, "a-train.csv: it holds no row"),
@@ -235,13 +237,6 @@ FAULTS = {
     "numbers and words": (
         {"a-train.csv": HEAD + "".join(f"text number {n},{n if n % 2 else 'no'}\n" for n in range(40))},
         "a-train.csv: its label holds numbers such as 1, and 'no'; correct it, or list its `classes` in tasks.yaml",
-    ),
-    "an id twice": (
-        {
-            "a-train.csv": "id," + HEAD + "".join(f"{n},text number {n},{n % 2}\n" for n in range(40)),
-            "a-dev.csv": "id," + HEAD + "".join(f"{n // 2},other {n},{n % 2}\n" for n in range(40)),
-        },
-        "a-dev.csv: 20 of 40 rows cannot be used; line 3: its id is that of line 2, ",
     ),
     "one text": (
         {"a-train.csv": HEAD + "".join(f"the same,{'yes' if n % 2 else 'no'}\n" for n in range(40))},

@@ -113,6 +113,15 @@ def test_the_metric_is_the_one_that_is_named_or_that_of_the_kind(tmp_path: Path,
             {"sentences": ["text", "mood"]},
             "mood.sentences: mood is the column of the label; allowed: columns of t",
         ),
+        ("mood", {"sentences": ["text", "text"]}, "mood.sentences: text comes twice; allowed: one column, or two diff"),
+        ("mood", {"names": ["x", "x"]}, "mood.names: a name comes twice; allowed: another for each class"),
+        (
+            "mood",
+            {"classes": "neg, pos"},
+            "mood.classes: it is 'neg, pos'; allowed: [LABEL, OTHER], {LABEL: 0, OTHER: 1}, or how many there are",
+        ),
+        ("mood", {"score": [0, 1, 5]}, "mood.score: it is [0, 1, 5]; allowed: [LOWEST, HIGHEST], two numbers"),
+        ("mood", {"score": [0, "five"]}, "mood.score.1: it is [0, 'five']; allowed: [LOWEST, HIGHEST], two numbers"),
         ("mood", {"metric": "pearson"}, "mood.metric: allowed: pearson or spearman for a score"),
         ("mood", {"positive": "great"}, "mood.positive: allowed: one of two classes that are listed"),
         (
@@ -147,7 +156,11 @@ def test_the_metric_is_the_one_that_is_named_or_that_of_the_kind(tmp_path: Path,
             "mood.title: Mean is the name of another column of tables; allowed: any other title",
         ),
         ("mood", {"matters": 0.0}, "mood.matters"),
-        ("a-b", {}, "tasks.yaml:1: a-b: "),
+        (
+            "a-b",
+            {},
+            "tasks.yaml:1: a-b: 'a-b' cannot be a task's name; allowed: a to z, 0 to 9 and _ between them, a l",
+        ),
         ("all", {}, "all: 'all' has another meaning in settings"),
     ],
 )
@@ -155,6 +168,11 @@ def test_what_does_not_go_together_is_refused_with_its_line(tmp_path: Path, name
     with pytest.raises(SettingsError) as error:
         read(tmp_path, **{name: MOOD | change})
     assert told in str(error.value)
+
+
+def test_labels_that_are_left_out_may_be_numbers_or_none(tmp_path: Path):
+    left_out = [-1, 2.0, True, "N/A", None]
+    assert read(tmp_path, mood=MOOD | {"left_out": left_out})["mood"].left_out == ("-1", "2", "true", "N/A", "")
 
 
 def test_two_tasks_may_not_have_one_title(tmp_path: Path):

@@ -34,6 +34,7 @@ NUMBER = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?(e[+-]?[0-9]+)?", r
 FEW = 20  # values of a column of labels, if it has no label's name, and of whole numbers that surely are classes
 FEW_NUMBERS = 5  # among words that are classes
 MOST_CLASSES = 200
+STAND_INS = ("null", "none", "na", "n/a", "-", "-1")  # what may be written in place of a label
 HEADED = (".csv", ".tsv")
 SEVERAL = re.compile(r"\[.*\]|\{.*\}", re.S)  # how a list or an object is written
 DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+")
@@ -326,6 +327,19 @@ def doubt(task: Task, labels: set[float]) -> str:
         return ""
     score = f"`score: [{numbers[0]}, {numbers[-1]}]`"
     return f"{shown} classes; if they are a score, write {score} in place of `classes` and `metric`"
+
+
+def stand_ins(task: Task) -> list[str]:
+    """Return the labels of a guessed task that may stand for no label at all, such as N/A."""
+    words = STAND_INS if len(task.labels) > 2 else STAND_INS[:-1]  # -1 beside 1 alone is a class
+    return [label for label in task.labels if label.casefold() in words]
+
+
+def seen(label: str) -> str:
+    """Return what a reader sees of a label: no capitals, forms of a character, blanks or what has no width; a value."""
+    text = "".join(one for one in unicodedata.normalize("NFKC", label) if unicodedata.category(one) != "Cf")
+    text = " ".join(text.casefold().split())
+    return repr(float(text)) if NUMBER.fullmatch(text) and _is_number(text) else text
 
 
 def _whole(number: str) -> int | str:

@@ -1,7 +1,7 @@
 """Read tasks.yaml, which describes the tasks of a data folder; the course's, beside this file, are the default."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -17,6 +17,13 @@ TAKEN = ("all", "each", "others", "smallest", "features", "adapter", "connector"
 COLUMNS = ("row", "way", "mean", "overall", "normalised", "verdict", "seeds")  # of tables, beside those of tasks
 SHOWN = 5  # most numbers in a message
 OF_SCORES = ("pearson", "spearman")
+ALLOWED = {  # where pydantic speaks of types
+    "classes": "[LABEL, OTHER], {LABEL: 0, OTHER: 1}, or how many there are",
+    "score": "[LOWEST, HIGHEST], two numbers",
+    "left_out": "[LABEL, OTHER]",
+    "sentences": "[COLUMN], or [COLUMN, OTHER]",
+    "files": "{train: FILE, dev: FILE, test: FILE}",
+}
 WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(\.0)?")  # how a whole number is written: not 01, 1_0 or 1.00
 
 
@@ -44,7 +51,7 @@ class Described(BaseModel):
     serves: str = ""
     title: str = Field(default="", pattern=TITLE)
     id: str = ""
-    left_out: list[str] = []
+    left_out: list[str | int | float | bool | None] = []
     encoding: str = "utf-8"
     matters: float = Field(default=0.01, gt=0)
     show_text: StrictBool = False
@@ -119,7 +126,7 @@ def _task(file: Path, name: str, content: Any) -> Task:
         entry = Described.model_validate(content)
     except ValidationError as error:
         keys, fault = faults(error)[0]
-        raise _fault(file, (name, *keys), fault) from None
+        raise _fault(file, (name, *keys), _in_words(name, keys, fault, content)) from None
     for rule in _rules(name, entry):
         if rule.is_broken:
             raise _fault(file, (name, rule.key), rule.fault)
@@ -140,6 +147,14 @@ def _task(file: Path, name: str, content: Any) -> Task:
         left_out=tuple(map(label_text, entry.left_out)),
         **unchanged,
     )
+
+
+def _in_words(name: str, keys: Sequence[str | int], fault: str, content: dict[str, Any]) -> str:
+    """Return a fault of pydantic's as it is said to people, with what is allowed."""
+    if not keys:
+        return f"{name!r} cannot be a task's name; allowed: a to z, 0 to 9 and _ between them, a letter first"
+    allowed = ALLOWED.get(str(keys[0]))
+    return f"it is {content[str(keys[0])]!r}; allowed: {allowed}" if allowed and keys[0] in content else fault
 
 
 def label_text(value: object) -> str:
@@ -222,12 +237,15 @@ def _rules(name: str, entry: Described) -> Iterator[Rule]:
     is_not_f1 = entry.positive is not None and entry.metric not in (None, "f1")
     yield Rule("metric", is_not_f1, f"it is {entry.metric}, beside `positive`; allowed: f1, that of this class alone")
     yield Rule("names", len(entry.names) not in (0, count), f"allowed: one for each of {count} classes")
+    yield Rule("names", len({*entry.names}) < len(entry.names), "a name comes twice; allowed: another for each class")
     yield Rule("weights", bool(entry.weights and is_score), "a score has no classes to balance")
 
 
 def _rules_of_columns(entry: Described) -> Iterator[Rule]:
     is_read = entry.label in entry.sentences
     yield Rule("sentences", is_read, f"{entry.label} is the column of the label; allowed: columns of text")
+    is_same = len({*entry.sentences}) < len(entry.sentences)
+    yield Rule("sentences", is_same, f"{entry.sentences[0]} comes twice; allowed: one column, or two different ones")
     is_elsewhere = "train" not in entry.files or any(map(_is_outside, entry.files.values()))
     yield Rule("files", is_elsewhere, "it has to name that of train, and files below the folder")
     is_twice = len({*map(PurePath, entry.files.values())}) < len(entry.files)
