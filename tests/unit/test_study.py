@@ -144,7 +144,8 @@ def test_what_is_odd_in_rows_and_columns_is_told(tmp_path: Path, params: Path, c
     assert told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev, a_test=test) == [
         "separated by commas: a-dev.csv, a-test.csv, a-train.csv",
         "a-train.csv: not used: source",
-        "a-train.csv: taken for classes: N/A; if they stand for no label, move them from `classes` to `left_out: ['N/A']`",
+        "a-train.csv: taken for classes: N/A; if they stand for no label, move them from `classes` to `left_out: "
+        "['N/A']`",
         "a-train.csv: different classes, though they look alike: 'Yes' and 'yes'",
         "a-dev.csv: 1 of 3 dev rows are in train, too",
         "a-dev.csv: no row of dev has the label N/A, Yes",

@@ -161,7 +161,8 @@ def test_labels_of_which_the_same_is_seen(label: str, other: str):
 
 
 @pytest.mark.parametrize(
-    ("label", "other"), [("1", "-1"), ("1.1", "1.11"), ("1000001", "1000002"), ("a b", "ab"), ("resume", "r\u00e9sum\u00e9")]
+    ("label", "other"),
+    [("1", "-1"), ("1.1", "1.11"), ("1000001", "1000002"), ("a b", "ab"), ("resume", "r\u00e9sum\u00e9")],
 )
 def test_labels_of_which_something_else_is_seen(label: str, other: str):
     assert guessing.seen(label) != guessing.seen(other)
