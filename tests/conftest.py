@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+from typing import Any
 
 import pytest
 
@@ -11,3 +12,18 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The pipeline's tests, which take longest, come first, so that no worker waits for them at the end."""
     items.sort(key=lambda item: "pipeline" not in item.path.parts)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker whole files, since tests of a file share what takes long; but pages one by one.
+
+    Pages take longest, and share one clone over all workers.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if "/test_pages.py::" in nodeid else super()._split_scope(nodeid)
+
+    return Scheduling(config, log) if config.option.dist == "loadfile" else None
