@@ -3,7 +3,6 @@
 import contextlib
 import shutil
 from pathlib import Path
-from typing import Any
 
 import desk
 import pytest
@@ -74,9 +73,9 @@ def test_of_two_equally_frequent_classes_the_majority_is_the_first_as_in_a_repor
     ("most_refused", "faulty", "is_read"), [(0, 1, False), ("", 3, True), ("", 4, False), (0.1, 4, True)]
 )
 def test_as_many_rows_may_be_faulty_as_params_yaml_says(
-    tmp_path: Path, params: Path, most_refused: Any, faulty: int, is_read: bool
+    tmp_path: Path, params: Path, most_refused: float | str, faulty: int, is_read: bool
 ):
-    params.write_text(study.with_value(params.read_text(), "most_refused", most_refused))
+    params.write_text(params.read_text().replace("\nmost_refused:", f"\nmost_refused: {most_refused}"))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/a-train.csv").write_text(TRAIN)
     (tmp_path / "mine/a-dev.csv").write_text(TRAIN + faulty * " ,no\n")
