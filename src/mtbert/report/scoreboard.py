@@ -17,7 +17,7 @@ from mtbert.results.metrics import means, overall
 from mtbert.results.results import Results
 from mtbert.tasks import main
 
-RIVALS = "rivals"  # the paper of what is held against PALs beside the reports
+RIVALS = "rivals"  # the paper of what is held against PALs beside the papers
 
 
 def title(paper: str) -> str:

@@ -36,7 +36,7 @@ OWN_FILES = {"README.md", "index.html", "results.csv"}  # that each report has
 BEST_EPOCH = {  # what is said of run.keep `best`, by run.selection
     "cross": "Each half of dev is scored with the epoch that is the best on the other half.",
     "half": "The best epoch on one half of dev is kept; dev scores are of the other half.",
-    "whole": "The best epoch on dev is kept, as the reports have it, so dev scores are a little too good.",
+    "whole": "The best epoch on dev is kept, as the papers have it, so dev scores are a little too good.",
 }
 FILES = (
     "## Files\n\n**[index.html](index.html)** is this report as one page, offline. [results.csv](results.csv) has a "
@@ -169,7 +169,7 @@ def _notes(board: Scoreboard) -> Iterator[str]:
     if max(map(len, board.seeds.values())) == 1:
         yield "**One seed.** Another gives other scores; that one variant is better cannot be concluded."
     if board.is_comparable and encoder != "bert-base-uncased":
-        yield "**Another encoder** than the reports' `bert-base-uncased`: compare differences, not scores."
+        yield "**Another encoder** than the papers' `bert-base-uncased`: compare differences, not scores."
     yield from _kept_epochs(board)
     if origins := _origins(board):
         yield f"**Trained apart**: {'; '.join(origins)}."
