@@ -38,6 +38,7 @@ class Batch:
     Attributes:
         token_types: 0 in a sequence's first part, 1 in its second, also where the encoder does not distinguish them.
         sequences: of each example: two where pairs are bi-encoded, else one.
+        padding: the id of the token behind a sequence's end.
     """
 
     task: str
@@ -47,6 +48,13 @@ class Batch:
     token_types: Tensor
     labels: Tensor
     sequences: int
+    padding: int = 0
+
+    def padded(self, tokens: int) -> "Batch":
+        """Return the batch with padding up to so many tokens."""
+        values = dict.fromkeys(ROW_TENSORS, 0) | {"input_ids": self.padding}
+        more = (0, tokens - self.input_ids.shape[1])
+        return replace(self, **{name: F.pad(getattr(self, name), more, value=value) for name, value in values.items()})
 
     def to(self, device: torch.device) -> "Batch":
         """Return the batch on another device; a GPU fetches it from pinned memory while it computes."""
@@ -174,6 +182,7 @@ class Examples:
             token_types=(is_token & is_second).long(),
             labels=torch.from_numpy(self.labels[list(picks)].astype(np.float32)),
             sequences=sequences,
+            padding=self.padding,
         )
 
     def in_order(self, size: int, numbers: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Batch]]:

@@ -235,7 +235,7 @@ class Trainer(Stateful):
 
     def _run_phase(self, phase: Phase, bar: tqdm) -> None:
         """Run a phase from where it is to its end."""
-        self.runner = runner_of(phase, self.hardware)
+        self.runner = runner_of(phase, self.hardware, self.model)
         while self.position.epoch <= phase.settings.epochs:
             self.model.train()
             generator = seeding.stream(self.seed, "sampler", phase.number, self.position.epoch)
@@ -258,7 +258,8 @@ class Trainer(Stateful):
         """Update the weights once, by a batch of each task of the group, and log where that is due."""
         self.outcome.steps += 1
         self.position.step += 1
-        batches = {name: phase.streams[name].next().to(self.hardware.device) for name in group}
+        drawn = self.runner.padded({name: phase.streams[name].next() for name in group})
+        batches = {name: batch.to(self.hardware.device) for name, batch in drawn.items()}
 
         try:
             numbers = self.runner.run(batches, partial(self._compute, phase))

@@ -6,11 +6,12 @@ computes with the same memory each time: batches are written into tensors of the
 
 The first step of each kind (its tasks, and the shapes of their batches) runs kernel by kernel, so that libraries choose
 their kernels. The second is recorded, and all later ones replay it. A recorded step draws the same random numbers as
-another, and ends in the same bytes.
+another, and ends in the same bytes. So that there are few kinds, all batches of a step are as long as its longest.
 
-What Python computes is recorded as a constant. So a phase's steps are recorded on two conditions: all that changes in
-its techniques is on the GPU, as `Stateful.changes` tells, and its first step waits for no number. Techniques need not
-know of this.
+What Python computes is recorded as a constant. So a phase's steps are recorded on three conditions: all that changes in
+its techniques is on the GPU, as `Stateful.changes` tells; its first step waits for no number; and its second step
+leaves all numbers and texts as they are that are attributes of its techniques and of the model's modules. Techniques
+need not know of this.
 """
 
 import warnings
@@ -20,7 +21,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mtbert.data.batches import Batch
 from mtbert.learning.states import device_types
@@ -62,17 +63,34 @@ class StepRunner:
 
     Attributes:
         recorder: records steps; None where they run kernel by kernel.
+        parts: what steps read, by name: techniques, and the model's modules.
+        pads: whether all batches of a step have one length, whatever becomes of the recorder: a training that resumes
+            ends in the same bytes.
         recorded: the recorded steps, by kind.
         watched: the kinds of steps that have run kernel by kernel.
+        begun: steps that have begun, and `constants` of the parts behind the first.
     """
 
-    def __init__(self, recorder: Recorder | None = None) -> None:
+    def __init__(self, recorder: Recorder | None = None, parts: Mapping[str, Any] | None = None) -> None:
         self.recorder = recorder
+        self.parts = parts or {}
+        self.pads = recorder is not None
         self.recorded: dict[Any, Recorded] = {}
         self.watched: set[Any] = set()
+        self.begun = 0
+        self.constants: dict[str, Any] = {}
+
+    def padded(self, batches: Batches) -> Batches:
+        """Return the batches of a step in the length of its longest, where steps are recorded."""
+        if not self.pads:
+            return batches
+        tokens = max(batch.input_ids.shape[1] for batch in batches.values())
+        return {name: batch.padded(tokens) for name, batch in batches.items()}
 
     def run(self, batches: Batches, compute: Compute) -> Any:
         """Compute a step whose batches are on the device; later steps leave its result as it is."""
+        if self.recorder is not None:
+            self._compare_constants()
         if self.recorder is None:
             return compute(batches)
         kind = tuple((name, *batch.input_ids.shape, len(batch)) for name, batch in batches.items())
@@ -80,8 +98,7 @@ class StepRunner:
             self.watched.add(kind)
             result, why_not = self.recorder.watch(partial(compute, batches))
             if why_not:
-                print(f"steps are started one kernel at a time: {why_not}")
-                self.recorder = None
+                self._give_up(why_not)
             return result
         if kind not in self.recorded:
             result, replay = self.recorder.record(partial(compute, batches))
@@ -91,8 +108,31 @@ class StepRunner:
         step.replay()
         return step.result.copied()
 
+    def _compare_constants(self) -> None:
+        """Give up where the second step has changed what recorded steps keep as it was."""
+        self.begun += 1
+        if self.begun == 2:
+            self.constants = constants(self.parts)
+        if self.begun == 3:
+            now = constants(self.parts)
+            changed = [name for name, value in now.items() if value != self.constants.get(name)]
+            if changed:
+                self._give_up(f"{', '.join(changed)} is computed by Python and changes between steps")
 
-def runner_of(phase: Phase, hardware: Hardware) -> StepRunner:
+    def _give_up(self, why: str) -> None:
+        """Run the phase's other steps kernel by kernel."""
+        print(f"steps are started one kernel at a time: {why}")
+        self.recorder = None
+        self.recorded.clear()  # and give back their memory
+
+
+def constants(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers and texts among the attributes of parts, which a recorded step keeps as they were."""
+    attributes = [(f"{name}.{key}", value) for name, part in parts.items() for key, value in vars(part).items()]
+    return {name: value for name, value in attributes if isinstance(value, int | float | str)}
+
+
+def runner_of(phase: Phase, hardware: Hardware, model: nn.Module) -> StepRunner:
     """Return what computes a phase's steps, and say where a GPU could not record them."""
     if not hardware.records:
         return StepRunner()
@@ -101,7 +141,8 @@ def runner_of(phase: Phase, hardware: Hardware) -> StepRunner:
     if elsewhere:
         print(f"steps are started one kernel at a time: {', '.join(elsewhere)} keeps numbers on the processor")
         return StepRunner()
-    return StepRunner(CudaGraphs([objective.generator for objective in phase.objectives.values()]))
+    modules = {f"model.{name}": module for name, module in model.named_modules()}
+    return StepRunner(CudaGraphs([objective.generator for objective in phase.objectives.values()]), parts | modules)
 
 
 def write(batches: Batches, into: Batches) -> None:

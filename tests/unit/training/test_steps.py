@@ -2,10 +2,13 @@
 
 import contextlib
 import dataclasses
+import json
 import signal
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 import replays
 import torch
@@ -13,9 +16,12 @@ from models import small_batch
 from runs import checkpoint, parts, settings
 
 from mtbert import files
-from mtbert.data.batches import LENGTHS
+from mtbert.data.batches import LENGTHS, Examples, Stream
+from mtbert.data.tokens import SpecialTokens
+from mtbert.learning.objectives.simcse import SimCse
 from mtbert.models.encoder import streams
 from mtbert.models.encoder.hardware import Hardware
+from mtbert.tasks import COURSE
 from mtbert.training import loop, run, steps
 from mtbert.training.steps import CudaGraphs, StepRunner
 from mtbert.training.stopping import Stopped
@@ -39,6 +45,24 @@ def trained(folder: Path, monkeypatch: pytest.MonkeyPatch, made_runner, **phase)
     return folder / "run"
 
 
+def recording(monkeypatch: pytest.MonkeyPatch, made: list[StepRunner]):
+    """What makes the runner of a phase as on a GPU, with the stand-in, and lists it."""
+    monkeypatch.setattr(steps, "CudaGraphs", lambda generators: replays.Replays())
+
+    def runner_of(phase, _, model) -> StepRunner:
+        made.append(steps.runner_of(phase, Hardware(torch.device("cpu"), records=True), model))
+        return made[-1]
+
+    return runner_of
+
+
+def not_recording(*_) -> StepRunner:
+    """What computes steps kernel by kernel, of batches that are padded as if they were recorded."""
+    runner = StepRunner()
+    runner.pads = True
+    return runner
+
+
 @pytest.mark.parametrize(
     "phase",
     [
@@ -55,14 +79,11 @@ def trained(folder: Path, monkeypatch: pytest.MonkeyPatch, made_runner, **phase)
 )
 def test_repeated_steps_end_in_the_same_bytes(tmp_path, monkeypatch, phase):
     made = list[StepRunner]()
-
-    def recorded(*_) -> StepRunner:
-        made.append(StepRunner(replays.Replays()))
-        return made[-1]
-
-    repeated = trained(tmp_path / "repeated", monkeypatch, recorded, **phase)
-    plain = trained(tmp_path / "plain", monkeypatch, lambda *_: StepRunner(), **phase)
+    repeated = trained(tmp_path / "repeated", monkeypatch, recording(monkeypatch, made), **phase)
+    plain = trained(tmp_path / "plain", monkeypatch, not_recording, **phase)
     assert made[0].recorded
+    for kind in made[0].watched:
+        assert len({tokens for _, _, tokens, _ in kind}) == 1
     for name in ("model.safetensors", "history.csv", "predictions/sts-dev.parquet"):
         assert files.sha256(repeated / name) == files.sha256(plain / name)
 
@@ -99,8 +120,85 @@ def test_a_training_that_is_stopped_and_goes_on_ends_in_the_same_bytes(tmp_path,
 )
 def test_a_technique_that_keeps_numbers_on_the_processor_is_not_recorded(capsys, phase, who):
     (build,) = parts(settings(phase=phase), 1).phases
-    assert steps.runner_of(build(), Hardware(torch.device("cuda"), records=True)).recorder is None
+    assert steps.runner_of(build(), Hardware(torch.device("cuda"), records=True), torch.nn.Module()).recorder is None
     assert who in capsys.readouterr().out
+
+
+def test_a_number_of_a_technique_that_a_step_changes_ends_recording(tmp_path, monkeypatch, capsys):
+    term = SimCse.term
+    monkeypatch.setattr(SimCse, "scale", 1.0, raising=False)
+    monkeypatch.setattr(SimCse, "term", lambda self, *inputs: self.scale * term(self, *inputs))
+    monkeypatch.setattr(SimCse, "after_step", lambda self, done: setattr(self, "scale", 1 - done))
+    made = list[StepRunner]()
+    phase = {"objectives": [{"name": "simcse"}]}
+    recorded = trained(tmp_path / "recorded", monkeypatch, recording(monkeypatch, made), **phase)
+    assert (made[0].recorder, made[0].recorded) == (None, {})
+    assert "one kernel at a time: simcse.scale is computed by Python and changes" in capsys.readouterr().out
+    plain = trained(tmp_path / "plain", monkeypatch, lambda *_: StepRunner(), **phase)
+    assert files.sha256(recorded / "model.safetensors") == files.sha256(plain / "model.safetensors")
+
+
+def test_numbers_and_texts_of_techniques_and_modules_are_compared():
+    module = torch.nn.Linear(2, 3)
+    module.note, module.share, module.ready, module.table = "a", 0.5, True, {"a": 1}
+    assert steps.constants({"model.head": module}) == {
+        "model.head.training": True,
+        "model.head.in_features": 2,
+        "model.head.out_features": 3,
+        "model.head.note": "a",
+        "model.head.share": 0.5,
+        "model.head.ready": True,
+    }
+
+
+@pytest.mark.parametrize("encoding", ["cross", "bi"])
+def test_most_interleaved_steps_of_real_lengths_are_replayed(encoding):
+    counted = json.loads((Path(__file__).parents[3] / "benchmarks/lengths.json").read_text())[encoding]
+    special = SpecialTokens(start=2, end=3, padding=0)
+    streams_of = {}
+    for task, counts in counted.items():
+        lengths = np.random.default_rng(0).choice(len(counts), 108 * 64, p=np.array(counts) / sum(counts))
+        table = pd.DataFrame(
+            {
+                "id": [str(number) for number in range(len(lengths))],
+                "label": 0.0,
+                "tokens1": [np.full(length - 2, 7) for length in lengths],
+            }
+        )
+        examples = Examples(table, COURSE["sst"], encoding, special, 128)
+        streams_of[task] = Stream(examples, 64, 1, lengths=LENGTHS, name=task)
+    replayed = []
+
+    class Recorder:
+        def watch(self, compute):
+            return compute(), ""
+
+        def record(self, compute):
+            starts = iter([lambda: None])
+            return compute(), lambda: next(starts, lambda: replayed.append(1))()
+
+    class Result:
+        def copied(self):
+            return self
+
+    runner = StepRunner(Recorder())
+    for _ in range(108):
+        runner.run(runner.padded({task: stream.next() for task, stream in streams_of.items()}), lambda _: Result())
+    assert len(replayed) >= 0.75 * 108
+
+
+def test_a_batch_is_padded_with_what_no_sequence_reads():
+    batch = dataclasses.replace(small_batch("sst", rows=2, tokens=3), padding=9)
+    longer = batch.padded(5)
+    assert longer.input_ids[:, 3:].tolist() == [[9, 9]] * 2
+    assert [getattr(longer, name)[:, 3:].sum().item() for name in ("mask", "token_types")] == [0, 0]
+    assert torch.equal(longer.input_ids[:, :3], batch.input_ids)
+
+
+def test_batches_are_padded_alike_only_where_steps_are_recorded():
+    batches = {"sst": small_batch("sst", tokens=3), "sts": small_batch("sts", tokens=5)}
+    assert StepRunner().padded(batches) is batches
+    assert [batch.input_ids.shape[1] for batch in StepRunner(replays.Replays()).padded(batches).values()] == [5, 5]
 
 
 def test_a_step_that_waits_for_a_number_is_refused_by_the_stand_in():
