@@ -10,9 +10,11 @@ class Stateful:
     Attributes:
         changes: names of its attributes that change in training: plain values, tensors, generators, optimisers,
             modules, further such parts, or dicts of these.
+        between: names of those that no step reads, since they change and are read between two steps.
     """
 
     changes: ClassVar[tuple[str, ...]] = ()
+    between: ClassVar[tuple[str, ...]] = ()
 
     def state(self) -> dict[str, Any]:
         """Return these attributes as tensors and plain values."""
@@ -52,9 +54,9 @@ def _restored(value: Any, state: Any) -> Any:
 
 
 def device_types(value: Any) -> set[str]:
-    """Return the types of the devices that hold what changes in training; plain values are on the processor."""
+    """Return the types of the devices that hold what steps read and training changes; plain values: the processor's."""
     if isinstance(value, Stateful):
-        return device_types({name: getattr(value, name) for name in value.changes})
+        return device_types({name: getattr(value, name) for name in value.changes if name not in value.between})
     if isinstance(value, dict):
         return set().union(*(device_types(item) for item in value.values()))
     if hasattr(value, "parameters"):  # a module

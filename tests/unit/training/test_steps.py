@@ -70,6 +70,8 @@ def not_recording(*_) -> StepRunner:
         {"sampler": {"name": "interleaved"}, "weighting": {"name": "uncertainty"}},
         {"weighting": {"name": "fixed", "weights": {"sst": 2.0}}},
         {"weighting": {"name": "dynamic"}},
+        {"weighting": {"name": "random"}},
+        {"weighting": {"name": "dynamic_average"}, "epochs": 4},
         {"objectives": [{"name": "smart", "early": 0.5}]},
         {"objectives": [{"name": "simcse"}]},
         {"objectives": [{"name": "simcse_linear", "negatives": 2}]},
@@ -111,8 +113,6 @@ def test_a_training_that_is_stopped_and_goes_on_ends_in_the_same_bytes(tmp_path,
 @pytest.mark.parametrize(
     ("phase", "who"),
     [
-        ({"weighting": {"name": "random"}}, "weighting"),
-        ({"weighting": {"name": "dynamic_average"}}, "weighting"),
         ({"weighting": {"name": "famo"}, "sampler": {"name": "interleaved"}}, "weighting"),
         ({"gradients": {"name": "pcgrad"}, "sampler": {"name": "interleaved"}}, "gradients"),
     ],

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torchjd.scalarization import DWA, FAMO
 
+from mtbert.learning.states import device_types
 from mtbert.learning.weightings import WEIGHTINGS
 from mtbert.learning.weightings.base import Weighting
 from mtbert.tasks import COURSE
@@ -37,6 +38,23 @@ def test_random_weights_are_drawn_once_an_update_and_add_up_to_the_number_of_tas
     assert weighted(weighting, sst=1.0, sts=1.0) == first
     weighting.after_update({}, dict)
     assert weighted(weighting, sst=1.0, sts=1.0) != first
+
+
+@pytest.mark.parametrize("name", ["random", "dynamic_average"])
+def test_weights_that_are_computed_between_steps_are_where_steps_read_them(name: str):
+    assert device_types(build(name).to("meta")) == {"meta"}
+
+
+@pytest.mark.parametrize("name", ["random", "dynamic_average"])
+def test_weights_of_a_checkpoint_are_put_where_steps_read_them(name: str):
+    before, after = build(name), build(name)
+    for sst in (4.0, 1.0):
+        before.after_update({}, dict)
+        before.after_epoch({"sst": sst, "sts": 1.0})
+    read = after.weights
+    after.restore(before.state())
+    assert after.weights is read
+    assert torch.equal(read, before.weights)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """What a weighting is."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -54,6 +54,31 @@ class Weighting(Stateful, nn.Module):
     def values(self) -> dict[str, float]:
         """Return values for the history, such as a learnt weight of each task."""
         return {}
+
+
+class Placed(Weighting):
+    """Multiplies losses by weights that are computed between steps.
+
+    Attributes:
+        weights: of all tasks, float32 [tasks]; on the device, so that recorded steps read them there.
+    """
+
+    changes = ("weights",)
+    weights: Tensor
+
+    def __init__(self, settings: Any, tasks: Tasks, generator: torch.Generator) -> None:
+        super().__init__(settings, tasks, generator)
+        self.register_buffer("weights", torch.ones(len(self.tasks)))
+
+    def forward(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Multiply each loss by its weight."""
+        weights = dict(zip(self.tasks, self.weights, strict=True))
+        return {task: loss * weights[task] for task, loss in losses.items()}
+
+    def place(self, weights: Iterable[float]) -> None:
+        """Set the weights of all tasks; to fill one waits for no device."""
+        for weight, value in zip(self.weights, weights, strict=True):
+            weight.fill_(value)
 
 
 class LearntSettings(Section):

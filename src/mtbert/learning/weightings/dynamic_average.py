@@ -17,9 +17,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 from pydantic import Field
-from torch import Tensor
 
-from mtbert.learning.weightings.base import Weighting
+from mtbert.learning.weightings.base import Placed
 from mtbert.settings import Section
 from mtbert.tasks import Tasks
 
@@ -30,21 +29,18 @@ class Settings(Section):
     temperature: float = Field(default=2.0, gt=0, le=100)
 
 
-class DynamicAverage(Weighting):
+class DynamicAverage(Placed):
     """Weights each loss by how slowly it has been falling."""
 
-    changes = ("means",)
+    changes = (*Placed.changes, "means")
+    between = ("means",)
 
     def __init__(self, settings: Settings, tasks: Tasks, generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
         self.means: dict[str, list[float]] = {task: [] for task in tasks}  # of the last two epochs
+        self.place(self.computed().values())
 
-    def forward(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Multiply each loss by its weight."""
-        weights = self.weights()
-        return {task: loss * weights[task] for task, loss in losses.items()}
-
-    def weights(self) -> dict[str, float]:
+    def computed(self) -> dict[str, float]:
         """Return w of each task."""
         from scipy.special import softmax
 
@@ -53,13 +49,14 @@ class DynamicAverage(Weighting):
         return dict(zip(self.means, counts.tolist(), strict=True))
 
     def after_epoch(self, losses: Mapping[str, float]) -> None:
-        """Record the epoch's losses."""
+        """Record the epoch's losses, and place the weights of the next epoch."""
         for task, loss in losses.items():
             self.means[task] = [*self.means[task][-1:], loss]
+        self.place(self.computed().values())
 
     def values(self) -> dict[str, float]:
         """Return w of each task."""
-        return {f"weight/{task}": weight for task, weight in self.weights().items()}
+        return {f"weight/{task}": weight for task, weight in self.computed().items()}
 
 
 def _ratio(means: Sequence[float]) -> float:

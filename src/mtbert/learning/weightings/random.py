@@ -15,28 +15,25 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from mtbert.learning.weightings.base import Again, Weighting
+from mtbert.learning.weightings.base import Again, Placed
 from mtbert.settings import NoOptions
 from mtbert.tasks import Tasks
 
 
-class Random(Weighting):
+class Random(Placed):
     """Multiplies losses by random weights."""
 
-    changes = ("weights", "generator")
+    changes = (*Placed.changes, "generator")
+    between = ("generator",)
 
     def __init__(self, settings: NoOptions, tasks: Tasks, generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
-        self.weights = self._drawn()
-
-    def forward(self, losses: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Multiply each loss by its weight."""
-        return {task: loss * self.weights[task] for task, loss in losses.items()}
+        self._draw()
 
     def after_update(self, losses: Mapping[str, Tensor], again: Again) -> None:
         """Draw the weights of the next update."""
-        self.weights = self._drawn()
+        self._draw()
 
-    def _drawn(self) -> dict[str, float]:
+    def _draw(self) -> None:
         drawn = torch.randn(len(self.tasks), generator=self.generator, dtype=torch.float64).softmax(dim=0)
-        return dict(zip(self.tasks, (len(self.tasks) * drawn).tolist(), strict=True))
+        self.place((len(self.tasks) * drawn).tolist())
