@@ -236,7 +236,7 @@ FAULTS = {
     ),
     "numbers and words": (
         {"a-train.csv": HEAD + "".join(f"text number {n},{n if n % 2 else 'no'}\n" for n in range(40))},
-        "a-train.csv: its label holds numbers such as 1, and 'no'; correct it, or list its `classes` in tasks.yaml",
+        "a-train.csv: its label holds numbers such as 1, and 'no'; correct it, or say in tasks.yaml its `classes`, or ",
     ),
     "one text": (
         {"a-train.csv": HEAD + "".join(f"the same,{'yes' if n % 2 else 'no'}\n" for n in range(40))},

@@ -295,9 +295,8 @@ def _kind(file: Path, label: str, labels: set[str]) -> dict[str, Any]:
     if not words and _are_scores(label, [float(number) for number in numbers]):
         return {"score": [math.floor(float(numbers[0])), math.ceil(float(numbers[-1]))]}
     if words and len(numbers) > FEW_NUMBERS:
-        raise DataError(
-            f"{shown} numbers such as {min(numbers)}, and {words[0]!r}; correct it, or list its `classes` in tasks.yaml"
-        )
+        remedy = f"correct it, or say in {FILE} its `classes`, or its `score` and what is `left_out`"
+        raise DataError(f"{shown} numbers such as {min(numbers)}, and {words[0]!r}; {remedy}")
     if len(labels) > MOST_CLASSES:
         raise ValueError(f"{label} holds {len(labels):,} words; allowed: at most {MOST_CLASSES} classes")
     entry: dict[str, Any] = {"classes": [*map(_in_yaml, sorted(labels))] if words else [*map(_whole, numbers)]}
@@ -336,9 +335,13 @@ def stand_ins(task: Task) -> list[str]:
 
 
 def seen(label: str) -> str:
-    """Return what a reader sees of a label: no capitals, forms of a character, blanks or what has no width; a value."""
-    text = "".join(one for one in unicodedata.normalize("NFKC", label) if unicodedata.category(one) != "Cf")
-    text = " ".join(text.casefold().split())
+    """Return what a reader sees of a label; of a number that is its value.
+
+    Capitals, the number of blanks, how a character is coded, and characters without width do not count.
+    """
+    normal = unicodedata.normalize("NFKC", label)
+    visible = "".join(character for character in normal if unicodedata.category(character) != "Cf")
+    text = " ".join(visible.casefold().split())
     return repr(float(text)) if NUMBER.fullmatch(text) and _is_number(text) else text
 
 
