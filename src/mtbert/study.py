@@ -26,7 +26,8 @@ from mtbert.errors import DataError, SettingsError, first_of
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
-from mtbert.tasks import METRIC_NAMES, SPLITS, Split, Task
+from mtbert.results import metrics
+from mtbert.tasks import SPLITS, Split, Task
 from mtbert.tasks.reading import COLUMNS, TAKEN
 from mtbert.variants.building import build_model
 from mtbert.variants.settings import VariantSettings
@@ -259,13 +260,11 @@ def _cells(understood: Understood) -> list[str]:
         labels = f"{task.classes} classes: {first_of(task.class_names, CLASSES_SHOWN)}"
     score = majority_score(task, understood.rows)
     majority = "\N{EN DASH}" if score is None else f"majority {score:.2f}"
-    return [task.name, counts, ", ".join(task.sentences), labels, METRIC_NAMES[task.metric], majority]
+    return [task.name, counts, ", ".join(task.sentences), labels, metrics.in_words(task), majority]
 
 
 def majority_score(task: Task, rows: SplitRows) -> float | None:
     """Return the dev score of always predicting train's most frequent class; None for a score."""
-    from mtbert.results import metrics
-
     if task.kind == "score":
         return None
     counts = Counter(row.label for row in rows["train"])

@@ -63,6 +63,15 @@ def test_texts_with_two_labels_are_told(tmp_path: Path, params: Path, capsys: py
     assert "\na-train.csv: 1 text has rows of different labels\n" in capsys.readouterr().out
 
 
+def test_f1_is_called_by_the_class_that_it_is_of(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a-train.csv").write_text(TRAIN)
+    described = "a:\n  files: {train: a-train.csv}\n  sentences: [text]\n  label: label\n  classes: ['no', 'yes']\n"
+    (tmp_path / "mine/tasks.yaml").write_text(f"{described}  positive: 'no'\n")
+    study.run(tmp_path / "mine", True, 3, "utf-8", params)
+    assert "    F1 of no    majority " in capsys.readouterr().out
+
+
 def test_of_two_equally_frequent_classes_the_majority_is_the_first_as_in_a_report():
     labels: dict[Split, list[float]] = {"train": [1.0, 0.0], "dev": [0.0, 0.0, 0.0, 1.0]}
     rows = {split: [Example("", "", None, label, 2) for label in of_split] for split, of_split in labels.items()}

@@ -7,6 +7,7 @@ from huggingface_hub import ModelCard, ModelCardData
 from mtbert import layout
 from mtbert.encoders import loading
 from mtbert.inference.model import Model
+from mtbert.results import metrics
 
 TEMPLATE = Path(__file__).with_name("card.md")
 
@@ -14,9 +15,10 @@ TEMPLATE = Path(__file__).with_name("card.md")
 def card(model: Model, form: str) -> str:
     """Return the text of README.md, with metadata for the Hub, of an export in that form."""
     is_for_sentences = form == "sentence-transformers"
-    is_of_sample = layout.data_kind(layout.build_of(model.run)) == "sample"
+    data_kind = layout.data_kind(layout.build_of(model.run))
+    is_of_sample = data_kind == "sample"
     metadata = ModelCardData(
-        language="en",
+        language=None if data_kind == "own" else "en",
         license="apache-2.0" if is_of_sample else "other",
         library_name=form if is_for_sentences or form == "onnx" else "transformers",
         tags=["mtbert", *model.tasks],
@@ -30,6 +32,7 @@ def card(model: Model, form: str) -> str:
         form=form,
         sample=is_of_sample,
         tasks=[model.task(name) for name in model.tasks],
+        metric_in_words=metrics.in_words,
         settings=(model.run / layout.SETTINGS).read_text(encoding="utf-8").strip(),
         seen=loading.card(model.encoder) if (model.encoder / loading.CARD).is_file() else None,
     )

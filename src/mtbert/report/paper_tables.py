@@ -9,7 +9,8 @@ from mtbert.config import papers
 from mtbert.report import markdown
 from mtbert.report.scoreboard import RIVALS, Group, Mean, Scoreboard, title
 from mtbert.results.columns import shown_metrics
-from mtbert.tasks import COURSE, METRIC_NAMES, Tasks, are_the_courses, main
+from mtbert.results.metrics import in_words
+from mtbert.tasks import COURSE, Tasks, are_the_courses, main
 
 UNTRAINED = "Untrained encoder"
 TIMES_BERT = f"{markdown.TIMES} BERT"
@@ -96,8 +97,8 @@ def about(tasks: Tasks) -> str:
 
 def of_others(tasks: Tasks) -> str:
     """Return what is scored of each task, and what the mean is."""
-    scores = [f"{markdown.literal(tasks[name].shown)} ({METRIC_NAMES[tasks[name].metric]})" for name in main(tasks)]
-    return OF_OTHERS.format(", ".join(scores))
+    scores = [f"{tasks[name].shown} ({in_words(tasks[name])})" for name in main(tasks)]
+    return OF_OTHERS.format(markdown.literal(", ".join(scores)))
 
 
 def tables(board: Scoreboard) -> list[Table]:

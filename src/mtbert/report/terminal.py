@@ -6,6 +6,7 @@ from pathlib import Path
 from mtbert.report import answer_section, differences, markdown, paper_tables
 from mtbert.report.answer import Answer
 from mtbert.report.scoreboard import Scoreboard
+from mtbert.tasks import are_the_courses
 
 NEXT = """Look at it:        {page}
 Compare the runs:  make mlflow
@@ -15,6 +16,8 @@ Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
 def in_short(board: Scoreboard, tables: Sequence[paper_tables.Table], which_way: Answer | None, report: Path) -> str:
     """Return the tables, the papers' numbers, an arrow, and ours; one's own differences; the answer; a next step."""
     paragraphs = [_table(table) for table in tables]
+    if tables and not are_the_courses(board.results.tasks):
+        paragraphs.append(markdown.bare(paper_tables.of_others(board.results.tasks)))
     if own_lines := differences.lines(board):
         paragraphs.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own_lines)}")
     paragraphs += [f"data: {fault}" for fault in board.results.data.faults]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mtbert.errors import DataError
-from mtbert.tasks import Task, Tasks, are_the_courses, main
+from mtbert.tasks import METRIC_NAMES, Task, Tasks, are_the_courses, main
 
 Values = Sequence[float] | np.ndarray
 OVERALLS = ("overall_raw", "overall_normalised")
@@ -100,6 +100,12 @@ def of_majority(task: Task, counts: Sequence[int], labels: Values) -> float:
         labels: of the rows that are scored.
     """
     return of_task(task, labels, np.full(len(labels), float(np.argmax(counts))))
+
+
+def in_words(task: Task) -> str:
+    """Return what people call a task's metric: `accuracy`, or `F1 of spam` where it is that of one class alone."""
+    name = METRIC_NAMES[task.metric]
+    return f"{name} of {task.class_names[1]}" if task.metric == "f1" and task.kind == "binary" else name
 
 
 def means(tasks: Tasks) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from huggingface_hub import ModelCard
 from pipeline import preloaded
 from safetensors.torch import load_file
 
-from mtbert import files
-from mtbert.inference import exporting, loading, modeling
+from mtbert import files, layout
+from mtbert.inference import cards, exporting, loading, modeling
 from mtbert.inference.exporting import ExportError, export
 from mtbert.inference.model import Model
 from mtbert.training import evaluation
@@ -148,11 +149,24 @@ def test_the_card_tells_what_the_hub_reads_and_how_it_came_to_be(load: Callable[
     export(model, "hf", tmp_path / "out")
     card = ModelCard.load(tmp_path / "out" / "README.md")
     about = card.data.to_dict()
-    told = about["library_name"], about["license"], about["tags"]
-    assert told == ("transformers", "apache-2.0", ["mtbert", "sst", "sts"])
-    for task, title in (("sst", "SST-5 | accuracy"), ("sts", "STS-B | pearson")):
+    told = about["library_name"], about["license"], about["language"], about["tags"]
+    assert told == ("transformers", "apache-2.0", "en", ["mtbert", "sst", "sts"])
+    for task, title in (("sst", "SST-5 | accuracy"), ("sts", "STS-B | Pearson")):
         assert f"| {title} | {model.metrics.dev[task]:.3f} |\n" in card.text
     assert "sentences are generated" in card.text
+
+
+def test_the_card_of_own_data_names_tasks_and_metrics_and_no_language(
+    load: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load("crossed")
+    own = replace(model.task("sst"), title="", metric="f1", classes=2, names=("ham", "spam"))
+    model.settings.described["sst"] = own
+    monkeypatch.setattr(layout, "data_kind", lambda _: "own")
+    card = ModelCard(cards.card(model, "hf"))
+    assert "language" not in card.data.to_dict()
+    assert " for sst, STS-B, trained by mtbert: " in card.text
+    assert f"| sst | F1 of spam | {model.metrics.dev['sst']:.3f} |\n" in card.text
 
 
 def test_what_cannot_be_is_said_and_nothing_changes(load: Callable[[str], Model], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import made
@@ -10,12 +11,13 @@ import pytest
 
 from mtbert.claims import of_results
 from mtbert.errors import DataError
-from mtbert.report import claims, markdown, numbers, paper_tables, submissions, write
+from mtbert.report import claims, markdown, numbers, paper_tables, submissions, terminal, write
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.results import tables
 from mtbert.results.metrics import OVERALLS
 from mtbert.results.results import Results
 from mtbert.tasks import COURSE
+from mtbert.tasks.task import stated
 
 ROW = {"row": "Original PALs"}
 BERT = {"row": "Fine-tuned BERT"}
@@ -115,6 +117,16 @@ def test_on_other_data_nothing_published_is_shown_and_nothing_claimed():
     assert first.heading == "Pals for PALs, table 1 (dev of generated sentences, data/sample)"
     assert [(row.label, row.published) for row in first.rows] == [("Original PALs", {})]
     assert claims.judge(board) == ([], [])
+
+
+def test_of_other_tasks_the_terminal_says_what_is_scored_and_what_the_mean_is():
+    own = {"qqp": replace(COURSE["qqp"], metric="f1"), "sts": COURSE["sts"]}
+    described = {name: stated(task) for name, task in own.items()}
+    results = made.results({("pals", 1): {"qqp": QQP, "sts": STS}}, SETTINGS, {"tasks": described, "whose": "own"})
+    board = Scoreboard(results)
+    told = terminal.in_short(board, paper_tables.tables(board), None, Path("build/report"))
+    scored = "QQP (F1 of duplicate), STS-B (Pearson)"
+    assert f"\n\nThe mean is over {scored}, where a correlation or MCC, x, counts as (x + 1) / 2.\n\n" in told
 
 
 def test_submissions_have_the_courses_form(tmp_path: Path):

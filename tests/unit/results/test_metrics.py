@@ -32,6 +32,21 @@ def test_scores_by_hand(score, labels: list[float], predictions: list[float], ex
 
 
 @pytest.mark.parametrize(
+    ("metric", "classes", "expected"),
+    [
+        ("f1", 2, "F1 of spam"),
+        ("f1", 3, "F1"),  # the mean over classes
+        ("macro_f1", 2, "macro-F1"),
+        ("accuracy", 2, "accuracy"),
+    ],
+)
+def test_f1_of_one_class_is_called_by_it(metric: Metric, classes: int, expected: str):
+    names = ("ham", "spam", "news")[:classes]
+    task = replace(COURSE["qqp"], metric=metric, classes=classes, names=names)
+    assert metrics.in_words(task) == expected
+
+
+@pytest.mark.parametrize(
     ("metric", "classes", "labels", "predictions", "expected"),
     [
         ("f1", 2, [0, 0, 1, 1, 1], [1, 0, 1, 1, 0], 2 / 3),  # of class 1: precision 2/3, recall 2/3
