@@ -94,7 +94,7 @@ def judge(runs: BudgetRuns, cases: Sequence[Case]) -> list[Comparison]:
 
 
 def _compared(runs: BudgetRuns, case: Case) -> Comparison:
-    difference = runs.compare(case.ours, case.other, case.metric, SEEDS)
+    difference = runs.compare(case.ours, case.other, case.metric)  # of all seeds: a study says beforehand how many
     return Comparison(case, difference, _reason(runs, case, difference))
 
 

@@ -59,6 +59,12 @@ def test_where_nothing_is_proved_it_says_what_would_decide():
     assert choice.needed == Needed(26, ROWS)  # of two comparisons; of one 21 seeds would do
 
 
+def test_all_seeds_of_a_study_count():
+    choice = choose(26, COSTS, 0.015, single=0.9, shared=0.9, lora=0.5)
+    assert (choice.best, choice.kept, choice.seeds) == (0, 1, 26)
+    assert choose(6, COSTS, 0.015, single=0.9, shared=0.9, lora=0.5).kept is None
+
+
 def test_below_six_seeds_nothing_is_kept():
     choice = choose(3, COSTS, 0.1, single=0.9, shared=0.89, lora=0.6)
     assert (choice.kept, choice.likely, choice.seeds) == (None, 1, 3)
