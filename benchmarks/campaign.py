@@ -380,7 +380,11 @@ def main() -> int:
     jobs = [job for job in jobs if not arguments.only or job.variant in arguments.only]
     arguments.out.mkdir(parents=True, exist_ok=True)
     import mtbert.training.assembly  # noqa: F401  imported once, before the processes are made
+    from mtbert.command import starting
     from mtbert.scale import room
+
+    if Path("/dev/nvidiactl").exists():  # CUDA itself may not be asked before the processes are made
+        os.environ[starting.GIVEN_GPU] = "1"
 
     with room.gpu_for_many() as fault:
         if fault:
