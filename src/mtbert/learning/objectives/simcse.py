@@ -11,7 +11,7 @@ of N processes. A sentence alone in its group has no negatives, and its loss is 
 
 Shapes: z [rows, width]: of pairs encoded apart, first and second sentences are rows of one matrix.
 
-Mind that without dropout in the encoder (the report has 0.1) the two embeddings are the same, and the term teaches only
+Mind that without dropout in the encoder (the paper has 0.1) the two embeddings are the same, and the term teaches only
 that sentences differ. It costs two forward passes.
 """
 
@@ -36,7 +36,7 @@ class Settings(Section):
 
     Attributes:
         negatives: most examples of a group, or the whole `batch`.
-        tasks: those whose batches get the term, sts as in the report.
+        tasks: those whose batches get the term, sts as in the paper.
     """
 
     weight: float = Field(default=1.0, ge=0)

@@ -6,7 +6,7 @@ ReduceLROnPlateau. Progress is a value above the best so far by more than the sh
 Formula: factor = f^k after k plateaus; progress in epoch e if v_e > b + h |b|, with b the largest v before it.
 
 Source: SlapBERT, which names no numbers: it addresses "plateauing loss" (section 2) and lowers the rate when
-performance stays for several epochs (4.3). f and h are torch's; torch's patience of 10 could not act in the report's
+performance stays for several epochs (4.3). f and h are torch's; torch's patience of 10 could not act in the paper's
 10 epochs, so it is 1.
 
 Symbols: f `factor`, h `threshold`; v what is watched: the dev score, or the training loss with its sign changed.
