@@ -3,7 +3,7 @@
 bert-n-pals (Stickland and Murray 2019, github.com/AsaCooperStickland/Bert-n-Pals): sequences are made before the loop,
 all padded to 128 tokens; LayerNorm and GELU are made of elementary operations; gradients are clipped weight by weight.
 
-minbert (the course's github.com/gpoesia/minbert-default-final-project, with PALs added as the reports did): sentences
+minbert (the course's github.com/gpoesia/minbert-default-final-project, with PALs added as the papers did): sentences
 are tokenized in the loop by BERT's pure-Python tokenizer and padded to the longest of a random batch. The course's code
 encodes pairs apart; here they are one sequence, so that all contestants do the same work.
 

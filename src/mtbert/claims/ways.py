@@ -1,8 +1,8 @@
 """Which way to keep: the cheapest that is proved to be no worse than the best by what matters.
 
-The rule is that of docs/verdicts.md: one look at six seeds, one-sided p, corrected by Holm over all ways. The best is
-the way with the highest mean. Since it is chosen by its scores, others look worse beside it than they are: that makes
-"no worse" harder to prove, and never easier.
+The rule is that of docs/verdicts.md: one look at all seeds, at least six, one-sided p, corrected by Holm over all ways.
+The best is the way with the highest mean. Since it is chosen by its scores, others look worse beside it than they are:
+that makes "no worse" harder to prove, and never easier.
 """
 
 from collections.abc import Sequence

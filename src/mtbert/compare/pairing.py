@@ -50,6 +50,8 @@ def pair(ours: Frame, theirs: Frame, metric: str, task: Task | None = None) -> P
     """
     rows = _scored(pd.concat([ours.assign(side="ours"), theirs.assign(side="theirs")], ignore_index=True))
     _check_partners(rows)
+    if metric in OF_CLASSES:
+        rows = rows.assign(prediction=rows["class"].where(rows["is_named"], rows["prediction"]))
     rows = rows.assign(**dict(_numbers(rows, metric, task)))
     _refuse("labels that differ", rows[rows.groupby("id")["label"].transform("nunique") > 1], USE_SAME_LABELS)
     first = rows.drop_duplicates("id")
@@ -129,7 +131,7 @@ def _check_numbering(labels: set[float], predictions: set[float]) -> None:
     if len(labels) > 1 and is_other_label and predictions <= from_0 and not predictions <= labels:
         raise DataError(
             f"labels are {min(labels):g} to {max(labels):g}, and predictions seem to be class numbers from 0; "
-            f"{NAME_CLASSES}"
+            f"{NAME_CLASSES}; if they are labels, give --task"
         )
 
 
@@ -160,7 +162,8 @@ def _named_classes(rows: Frame, texts: Frame, numbers: dict[str, int], task: Tas
     class_of_text = {"label": class_of_label, "prediction": class_of_label | class_of_name}
     for column, allowed in class_of_text.items():
         is_other = ~texts[column].isin([*allowed])
-        _refuse(f"is no class of {task.name}", rows[is_other], f"allowed: {first_of([*allowed], 5)}", column)
+        column_of_file = "class" if column == "prediction" else column
+        _refuse(f"is no class of {task.name}", rows[is_other], f"allowed: {first_of([*allowed], 5)}", column_of_file)
     return texts.apply(lambda column: column.map(class_of_text[column.name]))
 
 

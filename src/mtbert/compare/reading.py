@@ -23,7 +23,7 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
     """Read a side's rows: all of COLUMNS as text, `position`, such as `a.csv, line 3`, `of_run` and `is_named`.
 
     `of_run` is whether the row is of a run here, whose classes are numbers; `is_named` whether its file has the column
-    `class`, which then is the prediction. With a task, `source` may be a variant: it stands for the dev predictions of
+    `class`, which names the predicted one. With a task, `source` may be a variant: it stands for the dev predictions of
     all of its seeds.
 
     Raises:
@@ -56,8 +56,6 @@ def of_file(path: Path) -> Frame:
     table, positions = _parquet(path) if path.suffix == ".parquet" else _csv(path)
     _check_columns(table, path)
     is_named = "class" in table
-    if is_named:
-        table = table.assign(prediction=table["class"])
     texts = table.reindex(columns=[*COLUMNS]).astype("string").fillna("")
     return texts.apply(lambda column: column.str.strip()).assign(position=positions, of_run=False, is_named=is_named)
 

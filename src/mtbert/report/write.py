@@ -117,7 +117,7 @@ def _first_sections(
         tables = [table for table in tables if table.paper != answer.STUDY]  # the answer has that one
     question_picture.write(judged.questions, folder)
     results = _results(board, which_way_text, judged.questions)
-    yield PageSection("results", f"Results: {_size(board)} on {board.results.data.name}", results)
+    yield PageSection("results", f"Results: {_size(board)}, on {board.results.data.name}", results)
     yield PageSection("tables", "Tables", _tables(board, tables))
     yield PageSection("claims", "Claims", claims.render(board, judged.claims))
     yield PageSection("costs", "Scores and weights", paper_tables.costs(board), folded=True)

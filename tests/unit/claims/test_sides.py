@@ -69,7 +69,7 @@ def test_the_sides_of_a_papers_claim_differ_in_what_it_says_and_in_nothing_else(
     known = {name: resolved(name) for name in (*part.ours, *part.other) if name != "untrained-encoder"}
     declared = {*part.differs, *part.confounded} - NO_SETTINGS
     found = sides.differences(known, part.ours, part.other)
-    assert found | ({RATE} & declared) == declared  # a rate that the reports have alike, and other profiles do not
+    assert found | ({RATE} & declared) == declared  # a rate that the papers have alike, and other profiles do not
 
 
 def test_a_rate_that_a_report_has_alike_on_both_sides_is_no_part_of_its_claim() -> None:

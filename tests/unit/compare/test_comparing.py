@@ -243,8 +243,16 @@ def test_the_files_that_predict_writes_are_scored_by_the_names_of_classes(
     if not names:
         assert compare_files(*sides, metric=metric).ours.score.mean == 1
     rows.assign(**{"class": "other"}).to_csv(moods / "y.csv", index=False)
-    with pytest.raises(DataError, match=r"^prediction is no class of two: 0 .*y\.csv, line 2: 'other'\).*; allowed: "):
+    with pytest.raises(DataError, match=r"^class is no class of two: 0 .*y\.csv, line 2: 'other'\).*; allowed: "):
         compare_files(*sides, task="two", metric=metric, build=moods)
+
+
+def test_a_correlation_is_of_predictions_also_where_a_column_names_classes(tmp_path: Path) -> None:
+    for name in ("x.csv", "y.csv"):
+        rows = "".join(f"{row},{row},{row * 2},low\n" for row in range(6))
+        (tmp_path / name).write_text(f"id,label,prediction,class\n{rows}")
+    sides = str(tmp_path / "x.csv"), str(tmp_path / "y.csv")
+    assert compare_files(*sides, metric="pearson").ours.score.mean == pytest.approx(1)
 
 
 def test_true_and_false_beside_class_numbers_are_the_tasks_labels(moods: Path) -> None:
