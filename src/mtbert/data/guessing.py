@@ -169,6 +169,10 @@ def _describe(folder: Path, name: str, files: dict[Split, str], encoding: str) -
         label = _label(name, rows, columns)
         sentences = _sentences(rows, columns, label)
         labels = _labels(file, rows, label)
+        if readers.ending(file) in HEADED and _looks_like_a_row(name, sentences, label, labels):
+            fault = f"line 1 looks like a row, not a header: the column of the label would be called {label}"
+            remedy = f"if line 1 is the header, describe it in {FILE}; if not, write one above it, such as text,label"
+            raise DataError(f"{file}: {fault}; {remedy}")
         kind = _kind(file, label, labels)
     except ValueError as error:
         fault = f"its columns are {', '.join(columns)}, and {error}"
@@ -212,15 +216,23 @@ def _called(columns: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def _labels(file: Path, rows: Records, label: str) -> set[str]:
-    """Return a file's labels; DataError where rows have several each, or where the header seems to be a row."""
+    """Return a file's labels; DataError where rows have several each."""
     labels = {label_text(row.get(label)) for row in rows} - {""}
     if several := sorted(filter(SEVERAL.fullmatch, labels)):
         fault = f"its {label} holds {several[0]}, several labels a row"
         raise DataError(f"{file}: {fault}; make a task of each, with a column that says yes or no to it")
-    if readers.ending(file) in HEADED and (label_text(label) in labels or _is_number(label)):
-        fault = f"line 1 looks like a row, not a header: the column of the label would be called {label}"
-        raise DataError(f"{file}: {fault}; write a header above it, such as text,label, or describe it in {FILE}")
     return labels
+
+
+def _looks_like_a_row(name: str, sentences: Sequence[str], label: str, labels: set[str]) -> bool:
+    """Return whether a header seems to be a row: the label's column is a number, or a class beside several words.
+
+    A column may be called like one of its classes, such as `spam`.
+    """
+    if _is_number(label):
+        return True
+    is_a_name = label.casefold() in (name, *LABELS, *OTHER_LABELS)
+    return label_text(label) in labels and not is_a_name and any(len(column.split()) > 1 for column in sentences)
 
 
 def _pair(columns: Sequence[str]) -> list[str]:

@@ -227,6 +227,22 @@ def test_an_id_is_taken_where_it_differs_in_every_row(tmp_path: Path):
     assert "id" not in guessing.tasks_of(tmp_path)["a"]
 
 
+@pytest.mark.parametrize(
+    ("name", "header", "labels"),
+    [
+        ("a", "text,spam", ["spam", "ham"]),
+        ("a", "text,sarcastic", ["sarcastic", "not sarcastic"]),
+        ("a", "my text,label", ["label", "other"]),
+        ("a", "my text,category", ["category", "other"]),
+        ("spam", "my text,spam", ["spam", "ham"]),
+    ],
+)
+def test_a_column_may_be_called_like_one_of_its_classes(tmp_path: Path, name: str, header: str, labels: list[str]):
+    write(tmp_path, **{f"{name}_csv": columns_of(header, labels * 30)})
+    entry = guessing.tasks_of(tmp_path)[name]
+    assert (entry["label"], entry["classes"]) == (header.split(",")[1], sorted(labels))
+
+
 @pytest.mark.parametrize("others", [["text", "label"], ["text", "sentiment"]])
 def test_whole_numbers_that_all_differ_are_no_label(tmp_path: Path, others: list[str]):
     rows = "".join(f"{1000 + n},text number {n},{n % 2}\n" for n in range(400))
@@ -278,10 +294,10 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
         ),
         (
             {"a_csv": columns_of("red cat,0", [0, 1] * 30)},
-            "a.csv: line 1 looks like a row, not a header: the column of the label would be called 0; write a header ",
+            "a.csv: line 1 looks like a row, not a header: the column of the label would be called 0; if line 1 is ",
         ),
-        ({"a_csv": columns_of("red cat,neg", ["neg", "pos"] * 30)}, "the column of the label would be called neg; wri"),
-        ({"a_csv": columns_of("red cat,3.25", ["0.5", "1.5"] * 30)}, "the column of the label would be called 3.25; w"),
+        ({"a_csv": columns_of("red cat,neg", ["neg", "pos"] * 30)}, "the column of the label would be called neg; if "),
+        ({"a_csv": columns_of("red cat,3.25", ["0.5", "1.5"] * 30)}, "the column of the label would be called 3.25; i"),
         (
             {"a_csv": columns_of("text,label", ['"2,5"', '"1,0"', "3"] * 20)},
             "its label holds 1,0, a number with a comma; write 1.0 for it, or list its `classes` in tasks.yaml",
