@@ -24,9 +24,10 @@ WORD = re.compile(r"[A-Z]*[^\W\d_A-Z]+|[A-Z]+")  # topicTrain has two
 # A file's name without ending: its task, if it names one, its split, and which of several files it is.
 STEM = re.compile(rf"(?:(?P<task>.+?)[-_. ])?(?P<split>{'|'.join(SPLIT_NAMES)})(?P<part>-\d+-of-\d+)?", re.I)
 SPLIT_FIRST = re.compile(rf"(?P<split>{'|'.join(SPLIT_NAMES)})[-_. ](?P<task>[^\W\d_].*)", re.I)
-LABELS = ("label", "gold_label")  # the label's column has such a name, else the task's, else one of these:
-OTHER_LABELS = ("class", "category", "target", "score", "similarity", "relevance", "is_duplicate")
+LABELS = ("label", "gold_label")  # the label's column has such a name, else the task's, else one of OTHER_LABELS
 SCORES = ("score", "similarity", "relevance")  # labels of such a name are scores, if they are numbers
+OF_PAIRS = (*SCORES, "is_duplicate")  # beside a pair of sentences, the only one of OTHER_LABELS is surely the label
+OTHER_LABELS = ("class", "category", "target", *OF_PAIRS)
 IDS = ("", "id", "idx", "index", "guid", "pairid", "unnamed: 0")
 PAIRS = (("sentence1", "sentence2"), ("question1", "question2"), ("premise", "hypothesis"), ("text", "text_pair"))
 SAMPLED = 2000  # rows that decide what a column holds
@@ -202,12 +203,23 @@ def _label(name: str, rows: Records, columns: Sequence[str]) -> str:
     ]:
         return named[0]
     candidates = [column for column in columns if not _is_text(rows, column) and not _counts_rows(rows, column)]
-    if named := _called(columns, OTHER_LABELS)[:1]:
-        others = [column for column in candidates if column not in (*named, *_pair(columns))]
-        candidates = [*named, *(column for column in others if not _repeats(rows, column, named[0]))]
+    named = _called(columns, OTHER_LABELS)
+    if _pair(columns) and len(named) == 1 and _called(named, OF_PAIRS):
+        return named[0]
+    if named:
+        others = [column for column in candidates if column not in (named[0], *_pair(columns))]
+        candidates = [named[0], *(column for column in others if _may_be_the_label(rows, column, named[0]))]
     if len(candidates) != 1:
-        raise ValueError("which of them is the label cannot be told; allowed: one that is called label")
+        shown = f" (it may be {first_of(candidates, 3)})" if candidates else ""
+        raise ValueError(f"which of them is the label cannot be told{shown}; allowed: one that is called label")
     return candidates[0]
+
+
+def _may_be_the_label(rows: Records, column: str, named: str) -> bool:
+    """Return whether a column of few values may be the label, though another is called so."""
+    values = {label_text(row.get(column)) for row in rows}
+    has_many_numbers = len(values) > MOST_CLASSES and all(map(_is_number, values))
+    return len(values) > 1 and not has_many_numbers and not _repeats(rows, column, named)
 
 
 def _called(columns: Sequence[str], names: Sequence[str]) -> list[str]:

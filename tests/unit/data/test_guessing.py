@@ -195,6 +195,8 @@ def test_labels_that_may_stand_for_none(labels: list[str], stand_ins: list[str])
         ("query", {"query": 144, "intent": 10}, ["query"], "intent"),
         ("intent", {"text": 300, "intent": 150, "domain": 10}, ["text"], "intent"),
         ("a", {"text": 60, "class": 3, "class_name": 3}, ["text"], "class"),
+        ("a", {"text": 60, "language": 1, "target": 3}, ["text"], "target"),
+        ("a", {"genre": 3, "year": 4, "score": 6, "premise": 60, "hypothesis": 60}, ["premise", "hypothesis"], "score"),
         ("a", {"question1": 15, "question2": 60, "is_duplicate": 2}, ["question1", "question2"], "is_duplicate"),
     ],
 )
@@ -243,6 +245,15 @@ def test_a_column_may_be_called_like_one_of_its_classes(tmp_path: Path, name: st
     assert (entry["label"], entry["classes"]) == (header.split(",")[1], sorted(labels))
 
 
+def test_ids_that_repeat_are_no_label_beside_a_column_that_is_called_like_one(tmp_path: Path):
+    quora = "id,qid1,qid2,question1,question2,is_duplicate"
+    rows = [f"{n},{n % 300},{n % 299},question {n},other {n},{n % 2}" for n in range(400)]
+    users = ["user,text,target", *(f"{n % 300},text {n},{n % 2}" for n in range(400))]
+    write(tmp_path, a_csv="\n".join([quora, *rows]), b_csv="\n".join(users))
+    labels = {name: entry["label"] for name, entry in guessing.tasks_of(tmp_path).items()}
+    assert labels == {"a": "is_duplicate", "b": "target"}
+
+
 @pytest.mark.parametrize("others", [["text", "label"], ["text", "sentiment"]])
 def test_whole_numbers_that_all_differ_are_no_label(tmp_path: Path, others: list[str]):
     rows = "".join(f"{1000 + n},text number {n},{n % 2}\n" for n in range(400))
@@ -286,8 +297,18 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        ({"a_csv": columns_of("text,sentiment,score", ["neg", "pos"] * 30, range(60))}, "which of them is the label"),
-        ({"a_csv": columns_of("text,target,sentiment", ["A", "B", "C"] * 20, ["neg", "pos"] * 30)}, "is the label can"),
+        ({"a_csv": columns_of("text,sentiment,score", ["neg", "pos"] * 30, range(60))}, "(it may be score, sentiment)"),
+        (
+            {
+                "a_csv": "premise,hypothesis,class,score\n"
+                + "".join(f"a {n},b {n},{n % 2},{n % 6}\n" for n in range(60))
+            },
+            "which of them is the label cannot be told (it may be class, score); allowed: one that is called label",
+        ),
+        (
+            {"a_csv": columns_of("text,target,sentiment", ["A", "B", "C"] * 20, ["neg", "pos"] * 30)},
+            "which of them is the label cannot be told (it may be target, sentiment)",
+        ),
         (
             {"a_csv": columns_of("text,row", range(60))},
             "its columns are text, row, and which of them is the label cann",
