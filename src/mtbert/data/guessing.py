@@ -37,7 +37,7 @@ FEW_NUMBERS = 5  # among words that are classes
 MOST_CLASSES = 200
 STAND_INS = ("null", "none", "na", "n/a", "-", "-1")  # what may be written in place of a label
 HEADED = (".csv", ".tsv")
-SEVERAL = re.compile(r"\[.*\]|\{.*\}", re.S)  # how a list or an object is written
+SEVERAL = re.compile(r"""\[.*[,'"].*\]|\{.*[,'"].*\}""", re.S)  # how a list or an object is written: [pos] is neither
 DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+")
 WHOLE = re.compile(r"-?[0-9]+")
 TEMPLATE = "{name}:\n  files: {{{files}}}\n  sentences: [COLUMN]\n  label: COLUMN\n  classes: [ONE, OTHER]"
@@ -229,11 +229,18 @@ def _called(columns: Sequence[str], names: Sequence[str]) -> list[str]:
 
 def _labels(file: Path, rows: Records, label: str) -> set[str]:
     """Return a file's labels; DataError where rows have several each."""
-    labels = {label_text(row.get(label)) for row in rows} - {""}
-    if several := sorted(filter(SEVERAL.fullmatch, labels)):
-        fault = f"its {label} holds {several[0]}, several labels a row"
-        raise DataError(f"{file}: {fault}; make a task of each, with a column that says yes or no to it")
-    return labels
+    values = [row.get(label) for row in rows]
+    if several := sorted(label_text(value) for value in values if _holds_several(value)):
+        shown = f"{file}: its {label} holds {several[0]}"
+        if several[0].startswith("{"):
+            raise DataError(f"{shown}, an object; write the label alone in its place, as a word or a number")
+        raise DataError(f"{shown}, several labels a row; make a task of each, with a column that says yes or no to it")
+    return {*map(label_text, values)} - {""}
+
+
+def _holds_several(value: object) -> bool:
+    """Return whether a value is a list or an object, or text that is written like one."""
+    return isinstance(value, list | dict) or bool(isinstance(value, str) and SEVERAL.fullmatch(value.strip()))
 
 
 def _looks_like_a_row(name: str, sentences: Sequence[str], label: str, labels: set[str]) -> bool:

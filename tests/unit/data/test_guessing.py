@@ -94,6 +94,7 @@ def test_a_task_is_told_from_its_header_and_rows(tmp_path: Path):
         (["1.00", "2.00"], {"classes": ["1.00", "2.00"]}),
         (["1e999", "1"], {"classes": ["1", "1e999"]}),
         (["0", "1", "nan", ""], {"classes": [0, 1]}),
+        (["[pos]", "[neg]", "{O}"], {"classes": ["[neg]", "[pos]", "{O}"], "metric": "f1"}),
         (["Favor", "None", "NaN"], {"classes": ["Favor", "None"]}),
     ],
 )
@@ -326,6 +327,19 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
         (
             {"a.jsonl": '{"text": "x", "label": ["a", "b"]}\n{"text": "y", "label": ["b"]}\n'},
             "its label holds ['a', 'b'], several labels a row; make a task of each, with a column that says yes or no",
+        ),
+        (
+            {"a.jsonl": '{"text": "x", "label": ["a"]}\n{"text": "y", "label": []}\n'},
+            "its label holds ['a'], several la",
+        ),
+        (
+            {"a_csv": columns_of("text,label", ['"[0, 1]"', "[0]"] * 30)},
+            "its label holds [0, 1], several labels a row; ",
+        ),
+        ({"a_csv": columns_of("text,label", ["['a']", "[]"] * 30)}, "its label holds ['a'], several labels a row; "),
+        (
+            {"a.jsonl": '{"text": "x", "label": {"a": 1}}\n{"text": "y", "label": {"a": 2}}\n'},
+            "its label holds {'a': 1}, an object; write the label alone in its place, as a word or a number",
         ),
         ({}, "holds no task; allowed: files such as topic-train.csv"),
         ({"a-train.json": ""}, "or of the endings .tsv, .jsonl, .parquet; not read: a-train.json"),
