@@ -74,7 +74,7 @@ def _files_by_task(folder: Path) -> dict[str, dict[Split, str]]:
         spelling = _spelling(words)
         if spellings.setdefault(name, spelling) != spelling:
             both = f"{first_of([*of_task.values()], 1)} and {shown} would both be of the task {name}"
-            raise DataError(f"{folder}: {both}; a task's name holds a to z and 0 to 9: rename them")
+            raise DataError(f"{folder}: {both}; a task's name holds a to z and 0 to 9 alone: rename them")
         if other := of_task.get(split):
             parts = STEM.fullmatch(_stem(folder / shown))
             remedy = "join them into one file" if parts and parts["part"] else "remove one, or rename it"
@@ -129,21 +129,31 @@ def _words_and_split(file: Path, folder: Path) -> tuple[str, Split]:
     if of_folder and of_name not in (None, of_folder):
         raise DataError(f"{file}: its folder says {of_folder}, its name {of_name}; rename one of them")
     if not of_folder and not of_name:
-        _check_without_split(file, parent)
+        _check_without_split(file, folder)
     words = parts["task"] if parts else stem
     return words or (folder.name if of_folder else file.parent.name), of_name or of_folder or "train"
 
 
-def _check_without_split(file: Path, parent: str) -> None:
-    """Raise DataError where a name that is taken for train's holds a word for a split."""
+def _check_without_split(file: Path, folder: Path) -> None:
+    """Raise DataError where a name that is taken for train's holds a word for a split.
+
+    The name of a folder below `folder` counts where the file's names no task.
+    """
     stem = _stem(file)
-    words = [*WORD.findall(parent), *WORD.findall(stem)]
-    places = [place for place, word in enumerate(words) if word.casefold() in SPLIT_WORDS]
-    if places:
-        task = "-".join(words[: places[0]]) or "topic"
+    holder, words = "its name", WORD.findall(stem)
+    of_folder = WORD.findall(file.parent.name) if file.parent != folder else []
+    of_task = [*filter(_is_no_split, words)] or [*filter(_is_no_split, of_folder)]
+    if not words:
+        holder, words = "its folder's name", of_folder
+    if of_split := [word for word in words if not _is_no_split(word)]:
+        task = "-".join(of_task) or "topic"
         allowed = ", ".join(f"{task}-{split}{file.name[len(stem) :]}" for split in ("train", "dev", "test"))
-        fault = f"its name holds {words[places[0]]}, but which split it is cannot be told"
-        raise DataError(f"{file}: {fault}; rename it, such as {allowed}, or name it in {FILE}")
+        fault = f"{holder} holds {of_split[0]}, but which split it is cannot be told"
+        raise DataError(f"{file}: {fault}; rename the file, such as {allowed}, or name it in {FILE}")
+
+
+def _is_no_split(word: str) -> bool:
+    return word.casefold() not in SPLIT_WORDS
 
 
 def _task_name(words: str) -> str:
@@ -152,8 +162,8 @@ def _task_name(words: str) -> str:
 
 
 def _spelling(words: str) -> str:
-    """Return the words for a task as they are compared: capitals, and what stands between them, do not count."""
-    return re.sub(r"[\W_]+", "_", unicodedata.normalize("NFKC", words).casefold()).strip("_")
+    """Return the words for a task as they are compared: capitals, and blanks or -_. between them, do not count."""
+    return re.sub(r"[-_. ]+", "_", unicodedata.normalize("NFKC", words).casefold()).strip("_")
 
 
 def _describe(folder: Path, name: str, files: dict[Split, str], encoding: str) -> dict[str, Any]:

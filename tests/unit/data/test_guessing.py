@@ -46,6 +46,8 @@ def write(folder: Path, **files: str) -> Path:
         ("train/topic.csv", "topic", "train"),
         ("Test/topic.csv", "topic", "test"),
         ("dev/dev.csv", "desk", "dev"),
+        ("dev-team/urgent.csv", "urgent", "train"),
+        ("test files/topic.csv", "topic", "train"),
         ("İyi-dev.csv", "i_yi", "dev"),
     ],
 )
@@ -57,11 +59,29 @@ def test_a_files_name_tells_task_and_split(name: str, task: str, split: str):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("topic-holdout.csv", "its name holds holdout, but which split it is cannot be told; rename it, such as "),
-        ("topicDev.csv.gz", "holds Dev, but which split it is cannot be told; rename it, such as topic-train.csv.gz, "),
-        ("topic-train (1).csv", "rename it, such as topic-train.csv, topic-dev.csv, topic-test.csv, or name it in "),
-        ("train-1.csv", "rename it, such as topic-train.csv, "),
-        ("test files/topic.csv", "its name holds test, but which split it is cannot be told"),
+        (
+            "topic-holdout.csv",
+            "its name holds holdout, but which split it is cannot be told; rename the file, such as ",
+        ),
+        (
+            "topicDev.csv.gz",
+            "holds Dev, but which split it is cannot be told; rename the file, such as topic-train.csv.",
+        ),
+        (
+            "topic-train (1).csv",
+            "rename the file, such as topic-train.csv, topic-dev.csv, topic-test.csv, or name it in ",
+        ),
+        ("train-1.csv", "rename the file, such as topic-train.csv, "),
+        (
+            "urgent/train-1.csv",
+            "its name holds train, but which split it is cannot be told; rename the file, such as urg",
+        ),
+        ("holdout-mood.csv", "rename the file, such as mood-train.csv, mood-dev.csv, mood-test.csv, or name it in "),
+        (
+            "urgent-test/1.csv",
+            "its folder's name holds test, but which split it is cannot be told; rename the file, such ",
+        ),
+        ("urgent-test/1.csv", "rename the file, such as urgent-train.csv, urgent-dev.csv, urgent-test.csv, or name it"),
         ("test/topic-train.csv", "its folder says test, its name train; rename one of them"),
     ],
 )
@@ -353,7 +373,11 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
         ),
         (
             {"感情-train.csv": TOPIC, "話題-dev.csv": TOPIC},
-            "感情-train.csv and 話題-dev.csv would both be of the task task; a task's name holds a to z and 0 to 9: ",
+            "感情-train.csv and 話題-dev.csv would both be of the task task; a task's name holds a to z and 0 to 9 a",
+        ),
+        (
+            {"c++-train_csv": TOPIC, "c-dev_csv": TOPIC},
+            "c++-train.csv and c-dev.csv would both be of the task c; a task",
         ),
         ({"a-train_csv": TOPIC, "a_csv": TOPIC}, "two files are train of a: a-train.csv and a.csv"),
         ({"a-dev_csv": TOPIC}, "a has a-dev.csv, but no train; add a-train.csv"),
