@@ -170,7 +170,8 @@ def _describe(folder: Path, name: str, files: dict[Split, str], encoding: str) -
     """Return a task as tasks.yaml has it."""
     if "train" not in files:
         fault = f"{name} has {first_of([*files.values()], 3)}, but no train"
-        raise DataError(f"{folder}: {fault}; add {name}-train.csv, or rename it like the train of its task")
+        remedy = f"add {name}-train.csv, or rename it like the train of its task"
+        raise DataError(f"{folder}: {fault}; {remedy}{_understood_name(folder, name, files)}")
     file = folder / files["train"]
     rows = [row.values for row in readers.rows_of(file, encoding, name)]
     if not rows:
@@ -195,9 +196,21 @@ def _describe(folder: Path, name: str, files: dict[Split, str], encoding: str) -
     if encoding != "utf-8":
         entry["encoding"] = encoding
     others = [folder / other for split, other in files.items() if split != "train"]
-    if column := _id(columns, rows, others, encoding):
+    if column := _id(name, columns, rows, others, encoding):
         entry["id"] = column
     return entry
+
+
+def _understood_name(folder: Path, name: str, files: dict[Split, str]) -> str:
+    """Return what the first of a task's files is taken for, and what to call it if it is another's train."""
+    split, shown = next(iter(files.items()))
+    file = folder / shown
+    stem = _stem(file)
+    parts = _parts(stem)
+    if not parts or not parts["task"]:
+        return ""
+    other_name = f"{stem}-train{file.name[len(stem) :]}"
+    return f"; {shown} is taken for {split} of {name}; if it is train of {_task_name(stem)}, call it {other_name}"
 
 
 def _label(name: str, rows: Records, columns: Sequence[str]) -> str:
@@ -330,9 +343,8 @@ def _kind(file: Path, label: str, labels: set[str]) -> dict[str, Any]:
     numbers = sorted((label for label in labels if NUMBER.fullmatch(label) and _is_number(label)), key=float)
     words = sorted(labels.difference(numbers))
     if words and all(map(DECIMAL_COMMA.fullmatch, words)):
-        number = words[0]
-        fault = f"{shown} {number}, a number with a comma"
-        raise DataError(f"{fault}; write {number.replace(',', '.')} for it, or list its `classes` in {FILE}")
+        remedy = "write it with a point, or without the comma if it parts thousands"
+        raise DataError(f"{shown} {words[0]}, a number with a comma; {remedy}, or list its `classes` in {FILE}")
     if not words and _are_scores(label, [float(number) for number in numbers]):
         return {"score": [math.floor(float(numbers[0])), math.ceil(float(numbers[-1]))]}
     if words and len(numbers) > FEW_NUMBERS:
@@ -396,10 +408,11 @@ def _in_yaml(word: str) -> str | bool:
     return word == "true" if word in ("true", "false") else word
 
 
-def _id(columns: Sequence[str], rows: Records, others: Sequence[Path], encoding: str) -> str | None:
+def _id(name: str, columns: Sequence[str], rows: Records, others: Sequence[Path], encoding: str) -> str | None:
     """Return the column of ids: the first of such a name that all files have, with another value in each row of a file.
 
     Args:
+        name: the task's.
         columns: those of train.
         rows: those of train.
         others: the files of dev and test.
@@ -408,7 +421,7 @@ def _id(columns: Sequence[str], rows: Records, others: Sequence[Path], encoding:
     called_so = [column for column in columns if column.casefold() in IDS[1:]]
     rows_by_file = [rows]
     for file in others if called_so else ():
-        rows_by_file.append([row.values for row in readers.rows_of(file, encoding)])
+        rows_by_file.append([row.values for row in readers.rows_of(file, encoding, name)])
     for column in called_so:
         if all(_are_ids([row.get(column) for row in of_file]) for of_file in rows_by_file):
             return column

@@ -300,6 +300,13 @@ def test_an_id_is_taken_where_all_files_of_the_task_have_it(tmp_path: Path, ids:
     assert guessing.tasks_of(tmp_path)["a"].get("id") == ("id" if ids == "of its own" else None)
 
 
+def test_another_encoding_of_dev_is_told_with_the_tasks_name(tmp_path: Path):
+    write(tmp_path, **{"a-train_csv": "id,text,label\n1,x,0\n2,y,1\n"})
+    (tmp_path / "a-dev.csv").write_bytes("id,text,label\n1,é,0\n".encode("cp1252"))
+    with pytest.raises(DataError, match=r"a-dev\.csv, line 2: not UTF-8 text; set `encoding` of a in tasks"):
+        guessing.tasks_of(tmp_path)
+
+
 def test_columns_of_json_lines_are_those_of_all_rows(tmp_path: Path):
     first = {"sentence1": "text number 30"}
     rows = [{"label": n % 2, "sentence2": f"other number {n}", "sentence1": f"text number {n}"} for n in range(30)]
@@ -342,7 +349,8 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
         ({"a_csv": columns_of("red cat,3.25", ["0.5", "1.5"] * 30)}, "the column of the label would be called 3.25; i"),
         (
             {"a_csv": columns_of("text,label", ['"2,5"', '"1,0"', "3"] * 20)},
-            "its label holds 1,0, a number with a comma; write 1.0 for it, or list its `classes` in tasks.yaml",
+            "its label holds 1,0, a number with a comma; write it with a point, or without the comma if it parts "
+            "thousands, or list its `classes` in tasks.yaml",
         ),
         (
             {"a.jsonl": '{"text": "x", "label": ["a", "b"]}\n{"text": "y", "label": ["b"]}\n'},
@@ -380,6 +388,15 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
             "c++-train.csv and c-dev.csv would both be of the task c; a task",
         ),
         ({"a-train_csv": TOPIC, "a_csv": TOPIC}, "two files are train of a: a-train.csv and a.csv"),
+        (
+            {"web-development_csv": TOPIC},
+            "web-development.csv is taken for dev of web; if it is train of web_development, call it "
+            "web-development-train.csv",
+        ),
+        (
+            {"valid-claims_csv": TOPIC},
+            "is taken for dev of claims; if it is train of valid_claims, call it valid-claims-train.csv",
+        ),
         ({"a-dev_csv": TOPIC}, "a has a-dev.csv, but no train; add a-train.csv"),
         ({"a_csv": "text,label\n"}, "a.csv: it holds no row"),
         ({"a_csv": "text,label\none,x\ntwo,x\n"}, "its label holds x; allowed: two labels or more"),
