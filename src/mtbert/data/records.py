@@ -2,6 +2,7 @@
 
 import codecs
 import csv
+import functools
 import gzip
 import io
 import itertools
@@ -118,10 +119,11 @@ def separated(text: str, name: str, separator: str) -> Iterator[NumberedRow]:
             if not fields and len(header) == 1:
                 fields = [""]  # in a file of one column an empty line is an empty value
             if fields:  # an empty line is not a row of several columns
-                _check_fields(fields, header, separator, f"{name}, line {line}")
+                shown = f"{name}, line {line}"
+                _check_fields(fields, header, separator, shown, has_lines=reader.line_num > line)
                 if surplus := [*filter(None, fields[len(columns) :])]:
                     fault = f"it holds {surplus[0]!r} in a column without a name"
-                    raise DataError(f"{name}, line {line}: {fault}; name the column in line 1, or empty it")
+                    raise DataError(f"{shown}: {fault}; name the column in line 1, or empty it")
                 yield NumberedRow(line, dict(zip(columns, fields, strict=False)))
             line = reader.line_num + 1
     except csv.Error as error:
@@ -147,29 +149,53 @@ def _fault(error: str) -> str:
     return error
 
 
-def _check_fields(fields: Sequence[str], header: Sequence[str], separator: str, shown: str) -> None:
-    """Raise DataError where a row has not as many fields as the header, or one of them looks like a further row."""
-    for column, field in enumerate(fields):
-        if len(header) > 1 and _holds_a_row(field, column, len(header), separator):
-            raise DataError(
-                f"{shown}: a quoted text holds what looks like a further row; a quote may lack its other one, or those "
-                "within a text are not doubled; if the text is right, save the file as JSON lines, .jsonl"
-            )
+def _check_fields(fields: Sequence[str], header: Sequence[str], separator: str, shown: str, has_lines: bool) -> None:
+    """Raise DataError where a row has not as many fields as the header, or one of several lines seems to be two."""
+    if has_lines and len(header) > 1:
+        _check_texts(fields, len(header), separator, shown)
     if len(fields) != len(header):
         counts = f"it has {len(fields)} fields, the header {len(header)}"
         raise DataError(f"{shown}: {counts}; quote a text that holds {separator!r}")
 
 
-def _holds_a_row(field: str, column: int, columns: int, separator: str) -> bool:
+@functools.cache
+def _separates(separator: str) -> re.Pattern[str]:
+    """Return the pattern of what separates columns within a quoted text whose quote lacks its other one.
+
+    A blank, or nothing, follows a comma of a text, and three digits one that parts thousands.
+    """
+    thousands = "|(?<=[0-9],)[0-9]{3}(?![0-9])" if separator == "," else ""
+    return re.compile(rf"{re.escape(separator)}(?! |${thousands})")
+
+
+def _check_texts(fields: Sequence[str], columns: int, separator: str, shown: str) -> None:
+    """Raise DataError where a field of a row of several lines looks like a further row."""
+    for column, field in enumerate(fields):
+        is_before_empty = column < len(fields) - 1 and not fields[-1]
+        if _holds_a_row(field, column, columns, separator, is_before_empty):
+            raise DataError(
+                f"{shown}: a quoted text holds what looks like a further row; a quote may lack its other one, or those "
+                "within a text are not doubled; if the text is right, save the file as JSON lines, .jsonl"
+            )
+
+
+def _holds_a_row(field: str, column: int, columns: int, separator: str, is_before_empty: bool) -> bool:
     """Return whether a field's first line has the rest of its row, and its last line the start of another, up to it.
 
-    So it is where a quote lacks its other one. A blank, or nothing, follows a comma of a text.
+    So it is where a quote lacks its other one.
+
+    Args:
+        field: of a row of several lines.
+        column: its number, from 0.
+        columns: how many the header has.
+        separator: what separates the columns.
+        is_before_empty: whether the row's last column is empty, so that this may be why a line ends with a separator.
     """
     first, *_, last = LINE_END.split(field) if LINE_END.search(field) else ("", "")
-    separates = re.compile(rf"{re.escape(separator)}(?! |$)")
-    return (
-        bool(last) and len(separates.findall(first)) >= columns - 1 - column and len(separates.findall(last)) >= column
-    )
+    of_first, of_last = (len(_separates(separator).findall(line)) for line in (first, last))
+    if of_first and is_before_empty and first.endswith(separator):
+        of_first += 1
+    return bool(last) and of_first >= columns - 1 - column and of_last >= column
 
 
 def json_lines(text: str, name: str) -> Iterator[NumberedRow]:

@@ -54,6 +54,12 @@ def test_empty_columns_without_a_name_that_a_spreadsheet_adds_at_the_end_are_non
         ('text,label\n"a, b,1\nc",2\n', "a.csv, line 2: a quoted text holds what looks like a further row; "),
         ('id,text,label\n1,"a,0\n2,b",1\n', "a.csv, line 2: a quoted text holds what looks like a further row; "),
         ('id,text,label\n1,"a,0\n2,b,0\n3,c",1\n', "a.csv, line 2: a quoted text holds what looks like a further row"),
+        (
+            'text,label,note\n"a film,1,\nother",0,\n',
+            "a.csv, line 2: a quoted text holds what looks like a further row",
+        ),
+        ('text,a,b,c\n"a film,1,,\nother",0,,\n', "a.csv, line 2: a quoted text holds what looks like a further row"),
+        ('text,label\n"a film,1\n1,000 others",0\n', "a.csv, line 2: a quoted text holds what looks like a further"),
         ("sep=,\nid,text\n1,a\n", "a.csv, line 1: it says what separates the columns, to Excel alone; remove this"),
     ],
 )
@@ -70,11 +76,14 @@ def test_a_malformed_row_is_told_by_its_line(text: str, told: str):
         ("text,label", "one, two, and three\nfour"),
         ("label,text", "Hello Ann,\nI am well, and you?"),
         ("id,text,label", "one,two,three\nfour"),
+        ("text,label", "It cost 10,000 in 1999.\nIt is worth 1,250,000."),
+        ("text,empty", "Dear sir,\nplease help"),
+        ("text,label,empty", "Dear sir,\nplease help"),
         ("text", "one,two\nthree,four"),
     ],
 )
 def test_a_text_of_several_lines_may_hold_commas(header: str, text: str):
-    row = {column: text if column == "text" else "1" for column in header.split(",")}
+    row = {column: {"text": text, "empty": ""}.get(column, "1") for column in header.split(",")}
     written = ",".join(f'"{value}"' for value in row.values())
     assert list(separated(f"{header}\n{written}\n", "a.csv", ",")) == [(2, row)]
 
