@@ -24,6 +24,7 @@ ALLOWED = {  # where pydantic speaks of types
     "sentences": "[COLUMN], or [COLUMN, OTHER]",
     "files": "{train: FILE, dev: FILE, test: FILE}",
 }
+TYPES = ("str", "int", "float", "bool")  # which pydantic adds to the keys of a value that may be of several
 WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(\.0)?")  # how a whole number is written: not 01, 1_0 or 1.00
 
 
@@ -126,6 +127,8 @@ def _task(file: Path, name: str, content: Any) -> Task:
         entry = Described.model_validate(content)
     except ValidationError as error:
         keys, fault = faults(error)[0]
+        if len(keys) > 1 and keys[-1] in TYPES:
+            keys = keys[:-1]
         raise _fault(file, (name, *keys), _in_words(name, keys, fault, content)) from None
     for rule in _rules(name, entry):
         if rule.is_broken:
@@ -154,7 +157,19 @@ def _in_words(name: str, keys: Sequence[str | int], fault: str, content: dict[st
     if not keys:
         return f"{name!r} cannot be a task's name; allowed: a to z, 0 to 9 and _ between them, a letter first"
     allowed = ALLOWED.get(str(keys[0]))
-    return f"it is {content[str(keys[0])]!r}; allowed: {allowed}" if allowed and keys[0] in content else fault
+    if not allowed or keys[0] not in content:
+        return fault
+    return f"it is {_at(content, keys)!r}; allowed: {allowed}"
+
+
+def _at(content: Any, keys: Sequence[str | int]) -> Any:
+    """Return the value to which keys lead, as far as they do: a list may lack the item that is wanted."""
+    for key in keys:
+        try:
+            content = content[key]
+        except (LookupError, TypeError):
+            break
+    return content
 
 
 def label_text(value: object) -> str:
