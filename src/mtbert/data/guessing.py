@@ -219,19 +219,18 @@ def _label(name: str, rows: Records, columns: Sequence[str]) -> str:
     A column that is called like the task may be its text, such as `review`.
     """
     columns = [column for column in columns if column.casefold() not in IDS]
-    called_so = [column for column in columns if column.casefold() == name]
-    if named := [
-        *_called(columns, LABELS),
-        *(column for column in called_so if not _is_the_text(rows, columns, column)),
-    ]:
-        return named[0]
+    called_like_task = [column for column in _called(columns, [name]) if not _is_the_text(rows, columns, column)]
+    surely = [*_called(columns, LABELS), *called_like_task]
+    if surely:
+        return surely[0]
+    probably = _called(columns, OTHER_LABELS)
+    if _pair(columns) and len(probably) == 1 and _called(probably, OF_PAIRS):
+        return probably[0]
     candidates = [column for column in columns if not _is_text(rows, column) and not _counts_rows(rows, column)]
-    named = _called(columns, OTHER_LABELS)
-    if _pair(columns) and len(named) == 1 and _called(named, OF_PAIRS):
-        return named[0]
-    if named:
-        others = [column for column in candidates if column not in (named[0], *_pair(columns))]
-        candidates = [named[0], *(column for column in others if _may_be_the_label(rows, column, named[0]))]
+    if probably:
+        others = [column for column in candidates if column not in (probably[0], *_pair(columns))]
+        rivals = [column for column in others if _may_be_the_label(rows, column, probably[0])]
+        candidates = [probably[0], *rivals]
     if len(candidates) != 1:
         shown = f" (it may be {first_of(candidates, 3)})" if candidates else ""
         raise ValueError(f"which of them is the label cannot be told{shown}; allowed: one that is called label")
