@@ -66,3 +66,10 @@ def test_tasks_whose_batches_differ_have_turns_of_their_own():
     names = ("round_robin", "round_robin_shortest", "interleaved")
     steps = {name: SAMPLERS.build(SAMPLERS.choose({"name": name}), workload).steps for name in names}
     assert steps == {"round_robin": 7, "round_robin_shortest": 3, "interleaved": 4}
+
+
+def test_round_robin_spreads_unequal_turns_evenly_over_an_epoch():
+    workload = Workload(SIZES, 1, None, BATCHES, turns={"sst": 1, "qqp": 4, "sts": 2})
+    sampler = SAMPLERS.build(SAMPLERS.choose({"name": "round_robin"}), workload)
+    assert order(sampler) == "qqp sts qqp sst qqp sts qqp"
+    assert sampler.steps == 7
