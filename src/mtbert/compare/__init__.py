@@ -4,7 +4,7 @@
 `mtbert.stats` and words the result. Nothing here imports torch, DVC or MLflow.
 """
 
-from mtbert.claims.ways import Standing
-from mtbert.compare.comparing import FileComparison, as_text, compare_files, score
+from mtbert.claims import Standing
+from mtbert.compare.comparing import FileComparison, as_text, compare_files
 
-__all__ = ["FileComparison", "Standing", "as_text", "compare_files", "score"]
+__all__ = ["FileComparison", "Standing", "as_text", "compare_files"]

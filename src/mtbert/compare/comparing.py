@@ -9,13 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mtbert import tasks
-from mtbert.claims import SEEDS
-from mtbert.claims.ways import Standing
+from mtbert.claims import SEEDS, Standing
 from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.results import metrics
-from mtbert.stats import Difference, Side, difference, influence, of_models
+from mtbert.stats import Difference, Side, difference, influence
 from mtbert.tasks import METRIC_NAMES, Task, Tasks
 
 STANDINGS = {
@@ -81,14 +80,6 @@ def compare_files(
     )
 
 
-def score(run: Path, task: str) -> Difference:
-    """Score a run's predictions of dev, with the interval over rows; DataError where they are faulty."""
-    rows, described = reading.of_run(run, task), tasks.of_build(run.parents[2])[task]
-    pairs = pairing.pair(rows, rows, described.metric, described)
-    side = influence.of_task(described, pairs.labels, pairs.ours, pairs.clusters)
-    return _score(side, described.metric)
-
-
 def _task(name: str | None, described: Tasks) -> Task | None:
     """Return the task of this name; None without a name."""
     if name is not None and name not in described:
@@ -119,18 +110,21 @@ def _differing(pairs: Pairs, metric: str) -> int:
 
 def _score(side: Side, metric: str) -> Difference:
     """Return a side's mean score: its difference from nothing."""
-    return replace(_difference(side, side.constant(0.0), side.clusters), bounds=(LEAST[metric], 1.0))
+    if side.seeds == 1:
+        side = replace(side, has_seeds=False)
+    return replace(difference(side, side.constant(0.0)), bounds=(LEAST[metric], 1.0))
 
 
 def _difference(ours: Side, theirs: Side, differing: int) -> Difference:
     """Compare two models, or their seeds; `differing` is the number of clusters in which the two differ."""
-    compare = of_models if ours.seeds == theirs.seeds == 1 else difference
-    return compare(ours, theirs, differing)
+    if ours.seeds == theirs.seeds == 1:
+        ours, theirs = replace(ours, has_seeds=False), replace(theirs, has_seeds=False)
+    return difference(ours, theirs, differing)
 
 
 def _standing(result: Difference, margin: float) -> Standing:
     """Judge by the interval: of one training each these two models, of six seeds or more the recipes."""
-    has_few_seeds = max(result.seeds) > 1 and min(result.seeds) < SEEDS
+    has_few_seeds = result.lacks_seeds(SEEDS)
     if result.interval is None or has_few_seeds:
         return Standing.OPEN
     low, high = result.interval
