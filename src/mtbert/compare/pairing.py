@@ -126,9 +126,12 @@ def _likeness(unpaired: Frame) -> str:
     bare_ids = unpaired["id"].str.replace(r"^0+(?=\d)|\.0+$", "", regex=True)
     rows = unpaired.assign(bare_id=bare_ids)
     by_side = rows.pivot_table(index="bare_id", columns="side", values="id", aggfunc="first").dropna()
-    if by_side.shape[1] < 2 or not len(by_side):
+    if by_side.shape[1] < 2:
         return ""
-    ours, theirs = by_side.iloc[0][["ours", "theirs"]]
+    differing = by_side[by_side["ours"] != by_side["theirs"]]
+    if not len(differing):
+        return ""
+    ours, theirs = differing.iloc[0][["ours", "theirs"]]
     return f"ids differ in leading zeros or type, as {ours!r} and {theirs!r}: write them alike"
 
 

@@ -165,7 +165,7 @@ def test_a_name_is_no_pattern_of_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs", "answer"),
     [
-        ([range(60), range(50)] * 2, range(30), "open, 2 more seeds of us needed"),
+        ([range(60), range(50)] * 2, [range(30)] * 6, "open, 2 more seeds of us needed"),
         ([range(60), range(50)] * 2, [range(30)] * 5, "open, 2 more seeds of us and 1 more seed of them needed"),
         (range(51), range(50), "not significant, the difference could be 0"),
         (range(90), range(60), "better"),

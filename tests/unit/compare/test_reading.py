@@ -161,6 +161,7 @@ CLUSTER = "id,label,prediction,cluster\n"
     [
         (f"{TWO}c,1,1\n", TWO, "pearson", r"^rows that not every side and seed has: c \(.*x.csv, line 4\)"),
         ("id,label,prediction,seed\na,1,1,1\na,1,1,2\nb,1,1,2\n", f"{HEAD}a,1,1\nb,1,1\n", "pearson", r"has: b \("),
+        ("id,label,prediction,seed\na,1,1,1\na,1,1,2\nb,1,1,2\n", TWO, "pearson", r"has: b \(.*; all need the same"),
         (f"{TWO}a,1,2\n", TWO, "pearson", r"ids that occur twice: a \(.*x.csv, line 2\), a \(.*x.csv, line 4\);"),
         (TWO, f"{HEAD}a,1,1\nb,3,1\n", "pearson", r"labels that differ: b \(.*'2'\), b \(.*y.csv, line 3: '3'\)"),
         (TWO, f"{HEAD}a,1,x\nb,2,1\n", "pearson", r"prediction is not a number: a \(.*y.csv, line 2: 'x'\)"),
