@@ -1,4 +1,4 @@
-"""Load trained models by name or by folder."""
+"""Load trained models and baselines by name or by folder."""
 
 import re
 from collections.abc import Mapping
@@ -12,6 +12,8 @@ from safetensors.torch import load_file
 from mtbert import files, layout
 from mtbert.data import tokens
 from mtbert.errors import EncoderError, UnknownNameError
+from mtbert.inference import baseline
+from mtbert.inference.baseline import Baseline
 from mtbert.inference.model import Model, ModelError
 from mtbert.layout import METRICS, SETTINGS, WEIGHTS
 from mtbert.models.encoder import architectures, hardware
@@ -27,11 +29,13 @@ LONGEST_SHOWN = 300  # characters of torch's message
 WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a run
 
 
-def load(source: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto") -> Model:
-    """Load a trained model.
+def load(
+    source: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto"
+) -> Model | Baseline:
+    """Load a trained model, or a baseline.
 
     Args:
-        source: a variant's name, or a folder such as build/runs/pals/1.
+        source: the name of a variant or a baseline, or a folder such as build/runs/pals/1.
         seed: for a name, the seed of the run; without it the lowest one.
         build: the build directory in which names are looked up.
         device: auto (CUDA, else Apple's, else the CPU), cpu, cuda or mps.
@@ -46,14 +50,14 @@ def load(source: str | Path, seed: int | None = None, build: str | Path = "build
     for folder in layout.models(build):
         folders.setdefault(folder.parent.name, {})[int(folder.name)] = folder.resolve()
     if name in folders:
-        return of_run(_of_seed(folders[name], name, seed), device)
+        return of_folder(_of_seed(folders[name], name, seed), device)
     if (Path(source) / METRICS).is_file():
         folder = Path(source).resolve()
         if seed is not None and folder.name != str(seed):
             raise ModelError(
                 f"seed is {seed}, but {source} is the folder of one run; allowed with a seed: a variant's name"
             )
-        return of_run(folder, device)
+        return of_folder(folder, device)
     if re.fullmatch(NAME, name) and layout.logs_of(build, name):
         raise ModelError(
             f"{name} has been trained here, but its runs are not in {layout.runs(build)} now: params.yaml lists other "
@@ -74,6 +78,11 @@ def _of_seed(folders: Mapping[int, Path], name: str, seed: int | None) -> Path:
             f"`dvc repro train@{name}-{seed}` trains it"
         )
     return folders[seed]
+
+
+def of_folder(folder: Path, device: str = "auto") -> Model | Baseline:
+    """Load the model, or the baseline, of a folder; errors as for `load`."""
+    return baseline.load(folder) if baseline.is_baseline(folder) else of_run(folder, device)
 
 
 def of_run(folder: Path, device: str = "auto") -> Model:

@@ -12,6 +12,7 @@ from mtbert import files, layout
 from mtbert.data.records import NumberedRow, decoded, lines, separated, separator_of
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
+from mtbert.inference.baseline import Baseline
 from mtbert.inference.model import ANY_TASK, Model, fault_of_row
 from mtbert.tasks import Task
 
@@ -132,7 +133,7 @@ def _columns(task: Task, available: Sequence[str]) -> tuple[str, ...]:
     raise DataError(f"the rows have the columns {', '.join(available)}; {task.name} needs {allowed}")
 
 
-def _predict(model: Model, task: Task, rows: list[Values]) -> pd.DataFrame:
+def _predict(model: Model | Baseline, task: Task, rows: list[Values]) -> pd.DataFrame:
     """Return the rows as they came with their predictions beside them; warn of rows that were cut."""
     columns = _columns(task, [*rows[0]])
     table = model.predict(task.name, [tuple(row[column] for column in columns) for row in rows])

@@ -80,7 +80,7 @@ def test_a_score_of_a_baseline_that_its_predictions_do_not_say_is_refused(build:
     metrics = files.read_json(folder / "metrics.json")
     files.write_json(folder / "metrics.json", metrics | {"dev": {"sst": 0.5}})
     layout.seal(folder)
-    with pytest.raises(DataError, match="dev_sst not as the predictions say.*: baseline-tfidf, seed 0"):
+    with pytest.raises(DataError, match=r"dev_sst not as the predictions say.*: baseline-tfidf, seed 0"):
         collect.collect(build)
 
 
