@@ -15,8 +15,7 @@ from mtbert.baselines import stored
 from mtbert.baselines.stored import Trained
 from mtbert.data import tokens
 from mtbert.encoders import embeddings
-from mtbert.errors import UnknownNameError
-from mtbert.inference.model import ModelError, Row, checked_rows
+from mtbert.inference.model import ModelError, Row, checked_rows, task_name
 from mtbert.models.encoder.config import CONFIG
 from mtbert.results.described import FROZEN
 from mtbert.results.schemas import BaselineMetrics
@@ -67,13 +66,8 @@ class Baseline:
         return time.perf_counter() - started
 
     def task(self, name: str | None) -> Task:
-        """Return one of its tasks, or the only one; ModelError for another, or where none is named of several."""
-        first, *others = self.tasks
-        if name is None and others:
-            raise ModelError(f"{self.name} has several tasks; choose one: {', '.join(self.tasks)}")
-        if name is not None and name not in self.tasks:
-            raise ModelError(f"{self.name}: {UnknownNameError('task', name, self.tasks)}")
-        return self.trained[name or first].task
+        """Return one of its tasks; errors as for `Model.task`."""
+        return self.trained[task_name(self, name)].task
 
     def _cut(self, columns: Sequence[Sequence[str]]) -> np.ndarray:
         """Return which rows have a text that is longer than the encoder takes: [rows]."""
