@@ -32,10 +32,9 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
     path = Path(source)
     if not task or path.exists() or path.suffix in SUFFIXES:
         return of_file(path)
-    runs = layout.runs_of(build, source) or layout.baselines_of(build, source)
+    runs = layout.runs_of(build, source)
     if not runs:
-        every = [*layout.runs_of(build, "*"), *layout.baselines_of(build, "*")]
-        trained = sorted({run.parent.name for run in every})
+        trained = sorted({run.parent.name for run in layout.runs_of(build, "*")})
         raise DataError(f"unknown variant {source!r}; trained: {', '.join(trained) or 'none'}")
     if missing := [run for run in runs if not layout.predictions(run, task, "dev").is_file()]:
         raise DataError(f"{source} has no predictions of {task} (--task): {missing[0]} has none")
