@@ -31,6 +31,7 @@ from mtbert.errors import DataError
 Content = TypeVar("Content")
 # Files of an encoder, and of a trained model.
 WEIGHTS = "model.safetensors"
+BASELINE = "config.json"  # of a baseline: what its weights are of
 # Files of a trained model.
 SETTINGS = "settings.yaml"
 METRICS = "metrics.json"

@@ -18,7 +18,7 @@ from mtbert.results import predictions
 from mtbert.settings import Section
 from mtbert.tasks import Task
 
-CONFIG = "config.json"
+CONFIG = layout.BASELINE
 
 
 @dataclass(frozen=True)
