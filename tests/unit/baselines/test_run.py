@@ -166,5 +166,5 @@ def test_the_code_of_an_export_s_card_computes_the_same(build: Path, tmp_path: P
 
 def test_a_baseline_has_one_form(build: Path, tmp_path: Path):
     trained(build)
-    with pytest.raises(ExportError, match="baseline-tfidf is a baseline, which has one form.*got --format onnx"):
+    with pytest.raises(ExportError, match=r"baseline-tfidf is a baseline, which has one form.*got --format onnx"):
         exporting.export(loading.load("baseline-tfidf", build=build), "onnx", tmp_path / "out")
