@@ -17,6 +17,7 @@ from mtbert.results.metrics import means, overall
 from mtbert.results.results import Results
 from mtbert.tasks import main
 
+BASELINE = "baseline"  # the kind of a run that is cheap, and has no seeds
 RIVALS = "rivals"  # the paper of what is held against PALs beside the papers
 
 
@@ -85,6 +86,11 @@ class Scoreboard:
     def settings(self) -> dict[str, Settings]:
         """What the first run of each variant and ensemble was resolved to."""
         return {name: json.loads(self._cells[name, self.seeds[name][0]]["settings"]) for name in self.about}
+
+    @cached_property
+    def baselines(self) -> list[str]:
+        """The names of the baselines."""
+        return [str(name) for name in self.runs.loc[self.runs["kind"] == BASELINE, "variant"].unique()]
 
     @property
     def is_comparable(self) -> bool:
