@@ -17,16 +17,10 @@ from mtbert.report import training_check
 from mtbert.report.scoreboard import RIVALS, Group, Scoreboard
 from mtbert.report.training_check import Check, TrainingCheck
 from mtbert.results import metrics
-from mtbert.results.described import OWN
+from mtbert.results.described import BASELINES, MAJORITY, OWN
 from mtbert.tasks import main
 
 STUDY = "own"  # the paper of the ways to train one's own tasks
-MAJORITY_NAMES = (training_check.MAJORITY,)
-BASELINES = {
-    training_check.MAJORITY: "Majority class",
-    training_check.TFIDF: "TF-IDF",
-    "baseline-embeddings": "Frozen embeddings",
-}
 
 
 @dataclass(frozen=True)
@@ -92,8 +86,8 @@ class Answer:
         """The numbers of the ways that may be kept: baselines but the majority class, and all that pass the check."""
         numbers: list[int] = []
         for number, way in enumerate(self.ways):
-            fails = self.checks[way.label].fails if way.label in self.checks else way.group.names == MAJORITY_NAMES
-            if not fails:
+            fails = way.label in self.checks and self.checks[way.label].fails
+            if not fails and way.group.names != (MAJORITY,):
                 numbers.append(number)
         return numbers
 
@@ -139,7 +133,7 @@ class Answer:
     @cached_property
     def majority(self) -> dict[str, float]:
         """The score of the class that most training rows have, by task; none for scores, and where it is a way."""
-        if any(way.group.names == MAJORITY_NAMES for way in self.ways):
+        if MAJORITY in self.board.baselines:
             return {}
         scores = training_check.constant_scores(self.board)
         counted = [task for task in self.tasks if task in scores and training_check.label_counts(self.board, task)]
@@ -172,6 +166,7 @@ def of_board(board: Scoreboard, check: TrainingCheck | None = None) -> Answer | 
     """
     tasks = {*main(board.results.tasks)}
     every = [_way(board, models) for models in _labelled(board)]
+    every += [_baseline(board, name) for name in board.baselines]
     whole = [way for way in every if tasks <= {*way.group.means} and way.group.seeds]
     trained = [way for way in whole if not way.is_baseline]
     return Answer(board, whole, check or TrainingCheck(board)) if len(trained) > 1 else None
@@ -185,22 +180,18 @@ class LabelledModels(NamedTuple):
 
 
 def _labelled(board: Scoreboard) -> Iterator[LabelledModels]:
-    """Yield the models of each way: of one's own study, else the rivals of PALs; then the baselines."""
+    """Yield the models of each way: of one's own study, else the rivals of PALs."""
     for paper in (STUDY, OWN) if STUDY in board.by_paper else (RIVALS,):
         for row in _rows(board, paper):
             models = board.joined(board.answering(paper, row) or [row])
             for names in models:
                 yield LabelledModels(row if len(models) == 1 else f"{row} ({', '.join(names)})", names)
-    for name in board.baselines:
-        yield LabelledModels(BASELINES.get(name, name), (name,))
 
 
 def _rows(board: Scoreboard, paper: str) -> list[str]:
     """Return the rows of a paper, each once; a variant without one is a row by its name."""
     rows: dict[str, None] = {}
     for name, about in board.about.items():
-        if name in board.baselines:
-            continue
         if paper == RIVALS and about.rival:
             rows[about.rival] = None
         elif about.paper == paper:
@@ -216,8 +207,13 @@ def _way(board: Scoreboard, models: LabelledModels) -> Way:
         group=board.group(models.names),
         seconds=_none_for_nan(sum(seconds)),
         milliseconds=_none_for_nan(sum(milliseconds) / len(milliseconds)),
-        is_baseline=models.names[0] in board.baselines,
     )
+
+
+def _baseline(board: Scoreboard, name: str) -> Way:
+    run = board.results.baselines.loc[name]
+    seconds, milliseconds = (_none_for_nan(float(run[column])) for column in ("seconds", "milliseconds"))
+    return Way(BASELINES.get(name, name), board.baseline(name), seconds, milliseconds, is_baseline=True)
 
 
 def _mean_over_seeds(board: Scoreboard, variant: str, column: str) -> float:

@@ -58,7 +58,7 @@ def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
         texts.append(paper_tables.of_others(tasks))
     if answer.unequal:
         labels = ", ".join(_named(way.label) for way in answer.unequal)
-        texts.append(f"See tasks more or less often than one model per task does: {labels}.")
+        texts.append(f"Trained on more or fewer examples of a task than one model per task: {labels}.")
     return " ".join(texts)
 
 

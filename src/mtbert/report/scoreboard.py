@@ -17,7 +17,6 @@ from mtbert.results.metrics import means, overall
 from mtbert.results.results import Results
 from mtbert.tasks import main
 
-BASELINE = "baseline"  # the kind of a run that is cheap, and has no seeds
 RIVALS = "rivals"  # the paper of what is held against PALs beside the papers
 
 
@@ -89,8 +88,17 @@ class Scoreboard:
 
     @cached_property
     def baselines(self) -> list[str]:
-        """The names of the baselines."""
-        return [str(name) for name in self.runs.loc[self.runs["kind"] == BASELINE, "variant"].unique()]
+        """The names of the baselines that train all tasks at once, without seeds."""
+        return [str(name) for name in self.results.baselines.index]
+
+    def baseline(self, name: str, split: str = "dev") -> Group:
+        """Return the row of a baseline; its scores have no interval."""
+        run = self.results.baselines.loc[name]
+        means: dict[str, Mean] = {}
+        for metric in metric_names(self.results.tasks):
+            if not pd.isna(run[f"{split}_{metric}"]):
+                means[metric] = Mean(float(run[f"{split}_{metric}"]))
+        return Group((name,), means, [int(run["seed"])], run[[*WEIGHTS]].astype(float).to_dict())
 
     @property
     def is_comparable(self) -> bool:

@@ -28,9 +28,9 @@ from scipy import special
 from mtbert.report.scoreboard import Group, Scoreboard
 from mtbert.results import metrics
 from mtbert.results.columns import Frame
+from mtbert.results.described import TFIDF
 from mtbert.tasks import Task
 
-TFIDF, MAJORITY = "baseline-tfidf", "baseline-majority"  # baselines
 TAIL = 0.25  # share of the steps that the slope is fitted to
 AHEAD, LEAST_FALL = 0.1, 0.02  # share of the training that is looked ahead, and of the mean loss that is a fall
 LEAST_LOSSES = 8  # logged in the tail, for a slope
@@ -79,7 +79,7 @@ class TrainingCheck:
 
     def __init__(self, board: Scoreboard) -> None:
         self._board = board
-        tfidf = board.group([TFIDF]).means if TFIDF in board.about else {}
+        tfidf = board.baseline(TFIDF).means if TFIDF in board.baselines else {}
         self.yardsticks: dict[Below, Mapping[str, float]] = {
             Below.MAJORITY: constant_scores(board),
             Below.TFIDF: {task: mean.mean for task, mean in tfidf.items()},

@@ -10,9 +10,9 @@ from mtbert.report.training_check import AHEAD, LEAST_FALL, TAIL, Below, Check, 
 from mtbert.tasks import Tasks
 
 TITLE = "Trained well enough?"
-MOST_NAMED = 3  # rows in a sentence
+MOST_NAMED = 6  # rows in a sentence; of more it says how many
 BELOW = {
-    Below.MAJORITY: "not above a constant prediction",
+    Below.MAJORITY: "no better than a constant prediction",
     Below.TFIDF: "below words counted by TF-IDF",
     Below.UNTRAINED: "below the untrained encoder",
 }
@@ -51,8 +51,7 @@ def rows(board: Scoreboard, answer: Answer | None, check: TrainingCheck) -> list
     models_of_ways = {name for way in ways for name in way.group.names}
     others = [row for row in board.rows if not models_of_ways.issuperset(row.names)]
     for row in sorted(others, key=board.rank):
-        if row.names[0] not in board.baselines:
-            checked.append(CheckedRow(", ".join(row.names), check.of(row)))
+        checked.append(CheckedRow(", ".join(row.names), check.of(row)))
     return checked
 
 
@@ -106,10 +105,10 @@ def _distinct(labels_by_fault: Mapping[Below, list[str]]) -> dict[Below, list[st
 def _who(labels: Sequence[str], count: int) -> str:
     if len(labels) == count:
         return "all are"
-    named = ", ".join(f"*{markdown.literal(label)}*" for label in labels[:MOST_NAMED])
-    more = len(labels) - MOST_NAMED
-    verb = "is" if len(labels) == 1 else "are"
-    return f"{named}{f' and {more} more' if more > 0 else ''} {verb}"
+    if len(labels) > MOST_NAMED:
+        return f"{len(labels)} rows are"
+    named = ", ".join(f"*{markdown.literal(label)}*" for label in labels)
+    return f"{named} {'is' if len(labels) == 1 else 'are'}"
 
 
 def cell(check: Check | None, tasks: Tasks) -> str:
