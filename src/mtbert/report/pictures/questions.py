@@ -34,7 +34,7 @@ def _drawn(parts: dict[str, PartResult], is_narrow: bool = False) -> Figure:
         figure = drawing.empty(1.6 + 0.75 * len(parts), drawing.NARROW)
     axes = figure.subplots()
     for height, part in enumerate(parts.values()):
-        _draw_part(axes, height, part)
+        _draw_part(axes, height, part, band=0.5 if is_narrow else 0.8)
     axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
     drawing.label_lines(axes, [textwrap.fill(label, NARROW_WRAP if is_narrow else WRAP) for label in parts], is_narrow)
     axes.set_xlim(-1.12 * EDGE, 1.12 * EDGE)
@@ -57,10 +57,10 @@ def _drawn(parts: dict[str, PartResult], is_narrow: bool = False) -> Figure:
     return figure
 
 
-def _draw_part(axes: Axes, height: int, part: PartResult) -> None:
-    """Draw the line of a comparison: the margin, the published difference, and ours if it was run."""
+def _draw_part(axes: Axes, height: int, part: PartResult, band: float) -> None:
+    """Draw the line of a comparison: the margin as a band so high, the published difference, and ours if it was run."""
     margin, difference = part.part.margin, part.difference
-    axes.barh(height, 2 * margin, 0.8, -margin, color="0.9", zorder=0, label="too little to matter")
+    axes.barh(height, 2 * margin, band, -margin, color="0.9", zorder=0, label="too little to matter")
     hollow = {"label": "published", "markersize": 7, "fillstyle": "none"}
     _mark(axes, part.part.published, height, "D", PUBLISHED, beyond=height + 0.25, **hollow)
     if difference is None:

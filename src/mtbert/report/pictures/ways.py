@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from mtbert.report import markdown
 from mtbert.report.answer import Answer
@@ -35,6 +36,8 @@ def _drawn(answer: Answer, is_narrow: bool = False) -> Figure:
     axes.xaxis.set_major_formatter(lambda x, _: markdown.number(x, "+") if round(x, 4) else "0")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
+    if is_narrow:
+        axes.xaxis.set_major_locator(MaxNLocator(4))
     between = "\n" if is_narrow else " "
     axes.set_xlabel(f"mean minus that of one model per task;{between}right of 0 is better, grey too little to matter")
     return figure
