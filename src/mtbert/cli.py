@@ -132,10 +132,28 @@ def compare(
 
 
 @app.command()
+def tune(
+    jobs: Annotated[int, Option(min=1, max=64, help="How many trials run at a time.")] = 2,
+    build: Build = BUILD,
+) -> None:
+    """Try three learning rates for each selected variant, all alike; write the best to params.yaml.
+
+    A trial trains with a third of the steps. It is scored on training rows that it does not learn from: docs/own.md.
+    """
+    with starting.quick_imports():
+        from mtbert.scale import tuning
+    tuning.run(jobs, build)
+
+
+@app.command()
 def study(
     folder: Annotated[Path, Argument(help="The folder of your files, such as topic-train.csv and topic-dev.csv.")],
     quick: Annotated[bool, Option("--quick", help="Train one seed of five ways, to see that it works.")] = False,
     seeds: Annotated[int, Option(min=1, max=100, help="Seeds of each way; verdicts need six.")] = 3,
+    encoder: Annotated[
+        str | None, Option(help="The starting weights: a name such as bert-base-uncased, or a folder; else MiniLM.")
+    ] = None,
+    steps: Annotated[str | None, Option(help="How long models train: 2x is twice as long as usual.")] = None,
     encoding: Annotated[str, Option(help="The encoding of text files, such as cp1252.")] = "utf-8",
     params: Annotated[Path, Option(help="The file of settings.")] = Path("params.yaml"),
 ) -> None:
@@ -145,7 +163,8 @@ def study(
     """
     with starting.quick_imports():
         from mtbert import study
-    study.run(folder, quick, seeds, encoding, params)
+    wishes = study.Wishes(quick, seeds, encoder, None if steps is None else study.times(steps))
+    study.run(folder, wishes, encoding, params)
 
 
 @app.command()

@@ -23,7 +23,7 @@ class KeptEpoch(Lenient):
     """Which epoch a run kept, and what it was chosen on."""
 
     keep: Literal["last", "best"] = "last"
-    selection: Literal["cross", "half", "whole"] = "whole"
+    selection: Literal["cross", "half", "whole", "spared"] = "whole"
 
 
 class About(Lenient):
