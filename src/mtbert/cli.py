@@ -110,7 +110,7 @@ def export(
 
 @app.command()
 def compare(
-    ours: Annotated[str, Argument(help="A file, CSV or parquet; with --task also a variant.")],
+    ours: Annotated[str, Argument(help="A file, CSV or parquet; with --task also a model's name.")],
     theirs: Annotated[str, Argument(help="The other side, named in the same way.")],
     task: Annotated[str | None, Option(help="The task, such as sst; it sets metric and margin.")] = None,
     metric: Annotated[
@@ -124,7 +124,9 @@ def compare(
     """Test whether one model predicts better than another.
 
     Each side is a file of predictions on the same rows, with the columns id, label and prediction. With a column seed
-    it compares trainings. With a column cluster, the rows of a cluster count as one. More: docs/comparing.md.
+    it compares trainings; a baseline needs none. With a column cluster, the rows of a cluster count as one.
+
+    More: docs/comparing.md.
     """
     from mtbert import compare
 

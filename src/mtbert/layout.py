@@ -39,6 +39,7 @@ ELSEWHERE = "elsewhere.json"  # where it came from another machine: the machine,
 LOG = "run.json"  # of its log
 INPUTS = "inputs.json"  # of its log, and of a vote
 DIGESTS = "digests.json"  # the seal
+KINDS = ("runs", "merged", "votes", "baselines")  # folders of models: NAME/SEED/
 LOG_KEY = 12  # hexadecimal digits that distinguish the logs of one variant and seed
 STAGES = {"plan": "plan", "data": "preprocess", "manifest": "manifest"}  # by folder, the stage that makes it
 STAGES_OF_MODELS = {"merged": "merge", "votes": "ensemble"}  # by folder, the stage that makes all models below it
@@ -128,6 +129,17 @@ def models(build: Path) -> list[Path]:
     """Return the folders of all trained and merged models that are there and whole."""
     folders = [file.parent for kind in (runs(build), merged(build)) for file in kind.glob(f"*/*/{METRICS}")]
     return [folder for folder in folders if folder.name.isdecimal()]
+
+
+def folders_of(build: Path, name: str = "*") -> list[Path]:
+    """Return the folders of a model's seeds, sorted: of a variant, a merge, a vote or a baseline; of all for `*`."""
+    folders = [folder for kind in KINDS for folder in (build / kind).glob(f"{name}/[0-9]*")]
+    return sorted(folder for folder in folders if folder.parent.name == name or name == "*")
+
+
+def is_baseline(model: Path) -> bool:
+    """Return whether a folder is that of a baseline, which no seed changes."""
+    return model.parent.parent.name == "baselines"
 
 
 def build_of(model: Path) -> Path:

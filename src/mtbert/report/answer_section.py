@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mtbert.claims import SEEDS, Reason, Verdict
-from mtbert.claims.ways import Comparison, Standing
+from mtbert.claims import SEEDS, Reason, Standing, Verdict
+from mtbert.claims.ways import Comparison
 from mtbert.report import markdown, paper_tables, training_section
 from mtbert.report.answer import STUDY, Answer, Way
 from mtbert.report.claims import WORDS
@@ -26,7 +26,10 @@ LEGEND = {
     MILLISECONDS: "*A prediction*: one row at a time, all ways measured one after the other on one machine.",
 }
 MAJORITY = "Majority class"  # a line
-STANDINGS = {Standing.BETTER: "better", Standing.WORSE: "worse", Standing.CLOSE: "as good"}
+STANDINGS = {
+    Standing.BETTER: "better", Standing.WORSE: "worse", Standing.CLOSE: "as good",
+    Standing.BETTER_SIZE_OPEN: "better, by how much is open", Standing.WORSE_SIZE_OPEN: "worse, by how much is open",
+}  # fmt: skip
 
 
 def render(answer: Answer, folder: Path) -> str:
@@ -114,16 +117,16 @@ def _missing(answer: Answer) -> Iterator[str]:
     if choice is None:
         return
     reason = choice.against.reason if choice.against else None
-    if choice.seeds < SEEDS:
+    if choice.lacks_seeds:
         there = "is 1" if choice.seeds == 1 else f"are {choice.seeds}"
         command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.board.by_paper else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
     elif reason:
         yield f"Why there is no verdict: {WORDS[reason]}."
     if choice.needed:
-        seeds, rows = choice.needed.seeds, choice.needed.rows
-        yield f"If the two are equal, {seeds} seeds on {rows:,} rows of dev prove it four times of five."
-    elif choice.seeds >= SEEDS and not reason:
+        seeds = f"{choice.needed.seeds} seeds on " if choice.needed.seeds else ""
+        yield f"If the two are equal, {seeds}{choice.needed.rows:,} rows of dev prove it four times of five."
+    elif not choice.lacks_seeds and not reason:
         yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
 
 
@@ -199,7 +202,7 @@ def _standing(comparison: Comparison) -> str:
     if comparison.standing is not Standing.OPEN:
         return STANDINGS[comparison.standing]
     if comparison.reason is Reason.FEW_SEEDS and comparison.difference:
-        return f"open: {min(comparison.difference.seeds)} of {SEEDS} seeds"
+        return f"open: {comparison.difference.fewest_seeds} of {SEEDS} seeds"
     return WORDS[comparison.verdict or comparison.reason]
 
 

@@ -61,8 +61,8 @@ def _published(result: ClaimResult) -> str:
 def _verdict(result: ClaimResult) -> str:
     """Return the verdict as a reply, or how many seeds there are of those that it needs."""
     difference = result.parts[0].difference
-    if difference is not None and min(difference.seeds) < SEEDS:
-        return f"open: {min(difference.seeds)} of {SEEDS} seeds"
+    if difference is not None and difference.lacks_seeds(SEEDS):
+        return f"open: {difference.fewest_seeds} of {SEEDS} seeds"
     return WORDS[result.verdict or result.reason]
 
 

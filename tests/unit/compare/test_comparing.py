@@ -13,7 +13,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from mtbert import files
 from mtbert.compare import FileComparison, Standing, as_text, compare_files
-from mtbert.errors import DataError
+from mtbert.errors import DataError, UnknownNameError
 from mtbert.results import metrics
 
 Compare = Callable[..., FileComparison]
@@ -55,7 +55,8 @@ def test_below_six_clusters_there_is_no_interval_and_no_p(of_right: Compare, our
     found = of_right(ours, () if isinstance(ours, range) else [()] * 6, 24, clusters=np.arange(24) % 5)
     assert (found.standing, found.difference.interval, found.difference.p) == (Standing.OPEN, None, None)
     assert [found.ours.score.interval, found.theirs.score.interval] == [None, None]
-    assert "cannot be told" in as_text(found).splitlines()[5]
+    assert as_text(found).splitlines()[5].endswith("not known")
+    assert "open, 5 clusters of rows are too few: 6 are needed (margin" in as_text(found)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +65,8 @@ def test_below_six_clusters_there_is_no_interval_and_no_p(of_right: Compare, our
         (1_000, 900, 600, 0.01, Standing.BETTER),
         (1_000, 600, 900, 0.01, Standing.WORSE),
         (1_000, 900, 600, 0.5, Standing.CLOSE),
+        (1_000, 900, 600, 0.3, Standing.BETTER_SIZE_OPEN),
+        (1_000, 600, 900, 0.3, Standing.WORSE_SIZE_OPEN),
         (1_000, 602, 600, 0.001, Standing.OPEN),
     ],
 )
@@ -114,8 +117,10 @@ def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessi
         pd.DataFrame({"id": range(9), "label": 1.0, "prediction": 1.0}).to_parquet(folder / "sst-dev.parquet")
     found = compare_files("pals", "smart", task="sst", build=tmp_path).difference
     assert (found.seeds, found.clusters) == ((2, 1), 8)
-    with pytest.raises(DataError, match=r"^unknown variant 'slap'; trained: pals, smart$"):
+    with pytest.raises(UnknownNameError, match=r"^unknown model 'slap'; .*known: pals, smart$"):
         compare_files("slap", "smart", task="sst", build=tmp_path)
+    with pytest.raises(DataError, match=r"^no file other/slap that ends in"):
+        compare_files("other/slap", "smart", task="sst", build=tmp_path)
     with pytest.raises(DataError, match=r"^pals has no predictions of sts \(--task\): .*pals/1 has none"):
         compare_files("pals", "smart", task="sts", build=tmp_path)
 
@@ -126,7 +131,7 @@ def test_what_is_said_of_two_models(of_right: Compare) -> None:
     assert as_text(named).splitlines() == [
         "accuracy on 20 rows",
         "",
-        "               score  95 % interval, by Student's t",
+        "               score  95 % interval over rows",
         "us            0.9500  0.8480 to 1.0000",
         "them          0.4500  0.2172 to 0.6828",
         "difference   +0.5000  +0.2471 to +0.7529",
