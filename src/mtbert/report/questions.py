@@ -14,7 +14,6 @@ from mtbert.report import claims, markdown
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.results.described import UNTRAINED
 
-ROWS = "front"  # the paper of the questions that are rows; all questions are lines of the picture
 PICTURE = "questions"
 START, END = "<!-- questions -->\n", "<!-- /questions -->\n"
 WORDS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL: "yes, but too little to matter"}
@@ -37,7 +36,7 @@ def that_ran(questions: Sequence[ClaimResult]) -> list[ClaimResult]:
 
 def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
     """Return the rows: question, ours, published, answer."""
-    return [_row(result) for result in questions if result.claim.paper == ROWS]
+    return [_row(result) for result in questions]
 
 
 def _row(result: ClaimResult) -> dict[str, str]:

@@ -23,7 +23,7 @@ def result(seeds: int = 6, verdict: Verdict | None = None, reason: Reason | None
     """An answer to a question about SST-5, of so many seeds; none were trained where that is 0."""
     values = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.01} | part
     found = Difference(-0.0234, None, 0.0, (seeds, 6), 100, 100) if seeds else None
-    claim = Claim(name="c", paper=questions.ROWS, statement="Better?", parts=(Part(**values),))
+    claim = Claim(name="c", paper="front", statement="Better?", parts=(Part(**values),))
     return ClaimResult(claim, verdict, reason, NOTHING, (PartResult(claim.parts[0], reason, found),))
 
 
