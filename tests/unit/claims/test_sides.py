@@ -92,6 +92,7 @@ PUBLISHED = [
 PRINTED_AS = {
     "mypal-constant": "4 + additional datasets",  # the same settings under `paper`
     "mypal-pals-sequential": "1 BERT + PALs",  # whose sampler the report does not state
+    "mypal-pals-as-coded": "1 BERT + PALs",
     "mypal-pals-proportional": "1 BERT + PALs",
 }
 
