@@ -211,7 +211,8 @@ class Trainer(Stateful):
             tqdm(total=steps, initial=initial, unit="step", mininterval=starting.SHOWN_EVERY, disable=not steps) as bar,
         ):
             for build in phases[self.position.phase - 1 :]:
-                phase = build()
+                with self.stop.at_once():  # a frozen encoder's pass over all examples may take minutes
+                    phase = build()
                 if saved:
                     self._restore_phase(phase, saved)
                     saved = None
