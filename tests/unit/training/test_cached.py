@@ -14,7 +14,7 @@ from mtbert.data.batches import Batch, Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.models.encoder.hardware import Hardware
 from mtbert.models.multitask import MultitaskModel
-from mtbert.tasks import COURSE
+from mtbert.tasks import COURSE, Split
 from mtbert.training import assembly, cached, run
 from mtbert.training.loop import Trainer
 from mtbert.variants.settings import VariantSettings
@@ -40,7 +40,10 @@ def examples(task: str, split: str, encoding: str) -> Examples:
 
 
 def parts(of: VariantSettings, with_memos: bool) -> run.Parts:
-    found = {s: {t: examples(t, s, of.model.pair_encoding) for t in runs.TASKS_HERE} for s in ("train", "dev")}
+    splits: tuple[Split, ...] = ("train", "dev")
+    found: dict[Split, dict[str, Examples]] = {}
+    for split in splits:
+        found[split] = {t: examples(t, split, of.model.pair_encoding) for t in runs.TASKS_HERE}
     model = assembly.build_model(of, small_bert(), 1)
     phases = assembly.phases(of, 1, model, found["train"])
     if with_memos:
