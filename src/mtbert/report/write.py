@@ -50,6 +50,7 @@ def write(
     third: Results | None = None,
     readme: Path | None = None,
     sentences: Sentences | None = None,
+    interim: str = "",
 ) -> str:
     """Write the report of results anew; evidence that lies in its folder stays.
 
@@ -59,6 +60,7 @@ def write(
         third: of the same variants at a third of the budget, for the steadiness of claims.
         readme: a file that gets the report's first rows, too, between the markers of `mtbert.report.questions`.
         sentences: those of dev, if they may be shown.
+        interim: what a report says first while trainings go on; empty once all are done.
 
     Returns:
         The tables that have results and what to do next, for the terminal.
@@ -75,7 +77,7 @@ def write(
     with files.new_directory(directory) as partial:
         _write_numbers(board, judged.claims, partial)
         every = [
-            *_first_sections(board, tables, judged, which_way, partial),
+            *_first_sections(board, tables, judged, which_way, partial, interim),
             *_sections_of_pictures(board, which_way, sentences or {}, partial),
         ]
         sections = [section for section in every if section.body]
@@ -85,7 +87,7 @@ def write(
         _keep_evidence(directory, partial)
     if readme is not None:
         questions.put(readme, board, judged.questions, directory)
-    return terminal.in_short(board, tables, which_way, directory)
+    return terminal.in_short(board, tables, which_way, directory, interim)
 
 
 def _refuse_others(directory: Path) -> None:
@@ -108,7 +110,12 @@ def _keep_evidence(directory: Path, partial: Path) -> None:
 
 
 def _first_sections(
-    board: Scoreboard, tables: Sequence[Table], judged: Judged, which_way: Answer | None, folder: Path
+    board: Scoreboard,
+    tables: Sequence[Table],
+    judged: Judged,
+    which_way: Answer | None,
+    folder: Path,
+    interim: str,
 ) -> Iterator[PageSection]:
     """Yield the sections of text in order, and draw their pictures; a new one is a line here."""
     which_way_text = ""
@@ -116,7 +123,7 @@ def _first_sections(
         which_way_text = answer_section.render(which_way, folder)
         tables = [table for table in tables if table.paper != answer.STUDY]  # the answer has that one
     question_picture.write(judged.questions, folder)
-    results = _results(board, which_way_text, judged.questions)
+    results = "\n\n".join(filter(None, [interim, _results(board, which_way_text, judged.questions)]))
     yield PageSection("results", f"Results: {_size(board)}, on {board.results.data.name}", results)
     yield PageSection("tables", "Tables", _tables(board, tables))
     yield PageSection("claims", "Claims", claims.render(board, judged.claims))
