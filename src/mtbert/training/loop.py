@@ -219,6 +219,9 @@ class Trainer(Stateful):
                 else:
                     self._begin_phase()
                 self._run_phase(phase, bar)
+            if saved:  # all phases had ended: what the last one froze, and its memos, predictions and metrics need
+                with self.stop.at_once():
+                    phases[-1]()
         if self.outcome.steps > initial:
             self._save(None)  # so that a stop during the last predictions repeats no step
         if self.outcome.states:

@@ -190,3 +190,28 @@ def test_a_training_that_goes_on_from_a_checkpoint_ends_in_the_same_bytes(
     whole, again = (tmp_path / name / "run" for name in ("whole", "killed"))
     for file in ("model.safetensors", "history.csv", "embeddings.safetensors", "predictions/sts-dev.parquet"):
         assert (whole / file).read_bytes() == (again / file).read_bytes(), file
+
+
+def test_a_kill_after_the_last_step_leaves_predictions_as_they_would_have_been(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    of = settings({"epochs": 2, "epoch_length": "all"})
+
+    def halved(folder: Path) -> None:
+        made = parts(of, with_memos=True)
+        for dev in made.examples["dev"].values():
+            dev.choose_on(np.arange(7) % 2 == 0, crossed=True)
+        made.settings = of.model_copy(update={"run": of.run.model_copy(update={"keep": "best"})})
+        run.train(made, folder / "run", folder / "logs", runs.checkpoint(folder))
+
+    def killed(*_: object) -> None:
+        raise RuntimeError
+
+    halved(tmp_path / "whole")
+    with monkeypatch.context() as patched:
+        patched.setattr(run, "_predictions", killed)
+        with pytest.raises(RuntimeError):
+            halved(tmp_path / "killed")
+    halved(tmp_path / "killed")
+    whole, again = (tmp_path / name / "run/digests.json" for name in ("whole", "killed"))
+    assert again.read_text() == whole.read_text()
