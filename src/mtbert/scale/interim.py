@@ -19,7 +19,6 @@ NICENESS = 5  # trainings go first
 
 def main(build: Path, seeds: str, of: int, following: str) -> None:
     """Write the report of the runs with these seeds, marked as interim; print its tables and answer."""
-    os.nice(NICENESS)
     with starting.quick_imports():
         from mtbert import layout
         from mtbert.command import locking
@@ -44,4 +43,5 @@ def in_words(seeds: int, of: int, following: str) -> str:
 
 
 if __name__ == "__main__":
+    os.nice(NICENESS)
     program.run(main)
