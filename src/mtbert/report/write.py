@@ -54,6 +54,7 @@ def write(
     third: Results | None = None,
     readme: Path | None = None,
     sentences: Sentences | None = None,
+    interim: str = "",
 ) -> str:
     """Write the report of results anew; evidence that lies in its folder stays.
 
@@ -63,6 +64,7 @@ def write(
         third: of the same variants at a third of the budget, for the steadiness of claims.
         readme: a file that gets the report's first rows, too, between the markers of `mtbert.report.questions`.
         sentences: those of dev, if they may be shown.
+        interim: what a report says first while trainings go on; empty once all are done.
 
     Returns:
         The tables that have results and what to do next, for the terminal.
@@ -81,7 +83,7 @@ def write(
     with files.new_directory(directory) as partial:
         _write_numbers(board, judged.claims, partial)
         every = [
-            *_first_sections(board, tables, judged, which_way, checked, partial),
+            *_first_sections(board, tables, judged, which_way, checked, partial, interim),
             *_sections_of_pictures(board, which_way, sentences or {}, partial),
         ]
         sections = [section for section in every if section.body]
@@ -91,7 +93,8 @@ def write(
         _keep_evidence(directory, partial)
     if readme is not None:
         questions.put(readme, board, judged.questions, directory)
-    return terminal.in_short(board, tables, which_way, training_section.headline(board, checked), directory)
+    headline = training_section.headline(board, checked)
+    return terminal.in_short(board, tables, which_way, headline, directory, interim)
 
 
 def _refuse_others(directory: Path) -> None:
@@ -120,6 +123,7 @@ def _first_sections(
     which_way: Answer | None,
     checked: Sequence[CheckedRow],
     folder: Path,
+    interim: str,
 ) -> Iterator[PageSection]:
     """Yield the sections of text in order, and draw their pictures; a new one is a line here."""
     which_way_text = ""
@@ -127,7 +131,7 @@ def _first_sections(
         which_way_text = answer_section.render(which_way, folder)
         tables = [table for table in tables if table.paper != answer.STUDY]  # the answer has that one
     question_picture.write(judged.questions, folder)
-    first = [training_section.headline(board, checked), which_way_text]
+    first = [interim, training_section.headline(board, checked), which_way_text]
     results = _results(board, first, judged.questions)
     yield PageSection("results", f"Results: {_size(board)}, on {board.results.data.name}", results)
     yield PageSection("tables", "Tables", _tables(board, tables))
