@@ -52,6 +52,7 @@ def load(directory: Path) -> "PreTrainedModel":
     weights = read_weights(directory)
     try:
         config: Any = CONFIG_MAPPING[model_type].from_json_file(directory / CONFIG)
+        config.output_attentions = False  # else transformers refuses its own faster attention when it saves the model
         model_class: Any = MODEL_MAPPING[type(config)]
         loaded: Any = model_class.from_pretrained(  # without the folder, of which it would read more
             None,
@@ -206,7 +207,10 @@ def keep_mlm_head(folder: Path, model: "PreTrainedModel", out: Path) -> None:
     vocabulary = model.config.vocab_size
     for names in architecture.mlm_heads(stated):
         is_of_classes = names[-1] is None and "classifier.weight" in weights  # ModernBERT's has the same names
-        if weights.keys() >= {*filter(None, names)} and not is_of_classes:
+        missing = sorted({*filter(None, names)} - weights.keys())
+        if missing and names[-1] in weights:
+            raise EncoderError(f"{folder} lacks weights of its head of a masked language model: {', '.join(missing)}")
+        if not missing and not is_of_classes:
             _check_mlm_head(folder / CONFIG, stated, weights, model, names[-1])
             save_file(_mlm_head(weights, names, vocabulary), out / MLM_HEAD)
             return

@@ -1,5 +1,6 @@
 """What config.json states of an encoder, whichever its architecture; imports no torch or transformers."""
 
+import functools
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -92,7 +93,7 @@ def parsed(config_type: type[ConfigType], stated: dict[str, Any], file: Path) ->
     names = [field.name for field in fields(config_type)]
     needed = {name: settings[name] for name in names if settings.get(name) is not None}
     try:
-        config = TypeAdapter(config_type).validate_json(json.dumps(needed), strict=True)
+        config = _adapter(config_type).validate_json(json.dumps(needed), strict=True)
     except ValidationError as error:
         raise EncoderError(f"{file}: {in_words(error)}") from None
     if config.hidden_size % config.num_attention_heads:
@@ -101,6 +102,11 @@ def parsed(config_type: type[ConfigType], stated: dict[str, Any], file: Path) ->
             f"{config.hidden_size}"
         )
     return config
+
+
+@functools.cache
+def _adapter(config_type: type[Config]) -> TypeAdapter[Any]:
+    return TypeAdapter(config_type)
 
 
 def content_of(directory: Path) -> dict[str, Any]:

@@ -55,7 +55,6 @@ class Config(AnyConfig):
         "norm_rel_ebd": "layer_norm",
         "position_biased_input": False,
         "conv_kernel_size": 0,
-        "attention_head_size": None,
     }
     absent = {
         "relative_attention": False,
@@ -65,10 +64,11 @@ class Config(AnyConfig):
         "position_biased_input": True,
     }
 
-    position_buckets: Annotated[int, Field(ge=2, le=2_000_000)]
+    position_buckets: Annotated[Size, Field(ge=2)]
     max_relative_positions: int = -1
     type_vocab_size: Annotated[int, Field(ge=0, le=256)] = 0
     embedding_size: Size | None = None
+    attention_head_size: Size | None = None
     layer_norm_eps: float = 1e-7
     hidden_dropout_prob: Share = 0.1
     attention_probs_dropout_prob: Share = 0.1
@@ -99,6 +99,9 @@ class Config(AnyConfig):
     def __post_init__(self) -> None:
         if self.embedding_size not in (None, self.hidden_size):
             raise ValueError(f"embedding_size is {self.embedding_size}; allowed: hidden_size, {self.hidden_size}")
+        d = self.hidden_size // self.num_attention_heads
+        if self.attention_head_size not in (None, d):
+            raise ValueError(f"attention_head_size is {self.attention_head_size}; allowed: {d}, as hidden_size has it")
         if self.farthest - 1 <= self.position_buckets // 2:
             raise ValueError(
                 f"position_buckets is {self.position_buckets}, and the farthest distance {self.farthest}; allowed: "

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from mtbert.models.encoder.attention import attention
 from mtbert.models.encoder.base import Backbone, Slots
 from mtbert.models.encoder.base import Layer as AnyLayer
-from mtbert.models.encoder.config import MOST_LAYERS, Count, Share
+from mtbert.models.encoder.config import MOST_LAYERS, Count, Share, Size
 from mtbert.models.encoder.config import Config as AnyConfig
 from mtbert.models.encoder.dropout import Dropout
 from mtbert.models.encoder.slot import LinearName, Slot, begin_parallel, finish_parallel
@@ -53,14 +53,14 @@ class Config(AnyConfig):
         "norm_bias": False,
         "attention_bias": False,
         "mlp_bias": False,
-        "head_dim": None,
         "rope_type": "default",
     }
 
     layer_types: list[Literal["full_attention", "sliding_attention"]]
     thetas: dict[Literal["full_attention", "sliding_attention"], Annotated[float, Field(gt=0)]]
     global_attn_every_n_layers: Count = 3
-    local_attention: Annotated[int, Field(ge=2, le=2_000_000)] = 128
+    head_dim: Size | None = None
+    local_attention: Annotated[Size, Field(ge=2)] = 128
     norm_eps: float = 1e-5
     embedding_dropout: Share = 0.0
     attention_dropout: Share = 0.0
@@ -71,6 +71,8 @@ class Config(AnyConfig):
             allowed = f"num_hidden_layers, {self.num_hidden_layers}"
             raise ValueError(f"layer_types has {len(self.layer_types)} layers; allowed: {allowed}")
         d = self.hidden_size // self.num_attention_heads
+        if self.head_dim not in (None, d):
+            raise ValueError(f"head_dim is {self.head_dim}; allowed: {d}, as hidden_size has it")
         if d % 2:
             raise ValueError(f"a head's width, hidden_size / num_attention_heads, is {d}; allowed: an even number")
 
