@@ -79,10 +79,10 @@ def parts_of(technique: str) -> run.Parts:
     model = assembly.build_model(chosen, small_bert(), 1, ["[MASK]"], SpecialTokens(1, 2, 3, mask=0))
     found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
     for dev in found["dev"].values() if "halves" in technique else ():
-        dev.choose_on(np.arange(7) % 2 == 0, crossed=True)
+        dev.choose_on(np.arange(7) % 2 == 0)
     found["train"]["cfimdb_as_sst"] = examples("sst", 11)
     made = assembly.phases(chosen, 1, model, found["train"])
-    return run.Parts(chosen, 1, model, made, 16, found)
+    return run.Parts(chosen, 1, model, made, 16, found, assembly.choosing(chosen, found))
 
 
 def train(folder: Path, technique: str, *blows: tuple[int, str, int]) -> None:

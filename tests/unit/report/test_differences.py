@@ -39,7 +39,7 @@ def test_they_stand_in_the_report_and_on_the_terminal(board: Scoreboard):
     wide, *_ = differences.lines(board)
     assert wide == {"": f"wide {MINUS} pals", "SST-5": "+0.250", "STS-B": DASH}
     assert f"| narrow {MINUS} wide |  {MINUS}1.000 |" in differences.render(board)
-    assert differences.TITLE in terminal.in_short(board, [], None, Path("build/report"))
+    assert differences.TITLE in terminal.in_short(board, [], None, "", Path("build/report"))
 
 
 def test_without_variants_of_ones_own_there_is_nothing():

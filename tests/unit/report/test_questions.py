@@ -69,11 +69,12 @@ def test_questions_that_were_not_run_are_named_or_counted_and_not_shown():
     assert questions.render(board, [not_run], "pictures") == ""
 
 
-def test_readme_says_what_the_evidence_does(tmp_path: Path):
+def test_the_page_of_the_papers_says_what_the_evidence_does(tmp_path: Path):
     results, before = (tables.read(ROOT / "reports/laptop" / part) for part in ("evidence", "third"))
     whole, third = map(rule.of_results, (results, before))
-    readme = tmp_path / "README.md"
-    readme.write_text((ROOT / "README.md").read_text())
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "docs/course.md"
+    page.write_text((ROOT / "docs/course.md").read_text())
     answered = rule.judge(rule.load().questions.values(), whole, rule.at_a_third(whole, third))
-    questions.put(readme, Scoreboard(results), answered, tmp_path / "reports/laptop")
-    assert readme.read_text() == (ROOT / "README.md").read_text()
+    questions.put(page, Scoreboard(results), answered, tmp_path / "reports/laptop")
+    assert page.read_text() == (ROOT / "docs/course.md").read_text()

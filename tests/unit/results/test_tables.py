@@ -56,7 +56,7 @@ def change(table: pd.DataFrame, column: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("name", "column", "value", "said"),
     [
-        ("runs", "kind", "model", "'variant', 'ensemble' or 'encoder'"),
+        ("runs", "kind", "model", "'variant', 'ensemble', 'encoder' or 'baseline'"),
         ("runs", "dev_sst", 0.5, "@VARIANT-SEED` makes both: pals, seed 1"),
         ("runs", "code", "c0de", "settings or code of another seed of the variant are others"),
         ("runs", "settings", "[" * 100_000, "settings"),

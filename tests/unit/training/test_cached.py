@@ -200,7 +200,8 @@ def test_a_kill_after_the_last_step_leaves_predictions_as_they_would_have_been(
     def halved(folder: Path) -> None:
         made = parts(of, with_memos=True)
         for dev in made.examples["dev"].values():
-            dev.choose_on(np.arange(7) % 2 == 0, crossed=True)
+            dev.choose_on(np.arange(7) % 2 == 0)
+        made.choosing = assembly.choosing(of, made.examples)
         made.settings = of.model_copy(update={"run": of.run.model_copy(update={"keep": "best"})})
         run.train(made, folder / "run", folder / "logs", runs.checkpoint(folder))
 
