@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
+import pydantic
 import torch
 
 from mtbert import files, seeding, tasks
@@ -22,7 +23,7 @@ from mtbert.data.batches import Batch
 from mtbert.data.preprocess import MOST_REFUSED, are_too_many, classes_without_rows
 from mtbert.data.readers import Example
 from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
-from mtbert.errors import DataError, SettingsError, first_of
+from mtbert.errors import DataError, SettingsError, first_of, in_words
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
@@ -35,6 +36,7 @@ from mtbert.variants.settings import VariantSettings
 WAYS = "own"  # the paper of what is trained: papers/own.yaml
 PROFILE = "own"  # the recipe of its ways: profiles.own in params.yaml
 QUICK = 5  # ways of it that are trained with --quick
+USUAL_WIDTH, USUAL_RATE = 384, 2e-4  # of MiniLM, by the search of data/searches/own-recipe.csv
 JOBS = 2  # trainings that `make reproduce` runs side by side on a CPU
 CLASSES_SHOWN = 6
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
@@ -323,6 +325,7 @@ def _set(file: Path, folder: Path, wishes: Wishes, understood: Sequence[Understo
     }
     if wishes.encoder is not None:
         values["encoder.name"] = wishes.encoder
+        values["training.learning_rate.encoder"] = _rate(wishes.encoder)
     if wishes.steps is not None:
         values["training.epochs"] = max(1, round(wishes.steps * _usual_epochs(file)))
     with files.new_file(file) as partial:
@@ -332,6 +335,19 @@ def _set(file: Path, folder: Path, wishes: Wishes, understood: Sequence[Understo
         variants = {name: VariantSettings(**planned[name]) for name in names}
         print(f"\n{_costs(EncoderSettings(**planned['encoder']), variants, seeds, understood)}")
     return f"{len(names)} models, {'one seed' if seeds == 1 else f'{seeds} seeds'} each,"
+
+
+def _rate(encoder: str) -> float | None:
+    """Return the rate at which a whole encoder is trained; None for one as wide as that of the profile's rate.
+
+    A wider encoder needs a lower one: 2e-4 for a width of 384 becomes 1e-4 for 768. Nobody has searched it there.
+    """
+    try:
+        settings = EncoderSettings(name=encoder)
+    except pydantic.ValidationError as error:
+        raise SettingsError(f"--encoder: {in_words(error)}") from None
+    width = read_config(settings.folder)[1].hidden_size if settings.folder else settings.known_width or USUAL_WIDTH
+    return None if width <= USUAL_WIDTH else float(f"{USUAL_RATE * USUAL_WIDTH / width:.1e}")
 
 
 def _usual_epochs(file: Path) -> int:

@@ -260,3 +260,30 @@ def test_what_cannot_be_understood_is_refused_and_nothing_is_written(tmp_path: P
     assert told in str(error.value)
     assert {file.name for file in folder.iterdir()} == there
     assert params.read_bytes() == (ROOT / "params.yaml").read_bytes()
+
+
+def test_another_encoder_and_other_lengths_are_set_and_a_wide_encoder_has_a_lower_rate(tmp_path: Path, params: Path):
+    desk.write(tmp_path / "desk", "csv", SMALL)
+    study.run(tmp_path / "desk", study.Wishes(quick=True, encoder="bert-base-uncased", steps=2.0), "utf-8", params)
+    now = files.read_yaml(params)
+    assert (now["encoder"]["name"], now["training"]["epochs"]) == ("bert-base-uncased", 12)
+    assert now["training"]["learning_rate"]["encoder"] == 1e-4  # 2e-4 of a width of 384, halved
+    assert "# (bert-base-uncased) tiny, minilm," in params.read_text()
+
+
+@pytest.mark.parametrize(("text", "times"), [("2x", 2.0), ("0.5x", 0.5), ("3", 3.0)])
+def test_how_many_times_as_long_models_train(text: str, times: float):
+    assert study.times(text) == times
+
+
+@pytest.mark.parametrize("text", ["", "x", "2y", "0x", "1000x", "-1x", "nan"])
+def test_other_words_for_it_are_refused(text: str):
+    with pytest.raises(MtbertError, match=r"allowed: a number from 0\.1x to 100x"):
+        study.times(text)
+
+
+def test_an_unknown_encoder_is_refused_with_those_that_are_known(tmp_path: Path, params: Path):
+    desk.write(tmp_path / "desk", "csv", SMALL)
+    with pytest.raises(MtbertError, match=r"--encoder: name: unknown encoder 'bert'.*minilm"):
+        study.run(tmp_path / "desk", study.Wishes(encoder="bert"), "utf-8", params)
+    assert not (tmp_path / "desk/tasks.yaml").exists()

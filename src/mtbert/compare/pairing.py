@@ -85,6 +85,7 @@ def _check_same_labels(rows: Frame, labels: Frame, apart: float) -> None:
     by_id = labels.groupby(rows["id"])
     spread, largest = by_id.transform("max") - by_id.transform("min"), labels.abs().groupby(rows["id"]).transform("max")
     unlike = rows[spread > apart * largest.clip(lower=1)]
+    unlike = unlike.iloc[unlike.groupby("id", sort=False).ngroup().argsort(kind="stable")]  # both labels of a row
     alike = _look_alike(unlike.groupby("id")["label"].first(), unlike.groupby("id")["label"].last())
     _refuse("labels that differ", unlike, LOOK_ALIKE if alike else USE_SAME_LABELS, "label")
 
@@ -125,9 +126,12 @@ def _likeness(unpaired: Frame) -> str:
     bare_ids = unpaired["id"].str.replace(r"^0+(?=\d)|\.0+$", "", regex=True)
     rows = unpaired.assign(bare_id=bare_ids)
     by_side = rows.pivot_table(index="bare_id", columns="side", values="id", aggfunc="first").dropna()
-    if by_side.shape[1] < 2 or not len(by_side):
+    if by_side.shape[1] < 2:
         return ""
-    ours, theirs = by_side.iloc[0][["ours", "theirs"]]
+    differing = by_side[by_side["ours"] != by_side["theirs"]]
+    if not len(differing):
+        return ""
+    ours, theirs = differing.iloc[0][["ours", "theirs"]]
     return f"ids differ in leading zeros or type, as {ours!r} and {theirs!r}: write them alike"
 
 
@@ -184,7 +188,8 @@ def _check_spelling(rows: Frame, texts: Frame) -> None:
     is_number = words.map(lambda text: DECIMAL.fullmatch(text) is not None)
     labels = {*texts["label"]}
     if is_number.all() and all(DECIMAL.fullmatch(label) for label in labels):
-        are_spellings = words.map(float).isin([float(label) for label in labels])
+        label_numbers = {float(label) for label in labels}  # -0 is among them where 0 is
+        are_spellings = words.map(lambda word: float(word) in label_numbers)
         _refuse("prediction is no class", rows[is_other][~are_spellings], USE_CLASSES, "prediction")
     by_look = {_composed(label) for label in labels}
     remedy = LOOK_ALIKE if words.map(_composed).isin(by_look).any() else SPELL_ALIKE

@@ -41,7 +41,8 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
         return of_file(path)
     folders = layout.folders_of(build, source)
     if not folders:
-        raise UnknownNameError("model", source, sorted({folder.parent.name for folder in layout.folders_of(build)}))
+        names = sorted({folder.parent.name for folder in layout.folders_of(build)})
+        raise UnknownNameError("model", source, names or [f"none, as {build} holds no results"])
     if missing := [folder for folder in folders if not layout.predictions(folder, task, "dev").is_file()]:
         raise DataError(f"{source} has no predictions of {task} (--task): {missing[0]} has none")
     return pd.concat([of_run(folder, task) for folder in folders], ignore_index=True)

@@ -56,13 +56,13 @@ def _answer(comparison: FileComparison) -> str:
     if comparison.are_alike:
         right = "both are right on the same rows" if comparison.metric == "accuracy" else "both predict the same"
         return f"no difference, {right}"
-    if len(comparison.constant) > 1:
-        return "open, neither score is defined"
+    if comparison.constant and result.interval is None:
+        return "open, a score is not defined"
     if comparison.missing_seeds:
         seeds = [_more_seeds(name, count) for name, count in comparison.missing_seeds.items()]
         return f"open, {' and '.join(seeds)} needed"
     if result.clusters < LEAST_CLUSTERS:
-        return f"open, {result.clusters} clusters of rows are too few: {LEAST_CLUSTERS} are needed"
+        return f"open, too few clusters of rows: {result.clusters}, and {LEAST_CLUSTERS} are needed"
     if result.interval is None:
         return "open, the two differ alike in every cluster of rows, which shows no noise to compare with"
     return STANDINGS.get(comparison.standing, "not significant, the difference could be 0")

@@ -39,6 +39,7 @@ class Batch:
         token_types: 0 in a sequence's first part, 1 in its second, also where the encoder does not distinguish them.
         sequences: of each example: two where pairs are bi-encoded, else one.
         padding: the id of the token behind a sequence's end.
+        pooled: the encoder's embeddings [rows, width], where they were computed before: `Memo`.
     """
 
     task: str
@@ -49,6 +50,7 @@ class Batch:
     labels: Tensor
     sequences: int
     padding: int = 0
+    pooled: Tensor | None = None
 
     def padded(self, tokens: int) -> "Batch":
         """Return the batch with padding up to so many tokens."""
@@ -59,6 +61,8 @@ class Batch:
     def to(self, device: torch.device) -> "Batch":
         """Return the batch on another device; a GPU fetches it from pinned memory while it computes."""
         tensors = {name: getattr(self, name) for name in (*ROW_TENSORS, "labels")}
+        if self.pooled is not None:
+            tensors["pooled"] = self.pooled
         if device.type == "cuda":
             moved = {name: tensor.pin_memory().to(device, non_blocking=True) for name, tensor in tensors.items()}
         else:
@@ -76,6 +80,37 @@ class Row(NamedTuple):
     second: int
 
 
+class Memo:
+    """Embeddings of examples by their numbers in a file; all parts of these examples share it.
+
+    Attributes:
+        pooled: what the encoder makes of each example, [examples, sequences, width]; None before any is written.
+        filled: which examples have been written, bool [examples].
+    """
+
+    def __init__(self, examples: int) -> None:
+        self.examples = examples
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all embeddings."""
+        self.pooled: Tensor | None = None
+        self.filled = np.zeros(self.examples, dtype=bool)
+
+    def write(self, numbers: np.ndarray, pooled: Tensor) -> None:
+        """Write embeddings [numbers, sequences, width]."""
+        if self.pooled is None:
+            self.pooled = torch.zeros(self.examples, *pooled.shape[1:], dtype=pooled.dtype)
+        self.pooled[numbers] = pooled.cpu()
+        self.filled[numbers] = True
+
+    def read(self, numbers: np.ndarray) -> Tensor | None:
+        """Return embeddings as a batch has them, [rows, width]; None where one has not been written."""
+        if self.pooled is None or not self.filled[numbers].all():
+            return None
+        return self.pooled[numbers].transpose(0, 1).flatten(0, 1)
+
+
 class Examples:
     """The examples of one task and split, as sequences of token ids.
 
@@ -84,6 +119,8 @@ class Examples:
         lengths: tokens of each example's longest sequence, [examples].
         chooses, scored: masks [examples] of those on which an epoch is chosen, and of those that count in a score. Both
             hold all examples until `choose_on` is called.
+        numbers: of the examples in their file, [examples].
+        memo: their embeddings, where the encoder is frozen: training/cached.py.
     """
 
     def __init__(
@@ -105,6 +142,8 @@ class Examples:
             self.rows.append(tuple(Row(np.array(ids, np.int32), second) for ids, second in sequences))
         self.lengths = np.array([max(len(row.ids) for row in rows) for rows in self.rows])
         self.chooses = self.scored = np.ones(len(self.ids), dtype=bool)
+        self.numbers = np.arange(len(self.ids))
+        self.memo = Memo(len(self.ids))
 
     def choose_on(self, chooses: np.ndarray) -> None:
         """Choose epochs on the examples in the mask `chooses` [examples], and score on the others alone.
@@ -150,6 +189,7 @@ class Examples:
         part.rows = [self.rows[pick] for pick in picks]
         part.labels = self.labels[picks]
         part.lengths = self.lengths[picks]
+        part.numbers = self.numbers[picks]
         part.chooses = part.scored = np.ones(len(picks), dtype=bool)
         return part
 
@@ -179,6 +219,7 @@ class Examples:
             labels=torch.from_numpy(self.labels[list(picks)].astype(np.float32)),
             sequences=sequences,
             padding=self.padding,
+            pooled=self.memo.read(self.numbers[list(picks)]),
         )
 
     def in_order(self, size: int, numbers: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Batch]]:

@@ -70,11 +70,15 @@ class MultitaskModel(nn.Module):
 
     def embeddings(self, batch: Batch) -> tuple[Tensor, ...]:
         """Return an embedding [batch, width] for each sequence of an example: two for a bi-encoded pair, else one."""
-        words = self.features(self.encoder.words(batch.input_ids), batch.input_ids)
-        hidden = self.encoder(words, batch.token_types, batch.mask, partial(self.adapter.slot, batch.task))
-        pooled = self.encoder.pooled(self.pooling[batch.task], hidden, batch.mask)  # [rows, width]
+        pooled = self.pooled(batch) if batch.pooled is None else batch.pooled
         # not chunk, which torch.export supports for a fixed batch size only
         return self.connector(batch.task, pooled.unflatten(0, (batch.sequences, -1)).unbind())
+
+    def pooled(self, batch: Batch) -> Tensor:
+        """Return the encoder's embedding of each sequence, before the connector: [rows, width]."""
+        words = self.features(self.encoder.words(batch.input_ids), batch.input_ids)
+        hidden = self.encoder(words, batch.token_types, batch.mask, partial(self.adapter.slot, batch.task))
+        return self.encoder.pooled(self.pooling[batch.task], hidden, batch.mask)
 
     def forward(self, batch: Batch) -> Tensor:
         """Return the head's outputs [batch, size]."""

@@ -17,6 +17,7 @@ from mtbert.report import (
     paper_tables,
     questions,
     terminal,
+    training_section,
 )
 from mtbert.report.answer import Answer
 from mtbert.report.claims import Judged
@@ -27,6 +28,8 @@ from mtbert.report.pictures import questions as question_picture
 from mtbert.report.pictures import tasks as task_pictures
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.report.sentences import Sentences
+from mtbert.report.training_check import TrainingCheck
+from mtbert.report.training_section import CheckedRow
 from mtbert.results.columns import Frame
 from mtbert.results.described import KeptEpoch
 from mtbert.results.results import Results
@@ -51,6 +54,7 @@ def write(
     third: Results | None = None,
     readme: Path | None = None,
     sentences: Sentences | None = None,
+    interim: str = "",
 ) -> str:
     """Write the report of results anew; evidence that lies in its folder stays.
 
@@ -60,6 +64,7 @@ def write(
         third: of the same variants at a third of the budget, for the steadiness of claims.
         readme: a file that gets the report's first rows, too, between the markers of `mtbert.report.questions`.
         sentences: those of dev, if they may be shown.
+        interim: what a report says first while trainings go on; empty once all are done.
 
     Returns:
         The tables that have results and what to do next, for the terminal.
@@ -72,11 +77,13 @@ def write(
     board = Scoreboard(results)
     judged = claims.judge(board, None if third is None else Scoreboard(third))
     tables = paper_tables.tables(board)
-    which_way = answer.of_board(board)
+    check = TrainingCheck(board)
+    which_way = answer.of_board(board, check)
+    checked = training_section.rows(board, which_way, check)
     with files.new_directory(directory) as partial:
         _write_numbers(board, judged.claims, partial)
         every = [
-            *_first_sections(board, tables, judged, which_way, partial),
+            *_first_sections(board, tables, judged, which_way, checked, partial, interim),
             *_sections_of_pictures(board, which_way, sentences or {}, partial),
         ]
         sections = [section for section in every if section.body]
@@ -86,7 +93,8 @@ def write(
         _keep_evidence(directory, partial)
     if readme is not None:
         questions.put(readme, board, judged.questions, directory)
-    return terminal.in_short(board, tables, which_way, directory)
+    headline = training_section.headline(board, checked)
+    return terminal.in_short(board, tables, which_way, headline, directory, interim)
 
 
 def _refuse_others(directory: Path) -> None:
@@ -109,7 +117,13 @@ def _keep_evidence(directory: Path, partial: Path) -> None:
 
 
 def _first_sections(
-    board: Scoreboard, tables: Sequence[Table], judged: Judged, which_way: Answer | None, folder: Path
+    board: Scoreboard,
+    tables: Sequence[Table],
+    judged: Judged,
+    which_way: Answer | None,
+    checked: Sequence[CheckedRow],
+    folder: Path,
+    interim: str,
 ) -> Iterator[PageSection]:
     """Yield the sections of text in order, and draw their pictures; a new one is a line here."""
     which_way_text = ""
@@ -117,10 +131,12 @@ def _first_sections(
         which_way_text = answer_section.render(which_way, folder)
         tables = [table for table in tables if table.paper != answer.STUDY]  # the answer has that one
     question_picture.write(judged.questions, folder)
-    results = _results(board, which_way_text, judged.questions)
+    first = [interim, training_section.headline(board, checked), which_way_text]
+    results = _results(board, first, judged.questions)
     yield PageSection("results", f"Results: {_size(board)}, on {board.results.data.name}", results)
     yield PageSection("tables", "Tables", _tables(board, tables))
     yield PageSection("claims", "Claims", claims.render(board, judged.claims))
+    yield PageSection("trained", training_section.TITLE, training_section.render(board, checked), folded=True)
     yield PageSection("costs", "Scores and weights", paper_tables.costs(board), folded=True)
 
 
@@ -136,10 +152,10 @@ def _sections_of_pictures(
     yield PageSection("data", "Data", labels.render(board, folder))
 
 
-def _results(board: Scoreboard, which_way_text: str, questions_judged: Sequence[ClaimResult]) -> str:
-    """Return the first section: which way to keep, the questions, and what to know before reading the scores."""
+def _results(board: Scoreboard, first: Sequence[str], questions_judged: Sequence[ClaimResult]) -> str:
+    """Return the first section: what comes first, the questions, and what to know before reading the scores."""
     notes = "\n".join(f"- {note}" for note in _notes(board))
-    parts = [which_way_text, questions.render(board, questions_judged, "pictures"), _trained(board), notes]
+    parts = [*first, questions.render(board, questions_judged, "pictures"), _trained(board), notes]
     return "\n\n".join(filter(None, parts))
 
 

@@ -35,19 +35,22 @@ class Model:
     history: Frame | None
 
 
-def collect(build: Path) -> Results:
-    """Return the results of all models that the plan asks for and that are there.
+def collect(build: Path, seeds: Sequence[int] | None = None, pictures: bool = True) -> Results:
+    """Return the results of all models that the plan asks for and that are there; with `seeds` of these alone.
+
+    `pictures` is that of `of_folders`.
 
     Raises:
         DataError: no catalog, nothing has run, or as for `of_folders`.
     """
     catalog = read_catalog(build)
-    runs = _there(layout.runs(build), catalog["variants"], catalog["seeds"])
+    selected: Sequence[int] = catalog["seeds"] if seeds is None else seeds
+    runs = _there(layout.runs(build), catalog["variants"], selected)
     if not runs:
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
-    merged = _there(layout.merged(build), catalog["ensembles"], catalog["seeds"])
-    votes = _there(layout.votes(build), catalog["ensembles"], catalog["seeds"])
-    return of_folders(build, [*_baselines(build), *runs, *merged, *votes])
+    merged = _there(layout.merged(build), catalog["ensembles"], selected)
+    votes = _there(layout.votes(build), catalog["ensembles"], selected)
+    return of_folders(build, [*_baselines(build), *runs, *merged, *votes], pictures)
 
 
 def _baselines(build: Path) -> list[Path]:

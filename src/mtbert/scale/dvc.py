@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from mtbert import files
 from mtbert.config.params import Params
 from mtbert.scale import restoring
 from mtbert.scale.restoring import State
@@ -16,7 +17,7 @@ from mtbert.scale.trainings import OUTPUT, Training, say
 
 DVC = (sys.executable, "-m", "dvc", "--wait-for-lock")
 BIN = str(Path(sys.executable).parent)  # stages start `python`, which has to be this one, activated or not
-PARAMS = Path("params.yaml")
+PARAMS, PIPELINE = Path("params.yaml"), Path("dvc.yaml")
 LOCK = OUTPUT / "lock"
 
 
@@ -47,9 +48,15 @@ def prepare(variants: str | None = None) -> list[Training]:
 
 
 def listed() -> list[Training]:
-    """Return the trainings that params.yaml lists, all seeds of a variant before the next."""
+    """Return the trainings that params.yaml lists, all variants of a seed before the next: after each is an answer."""
     params = Params(PARAMS)
-    return [Training(variant=name, seed=seed) for name in params.get("variants") for seed in params.get("seeds")]
+    return [Training(variant=name, seed=seed) for seed in params.get("seeds") for name in params.get("variants")]
+
+
+def make_baselines() -> None:
+    """Run stage `baselines`, which prints what they score."""
+    if "baselines" in files.read_yaml(PIPELINE, aliases=True)["stages"]:
+        run("repro", "baselines")
 
 
 def commit(*done: Training) -> None:

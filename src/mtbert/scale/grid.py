@@ -1,8 +1,9 @@
-"""What `make reproduce` does: `dvc repro`, its trainings side by side."""
+"""What `make reproduce` does: `dvc repro`, its trainings side by side, in rounds that each end with an answer."""
 
 from mtbert.command import locking
 from mtbert.errors import SettingsError
 from mtbert.scale import dvc, trainings
+from mtbert.scale.rounds import Rounds
 from mtbert.scale.trainings import OUTPUT, Training, say
 
 
@@ -13,7 +14,7 @@ def run(
     gpus: float | None = None,
     storage: str | None = None,
 ) -> None:
-    """Run `dvc repro`, its trainings side by side.
+    """Run `dvc repro`: baselines first, then trainings side by side, seed by seed, an answer after each seed.
 
     Args: see `mtbert grid --help`.
 
@@ -28,16 +29,20 @@ def run(
     finished = list[Training]()
     with locking.exclusive(dvc.LOCK, "grid"):
         waiting = dvc.prepare(variants)
+        rounds = Rounds([*dict.fromkeys(training.seed for training in dvc.listed())])
         if waiting:
+            dvc.make_baselines()
             say(f"{len(waiting)} to train; their output is in {OUTPUT}/")
         try:
             if waiting and address:
                 from mtbert.scale import cluster
 
                 with cluster.joined(address, waiting, gpus, storage) as start:
-                    trainings.run(waiting, start, [{}] * (jobs or len(waiting)), OUTPUT, finished.append)
+                    at_a_time = [{}] * (jobs or len(waiting))
+                    trainings.run(waiting, start, at_a_time, OUTPUT, finished.append, follower=rounds)
             else:
-                trainings.run_here(waiting, jobs, OUTPUT, finished.append)
+                trainings.run_here(waiting, jobs, OUTPUT, finished.append, rounds)
         finally:
+            rounds.close()
             dvc.commit(*finished)
         dvc.run("repro")

@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -29,9 +30,12 @@ BUILD, SCRIPT = Path("build"), Path("stages/train.py")
 OUTPUT = layout.outputs(BUILD)  # a log for each training
 JOBS = 2  # trainings at a time on a CPU where no other number is set
 POLL = 0.2  # seconds
-REPORT_EVERY = 30.0  # seconds between two lines of a training that runs
+REPORT_EVERY = 60.0  # seconds between two lines on how far trainings are
 PATIENCE = 60.0  # seconds in which a training that is stopped has to write its checkpoint
 PR_SET_PDEATHSIG = 1  # of Linux
+# A state of a training's progress bar, such as `132/432 [01:10<02:39, 1.88step/s`.
+STEPS = re.compile(r"(\d+)/(\d+) \[[\d:]+<([\d:?]+),[^\[]*step")
+TAIL = 4096  # bytes at the end of a log that hold such a state
 
 
 class Training(Section):
@@ -84,6 +88,30 @@ class Running(NamedTuple):
     share: Share
 
 
+class Progress(NamedTuple):
+    """How far a training is, by its log.
+
+    Attributes:
+        steps, of: that are done, and all.
+        left: seconds that its steps still take; None if nobody can say.
+    """
+
+    steps: int
+    of: int
+    left: float | None
+
+
+class Follower:
+    """What follows a queue while it runs; here, nothing."""
+
+    def look(self, queue: "Queue") -> None:
+        """Called again and again, every POLL seconds."""
+
+    def outlook(self, queue: "Queue") -> str:
+        """Return what the line on progress ends with."""
+        return ""
+
+
 def threads(training: Training) -> int:
     """Return the number of threads that its plan sets."""
     return layout.read_plan(layout.plan(BUILD, training.variant), "run")["run"]["threads"]
@@ -96,6 +124,7 @@ def run(
     output: Path,
     done: Done,
     memory: Memory = ENOUGH,
+    follower: Follower | None = None,
 ) -> None:
     """Train all in order, one with each share at a time, each once there is memory for it; their logs in `output`.
 
@@ -103,7 +132,7 @@ def run(
         TrainingError: some failed; all have ended. KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP came; all have ended.
     """
     output.mkdir(parents=True, exist_ok=True)
-    queue = Queue(wanted, start, shares, output, done, memory)
+    queue = Queue(wanted, start, shares, output, done, memory, follower)
     with _signals_noted() as signals:
         try:
             while queue.running or (queue.waiting and not signals):
@@ -113,6 +142,7 @@ def run(
                     queue.stop()
                 time.sleep(POLL)
                 queue.collect(stopped=bool(signals))
+                queue.follower.look(queue)
                 queue.report()
         finally:
             queue.stop()
@@ -127,6 +157,8 @@ class Queue:
         waiting: those that have not begun, in order.
         free: shares of the machine that no training has.
         running: those that run.
+        begun: when each of them began, by `time.monotonic`.
+        seconds: that each took which was trained.
         failed: a line for each that failed, with its log.
     """
 
@@ -138,7 +170,9 @@ class Queue:
         output: Path,
         done: Done,
         memory: Memory,
+        follower: Follower | None = None,
     ) -> None:
+        self.follower = follower or Follower()
         self.start = start
         self.done = done
         self.logs = {training: output / f"{training.name}.log" for training in wanted}
@@ -146,6 +180,8 @@ class Queue:
         self.waiting = [*wanted]
         self.free = [*shares]
         self.running: dict[Training, Running] = {}
+        self.begun: dict[Training, float] = {}
+        self.seconds: dict[Training, float] = {}
         self.failed: list[str] = []
         self.last_report = time.monotonic()
 
@@ -165,6 +201,7 @@ class Queue:
         training = self.waiting.pop(0)
         self.free.remove(share)
         self.logs[training].unlink(missing_ok=True)
+        self.begun[training] = time.monotonic()
         self.running[training] = Running(self.start(training, self.logs[training], share), share)
         say(f"{training.name}: started")
 
@@ -178,6 +215,7 @@ class Queue:
             self.free.append(share)
             if status == 0:
                 say(f"{training.name}: trained")
+                self.seconds[training] = time.monotonic() - self.begun[training]
                 self.done(training)
             elif stopped:
                 say(f"{training.name}: stopped")
@@ -186,17 +224,29 @@ class Queue:
                 self.failed.append(f"\n  {training.name}: {self.logs[training]} (exit status {status})")
 
     def report(self) -> None:
-        """Print the last line of each running training's log, every REPORT_EVERY seconds."""
-        if time.monotonic() <= self.last_report + REPORT_EVERY:
+        """Print a line on how far all are, every REPORT_EVERY seconds."""
+        if time.monotonic() <= self.last_report + REPORT_EVERY or not self.running:
             return
         self.last_report = time.monotonic()
+        parts = [f"{len(self.seconds)} of {len(self.logs)} trained"]
         for training in self.running:
-            log = self.logs[training]
-            if not log.is_file():  # a node's comes once it has ended
-                continue
-            lines = log.read_text("utf-8", errors="replace").strip().splitlines()
-            if lines:
-                say(f"{training.name}: {lines[-1]}")
+            far = self.progress(training)
+            parts.append(f"{training.name} {far.steps:,} of {far.of:,} steps" if far else f"{training.name} begins")
+        say("; ".join(filter(None, [*parts, self.follower.outlook(self)])))
+
+    def progress(self, training: Training) -> Progress | None:
+        """Return how far a running training is; None before its first step, or while its log is on another machine."""
+        log = self.logs[training]
+        if not log.is_file():  # a node's comes once it has ended
+            return None
+        with log.open("rb") as handle:
+            handle.seek(max(0, log.stat().st_size - TAIL))
+            states = STEPS.findall(handle.read().decode("utf-8", errors="replace"))
+        if not states:
+            return None
+        steps, of, left = states[-1]
+        seconds = None if "?" in left else _seconds(left) - (time.time() - log.stat().st_mtime)
+        return Progress(int(steps), int(of), None if seconds is None else max(0.0, seconds))
 
     def stop(self) -> None:
         """Have all that run write a checkpoint and end."""
@@ -209,6 +259,14 @@ class Queue:
                 process.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 process.kill()
+
+
+def _seconds(clock: str) -> float:
+    """Return the seconds of 02:39 or 1:02:39."""
+    seconds = 0
+    for part in clock.split(":"):
+        seconds = 60 * seconds + int(part)
+    return float(seconds)
 
 
 @contextlib.contextmanager
@@ -234,7 +292,13 @@ def _signals_noted() -> Iterator[list[int]]:
         raise KeyboardInterrupt
 
 
-def run_here(wanted: Sequence[Training], jobs: int | None, output: Path, done: Done = lambda _: None) -> None:
+def run_here(
+    wanted: Sequence[Training],
+    jobs: int | None,
+    output: Path,
+    done: Done = lambda _: None,
+    follower: Follower | None = None,
+) -> None:
     """Train all as processes that end with this one, a stopped one from where it was.
 
     At most `jobs` run at a time; where it is None, as many as cores and the GPUs' memory allow, or on a CPU JOBS.
@@ -275,7 +339,7 @@ def run_here(wanted: Sequence[Training], jobs: int | None, output: Path, done: D
             return
         if fault:
             say(f"trainings take turns on a GPU, since they cannot share it: {fault}")
-        run(wanted, start, shares(count, most_threads, devices), output, done, memory)
+        run(wanted, start, shares(count, most_threads, devices), output, done, memory, follower)
 
 
 def memory_of(wanted: Sequence[Training], gpus: int) -> Memory:

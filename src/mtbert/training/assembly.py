@@ -21,8 +21,9 @@ from mtbert.learning.weightings import WEIGHTINGS
 from mtbert.models.encoder import architectures, hardware
 from mtbert.models.multitask import MultitaskModel
 from mtbert.tasks import SPLITS, Split
+from mtbert.training import cached
 from mtbert.training.phases import Phase, trained_on, trained_on_last
-from mtbert.training.run import Parts
+from mtbert.training.run import Parts, hardware_of
 from mtbert.variants.building import build_model
 from mtbert.variants.settings import PhaseSettings, VariantSettings
 
@@ -38,15 +39,17 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     for phase in settings.phases:  # a part that the model lacks is refused before the first phase trains
         model.train_only(phase.trainable, phase.frozen)
     model.train_only([])  # nothing is trained unless a phase says so
+    cpu_precision = hardware.measured(build) if settings.run.precision == "auto" else None
+    on = hardware_of(settings, cpu_precision)
     return Parts(
         settings=settings,
         seed=seed,
         model=model,
-        phases=phases(settings, seed, model, examples["train"]),
+        phases=cached.with_memos(phases(settings, seed, model, examples["train"]), model, examples, seed, on),
         steps=steps(settings, examples["train"]),
         examples=examples,
         choosing=choosing(settings, examples),
-        cpu_precision=hardware.measured(build) if settings.run.precision == "auto" else None,
+        cpu_precision=cpu_precision,
     )
 
 

@@ -212,13 +212,17 @@ class Trainer(Stateful):
             tqdm(total=steps, initial=initial, unit="step", mininterval=starting.SHOWN_EVERY, disable=not steps) as bar,
         ):
             for build in phases[self.position.phase - 1 :]:
-                phase = build()
+                with self.stop.at_once():  # a frozen encoder's pass over all examples may take minutes
+                    phase = build()
                 if saved:
                     self._restore_phase(phase, saved)
                     saved = None
                 else:
                     self._begin_phase()
                 self._run_phase(phase, bar)
+            if saved:  # all phases had ended: what the last one froze, and its memos, predictions and metrics need
+                with self.stop.at_once():
+                    phases[-1]()
         if self.outcome.steps > initial:
             self._save(None)  # so that a stop during the last predictions repeats no step
         if self.outcome.best_state is not None:

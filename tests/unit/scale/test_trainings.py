@@ -184,19 +184,6 @@ def test_what_variants_need_of_the_smallest_gpu_is_known_beforehand(monkeypatch:
     assert trainings.memory_of(TRAININGS, 2) == trainings.Memory(40, {"a": 3.0})
 
 
-def test_the_last_line_of_an_output_tells_how_far_a_training_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(trainings, "REPORT_EVERY", 0)
-
-    def start(_: Training, log: Path, __: trainings.Share) -> Job:
-        log.write_text("started\n3 of 8 steps, 00:02 left\n")
-        return Job(0, 2)
-
-    trainings.run(TRAININGS[:1], start, [{}], tmp_path, print)
-    assert "a-1: 3 of 8 steps, 00:02 left\n" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_stops_what_trains_and_starts_no_more(tmp_path: Path, number: int):
     jobs, done = list[Job](), list[Training]()

@@ -363,3 +363,22 @@ def test_an_epoch_is_chosen_by_the_phases_own_tasks(tmp_path, monkeypatch):
     monkeypatch.setattr(run.evaluation, "mean_score", lambda values, of: asked.append(list(of)) or mean(values, of))
     train_made(made, tmp_path)
     assert asked == [["sts"], ["sts"]]
+
+
+@pytest.mark.parametrize("function", ["_predictions", "_metrics", "_write", "_write_embeddings", "_log"])
+def test_a_kill_at_the_end_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str):
+    train(tmp_path / "whole")
+
+    def killed(*_: object) -> None:
+        raise RuntimeError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(run, function, killed)
+        with pytest.raises(RuntimeError):
+            train(tmp_path / "killed")
+    train(tmp_path / "killed")
+    assert digests(tmp_path / "killed/run") == digests(tmp_path / "whole/run")
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {str(file.relative_to(folder)): files.sha256(file) for file in folder.rglob("*") if file.is_file()}
