@@ -210,6 +210,12 @@ def test_the_code_of_an_export_s_card_computes_the_same(build: Path, tmp_path: P
         assert np.asarray(names["outputs"]) == pytest.approx(by_class, abs=1e-6)
 
 
+def test_a_baseline_has_no_other_seed(build: Path):
+    trained(build)
+    with pytest.raises(loading.ModelError, match="baseline-tfidf is a baseline, which no seed changes; got seed 3"):
+        loading.load("baseline-tfidf", 3, build)
+
+
 def test_a_baseline_has_one_form(build: Path, tmp_path: Path):
     trained(build)
     with pytest.raises(ExportError, match=r"baseline-tfidf is a baseline, which has one form.*got --format onnx"):
