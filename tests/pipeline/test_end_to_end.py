@@ -70,7 +70,8 @@ def test_dvc_shows_plots(project: Project):
 
 
 def test_every_run_stands_in_mlflow_once_and_complete(project: Project):
-    names = ["apart seed 1", "bert-sst seed 1", "pals seed 1"]
+    baselines = [f"{name} seed 0" for name in ("baseline-embeddings", "baseline-majority", "baseline-tfidf")]
+    names = ["apart seed 1", *baselines, "bert-sst seed 1", "pals seed 1", "untrained-encoder seed 0"]
     assert runs_in_mlflow(project.root) == [(name, "FINISHED") for name in names]
     query = "SELECT DISTINCT key FROM metrics JOIN runs USING (run_uuid) WHERE name = 'pals seed 1'"
     found = {key for (key,) in tracked.rows(project.root / "mlflow.db", query)}

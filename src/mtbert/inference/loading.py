@@ -20,6 +20,7 @@ from mtbert.layout import METRICS, SETTINGS, WEIGHTS
 from mtbert.models.encoder import architectures, hardware
 from mtbert.models.encoder.config import CONFIG
 from mtbert.models.multitask import MultitaskModel
+from mtbert.results.described import BASELINES
 from mtbert.results.schemas import RunMetrics
 from mtbert.settings import NAME
 from mtbert.variants import building
@@ -119,6 +120,8 @@ def _of_seed(folders: Mapping[int, Path], name: str, seed: int | None) -> Path:
     """Return the folder of a variant's run with a seed; with the lowest where none is named."""
     if seed is None:
         return folders[min(folders)]
+    if seed not in folders and name in BASELINES:
+        raise ModelError(f"{name} is a baseline, which no seed changes; got seed {seed}, allowed: none")
     if seed not in folders:
         raise ModelError(
             f"{name} is not trained with seed {seed} (seeds that are: {_seeds_in_words(folders)}); "

@@ -12,9 +12,11 @@ from mtbert import files, layout
 from mtbert.baselines import run, stored
 from mtbert.encoders import embeddings
 from mtbert.errors import DataError
-from mtbert.inference import exporting, loading
+from mtbert.inference import exporting, loading, speed
 from mtbert.inference.exporting import ExportError
-from mtbert.tasks import Task
+from mtbert.results import collect
+from mtbert.tasks import Task, stated
+from mtbert.tracking import record
 
 TOPIC = Task("topic", 2, ("text",), "topic", "accuracy", labels={"bug": 0, "praise": 1})
 SAME = Task("same", 1, ("a", "b"), "same", "pearson", highest=5.0)
@@ -129,6 +131,50 @@ def test_a_model_that_is_loaded_predicts_what_the_stage_predicted(build: Path, n
     )
 
 
+def write_plan(build: Path) -> None:
+    """A plan that selects no variant, and what collecting reads beside it."""
+    catalog = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "made"}, "held_out": None}
+    described = {name: stated(task) for name, task in TASKS.items()}
+    files.write_yaml(build / "plan/catalog.yaml", catalog | {"variants": {}, "ensembles": {}, "tasks": described})
+    files.write_json(build / "machine.json", {"processor": "i386", "accelerator": "", "torch": "2.13.0"})
+    for task in TASKS:
+        dev = pd.read_parquet(layout.examples(build / "data", task, "dev"))
+        facts = dev[["id"]].assign(cluster=range(len(dev)), in_train=False, shares=False)
+        facts.to_parquet(layout.rows(build / "data", task, "dev"))
+
+
+def test_the_tables_hold_each_baseline_with_predictions_weights_and_times(build: Path):
+    trained(build)
+    write_plan(build)
+    measured = speed.measure(build)
+    assert {*measured.milliseconds} == {*run.BASELINES}
+    assert {*measured.seconds} == {*run.BASELINES, "untrained-encoder"}
+    files.write_json(layout.speed(build), measured.model_dump())
+    results = collect.of_folders(build, layout.baselines_of(build, "*"))
+    runs = results.runs.set_index("variant")
+    assert runs["kind"].to_dict() == dict.fromkeys(run.BASELINES, "baseline") | {"untrained-encoder": "encoder"}
+    assert runs.loc["baseline-majority", "stored"] == 2 + 1  # the share of each class of topic, the mean of same
+    assert runs.loc[[*run.BASELINES], ["seconds", "milliseconds"]].notna().all(axis=None)
+    assert {*results.predictions["variant"]} == {*run.BASELINES, "untrained-encoder"}
+    dev = results.by_run["baseline-tfidf", 0, "dev"]["topic"]
+    assert dev["sure"].between(0.5, 1).all()
+    assert dev["cluster"].tolist() == [*range(10)]
+
+
+def test_a_baseline_is_a_run_in_mlflow_with_its_scores_and_seconds(build: Path):
+    trained(build)
+    write_plan(build)
+    folder = layout.baselines_of(build, "baseline-tfidf")[0]
+    found = record.of_baseline(folder, record.read_catalog(build))
+    assert (found.name, found.tags["variant"], found.params["tasks"]) == (
+        "baseline-tfidf seed 0", "baseline-tfidf", '["topic", "same"]',
+    )  # fmt: skip
+    points = {point.name: point.value for point in found.points}
+    assert points["final/dev/topic"] == 1
+    assert points["parameters/stored"] == files.read_json(folder / "metrics.json")["weights"]
+    assert points["run/seconds"] == files.read_json(layout.log(folder) / "run.json")["seconds"]
+
+
 def test_a_baseline_of_another_encoder_or_of_damaged_weights_is_refused(build: Path):
     trained(build)
     files.write_text(layout.encoder(build) / "model.safetensors", "another")
@@ -162,6 +208,12 @@ def test_the_code_of_an_export_s_card_computes_the_same(build: Path, tmp_path: P
     else:
         by_class = np.stack([expected["probability_0"], expected["probability_1"]], axis=1)
         assert np.asarray(names["outputs"]) == pytest.approx(by_class, abs=1e-6)
+
+
+def test_a_baseline_has_no_other_seed(build: Path):
+    trained(build)
+    with pytest.raises(loading.ModelError, match="baseline-tfidf is a baseline, which no seed changes; got seed 3"):
+        loading.load("baseline-tfidf", 3, build)
 
 
 def test_a_baseline_has_one_form(build: Path, tmp_path: Path):
