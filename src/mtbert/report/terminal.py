@@ -14,11 +14,15 @@ Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
 
 
 def in_short(
-    board: Scoreboard, tables: Sequence[paper_tables.Table], which_way: Answer | None, headline: str, report: Path
+    board: Scoreboard,
+    tables: Sequence[paper_tables.Table],
+    which_way: Answer | None,
+    headlines: Sequence[str],
+    report: Path,
 ) -> str:
     """Return the tables, the papers' numbers, an arrow, and ours; one's own differences; the answer; a next step.
 
-    `headline` is what the answer begins with, in Markdown; it may be empty.
+    `headlines` are what the answer begins with, in Markdown; some may be empty.
     """
     paragraphs = [_table(table) for table in tables]
     if tables and not are_the_courses(board.results.tasks):
@@ -27,7 +31,7 @@ def in_short(
         paragraphs.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own_lines)}")
     paragraphs += [f"data: {fault}" for fault in board.results.data.faults]
     answer = [] if which_way is None else answer_section.sentences(which_way)
-    paragraphs.append("\n".join(map(markdown.bare, filter(None, [headline, *answer]))))
+    paragraphs.append("\n".join(map(markdown.bare, filter(None, [*headlines, *answer]))))
     return "\n\n".join([*filter(None, paragraphs), NEXT.format(page=report / "index.html")])
 
 
