@@ -13,11 +13,12 @@ def main(build: Path, report: Path, submissions: Path) -> None:
     """Write the report and the submissions; show the tables."""
     with starting.quick_imports():
         from mtbert import layout
-        from mtbert.report import sentences, write
+        from mtbert.report import answer, sentences, write
         from mtbert.report import submissions as submitted
         from mtbert.results import tables
     results = tables.read(layout.results(build))
-    text = write.write(results, report, sentences=sentences.of_build(build))
+    plan = answer.plan_of(layout.read_catalog(build, "seeds"))
+    text = write.write(results, report, sentences=sentences.of_build(build), plan=plan)
     submitted.write(results, submissions)
     print(f"{report} is written" if os.environ.get("MTBERT_TABLES") == "later" else text)
 

@@ -246,14 +246,11 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
     from mtbert import layout
-    from mtbert.report import answer, paper_tables, terminal
-    from mtbert.report.scoreboard import Scoreboard
+    from mtbert.report import answer, write
     from mtbert.results import tables
 
-    results = tables.read(layout.results(build))
-    board = Scoreboard(results)
-    which_way = answer.of_board(board)
-    print(terminal.in_short(board, paper_tables.tables(board), which_way, layout.report(build)))
+    plan = answer.plan_of(layout.read_catalog(build, "seeds"))
+    print(write.in_short(tables.read(layout.results(build)), layout.report(build), plan))
 
 
 @app.command()
@@ -276,7 +273,7 @@ def report(
     with starting.quick_imports():
         from mtbert import layout
         from mtbert.command import locking
-        from mtbert.report import sentences, submissions, write
+        from mtbert.report import answer, sentences, submissions, write
         from mtbert.results import collect, ensembles, tables
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
         raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
@@ -293,7 +290,8 @@ def report(
         if evidence is None:
             submissions.write(results, layout.submissions(build))
         shown = {} if evidence else sentences.of_build(build)
-        print(write.write(results, folder, third and tables.read(third), readme, shown))
+        plan = answer.UNKNOWN if evidence else answer.plan_of(layout.read_catalog(build, "seeds"))
+        print(write.write(results, folder, third and tables.read(third), readme, shown, plan))
 
 
 @app.command()

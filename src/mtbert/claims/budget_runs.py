@@ -17,7 +17,7 @@ from mtbert.results.described import UNTRAINED
 from mtbert.results.metrics import OVERALLS, SIGNED
 from mtbert.results.results import Results
 from mtbert.stats import Difference, Side, difference, influence, mean_of
-from mtbert.tasks import COURSE, Tasks, main
+from mtbert.tasks import COURSE, Split, Tasks, main
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
 SEEDLESS = ("baseline", "encoder")  # kinds of models that have one set of predictions, whatever the seed
@@ -188,16 +188,17 @@ class BudgetRuns:
         return self.runs.set_index(KEY)["train_overall_normalised"].dropna().astype(float).to_dict()
 
 
-def of_results(results: Results) -> BudgetRuns:
-    """Return results in the form that the rule takes."""
+def of_results(results: Results, split: Split = "dev") -> BudgetRuns:
+    """Return results in the form that the rule takes; `dev` then has the labelled rows of `split`."""
     predicted = results.predictions
-    labelled = predicted[(predicted["split"] == "dev") & predicted["label"].notna()]
+    labelled = predicted[(predicted["split"] == split) & predicted["label"].notna()]
     dev = {str(task): _task_rows(table) for task, table in labelled.groupby("task", observed=True)}
     is_seedless = results.runs["kind"].isin(SEEDLESS)
     first_seeds = results.runs[~is_seedless].drop_duplicates("variant")
     settings = {str(run.variant): json.loads(run.settings) for run in first_seeds.itertuples()}
     seedless = frozenset(results.runs["variant"][is_seedless])
-    return BudgetRuns(_lines(results), dev, results.untrained, settings, results.tasks, seedless)
+    untrained = results.untrained if split == "dev" else {}
+    return BudgetRuns(_lines(results), dev, untrained, settings, results.tasks, seedless)
 
 
 def _task_rows(table: Frame) -> TaskRows:

@@ -3,10 +3,10 @@
 `mtbert.report.answer_section` puts it into words, `mtbert.report.pictures.ways` into a picture.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,29 @@ class Way:
         return self.group.weights["stored"]
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What the plan of a build folder says beside the results; evidence does not have it.
+
+    Attributes:
+        seeds: how many each way is to be trained with; 0 where nobody knows.
+        trials: by variant, the rates that were tried before, each with `factor`, `score` and `seconds`; None where
+            nobody knows.
+    """
+
+    seeds: int = 0
+    trials: Mapping[str, Sequence[Mapping[str, float]]] | None = None
+
+
+UNKNOWN = Plan()
+
+
+def plan_of(catalog: Mapping[str, Any]) -> Plan:
+    """Return what a plan's catalog says."""
+    tuned = catalog.get("tuned") or {}
+    return Plan(len(catalog["seeds"]), {name: entry.get("trials") or [] for name, entry in tuned.items()})
+
+
 class Answer:
     """The ways that were trained, the best first, and what is proved of them.
 
@@ -59,10 +82,12 @@ class Answer:
         baseline: the way of one model per task; None if it was not trained.
         checks: by label, whether a way is trained well enough to be compared; none of BASELINES.
         runs: those of the ways, in the form that the rule takes.
+        plan: what was asked for.
     """
 
-    def __init__(self, board: Scoreboard, ways: Sequence[Way], check: TrainingCheck) -> None:
+    def __init__(self, board: Scoreboard, ways: Sequence[Way], check: TrainingCheck, plan: Plan) -> None:
         self.board = board
+        self.plan = plan
         self.tasks = [*main(board.results.tasks)]
         self.metric = metrics.means(board.results.tasks)[0]
         self.margin = claims.margins(board.results.tasks)[self.metric]
@@ -80,6 +105,16 @@ class Answer:
         others = [way for way in self.ways if way is not self.baseline]
         comparisons = ways.judge(self.runs, [Case(way.group.names, names, self.metric, self.margin) for way in others])
         return {way.label: comparison for way, comparison in zip(others, comparisons, strict=True)}
+
+    @property
+    def seeds(self) -> int:
+        """The fewest seeds of a way that was trained."""
+        return min(len(way.group.seeds) for way in self.ways if not way.is_baseline)
+
+    @property
+    def is_interim(self) -> bool:
+        """Whether further seeds were asked for."""
+        return self.seeds < self.plan.seeds
 
     @cached_property
     def candidates(self) -> list[int]:
@@ -159,7 +194,7 @@ class Answer:
         return dict(zip(self.tasks, means.astype(float).sum().tolist(), strict=True))
 
 
-def of_board(board: Scoreboard, check: TrainingCheck | None = None) -> Answer | None:
+def of_board(board: Scoreboard, check: TrainingCheck | None = None, plan: Plan = UNKNOWN) -> Answer | None:
     """Return the answer to which way is to be kept; None if fewer than two ways train all tasks.
 
     `check` is that of the board, if it is there already.
@@ -169,7 +204,7 @@ def of_board(board: Scoreboard, check: TrainingCheck | None = None) -> Answer | 
     every += [_baseline(board, name) for name in board.baselines]
     whole = [way for way in every if tasks <= {*way.group.means} and way.group.seeds]
     trained = [way for way in whole if not way.is_baseline]
-    return Answer(board, whole, check or TrainingCheck(board)) if len(trained) > 1 else None
+    return Answer(board, whole, check or TrainingCheck(board), plan) if len(trained) > 1 else None
 
 
 class LabelledModels(NamedTuple):

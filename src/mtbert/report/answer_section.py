@@ -6,8 +6,9 @@ from pathlib import Path
 from mtbert.claims import SEEDS, Reason, Standing, Verdict
 from mtbert.claims.ways import Comparison
 from mtbert.report import markdown, paper_tables, training_section
-from mtbert.report.answer import STUDY, Answer, Way
+from mtbert.report.answer import STUDY, Answer, Plan, Way
 from mtbert.report.claims import WORDS
+from mtbert.report.confirmation import Confirmation
 from mtbert.report.pictures import ways as picture_of_ways
 from mtbert.tasks import are_the_courses
 
@@ -26,20 +27,25 @@ LEGEND = {
     MILLISECONDS: "*A prediction*: one row at a time, all ways measured one after the other on one machine.",
 }
 MAJORITY = "Majority class"  # a line
+CONFIRMED = (
+    "**One look at test**, after dev has chosen: scores (the mean over seeds, with its 95 % interval), and differences "
+    "by the rule above."
+)
 STANDINGS = {
     Standing.BETTER: "better", Standing.WORSE: "worse", Standing.CLOSE: "as good",
     Standing.BETTER_SIZE_OPEN: "better, by how much is open", Standing.WORSE_SIZE_OPEN: "worse, by how much is open",
 }  # fmt: skip
 
 
-def render(answer: Answer, folder: Path) -> str:
+def render(answer: Answer, folder: Path, confirmation: Confirmation | None = None) -> str:
     """Draw the picture into a report's folder; return sentences, picture and rows as Markdown."""
     lines = _without_empty_columns([*_lines(answer)])
     parts = [
-        " ".join(sentences(answer)),
+        " ".join([*headlines(answer, confirmation), *sentences(answer)]),
         picture_of_ways.render(answer, folder),
         markdown.lined(lines),
         _about(answer, lines),
+        confirmed(answer, confirmation),
     ]
     return "\n\n".join(filter(None, parts))
 
@@ -70,6 +76,72 @@ def sentences(answer: Answer) -> Iterator[str]:
     yield _undecided(answer) if answer.kept is None else _kept(answer, answer.kept)
     yield from _proved(answer)
     yield from _costs(answer)
+    yield from _rates(answer)
+
+
+def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str]:
+    """Yield what has to be read before the answer: that it is not the last one, and where test contradicts it."""
+    if answer.is_interim:
+        yield f"**Interim: {answer.seeds} of {answer.plan.seeds} seeds.**"
+    for one in confirmation.disagreements if confirmation else []:
+        ours, other = _named(answer.shown.label), _named(one.other.label)
+        dev, test = (_less(comparison) for comparison in (one.dev, one.test))
+        metric = markdown.heading(one.test.case.metric, answer.board.results.tasks)
+        yield f"**Dev and test disagree**: {ours} less {other} ({metric}) is {dev} on dev and {test} on test."
+
+
+def _rates(answer: Answer) -> Iterator[str]:
+    """Yield whether learning rates were tried, where that is known."""
+    trials = answer.plan.trials
+    if trials is None or STUDY not in answer.board.by_paper:
+        return
+    if not trials:
+        yield "Each way has its default learning rates."
+        return
+    names = [name for way in answer.ways if not way.is_baseline for name in answer.board.trained_for(way.group.names)]
+    missing = [name for name in dict.fromkeys(names) if name not in trials]
+    defaults = f"; default rates: {', '.join(f'`{name}`' for name in missing)}" if missing else ""
+    yield f"Learning rates were tuned, with equally many trials of each model{defaults}."
+
+
+def trials(plan: Plan) -> str:
+    """Return the learning rates that were tried as Markdown; empty for none."""
+    lines = [
+        {
+            "model": f"`{name}`",
+            "times its default rates": f"{trial['factor']:.2g}",
+            "score on spared training rows": markdown.number(trial["score"]),
+            "cost": _time(trial["seconds"]),
+        }
+        for name, of_model in (plan.trials or {}).items()
+        for trial in of_model
+    ]
+    return markdown.lined(lines)
+
+
+def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:
+    """Return what test says of the answer as Markdown; empty without a look at it."""
+    if confirmation is None:
+        return ""
+    tasks = answer.board.results.tasks
+    lines: list[dict[str, str]] = []
+    for label, group in confirmation.scores.items():
+        metrics = [metric for metric in (answer.metric, *confirmation.tasks) if metric in group.means]
+        cells = {"on test": markdown.literal(label)}
+        cells |= {markdown.heading(metric, tasks): str(group.means[metric]) for metric in metrics}
+        lines.append(cells)
+    for one in confirmation.comparisons:
+        metric = markdown.heading(one.test.case.metric, tasks)
+        cells = dict.fromkeys(lines[0], "")
+        cells["on test"] = f"{markdown.literal(confirmation.ours.label)} less {markdown.literal(one.other.label)}"
+        cells[metric] = f"{_less(one.test)}: {_standing(one.test)}"
+        lines.append(cells)
+    return f"{CONFIRMED}\n\n{markdown.lined(lines)}"
+
+
+def _less(comparison: Comparison) -> str:
+    difference = comparison.difference
+    return markdown.DASH if difference is None else markdown.estimate(difference.mean, difference.interval, "+")
 
 
 def _kept(answer: Answer, kept: Way) -> str:

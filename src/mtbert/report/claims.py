@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from mtbert import claims
-from mtbert.claims import ClaimResult, Part, PartResult, Reason, Verdict
+from mtbert.claims import ClaimResult, Part, PartResult, Reason, Standing, Verdict
 from mtbert.report import markdown
 from mtbert.report.scoreboard import Scoreboard, title
 from mtbert.results.columns import Frame
@@ -23,6 +23,11 @@ WORDS: dict[Verdict | Reason | None, str] = {
     Reason.FEW_CLUSTERS: "cannot be told: too few rows", Reason.FLIPS: "cannot be told: flips with the budget",
     None: "",
 }  # fmt: skip
+SIZE_OPEN = {  # where a comparison expects a size, which is open, and the sign is proved
+    Standing.BETTER_SIZE_OPEN: "higher, by how much is open",
+    Standing.WORSE_SIZE_OPEN: "lower, by how much is open",
+}
+EXPECT_A_SIZE = ("close", "not higher", "not lower")
 MAY_BE_KNOWN = "\N{DOUBLE DAGGER}"  # marks what the encoder may have learned in its own training
 ABOUT = (
     "A verdict needs six seeds of each side, and is corrected over all claims of its paper (docs/verdicts.md). *Ours* "
@@ -111,13 +116,19 @@ def _lines(result: ClaimResult) -> list[dict[str, str]]:
     return lines
 
 
+def has_size_open(result: PartResult) -> bool:
+    """Return whether a comparison that is too close to call still has its sign proved, by its 95 % interval."""
+    is_open = result.verdict is Verdict.TOO_CLOSE and result.standing in SIZE_OPEN
+    return is_open and result.part.expects in EXPECT_A_SIZE
+
+
 def own_verdict(result: PartResult) -> str:
     """Return what is proved of a comparison alone, not corrected, or why nothing is."""
     if result.undeclared:
         return f"not comparable: also differ in {', '.join(result.undeclared)}"
     if result.confounders:
         return f"confounded by {', '.join(result.confounders)}"
-    words = WORDS[result.verdict or result.reason]
+    words = SIZE_OPEN[result.standing] if has_size_open(result) else WORDS[result.verdict or result.reason]
     return words if result.decides else f"{words} (decides nothing)"
 
 

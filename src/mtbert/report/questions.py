@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert import files
-from mtbert.claims import SEEDS, ClaimResult, Reason, Verdict
+from mtbert.claims import SEEDS, ClaimResult, Reason, Standing, Verdict
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown
 from mtbert.report.scoreboard import Scoreboard
@@ -18,6 +18,10 @@ PICTURE = "questions"
 NAMED = 2  # so many questions that were not run are named, more are counted
 START, END = "<!-- questions -->\n", "<!-- /questions -->\n"
 WORDS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL: "yes, but too little to matter"}
+SIZE_OPEN = {
+    Standing.BETTER_SIZE_OPEN: "better, by how much is open",
+    Standing.WORSE_SIZE_OPEN: "worse, by how much is open",
+}
 PUBLISHED = {  # what a paper says that prints no difference
     "higher": "better", "lower": "worse", "close": "as good", "not higher": "not better", "not lower": "not worse",
 }  # fmt: skip
@@ -64,6 +68,8 @@ def _verdict(result: ClaimResult) -> str:
     difference = result.parts[0].difference
     if difference is not None and difference.lacks_seeds(SEEDS):
         return f"open: {difference.fewest_seeds} of {SEEDS} seeds"
+    if result.verdict is Verdict.TOO_CLOSE and claims.has_size_open(result.parts[0]):
+        return SIZE_OPEN[result.parts[0].standing]
     return WORDS[result.verdict or result.reason]
 
 

@@ -1,6 +1,7 @@
 """The scoreboard: scores over seeds, and variants that make one row together, which all of the report asks for."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -98,7 +99,8 @@ class Scoreboard:
         for metric in metric_names(self.results.tasks):
             if not pd.isna(run[f"{split}_{metric}"]):
                 means[metric] = Mean(float(run[f"{split}_{metric}"]))
-        return Group((name,), means, [int(run["seed"])], run[[*WEIGHTS]].astype(float).to_dict())
+        weights = {column: math.nan if pd.isna(run[column]) else float(run[column]) for column in WEIGHTS}
+        return Group((name,), means, [int(run["seed"])], weights)
 
     @property
     def is_comparable(self) -> bool:

@@ -17,14 +17,14 @@ def in_short(
     board: Scoreboard,
     tables: Sequence[paper_tables.Table],
     which_way: Answer | None,
-    headline: str,
+    headlines: Sequence[str],
     report: Path,
     interim: str = "",
 ) -> str:
     """Return the tables, the papers' numbers, an arrow, and ours; one's own differences; the answer; a next step.
 
-    `headline` is what the answer begins with, in Markdown; it may be empty. `interim` stands in place of the next step
-    while trainings go on.
+    `headlines` are what the answer begins with, in Markdown; some may be empty. `interim` stands in place of the next
+    step while trainings go on.
     """
     paragraphs = [_table(table) for table in tables]
     if tables and not are_the_courses(board.results.tasks):
@@ -33,7 +33,7 @@ def in_short(
         paragraphs.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own_lines)}")
     paragraphs += [f"data: {fault}" for fault in board.results.data.faults]
     answer = [] if which_way is None else answer_section.sentences(which_way)
-    paragraphs.append("\n".join(map(markdown.bare, filter(None, [headline, *answer]))))
+    paragraphs.append("\n".join(map(markdown.bare, filter(None, [*headlines, *answer]))))
     page = report / "index.html"
     following = f"{markdown.bare(interim)}\nLook at it: {page}" if interim else NEXT.format(page=page)
     return "\n\n".join([*filter(None, paragraphs), following])

@@ -10,7 +10,9 @@ It may gain from longer training where, on one of its tasks,
 - the training loss still falls at the end: over the last quarter of the steps, least squares find a slope below 0 (one
   for all seeds, each with its own level; one-sided p of 0.025 or less) that would lower the loss, in another tenth of
   the training, by more than 2 % of its mean over the whole training,
-- or dev was scored several times to keep the best epoch, and in most seeds that is the last one scored.
+- or epochs were scored, on dev or on spared training rows, to keep the best one, and in most seeds that is the last.
+
+Where an earlier epoch is the best, its training loss says nothing: a longer training was tried, and did not help.
 
 A rate that decays to 0 flattens the end of the curve, so a loss that still falls there says more than one that does
 not. The mean over the whole training is the scale since a share of a loss near 0 is large where nothing is to be
@@ -34,6 +36,7 @@ from mtbert.tasks import Task
 TAIL = 0.25  # share of the steps that the slope is fitted to
 AHEAD, LEAST_FALL = 0.1, 0.02  # share of the training that is looked ahead, and of the mean loss that is a fall
 LEAST_LOSSES = 8  # logged in the tail, for a slope
+SCORED = ("dev/", "spared/")  # how the names of scores in the history begin
 ALPHA = 0.025  # of the slope, one-sided
 
 
@@ -107,11 +110,14 @@ class TrainingCheck:
 
     def _may_gain(self, group: Group, task: str) -> list[MayGain]:
         variant = next(name for name in group.names if task in self._board.about[name].tasks)
+        keeps_last = self._keeps_the_last_epoch(variant)
+        if keeps_last is False:
+            return []
         may_gain: list[MayGain] = []
         losses = self._losses.get((variant, f"loss/{task}"))
         if losses is not None and still_falls(losses):
             may_gain.append(MayGain.LOSS_FALLS)
-        if self._keeps_the_last_epoch(variant):
+        if keeps_last:
             may_gain.append(MayGain.LAST_EPOCH)
         return may_gain
 
@@ -128,25 +134,26 @@ class TrainingCheck:
         groups = losses.groupby(["variant", "name"], observed=True)
         return {(str(variant), str(name)): table for (variant, name), table in groups}
 
-    def _keeps_the_last_epoch(self, variant: str) -> bool:
-        """Return whether the best of several epochs is kept, and is the last one scored, in most seeds."""
-        if self._board.about[variant].run.keep != "best" or self._board.about[variant].members:
-            return False
-        seeds = self._board.seeds[variant]
+    def _keeps_the_last_epoch(self, variant: str) -> bool | None:
+        """Return whether the best epoch is the last of several in most seeds; None where none is chosen."""
+        about = self._board.about[variant]
+        seeds = [seed for seed in self._board.seeds[variant] if self._epochs_scored.get((variant, seed), 0) > 1]
+        if about.run.keep != "best" or about.members or not seeds:
+            return None
         return sum(self._is_last_epoch(variant, seed) for seed in seeds) > len(seeds) / 2
 
     def _is_last_epoch(self, variant: str, seed: int) -> bool:
-        """Return whether each epoch that a run keeps is the last one that was scored on dev, of at least two."""
-        epochs = [int(epoch) for epoch in str(self._board.runs.loc[(variant, seed), "epochs"] or "").split()]
+        """Return whether each epoch that a run keeps is the last one that was scored."""
+        run = self._board.runs.loc[(variant, seed)]
+        epochs = [int(epoch) for epoch in (str(run["epochs"] or "") or str(run["epoch"])).split()]
         every = (self._board.settings[variant].get("run") or {}).get("evaluations", 1)
-        scored = self._epochs_scored.get((variant, seed), 0)
-        return scored > 1 and bool(epochs) and min(epochs) >= scored * every
+        return min(epochs) >= self._epochs_scored[variant, seed] * every
 
     @cached_property
     def _epochs_scored(self) -> dict[tuple[str, int], int]:
-        """How many epochs of each run were scored on dev."""
+        """How many epochs of each run were scored."""
         history = self._board.results.history
-        scored = history[history["name"].astype(str).str.startswith("dev/")]
+        scored = history[history["name"].astype(str).str.startswith(SCORED)]
         counts = scored.groupby(["variant", "seed"], observed=True)["step"].nunique()
         return {(str(variant), int(seed)): int(count) for (variant, seed), count in counts.items()}
 

@@ -33,7 +33,8 @@ ABOUT = (
     "recommended. Its differences stand, but they are of models that nobody would keep. *May gain*: over the last "
     f"{100 * TAIL:.0f} % of the steps, the training loss has a significant slope, which would lower it by more than "
     f"{100 * LEAST_FALL:.0f} % of its mean in another {100 * AHEAD:.0f} % of the training; or the best of several "
-    "epochs is the last. A learning rate that decays to 0 flattens the end of the curve."
+    "epochs is the last. (Where an earlier epoch is the best, the loss is not looked at.) A learning rate that decays "
+    "to 0 flattens the end of the curve."
 )
 
 

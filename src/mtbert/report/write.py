@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from mtbert import files
 from mtbert.claims import ClaimResult
@@ -19,8 +20,10 @@ from mtbert.report import (
     terminal,
     training_section,
 )
-from mtbert.report.answer import Answer
+from mtbert.report import confirmation as confirmations
+from mtbert.report.answer import Answer, Plan
 from mtbert.report.claims import Judged
+from mtbert.report.confirmation import Confirmation
 from mtbert.report.page import PageSection
 from mtbert.report.paper_tables import Table
 from mtbert.report.pictures import embeddings, labels, losses, misses
@@ -48,12 +51,21 @@ FILES = (
 )
 
 
+class Conclusions(NamedTuple):
+    """Which way to keep, which rows are trained well enough, and what test says of the way to keep."""
+
+    which_way: Answer | None
+    checked: list[CheckedRow]
+    confirmation: Confirmation | None
+
+
 def write(
     results: Results,
     directory: Path,
     third: Results | None = None,
     readme: Path | None = None,
     sentences: Sentences | None = None,
+    plan: Plan = answer.UNKNOWN,
     interim: str = "",
 ) -> str:
     """Write the report of results anew; evidence that lies in its folder stays.
@@ -64,6 +76,7 @@ def write(
         third: of the same variants at a third of the budget, for the steadiness of claims.
         readme: a file that gets the report's first rows, too, between the markers of `mtbert.report.questions`.
         sentences: those of dev, if they may be shown.
+        plan: what the results are a part of, if that is known.
         interim: what a report says first while trainings go on; empty once all are done.
 
     Returns:
@@ -77,13 +90,12 @@ def write(
     board = Scoreboard(results)
     judged = claims.judge(board, None if third is None else Scoreboard(third))
     tables = paper_tables.tables(board)
-    check = TrainingCheck(board)
-    which_way = answer.of_board(board, check)
-    checked = training_section.rows(board, which_way, check)
+    conclusions = _conclusions(board, plan)
+    which_way, checked, confirmation = conclusions
     with files.new_directory(directory) as partial:
         _write_numbers(board, judged.claims, partial)
         every = [
-            *_first_sections(board, tables, judged, which_way, checked, partial, interim),
+            *_first_sections(board, tables, judged, which_way, confirmation, checked, partial, interim),
             *_sections_of_pictures(board, which_way, sentences or {}, partial),
         ]
         sections = [section for section in every if section.body]
@@ -93,8 +105,35 @@ def write(
         _keep_evidence(directory, partial)
     if readme is not None:
         questions.put(readme, board, judged.questions, directory)
-    headline = training_section.headline(board, checked)
-    return terminal.in_short(board, tables, which_way, headline, directory, interim)
+    return _in_short(board, tables, conclusions, directory, interim)
+
+
+def in_short(results: Results, directory: Path, plan: Plan = answer.UNKNOWN) -> str:
+    """Return what a terminal shows of results: the tables that have any, the answer, and what to do next.
+
+    `directory` is the folder of the report; other arguments as for `write`.
+    """
+    board = Scoreboard(results)
+    return _in_short(board, paper_tables.tables(board), _conclusions(board, plan), directory, "")
+
+
+def _in_short(
+    board: Scoreboard, tables: Sequence[Table], conclusions: Conclusions, directory: Path, interim: str
+) -> str:
+    which_way, checked, confirmation = conclusions
+    headlines = [training_section.headline(board, checked)]
+    if which_way is not None:
+        headlines += answer_section.headlines(which_way, confirmation)
+    return terminal.in_short(board, tables, which_way, headlines, directory, interim)
+
+
+def _conclusions(board: Scoreboard, plan: Plan) -> Conclusions:
+    """Draw them; test is looked at once, when all seeds that were asked for are there."""
+    check = TrainingCheck(board)
+    which_way = answer.of_board(board, check, plan)
+    is_last = which_way is not None and not which_way.is_interim
+    confirmation = confirmations.look(which_way) if which_way is not None and is_last else None
+    return Conclusions(which_way, training_section.rows(board, which_way, check), confirmation)
 
 
 def _refuse_others(directory: Path) -> None:
@@ -121,6 +160,7 @@ def _first_sections(
     tables: Sequence[Table],
     judged: Judged,
     which_way: Answer | None,
+    confirmation: Confirmation | None,
     checked: Sequence[CheckedRow],
     folder: Path,
     interim: str,
@@ -128,7 +168,7 @@ def _first_sections(
     """Yield the sections of text in order, and draw their pictures; a new one is a line here."""
     which_way_text = ""
     if which_way is not None:
-        which_way_text = answer_section.render(which_way, folder)
+        which_way_text = answer_section.render(which_way, folder, confirmation)
         tables = [table for table in tables if table.paper != answer.STUDY]  # the answer has that one
     question_picture.write(judged.questions, folder)
     first = [interim, training_section.headline(board, checked), which_way_text]
@@ -136,6 +176,9 @@ def _first_sections(
     yield PageSection("results", f"Results: {_size(board)}, on {board.results.data.name}", results)
     yield PageSection("tables", "Tables", _tables(board, tables))
     yield PageSection("claims", "Claims", claims.render(board, judged.claims))
+    if which_way is not None:
+        tried = answer_section.trials(which_way.plan)
+        yield PageSection("tuning", "Learning rates that were tried", tried, folded=True)
     yield PageSection("trained", training_section.TITLE, training_section.render(board, checked), folded=True)
     yield PageSection("costs", "Scores and weights", paper_tables.costs(board), folded=True)
 

@@ -23,7 +23,7 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         from mtbert import layout
         from mtbert.command import locking
         from mtbert.merging import run as merging
-        from mtbert.report import sentences, write
+        from mtbert.report import answer, sentences, write
         from mtbert.results import collect, ensembles
     numbers = [int(seed) for seed in seeds.split(",")]
     with locking.exclusive(layout.lock(build, "report"), "report"):
@@ -33,13 +33,14 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         results = collect.collect(build, numbers, pictures=False)
         report = layout.report(build)
         mark = in_words(len(numbers), of, following)
-        print(write.write(results, report, sentences=sentences.of_build(build), interim=mark))
+        plan = answer.plan_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
+        print(write.write(results, report, sentences=sentences.of_build(build), plan=plan, interim=mark))
 
 
 def in_words(seeds: int, of: int, following: str) -> str:
-    """Return what an interim report says first, such as `**Interim: 1 of 6 seeds.** ...`."""
+    """Return what an interim report says first, such as `Trainings go on (1 of 6 seeds are there), ...`."""
     more = f" {following[0].upper()}{following[1:]}." if following else ""
-    return f"**Interim: {seeds} of {of} seeds.** Trainings go on, and verdicts can change.{more}"
+    return f"Trainings go on ({seeds} of {of} seeds are there), and verdicts can change.{more}"
 
 
 if __name__ == "__main__":

@@ -23,13 +23,13 @@ def scores(tasks: Tasks) -> tuple[str, ...]:
 
 
 def saved(columns: Sequence[str]) -> str:
-    """Return the saved view with these scores, as the value of `TAG`."""
+    """Return the saved view with these scores, sorted by the last of them, the best first, as the value of `TAG`."""
     name = "attributes.`Run Name`"
     widths = {f"tags.`{CHANGED}`": 140}
     for column in columns:
         widths[f"metrics.`{column}`"] = 24 + 7 * len(column)
     state = {
-        "orderByKey": "attributes.start_time",
+        "orderByKey": f"metrics.`{columns[-1]}`",
         "orderByAsc": False,
         "selectedColumns": [*widths],
         "columnOrder": [name, *widths, "duration"],

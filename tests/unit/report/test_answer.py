@@ -110,7 +110,7 @@ def test_what_the_rule_s_own_power_asks_for_is_said(monkeypatch):
 
 def test_the_terminal_has_the_sentences_without_marks(monkeypatch):
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
-    told = terminal.in_short(one.board, [], one, "**First** of all.", Path("build/report"))
+    told = terminal.in_short(one.board, [], one, ["**First** of all.", ""], Path("build/report"))
     assert told.startswith(
         "First of all.\nKeep Shared: it has the highest mean, and no way has fewer weights.\nProved to be better"
     )
