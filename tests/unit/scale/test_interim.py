@@ -30,11 +30,11 @@ def build(tmp_path: Path) -> Path:
 
 def test_it_is_of_the_seeds_whose_rounds_have_ended_and_marked(build: Path, capsys: pytest.CaptureFixture[str]):
     interim.main(build, "1", 2, FOLLOWING)
-    mark = f"Interim: 1 of 2 seeds. Trainings go on, and verdicts can change. {FOLLOWING.capitalize()}."
+    mark = f"Trainings go on (1 of 2 seeds are there), and verdicts can change. {FOLLOWING.capitalize()}."
     printed = capsys.readouterr().out
     assert f"{mark}\nLook at it: {layout.report(build)}/index.html" in printed
     assert "dvc exp run" not in printed
-    assert "<strong>Interim: 1 of 2 seeds.</strong>" in (layout.report(build) / "index.html").read_text("utf-8")
+    assert "Trainings go on (1 of 2 seeds are there)" in (layout.report(build) / "index.html").read_text("utf-8")
     runs = pd.read_csv(layout.report(build) / "results.csv")
     assert sorted(zip(runs["variant"], runs["seed"], strict=True)) == [("one", 1), ("two", 1), ("vote", 1)]
 
