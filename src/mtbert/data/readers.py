@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from mtbert.data import records
+from mtbert.data import labels, records
 from mtbert.errors import DataError, first_of
 from mtbert.tasks import Split, Task, label_text
 
@@ -152,7 +152,7 @@ def _number(task: Task, label: Any) -> float | None:
 
 
 def _fault_of_label(task: Task, label: object) -> str:
-    return f"{task.label} is {_shown(label)}; allowed: {allowed_labels(task)}"
+    return f"{task.label} is {_shown(label)}; allowed: {allowed_labels(task)}{labels.hint(task, label)}"
 
 
 def allowed_labels(task: Task) -> str:

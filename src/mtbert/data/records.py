@@ -21,6 +21,7 @@ OF_EXCEL = re.compile(r"sep=.[\r\n]")  # a line that Excel writes before the hea
 # What is written in quotes, beside what holds the separator: what some reader takes for the end of a line, and blanks
 # at an end, which some reader drops. Python's csv quoted no lone \r before 3.11.9.
 QUOTED = re.compile(r"""["\r\n\v\f\x1c-\x1e\x85\u2028\u2029]|^\s|\s$""")
+MARK = "\ufeff"  # of the byte order, at the start of a file
 NAMELESS = "one without a name"
 UNCLOSED = "a quote opens here and nothing closes it; a quote within a text is doubled"
 SAVE_AS_UTF8 = "; save it as UTF-8"
@@ -47,7 +48,7 @@ def decoded(content: bytes, name: str, encoding: str = "utf-8", remedy: str = SA
     """Decode a text, with or without a byte order mark; DataError with line and remedy where it is something else."""
     try:
         codec = codecs.lookup(encoding).name
-        text = content.decode("utf-8-sig" if codec == "utf-8" else encoding)
+        text = content.decode(encoding).lstrip(MARK)
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise DataError(f"{name}, line {line}: not {encoding.upper()} text{remedy}") from None
@@ -150,11 +151,15 @@ def _fault(error: str) -> str:
     if "field larger" in error:
         most = f"a field has more than {csv.field_size_limit():,} characters, the most that are allowed"
         return f"{most}; shorten it, or close the quote that opens in it"
-    return error
+    fault = "a quoted field goes on behind the quote that closes it"
+    remedy = 'double the quotes within a text ("" in place of \\"), and quote a text that starts with one'
+    return f"{fault}; {remedy}; or save the file as JSON lines, .jsonl"
 
 
 def _check_fields(fields: Sequence[str], header: Sequence[str], separator: str, shown: str, has_lines: bool) -> None:
     """Raise DataError where a row has not as many fields as the header, or one of several lines seems to be two."""
+    if len(header) > 1 and [fields[0].removeprefix(MARK), *fields[1:]] == header:
+        raise DataError(f"{shown}: it repeats the header, as where files are joined; remove this line")
     if has_lines and len(header) > 1:
         _check_texts(fields, len(header), separator, shown)
     if len(fields) != len(header):

@@ -171,40 +171,6 @@ def test_many_whole_numbers_are_in_doubt(task: Task, labels: Iterable[float], to
 
 
 @pytest.mark.parametrize(
-    ("label", "other"),
-    [
-        ("caf\u00e9", "cafe\u0301"), ("very good", "very  good"), ("good", "\u200bgood"), ("1", "1.00"), ("Yes", "yes"),
-        ("a\u00a0b", "a b"),
-    ],
-)  # fmt: skip
-def test_labels_of_which_the_same_is_seen(label: str, other: str):
-    assert guessing.seen(label) == guessing.seen(other)
-
-
-@pytest.mark.parametrize(
-    ("label", "other"),
-    [("1", "-1"), ("1.1", "1.11"), ("1000001", "1000002"), ("a b", "ab"), ("resume", "r\u00e9sum\u00e9")],
-)
-def test_labels_of_which_something_else_is_seen(label: str, other: str):
-    assert guessing.seen(label) != guessing.seen(other)
-
-
-@pytest.mark.parametrize(
-    ("labels", "stand_ins"),
-    [
-        (["pos", "neg", "NULL", "None", "NA", "n/a", "-"], ["NULL", "None", "NA", "n/a", "-"]),
-        (["-1", "0", "1", "2"], ["-1"]),
-        (["-1", "1"], []),
-        (["Favor", "None"], ["None"]),
-        (["no", "yes"], []),
-    ],
-)
-def test_labels_that_may_stand_for_none(labels: list[str], stand_ins: list[str]):
-    task = replace(MANY, labels={label: number for number, label in enumerate(labels)}, classes=len(labels))
-    assert guessing.stand_ins(task) == stand_ins
-
-
-@pytest.mark.parametrize(
     ("name", "columns", "sentences", "label"),
     [
         ("bank", {"text": 60, "label": 30, "label_text": 30}, ["text"], "label"),

@@ -217,7 +217,7 @@ def test_refuses_a_faulty_row_with_a_reason(tmp_path: Path, task: str, row: str,
 @pytest.mark.parametrize("score", ["0_1", "\u0661", "\uff11", "1e400", "infinity", "nan", "0x1", "1,5", "e1", "."])
 def test_a_score_is_a_number_as_everybody_writes_it(tmp_path: Path, score: str) -> None:
     row = f"1\tb\tOne .\tTwo .\t{score}\n"
-    assert reason(tmp_path, "sts", row) == f"similarity is {score!r}; allowed: a number from 0 to 5"
+    assert reason(tmp_path, "sts", row).startswith(f"similarity is {score!r}; allowed: a number from 0 to 5")
 
 
 @pytest.mark.parametrize(("score", "number"), [("+1.50", 1.5), ("1.", 1.0), (".5", 0.5), ("1E-1", 0.1), ("05", 5.0)])

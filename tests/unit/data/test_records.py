@@ -48,7 +48,12 @@ def test_empty_columns_without_a_name_that_a_spreadsheet_adds_at_the_end_are_non
             "a.csv, line 3: a field has more than 131,072 characters, the most that are allowed; shorten it, or",
         ),
         ("id,text\n1,a,b\n", "a.csv, line 2: it has 3 fields, the header 2; quote a text that holds ','"),
-        ('id,text\n1,"a"b\n', "a.csv, line 2: ',' expected after '\"'"),
+        (
+            'id,text\n1,"a"b\n',
+            "a.csv, line 2: a quoted field goes on behind the quote that closes it; double the quotes within a text "
+            '("" in place of \\"), and quote a text that starts with one; or save the file as JSON lines, .jsonl',
+        ),
+        ("id,text\n1,a\n\ufeffid,text\n2,b\n", "a.csv, line 3: it repeats the header, as where files are joined; "),
         ('id,text\n1,a\n2,"b\n3,c\n', "a.csv, line 3: a quote opens here and nothing closes it"),
         ('id,text\n1,"a\n2,b"\n', "a.csv, line 2: a quoted text holds what looks like a further row; "),
         ('text,label\n"a, b,1\nc",2\n', "a.csv, line 2: a quoted text holds what looks like a further row; "),
@@ -104,7 +109,7 @@ def test_a_line_that_is_no_json_object_is_told(line: str):
 def test_a_byte_order_mark_is_not_text():
     assert decoded(b"\xef\xbb\xbfid", "a.csv") == "id"
     assert decoded(b"\xef\xbb\xbfid", "a.csv", "UTF-8") == "id"
-    with pytest.raises(DataError, match=r"^a\.csv, line 2: not UTF-8 text$"):
+    with pytest.raises(DataError, match=r"^a\.csv, line 2: not UTF-8 text; save it as UTF-8$"):
         decoded(b"id\n\xff", "a.csv")
 
 
