@@ -208,7 +208,7 @@ def _describe(
             remedy = f"if line 1 is the header, describe it in {FILE}; if not, write one above it, such as text,label"
             raise DataError(f"{file}: {fault}; {remedy}")
         question = labelling.question(label, labels)
-        kind = _kind(file, label, labels, question)
+        kind = _kind(file, label, labels, question) | _names(file, label, labels)
     except ValueError as error:
         fault = f"its columns are {', '.join(columns)}, and {error}"
         of_splits = ", ".join(f"{split}: {of_split}" for split, of_split in files.items())
@@ -384,6 +384,16 @@ def _kind(file: Path, label: str, labels: set[str], question: Question | None) -
     if len(labels) > 2:
         entry["metric"] = "f1"
     return entry
+
+
+def _names(file: Path, label: str, labels: set[str]) -> dict[str, Any]:
+    """Return the entries of classes whose names a Parquet file has: all of them, and -1 left out, as `datasets` does."""
+    names = readers.class_names(file, label) if readers.ending(file) == ".parquet" else []
+    numbers = [str(number) for number in range(len(names))]
+    if len(names) < 2 or not labels <= {*numbers, "-1"}:
+        return {}
+    left_out = {"left_out": [-1]} if "-1" in labels else {}
+    return {"classes": [*range(len(names))], "names": names} | left_out
 
 
 def _is_number_here(label: str) -> bool:

@@ -9,6 +9,7 @@ missing value, gives no line numbers, and turns one faulty label into a column o
 questions were quoted more than once when the files were made. The surplus quotation marks are data, and are kept.
 """
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -214,6 +215,21 @@ def _parquet(path: Path) -> Iterator[records.NumberedRow]:
             if isinstance(value, int | float):
                 row[name] = str(value)
         yield records.NumberedRow(number, row)
+
+
+def class_names(path: Path, column: str) -> list[str]:
+    """Return the names of the classes 0, 1, ... that a Parquet file of the library `datasets` has for a column."""
+    import pyarrow.parquet as pq
+
+    metadata = pq.read_schema(path).metadata or {}
+    try:
+        described = json.loads(metadata.get(b"huggingface", b"{}"))
+        feature = described["info"]["features"][column]
+        names = feature["names"] if feature["_type"] == "ClassLabel" else []
+    except (ValueError, LookupError, TypeError):  # a stranger may have written the metadata
+        return []
+    is_names = isinstance(names, list) and all(isinstance(name, str) and name for name in names)
+    return names if is_names and len({*names}) == len(names) else []
 
 
 def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> None:

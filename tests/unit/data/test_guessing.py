@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from mtbert.data import guessing
@@ -397,3 +399,14 @@ def test_where_it_cannot_be_told_the_message_has_the_five_lines_that_say_it(tmp_
         "a:", "  files: {dev: a-dev.csv, train: a-train.csv}", "  sentences: [COLUMN]", "  label: COLUMN",
         "  classes: [ONE, OTHER]",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("labels", "left_out"), [([0, 1], {}), ([0, 1, -1], {"left_out": [-1]})])
+def test_classes_that_a_parquet_file_names_have_these_names(tmp_path: Path, labels: list[int], left_out: dict):
+    features = {"label": {"names": ["neg", "neutral", "pos"], "_type": "ClassLabel"}}
+    info = {"huggingface": json.dumps({"info": {"features": features}})}
+    table = pa.table({"text": TEXTS, "label": [labels[n % len(labels)] for n in range(60)]})
+    pq.write_table(table.replace_schema_metadata(info), tmp_path / "a.parquet")
+    entry = guessing.tasks_of(tmp_path)["a"]
+    found = {key: entry[key] for key in ("classes", "names", "left_out") if key in entry}
+    assert found == {"classes": [0, 1, 2], "names": ["neg", "neutral", "pos"]} | left_out

@@ -130,6 +130,30 @@ def test_a_missing_label_is_none_of_the_labels_in_every_form(tmp_path: Path) -> 
         assert [(row.label, row.is_faulty) for row in refused] == [("", True)] * 4
 
 
+@pytest.mark.parametrize(
+    ("metadata", "names"),
+    [
+        ({"names": ["neg", "pos"], "_type": "ClassLabel"}, ["neg", "pos"]),
+        ({"names": ["neg", "neg"], "_type": "ClassLabel"}, []),
+        ({"dtype": "int64", "_type": "Value"}, []),
+        ("odd", []),
+    ],
+)
+def test_a_parquet_file_of_datasets_names_its_classes(tmp_path: Path, metadata: object, names: list[str]) -> None:
+    info = json.dumps({"info": {"features": {"label": metadata}}})
+    table = pa.table({"text": ["a", "b"], "label": [0, 1]}).replace_schema_metadata({"huggingface": info})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert readers.class_names(tmp_path / "a.parquet", "label") == names
+    assert readers.class_names(tmp_path / "a.parquet", "other") == []
+
+
+def test_categories_of_a_parquet_file_are_their_words(tmp_path: Path) -> None:
+    words = pa.array(["pos", "neg"]).dictionary_encode()
+    pq.write_table(pa.table({"sentence": ["a", "b"], "sentiment": words}), tmp_path / "a.parquet")
+    task = replace(COURSE["sst"], id="", labels={"neg": 0, "pos": 1}, classes=2, files={"train": "a.parquet"})
+    assert [row.label for row in read(tmp_path, task, "train")[0]] == [1.0, 0.0]
+
+
 def test_numbers_of_a_parquet_file_may_be_missing_too(tmp_path: Path) -> None:
     numbers = pa.array([0.0, float("nan"), None], pa.float64())
     pq.write_table(pa.table({"sentence": ["a", "b", "c"], "sentiment": numbers}), tmp_path / "a.parquet")
