@@ -320,8 +320,8 @@ def test_a_folder_that_cannot_be_written_is_copied(tmp_path: Path, params: Path,
     with pytest.raises(MtbertError) as error:
         study.run(folder, True, 3, "utf-8", params)
     assert str(error.value) == (
-        f"{folder / 'tasks.yaml'} cannot be written: Permission denied; copy the folder to where you may write, such as "
-        f"`cp -r {folder} .`, and study the copy"
+        f"{folder / 'tasks.yaml'} cannot be written: Permission denied; copy the folder to where you may write, such "
+        f"as `cp -r {folder} .`, and study the copy"
     )
 
 

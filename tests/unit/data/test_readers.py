@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtbert.data.readers import Example, Refusal, read
+from mtbert.data.readers import Example, Refusal, class_names, read
 from mtbert.errors import DataError
 from mtbert.tasks import COURSE, Split
 
@@ -143,8 +143,8 @@ def test_a_parquet_file_of_datasets_names_its_classes(tmp_path: Path, metadata: 
     info = json.dumps({"info": {"features": {"label": metadata}}})
     table = pa.table({"text": ["a", "b"], "label": [0, 1]}).replace_schema_metadata({"huggingface": info})
     pq.write_table(table, tmp_path / "a.parquet")
-    assert readers.class_names(tmp_path / "a.parquet", "label") == names
-    assert readers.class_names(tmp_path / "a.parquet", "other") == []
+    assert class_names(tmp_path / "a.parquet", "label") == names
+    assert class_names(tmp_path / "a.parquet", "other") == []
 
 
 def test_categories_of_a_parquet_file_are_their_words(tmp_path: Path) -> None:
