@@ -387,7 +387,7 @@ def _kind(file: Path, label: str, labels: set[str], question: Question | None) -
 
 
 def _names(file: Path, label: str, labels: set[str]) -> dict[str, Any]:
-    """Return the entries of classes whose names a Parquet file has: all of them, and -1 left out, as `datasets` does."""
+    """Return the entries of classes that a Parquet file names: all of them, and -1 left out, as `datasets` does."""
     names = readers.class_names(file, label) if readers.ending(file) == ".parquet" else []
     numbers = [str(number) for number in range(len(names))]
     if len(names) < 2 or not labels <= {*numbers, "-1"}:
