@@ -6,6 +6,7 @@ What cannot be guessed is refused, with the lines that tasks.yaml needs. The ord
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
@@ -15,6 +16,7 @@ from mtbert.data import readers
 from mtbert.data.labels import ASKED, NUMBER, SCORES, SEVERAL, TASK_OF_EACH, Question
 from mtbert.data.readers import ENDINGS
 from mtbert.errors import DataError, first_of
+from mtbert.files import sha256
 from mtbert.tasks import FILE, Split, Task, label_text
 
 SPLIT_NAMES: dict[str, Split] = {
@@ -100,7 +102,20 @@ def _files_by_task(folder: Path) -> dict[str, dict[Split, str]]:
             remedy = "join them into one file" if parts and parts["part"] else "remove one, or rename it"
             raise DataError(f"{folder}: two files are {split} of {name}: {other} and {shown}; {remedy}")
         of_task[split] = shown
+    _check_copies(folder, files_by_task)
     return files_by_task
+
+
+def _check_copies(folder: Path, files_by_task: Mapping[str, Mapping[Split, str]]) -> None:
+    """Raise DataError where two tasks would have one train, such as `Copy of topic-train.csv`."""
+    trains = [files["train"] for files in files_by_task.values() if "train" in files]
+    sizes = Counter((folder / name).stat().st_size for name in trains)
+    first: dict[str, str] = {}  # by digest
+    for name in trains:
+        if sizes[(folder / name).stat().st_size] > 1:
+            other = first.setdefault(sha256(folder / name), name)
+            if other != name:
+                raise DataError(f"{folder}: {other} and {name} hold the same; remove the copy")
 
 
 def data_files(folder: Path) -> list[str]:
@@ -122,8 +137,9 @@ def deep_files(folder: Path) -> list[str]:
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     for file in sorted([*folder.glob("*"), *folder.glob("*/*")]):
-        if file.is_file() and not file.name.startswith("."):
-            yield file.relative_to(folder).as_posix(), file
+        path = file.relative_to(folder)
+        if file.is_file() and not any(part.startswith(".") for part in path.parts):  # such as .ipynb_checkpoints
+            yield path.as_posix(), file
 
 
 def _stem(file: Path) -> str:

@@ -202,7 +202,7 @@ def test_columns_are_told_by_name_or_by_how_many_values_they_hold(
 def test_files_with_rows_are_known_by_their_ending_and_others_by_the_name_of_a_split(tmp_path: Path):
     for name in (
         "a.CSV", "b-dev.json", "c-test.csv.zip", "notes.txt", ".d-dev.csv", "e/train.jsonl.gz", "e/dev.xlsx",
-        "f/g/dev.csv", "f/g/.dev.csv", "f/g/h/dev.tsv.gz",
+        "f/g/dev.csv", "f/g/.dev.csv", "f/g/h/dev.tsv.gz", ".ipynb_checkpoints/a-train-checkpoint.csv",
     ):  # fmt: skip
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).touch()
@@ -356,6 +356,10 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
             "c++-train.csv and c-dev.csv would both be of the task c; a task",
         ),
         ({"a-train_csv": TOPIC, "a_csv": TOPIC}, "two files are train of a: a-train.csv and a.csv"),
+        (
+            {"a-train_csv": TOPIC, "Copy of a-train_csv": TOPIC},
+            "Copy of a-train.csv and a-train.csv hold the same; remove the copy",
+        ),
         (
             {"web-development_csv": TOPIC},
             "web-development.csv is taken for dev of web; if it is train of web_development, call it "

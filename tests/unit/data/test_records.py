@@ -2,7 +2,7 @@
 
 import pytest
 
-from mtbert.data.records import decoded, json_lines, separated
+from mtbert.data.records import as_separated, decoded, json_lines, separated
 from mtbert.errors import DataError
 
 
@@ -131,3 +131,23 @@ def test_what_is_no_text_is_told(content: bytes, encoding: str, told: str):
     with pytest.raises(DataError) as error:
         decoded(content, "a.csv", encoding, "; set it")
     assert str(error.value) == told
+
+
+@pytest.mark.parametrize(
+    ("row", "line"),
+    [
+        ({"a": "x", "b": 0.25}, "x,0.25"),
+        ({"a": None, "b": True}, ",True"),
+        ({"a": "", "b": "x"}, '"",x'),
+        ({"a": "x\ry", "b": ""}, '"x\ry",""'),
+        ({"a": "x,y", "b": 'x "y"'}, '"x,y","x ""y"""'),
+        ({"a": " x", "b": "x\u2028y"}, '" x","x\u2028y"'),
+        ({"b": "x"}, ",x"),
+    ],
+)
+def test_what_a_reader_might_take_for_something_else_is_quoted(row: dict[str, object], line: str):
+    assert as_separated(["a", "b"], [row], ",") == f"a,b\n{line}\n"
+
+
+def test_marks_of_the_byte_order_that_come_twice_are_no_text():
+    assert decoded("\ufeff\ufeffid".encode(), "a.csv") == "id"
