@@ -15,6 +15,7 @@ from mtbert.data import labels as labelling
 from mtbert.data import readers
 from mtbert.data.labels import ASKED, NUMBER, SCORES, SEVERAL, TASK_OF_EACH, Question
 from mtbert.data.readers import ENDINGS
+from mtbert.data.records import repeats_header
 from mtbert.errors import DataError, first_of
 from mtbert.files import sha256
 from mtbert.tasks import FILE, Split, Task, label_text
@@ -211,7 +212,7 @@ def _describe(
         remedy = f"add {name}-train.csv, or rename it like the train of its task"
         raise DataError(f"{folder}: {fault}; {remedy}{_understood_name(folder, name, files)}")
     file = folder / files["train"]
-    rows = [row.values for row in readers.rows_of(file, encoding, name)]
+    rows = [row.values for row in readers.rows_of(file, encoding, name) if not repeats_header(row.values)]
     if not rows:
         raise DataError(f"{file}: it holds no row")
     columns = [*dict.fromkeys(column for row in rows for column in row)]  # in JSON lines, each row has its own

@@ -4,6 +4,7 @@
 by the same rules (`hint`), by `study` and by the stage `preprocess`.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
@@ -134,8 +135,8 @@ def question(column: str, labels: Collection[str]) -> Question | None:
         more = f" ({len(joined)} labels are so)" if len(joined) > 1 else ""
         return Question(
             "classes",
-            f"{label!r} is made of {' and '.join(map(repr, parts))}, which are labels, too{more}. If such a row has "
-            f"several labels, {TASK_OF_EACH}. If it is a class of its own, list all labels: [{_listed(ordered)}]",
+            f"{label!r} is made of {' and '.join(map(repr, parts))}, which other labels are or hold, too{more}. If such "
+            f"a row has several labels, {TASK_OF_EACH}. If it is a class of its own, list all labels: [{_listed(ordered)}]",
             [label for label, _ in joined],
         )
     if twice := _truths(ordered):
@@ -293,4 +294,6 @@ def _listed(labels: Sequence[str]) -> str:
 
 def _quoted(label: str) -> str:
     """Return a label as it may stand in a list in YAML."""
-    return label if re.fullmatch(r"[^\W\d_]\w*|-?[0-9]+", label) else "'{}'".format(label.replace("'", "''"))
+    if re.fullmatch(r"[^\W\d_]\w*|-?[0-9]+", label):
+        return label
+    return "'{}'".format(label.replace("'", "''")) if label.isprintable() else json.dumps(label, ensure_ascii=False)

@@ -98,6 +98,8 @@ def _checked(
         earlier: the examples before it, by id.
     """
     line, fields = row
+    if records.repeats_header(fields):
+        return Refusal(line, "it repeats the header")
     identifier: Any = fields.get(task.id) if task.id else number
     identifier = str(identifier) if isinstance(identifier, int) else identifier
     label: Any = fields.get(task.label)

@@ -135,6 +135,11 @@ def separated(text: str, name: str, separator: str) -> Iterator[NumberedRow]:
         raise DataError(f"{name}, line {line}: {_fault(str(error))}") from None
 
 
+def repeats_header(values: Mapping[str, Any]) -> bool:
+    """Return whether a row of several columns says their names, as where files were joined with their headers."""
+    return len(values) > 1 and all(str(value).removeprefix(MARK) == column for column, value in values.items())
+
+
 def _columns(header: Sequence[str]) -> list[str]:
     """Return a header's columns, less those without a name at its end, as spreadsheets add them; one alone stays."""
     columns = [*header]
@@ -158,8 +163,6 @@ def _fault(error: str) -> str:
 
 def _check_fields(fields: Sequence[str], header: Sequence[str], separator: str, shown: str, has_lines: bool) -> None:
     """Raise DataError where a row has not as many fields as the header, or one of several lines seems to be two."""
-    if len(header) > 1 and [fields[0].removeprefix(MARK), *fields[1:]] == header:
-        raise DataError(f"{shown}: it repeats the header, as where files are joined; remove this line")
     if has_lines and len(header) > 1:
         _check_texts(fields, len(header), separator, shown)
     if len(fields) != len(header):

@@ -414,3 +414,8 @@ def test_classes_that_a_parquet_file_names_have_these_names(tmp_path: Path, labe
     entry = guessing.tasks_of(tmp_path)["a"]
     found = {key: entry[key] for key in ("classes", "names", "left_out") if key in entry}
     assert found == {"classes": [0, 1, 2], "names": ["neg", "neutral", "pos"]} | left_out
+
+
+def test_a_further_header_is_no_class(tmp_path: Path):
+    write(tmp_path, a_csv=TOPIC + TOPIC)
+    assert guessing.tasks_of(tmp_path)["a"]["classes"] == ["bug", "praise"]

@@ -1,10 +1,12 @@
 """What labels are: classes, scores, or what has to be mended or asked."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from mtbert.data import guessing
+from mtbert import files, tasks
+from mtbert.data import guessing, readers
 from mtbert.data import labels as labelling
 from mtbert.errors import DataError
 from mtbert.tasks import COURSE, Task
@@ -137,8 +139,8 @@ def test_classes_of_the_words_of_others_are_told():
     ],
 )
 def test_what_else_is_said_of_a_label_that_a_task_lacks(task: str, label: str, said: str):
-    tasks = COURSE | {"ort": Task("ort", 2, ("text",), "label", "accuracy", {"café": 0, "hôtel": 1})}
-    hint = labelling.hint(tasks[task], label)
+    ort = Task("ort", 2, ("text",), "label", "accuracy", {"café": 0, "hôtel": 1})
+    hint = labelling.hint(ort if task == "ort" else COURSE[task], label)
     assert (hint[: len(said)], bool(hint)) == (said, bool(said))
 
 
@@ -159,6 +161,24 @@ def test_questions_are_asked_with_all_that_is_understood(tmp_path: Path):
         "since the others are 0 to 5. If so, write [999]. If it is a score, write [], and its range at `score`. Answer "
         "it there, in place of '?', and give this command again"
     )
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["sport", "politics", "sport|politics"], ["a", "b", "a\nb"], ["it's", "a", "it's, a"], ["0", "1", "Yes", "no"]],
+)
+def test_each_answer_that_is_named_is_read(tmp_path: Path, labels: list[str]):
+    rows = "".join(f'text number {n},"{labels[n % len(labels)]}"\n' for n in range(60))
+    (tmp_path / "a.csv").write_text(f"text,label\n{rows}")
+    with pytest.raises(guessing.AskedError) as error:
+        guessing.tasks_of(tmp_path)
+    for answer in re.findall(r"\{[^{}]*\}|\[[^\[\]]*\]", error.value.questions[0]):
+        files.write_yaml(tmp_path / "tasks.yaml", error.value.entries, in_order=True)
+        text = (tmp_path / "tasks.yaml").read_text()
+        (tmp_path / "tasks.yaml").write_text(text.replace("'?'", answer))
+        task = tasks.of_folder(tmp_path)["a"]
+        examples, refusals = readers.read(tmp_path, task, "train")
+        assert (len(examples), refusals, task.classes) == (60, [], 2 if answer.startswith("{") else len(labels))
 
 
 def test_percentages_are_refused_with_their_file(tmp_path: Path):

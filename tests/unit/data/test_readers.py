@@ -419,3 +419,10 @@ def test_a_corpus_that_serves_a_task_has_its_labels_and_loses_what_has_none(tmp_
     left_out = [(row.line, row.is_faulty) for row in read_rows if isinstance(row, Refusal)]
     assert kept == [("c", 0.0), ("e", 1.0)]
     assert left_out == [(2, False)]
+
+
+def test_a_further_header_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("sentence,sentiment\na,1\nsentence,sentiment\nb,2\n")
+    kept, refused = read(tmp_path, replace(COURSE["sst"], id="", files={"train": "a.csv"}), "train")
+    assert [row.sentence1 for row in kept] == ["a", "b"]
+    assert [(row.line, row.reason) for row in refused] == [(3, "it repeats the header")]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mtbert.data.records import as_separated, decoded, json_lines, separated
+from mtbert.data.records import as_separated, decoded, json_lines, repeats_header, separated
 from mtbert.errors import DataError
 
 
@@ -53,7 +53,6 @@ def test_empty_columns_without_a_name_that_a_spreadsheet_adds_at_the_end_are_non
             "a.csv, line 2: a quoted field goes on behind the quote that closes it; double the quotes within a text "
             '("" in place of \\"), and quote a text that starts with one; or save the file as JSON lines, .jsonl',
         ),
-        ("id,text\n1,a\n\ufeffid,text\n2,b\n", "a.csv, line 3: it repeats the header, as where files are joined; "),
         ('id,text\n1,a\n2,"b\n3,c\n', "a.csv, line 3: a quote opens here and nothing closes it"),
         ('id,text\n1,"a\n2,b"\n', "a.csv, line 2: a quoted text holds what looks like a further row; "),
         ('text,label\n"a, b,1\nc",2\n', "a.csv, line 2: a quoted text holds what looks like a further row; "),
@@ -151,3 +150,16 @@ def test_what_a_reader_might_take_for_something_else_is_quoted(row: dict[str, ob
 
 def test_marks_of_the_byte_order_that_come_twice_are_no_text():
     assert decoded("\ufeff\ufeffid".encode(), "a.csv") == "id"
+
+
+@pytest.mark.parametrize(
+    ("row", "repeats"),
+    [("a,b", True), ("\ufeffa,b", True), ("a,c", False), ("b,a", False)],
+)
+def test_a_row_that_repeats_the_header_is_known(row: str, repeats: bool):
+    ((_, values),) = separated(f"a,b\n{row}\n", "a.csv", ",")
+    assert repeats_header(values) is repeats
+
+
+def test_a_text_of_one_column_may_be_called_like_it():
+    assert not repeats_header({"text": "text"})
