@@ -9,6 +9,7 @@ PIP = $(BIN)/pip install -q --no-deps --no-compile
 # uv takes a fraction of pip's time. Where it fails, pip may know better: it has settings of its own, such as a mirror.
 locked = $(UV) --no-deps --require-hashes -r $(1) || $(PIP) --require-hashes -r $(1)
 EVERY = setup $(patsubst %,$(BIN)/.%,cluster onnx docs test)
+UNCLONED = error: this folder has no .git, which DVC needs; clone the repository in place of a source archive, or run: git init
 # DVC starts `python`, which has to be the environment's. No tool may send usage data.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
@@ -21,14 +22,17 @@ unexport PYTHONDONTWRITEBYTECODE
 
 reproduce: export MTBERT_TABLES := later
 
-.PHONY: reproduce experiments official glue report browser test test-fast check bench mlflow docs setup lock licences clean
+.PHONY: reproduce cloned experiments official glue report browser test test-fast check bench mlflow docs setup lock licences clean
 
 # JOBS counts where it was given; else two train at a time, or as many as GPUs or a cluster have room for.
-reproduce: setup $(if $(ADDRESS),$(BIN)/.cluster)  ## run the pipeline, JOBS trainings side by side, and print tables; VARIANTS=all; ADDRESS= of a Ray cluster, with GPUS=0.25 each, STORAGE= for checkpoints
+reproduce: cloned setup $(if $(ADDRESS),$(BIN)/.cluster)  ## run the pipeline, JOBS trainings side by side, and print tables; VARIANTS=all; ADDRESS= of a Ray cluster, with GPUS=0.25 each, STORAGE= for checkpoints
 	@$(BIN)/mtbert grid $(if $(filter file,$(origin JOBS)),,--jobs $(JOBS)) \
 	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ADDRESS),--address "$(ADDRESS)") $(if $(GPUS),--gpus $(GPUS)) \
 	  $(if $(STORAGE),--storage "$(STORAGE)")
 	@$(BIN)/mtbert tables
+
+cloned:
+	@git rev-parse --git-dir > /dev/null 2>&1 || { echo "$(UNCLONED)" >&2; exit 1; }
 
 experiments: setup  ## what was changed in each experiment of `dvc exp run`, and what came of it
 	@$(BIN)/dvc exp show --only-changed --drop '.*/|^(build|data|models|papers|src|stages|variants|params.yaml|Created|State|Executor)$$'

@@ -19,6 +19,7 @@ from mtbert.config import papers, planning, studies
 from mtbert.config.params import Params, at
 from mtbert.config.techniques import NAMES
 from mtbert.data import checks, drawing, guessing, readers
+from mtbert.data import labels as labels_of
 from mtbert.data.batches import Batch
 from mtbert.data.preprocess import MOST_REFUSED, are_too_many, classes_without_rows
 from mtbert.data.readers import Example
@@ -105,8 +106,7 @@ def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
     print("\n".join(["", *_separators_in_words(folder, described), *_unread(folder, described), *notes]))
     task_file = folder / tasks.FILE
     if is_new:
-        files.write_yaml(task_file, guessed, in_order=True)
-        files.write_text(task_file, ABOUT + task_file.read_text(encoding="utf-8"))
+        _write(task_file, guessed)
     try:
         models = _set(file, folder, wishes, understood)
     except BaseException:
@@ -117,10 +117,23 @@ def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
     print(f"\n{task_file} {state}.\n{file} trains {models} for these tasks now; `make reproduce` does.")
 
 
+def _write(file: Path, entries: Entries, questions: Sequence[str] = ()) -> None:
+    """Write tasks.yaml, with a comment for each question; DataError where it cannot be written."""
+    comments = ABOUT + "".join(f"# {question}\n" for question in questions)
+    try:
+        files.write_yaml(file, entries, in_order=True)
+        files.write_text(file, comments + file.read_text(encoding="utf-8"))
+    except OSError as error:
+        remedy = f"copy the folder to where you may write, such as `cp -r {file.parent} .`, and study the copy"
+        raise DataError(f"{file} cannot be written: {error.strerror}; {remedy}") from None
+
+
 def _most_refused(file: Path) -> float:
     """Return which share of a file's rows may be faulty, by params.yaml; what is no number there is refused later."""
     if not file.is_file():
         raise SettingsError(f"{file} is missing; commands run at the repository's root")
+    if not (ways := file.resolve().parent / "papers" / f"{WAYS}.yaml").is_file():
+        raise SettingsError(f"{file}: {ways}, which says what is trained, is missing; name params.yaml of a repository")
     settings = files.read_yaml(file, "correct it", aliases=True)
     share = settings.get("most_refused") if isinstance(settings, dict) else None
     return share if isinstance(share, int | float) else MOST_REFUSED
@@ -130,7 +143,11 @@ def _described(folder: Path, encoding: str) -> tuple[dict[str, Task], Entries]:
     """Return the tasks of tasks.yaml; or those guessed from the files, and what that file is to say of them."""
     file = folder / tasks.FILE
     if not file.is_file():
-        entries = guessing.tasks_of(folder, encoding)
+        try:
+            entries = guessing.tasks_of(folder, encoding)
+        except guessing.AskedError as error:
+            _write(file, error.entries, error.questions)
+            raise
         return _guessed(folder, entries), entries
     described = tasks.read(file)
     if taken := [name for name in described if name in NAMES]:
@@ -182,13 +199,15 @@ def _notes_of_columns(folder: Path, task: Task, rows: SplitRows, is_new: bool) -
     labels = {float(row.label or 0) for row in (*rows["train"], *rows["dev"])}
     if is_new and (doubt := guessing.doubt(task, labels)):
         yield f"{file.name}: {doubt}"
-    if is_new and (stand_ins := guessing.stand_ins(task)):
+    if is_new and (several := labels_of.several(task.labels)):
+        yield f"{file.name}: {several}"
+    if is_new and (stand_ins := labels_of.stand_ins(task)):
         remedy = f"move them from `classes` to `left_out: [{', '.join(map(repr, stand_ins))}]`"
         shown = first_of(stand_ins, SHOWN)
         yield f"{file.name}: taken for classes: {shown}; if they stand for no label, {remedy}"
     alike: dict[str, dict[int, str]] = {}  # by what is seen of a label: its spelling in each class
     for label, number in task.labels.items():
-        alike.setdefault(guessing.seen(label), {})[number] = label
+        alike.setdefault(labels_of.seen(label), {})[number] = label
     if groups := [" and ".join(map(repr, labels.values())) for labels in alike.values() if len(labels) > 1]:
         yield f"{file.name}: different classes, though they look alike: {', '.join(groups)}"
 

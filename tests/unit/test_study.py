@@ -287,3 +287,54 @@ def test_an_unknown_encoder_is_refused_with_those_that_are_known(tmp_path: Path,
     with pytest.raises(MtbertError, match=r"--encoder: name: unknown encoder 'bert'.*minilm"):
         study.run(tmp_path / "desk", study.Wishes(encoder="bert"), "utf-8", params)
     assert not (tmp_path / "desk/tasks.yaml").exists()
+
+
+def test_what_only_the_user_knows_is_asked_in_tasks_yaml_and_its_answer_is_read(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder, own = tmp_path / "mine", tmp_path / "mine/tasks.yaml"
+    folder.mkdir()
+    scores = [0, 0.5, 1, 2.5, 5, 999]
+    rows = "text,score\n" + "".join(f"text number {n},{scores[n % 6]}\n" for n in range(60))
+    (folder / "a-train.csv").write_text(rows)
+    with pytest.raises(
+        MtbertError, match=r"tasks\.yaml is written with a question: a\.left_out: a-train\.csv: 999 may"
+    ):
+        study.run(folder, QUICK, "utf-8", params)
+    assert params.read_bytes() == (ROOT / "params.yaml").read_bytes()
+    assert own.read_text().splitlines()[1].startswith("# a.left_out: a-train.csv: 999 may stand for no score, since ")
+    with pytest.raises(
+        MtbertError, match=r"tasks\.yaml:11: a\.left_out: it is '\?', where `mtbert study` asks something"
+    ):
+        study.run(folder, QUICK, "utf-8", params)
+    own.write_text(own.read_text().replace("left_out: '?'", "left_out: [999]"))
+    study.run(folder, QUICK, "utf-8", params)
+    assert "40 train, 10 dev    text    score 0 to 5" in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_written_is_copied(tmp_path: Path, params: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "a-train.csv").write_text(TRAIN)
+    write_yaml = files.write_yaml
+
+    def refuse(path: Path, *given: object, **options: bool) -> None:
+        if path.parent == folder:
+            raise PermissionError(13, "Permission denied")
+        write_yaml(path, *given, **options)
+
+    monkeypatch.setattr(files, "write_yaml", refuse)
+    with pytest.raises(MtbertError) as error:
+        study.run(folder, QUICK, "utf-8", params)
+    assert str(error.value) == (
+        f"{folder / 'tasks.yaml'} cannot be written: Permission denied; copy the folder to where you may write, such "
+        f"as `cp -r {folder} .`, and study the copy"
+    )
+
+
+def test_settings_without_the_papers_beside_them_are_refused(tmp_path: Path):
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    with pytest.raises(
+        MtbertError, match=r"params\.yaml: .*papers/own\.yaml, which says what is trained, is missing; na"
+    ):
+        study.run(tmp_path, QUICK, "utf-8", tmp_path / "params.yaml")

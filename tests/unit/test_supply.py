@@ -1,8 +1,10 @@
 """What the project is built on: every package pinned, under a licence that is allowed, and audited."""
 
 import csv
+import os
 import re
 import runpy
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -69,3 +71,13 @@ UNKNOWN = {"name": "unknown", "skip_reason": "not found"}
 )
 def test_verdict_of_an_audit(packages: list[dict[str, Any]], status: int, text: str):
     assert verdict({"dependencies": packages}) == (status, text)
+
+
+def test_a_source_archive_is_told_to_be_cloned(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
+    environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)}
+    ended = subprocess.run(["make", "reproduce"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ended.stderr.splitlines()[0] == (
+        "error: this folder has no .git, which DVC needs; clone the repository in place of a source archive, or run: "
+        "git init"
+    )

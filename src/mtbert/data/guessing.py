@@ -6,13 +6,18 @@ What cannot be guessed is refused, with the lines that tasks.yaml needs. The ord
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
+from mtbert.data import labels as labelling
 from mtbert.data import readers
+from mtbert.data.labels import ASKED, NUMBER, SCORES, SEVERAL, TASK_OF_EACH, Question
 from mtbert.data.readers import ENDINGS
+from mtbert.data.records import repeats_header
 from mtbert.errors import DataError, first_of
+from mtbert.files import sha256
 from mtbert.tasks import FILE, Split, Task, label_text
 
 SPLIT_NAMES: dict[str, Split] = {
@@ -25,23 +30,33 @@ WORD = re.compile(r"[A-Z]*[^\W\d_A-Z]+|[A-Z]+")  # topicTrain has two
 STEM = re.compile(rf"(?:(?P<task>.+?)[-_. ])?(?P<split>{'|'.join(SPLIT_NAMES)})(?P<part>-\d+-of-\d+)?", re.I)
 SPLIT_FIRST = re.compile(rf"(?P<split>{'|'.join(SPLIT_NAMES)})[-_. ](?P<task>[^\W\d_].*)", re.I)
 LABELS = ("label", "gold_label")  # the label's column has such a name, else the task's, else one of OTHER_LABELS
-SCORES = ("score", "similarity", "relevance")  # labels of such a name are scores, if they are numbers
 OF_PAIRS = (*SCORES, "is_duplicate")  # beside a pair of sentences, the only one of OTHER_LABELS is surely the label
 OTHER_LABELS = ("class", "category", "target", *OF_PAIRS)
 IDS = ("", "id", "idx", "index", "guid", "pairid", "unnamed: 0")
 PAIRS = (("sentence1", "sentence2"), ("question1", "question2"), ("premise", "hypothesis"), ("text", "text_pair"))
 SAMPLED = 2000  # rows that decide what a column holds
-NUMBER = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?(e[+-]?[0-9]+)?", re.I)  # not 01 and 1_0, which are words
 FEW = 20  # values of a column of labels, if it has no label's name, and of whole numbers that surely are classes
-FEW_NUMBERS = 5  # among words that are classes
 MOST_CLASSES = 200
-STAND_INS = ("null", "none", "na", "n/a", "-", "-1")  # what may be written in place of a label
 HEADED = (".csv", ".tsv")
-SEVERAL = re.compile(r"""\[.*[,'"].*\]|\{.*[,'"].*\}""", re.S)  # how a list or an object is written: [pos] is neither
-DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+")
 WHOLE = re.compile(r"-?[0-9]+")
 TEMPLATE = "{name}:\n  files: {{{files}}}\n  sentences: [COLUMN]\n  label: COLUMN\n  classes: [ONE, OTHER]"
 Records = Sequence[Mapping[str, Any]]  # a file's rows, by column
+
+
+class AskedError(DataError):
+    """Something is in doubt that only the user knows.
+
+    Attributes:
+        entries: the tasks as tasks.yaml has them, with ASKED in place of each answer.
+        questions: a line each.
+    """
+
+    def __init__(self, folder: Path, entries: dict[str, dict[str, Any]], questions: Sequence[str]) -> None:
+        self.entries, self.questions = entries, questions
+        super().__init__(
+            f"{folder / FILE} is written with a question: {first_of(questions, 3)}. Answer it there, in place of "
+            f"'{ASKED}', and give this command again"
+        )
 
 
 def tasks_of(folder: Path, encoding: str = "utf-8") -> dict[str, dict[str, Any]]:
@@ -52,6 +67,7 @@ def tasks_of(folder: Path, encoding: str = "utf-8") -> dict[str, dict[str, Any]]
         encoding: of its text files.
 
     Raises:
+        AskedError: all is understood but what only the user knows.
         DataError: there is no such file, two are of one split, or what a file holds cannot be guessed.
     """
     files_by_task = _files_by_task(folder)
@@ -60,7 +76,14 @@ def tasks_of(folder: Path, encoding: str = "utf-8") -> dict[str, dict[str, Any]]
         not_read = f"; not read: {first_of(others, 3)}" if others else ""
         allowed = f"files such as topic-train.csv and topic-dev.csv, or of the endings {', '.join(ENDINGS[1:])}"
         raise DataError(f"{folder} holds no task; allowed: {allowed}{not_read}")
-    return {name: _describe(folder, name, files, encoding) for name, files in files_by_task.items()}
+    entries, questions = dict[str, dict[str, Any]](), list[str]()
+    for name, files in files_by_task.items():
+        entries[name], question = _describe(folder, name, files, encoding)
+        if question:
+            questions.append(f"{name}.{question.key}: {files['train']}: {question.text}")
+    if questions:
+        raise AskedError(folder, entries, questions)
+    return entries
 
 
 def _files_by_task(folder: Path) -> dict[str, dict[Split, str]]:
@@ -80,7 +103,20 @@ def _files_by_task(folder: Path) -> dict[str, dict[Split, str]]:
             remedy = "join them into one file" if parts and parts["part"] else "remove one, or rename it"
             raise DataError(f"{folder}: two files are {split} of {name}: {other} and {shown}; {remedy}")
         of_task[split] = shown
+    _check_copies(folder, files_by_task)
     return files_by_task
+
+
+def _check_copies(folder: Path, files_by_task: Mapping[str, Mapping[Split, str]]) -> None:
+    """Raise DataError where two tasks would have one train, such as `Copy of topic-train.csv`."""
+    trains = [files["train"] for files in files_by_task.values() if "train" in files]
+    sizes = Counter((folder / name).stat().st_size for name in trains)
+    first: dict[str, str] = {}  # by digest
+    for name in trains:
+        if sizes[(folder / name).stat().st_size] > 1:
+            other = first.setdefault(sha256(folder / name), name)
+            if other != name:
+                raise DataError(f"{folder}: {other} and {name} hold the same; remove the copy")
 
 
 def data_files(folder: Path) -> list[str]:
@@ -102,8 +138,9 @@ def deep_files(folder: Path) -> list[str]:
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     for file in sorted([*folder.glob("*"), *folder.glob("*/*")]):
-        if file.is_file() and not file.name.startswith("."):
-            yield file.relative_to(folder).as_posix(), file
+        path = file.relative_to(folder)
+        if file.is_file() and not any(part.startswith(".") for part in path.parts):  # such as .ipynb_checkpoints
+            yield path.as_posix(), file
 
 
 def _stem(file: Path) -> str:
@@ -166,14 +203,16 @@ def _spelling(words: str) -> str:
     return re.sub(r"[-_. ]+", "_", unicodedata.normalize("NFKC", words).casefold()).strip("_")
 
 
-def _describe(folder: Path, name: str, files: dict[Split, str], encoding: str) -> dict[str, Any]:
-    """Return a task as tasks.yaml has it."""
+def _describe(
+    folder: Path, name: str, files: dict[Split, str], encoding: str
+) -> tuple[dict[str, Any], Question | None]:
+    """Return a task as tasks.yaml has it, and what to ask of its labels."""
     if "train" not in files:
         fault = f"{name} has {first_of([*files.values()], 3)}, but no train"
         remedy = f"add {name}-train.csv, or rename it like the train of its task"
         raise DataError(f"{folder}: {fault}; {remedy}{_understood_name(folder, name, files)}")
     file = folder / files["train"]
-    rows = [row.values for row in readers.rows_of(file, encoding, name)]
+    rows = [row.values for row in readers.rows_of(file, encoding, name) if not repeats_header(row.values)]
     if not rows:
         raise DataError(f"{file}: it holds no row")
     columns = [*dict.fromkeys(column for row in rows for column in row)]  # in JSON lines, each row has its own
@@ -185,20 +224,19 @@ def _describe(folder: Path, name: str, files: dict[Split, str], encoding: str) -
             fault = f"line 1 looks like a row, not a header: the column of the label would be called {label}"
             remedy = f"if line 1 is the header, describe it in {FILE}; if not, write one above it, such as text,label"
             raise DataError(f"{file}: {fault}; {remedy}")
-        kind = _kind(file, label, labels)
+        question = labelling.question(label, labels)
+        kind = _kind(file, label, labels, question) | _names(file, label, labels)
     except ValueError as error:
         fault = f"its columns are {', '.join(columns)}, and {error}"
-        example = TEMPLATE.format(
-            name=name, files=", ".join(f"{split}: {of_split}" for split, of_split in files.items())
-        )
+        of_splits = ", ".join(f"{split}: {of_split}" for split, of_split in files.items())
+        example = TEMPLATE.format(name=name, files=of_splits)
         raise DataError(f"{file}: {fault}; say it in {folder / FILE}:\n{example}") from None
     entry = {"files": dict(files), "sentences": sentences, "label": label, **kind}
-    if encoding != "utf-8":
-        entry["encoding"] = encoding
+    entry |= {"encoding": encoding} if encoding != "utf-8" else {}
     others = [folder / other for split, other in files.items() if split != "train"]
     if column := _id(name, columns, rows, others, encoding):
         entry["id"] = column
-    return entry
+    return entry, question
 
 
 def _understood_name(folder: Path, name: str, files: dict[Split, str]) -> str:
@@ -256,7 +294,7 @@ def _labels(file: Path, rows: Records, label: str) -> set[str]:
         shown = f"{file}: its {label} holds {several[0]}"
         if several[0].startswith("{"):
             raise DataError(f"{shown}, an object; write the label alone in its place, as a word or a number")
-        raise DataError(f"{shown}, several labels a row; make a task of each, with a column that says yes or no to it")
+        raise DataError(f"{shown}, several labels a row; {TASK_OF_EACH}")
     return {*map(label_text, values)} - {""}
 
 
@@ -331,22 +369,30 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _kind(file: Path, label: str, labels: set[str]) -> dict[str, Any]:
+def _kind(file: Path, label: str, labels: set[str], question: Question | None) -> dict[str, Any]:
     """Return the entries of tasks.yaml about a task's labels: a score's range, or the classes in order, and a metric.
+
+    What is asked has ASKED.
 
     DataError where they are neither, ValueError where there are too many: another column may be the label.
     """
     shown = f"{file}: its {label} holds"
     if len(labels) < 2:
         raise DataError(f"{shown} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
-    numbers = sorted((label for label in labels if NUMBER.fullmatch(label) and _is_number(label)), key=float)
+    if why := labelling.fault(label, labels):
+        raise DataError(f"{shown} {why}, or list its `classes` in {FILE}")
+    if question and question.key == "classes":
+        return {"classes": ASKED} | ({"metric": "f1"} if len(labels) > 2 else {})
+    doubted = question.doubted if question else ()
+    numbers = sorted((label for label in labels if _is_number_here(label)), key=float)
     words = sorted(labels.difference(numbers))
-    if words and all(map(DECIMAL_COMMA.fullmatch, words)):
-        remedy = "write it with a point, or without the comma if it parts thousands"
-        raise DataError(f"{shown} {words[0]}, a number with a comma; {remedy}, or list its `classes` in {FILE}")
-    if not words and _are_scores(label, [float(number) for number in numbers]):
-        return {"score": [math.floor(float(numbers[0])), math.ceil(float(numbers[-1]))]}
-    if words and len(numbers) > FEW_NUMBERS:
+    scores = [float(number) for number in numbers if number not in doubted]
+    if {*words} <= {*doubted} and _are_scores(label, scores):
+        score = {"score": [math.floor(scores[0]), math.ceil(scores[-1])]}
+        return score | ({"left_out": ASKED} if doubted else {})
+    numbers = [number for number in numbers if NUMBER.fullmatch(number)]
+    words = sorted(labels.difference(numbers))
+    if words and len(numbers) > labelling.FEW:
         remedy = f"correct it, or say in {FILE} its `classes`, or its `score` and what is `left_out`"
         raise DataError(f"{shown} numbers such as {min(numbers)}, and {words[0]!r}; {remedy}")
     if len(labels) > MOST_CLASSES:
@@ -355,6 +401,21 @@ def _kind(file: Path, label: str, labels: set[str]) -> dict[str, Any]:
     if len(labels) > 2:
         entry["metric"] = "f1"
     return entry
+
+
+def _names(file: Path, label: str, labels: set[str]) -> dict[str, Any]:
+    """Return the entries of classes that a Parquet file names: all of them, and -1 left out, as `datasets` does."""
+    names = readers.class_names(file, label) if readers.ending(file) == ".parquet" else []
+    numbers = [str(number) for number in range(len(names))]
+    if len(names) < 2 or not labels <= {*numbers, "-1"}:
+        return {}
+    left_out = {"left_out": [-1]} if "-1" in labels else {}
+    return {"classes": [*range(len(names))], "names": names} | left_out
+
+
+def _is_number_here(label: str) -> bool:
+    """Return whether a label may be a score: a number, with or without a sign."""
+    return bool(NUMBER.fullmatch(label.removeprefix("+"))) and _is_number(label)
 
 
 def _are_scores(label: str, numbers: list[float]) -> bool:
@@ -378,23 +439,6 @@ def doubt(task: Task, labels: set[float]) -> str:
         return ""
     score = f"`score: [{numbers[0]}, {numbers[-1]}]`"
     return f"{shown} classes; if they are a score, write {score} in place of `classes` and `metric`"
-
-
-def stand_ins(task: Task) -> list[str]:
-    """Return the labels of a guessed task that may stand for no label at all, such as N/A."""
-    words = STAND_INS if len(task.labels) > 2 else STAND_INS[:-1]  # -1 beside 1 alone is a class
-    return [label for label in task.labels if label.casefold() in words]
-
-
-def seen(label: str) -> str:
-    """Return what a reader sees of a label; of a number that is its value.
-
-    Capitals, the number of blanks, how a character is coded, and characters without width do not count.
-    """
-    normal = unicodedata.normalize("NFKC", label)
-    visible = "".join(character for character in normal if unicodedata.category(character) != "Cf")
-    text = " ".join(visible.casefold().split())
-    return repr(float(text)) if NUMBER.fullmatch(text) and _is_number(text) else text
 
 
 def _whole(number: str) -> int | str:

@@ -9,13 +9,14 @@ missing value, gives no line numbers, and turns one faulty label into a column o
 questions were quoted more than once when the files were made. The surplus quotation marks are data, and are kept.
 """
 
+import json
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from mtbert.data import records
+from mtbert.data import labels, records
 from mtbert.errors import DataError, first_of
 from mtbert.tasks import Split, Task, label_text
 
@@ -97,6 +98,8 @@ def _checked(
         earlier: the examples before it, by id.
     """
     line, fields = row
+    if records.repeats_header(fields):
+        return Refusal(line, "it repeats the header")
     identifier: Any = fields.get(task.id) if task.id else number
     identifier = str(identifier) if isinstance(identifier, int) else identifier
     label: Any = fields.get(task.label)
@@ -152,7 +155,7 @@ def _number(task: Task, label: Any) -> float | None:
 
 
 def _fault_of_label(task: Task, label: object) -> str:
-    return f"{task.label} is {_shown(label)}; allowed: {allowed_labels(task)}"
+    return f"{task.label} is {_shown(label)}; allowed: {allowed_labels(task)}{labels.hint(task, label)}"
 
 
 def allowed_labels(task: Task) -> str:
@@ -214,6 +217,21 @@ def _parquet(path: Path) -> Iterator[records.NumberedRow]:
             if isinstance(value, int | float):
                 row[name] = str(value)
         yield records.NumberedRow(number, row)
+
+
+def class_names(path: Path, column: str) -> list[str]:
+    """Return the names of the classes 0, 1, ... that a Parquet file of the library `datasets` has for a column."""
+    import pyarrow.parquet as pq
+
+    metadata = pq.read_schema(path).metadata or {}
+    try:
+        described = json.loads(metadata.get(b"huggingface", b"{}"))
+        feature = described["info"]["features"][column]
+        names = feature["names"] if feature["_type"] == "ClassLabel" else []
+    except (ValueError, LookupError, TypeError):  # a stranger may have written the metadata
+        return []
+    is_names = isinstance(names, list) and all(isinstance(name, str) and name for name in names)
+    return names if is_names and len({*names}) == len(names) else []
 
 
 def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> None:

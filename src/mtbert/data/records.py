@@ -21,6 +21,7 @@ OF_EXCEL = re.compile(r"sep=.[\r\n]")  # a line that Excel writes before the hea
 # What is written in quotes, beside what holds the separator: what some reader takes for the end of a line, and blanks
 # at an end, which some reader drops. Python's csv quoted no lone \r before 3.11.9.
 QUOTED = re.compile(r"""["\r\n\v\f\x1c-\x1e\x85\u2028\u2029]|^\s|\s$""")
+MARK = "\ufeff"  # of the byte order, at the start of a file
 NAMELESS = "one without a name"
 UNCLOSED = "a quote opens here and nothing closes it; a quote within a text is doubled"
 SAVE_AS_UTF8 = "; save it as UTF-8"
@@ -47,7 +48,7 @@ def decoded(content: bytes, name: str, encoding: str = "utf-8", remedy: str = SA
     """Decode a text, with or without a byte order mark; DataError with line and remedy where it is something else."""
     try:
         codec = codecs.lookup(encoding).name
-        text = content.decode("utf-8-sig" if codec == "utf-8" else encoding)
+        text = content.decode(encoding).lstrip(MARK)
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise DataError(f"{name}, line {line}: not {encoding.upper()} text{remedy}") from None
@@ -134,6 +135,11 @@ def separated(text: str, name: str, separator: str) -> Iterator[NumberedRow]:
         raise DataError(f"{name}, line {line}: {_fault(str(error))}") from None
 
 
+def repeats_header(values: Mapping[str, Any]) -> bool:
+    """Return whether a row of several columns says their names, as where files were joined with their headers."""
+    return len(values) > 1 and all(str(value).removeprefix(MARK) == column for column, value in values.items())
+
+
 def _columns(header: Sequence[str]) -> list[str]:
     """Return a header's columns, less those without a name at its end, as spreadsheets add them; one alone stays."""
     columns = [*header]
@@ -150,7 +156,9 @@ def _fault(error: str) -> str:
     if "field larger" in error:
         most = f"a field has more than {csv.field_size_limit():,} characters, the most that are allowed"
         return f"{most}; shorten it, or close the quote that opens in it"
-    return error
+    fault = "a quoted field goes on behind the quote that closes it"
+    remedy = 'double the quotes within a text ("" in place of \\"), and quote a text that starts with one'
+    return f"{fault}; {remedy}; or save the file as JSON lines, .jsonl"
 
 
 def _check_fields(fields: Sequence[str], header: Sequence[str], separator: str, shown: str, has_lines: bool) -> None:

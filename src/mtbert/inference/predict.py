@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mtbert import files, layout
-from mtbert.data.records import NumberedRow, as_separated, decoded, json_lines, lines, separated, separator_of
+from mtbert.data.records import (
+    NumberedRow,
+    as_separated,
+    decoded,
+    json_lines,
+    lines,
+    repeats_header,
+    separated,
+    separator_of,
+)
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
 from mtbert.inference.baseline import Baseline
@@ -137,7 +146,9 @@ def _checked(task: Task, rows: list[NumberedRow], path: Path) -> list[Values]:
     columns = _columns(task, [*rows[0].values])
     faults: list[str] = []
     for row in rows:
-        if fault := fault_of_row(columns, [row.values.get(column) for column in columns]):
+        if repeats_header(row.values):
+            faults.append(f"line {row.line}: it repeats the header")
+        elif fault := fault_of_row(columns, [row.values.get(column) for column in columns]):
             faults.append(f"line {row.line}: {fault}")
     if faults:
         raise DataError(f"{_shown(path)}, {first_of(faults, SHOWN)}; each row needs its text")

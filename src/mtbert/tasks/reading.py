@@ -24,6 +24,7 @@ ALLOWED = {  # where pydantic speaks of types
     "sentences": "[COLUMN], or [COLUMN, OTHER]",
     "files": "{train: FILE, dev: FILE, test: FILE}",
 }
+ASKED = "?"  # which `mtbert study` writes in place of an answer
 TYPES = ("str", "int", "float", "bool")  # which pydantic adds to the keys of a value that may be of several
 WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(\.0)?")  # how a whole number is written: not 01, 1_0 or 1.00
 
@@ -156,6 +157,8 @@ def _in_words(name: str, keys: Sequence[str | int], fault: str, content: dict[st
     """Return a fault of pydantic's as it is said to people, with what is allowed."""
     if not keys:
         return f"{name!r} cannot be a task's name; allowed: a to z, 0 to 9 and _ between them, a letter first"
+    if content.get(str(keys[0])) == ASKED:
+        return f"it is '{ASKED}', where `mtbert study` asks something: the comment at the top says what to write here"
     allowed = ALLOWED.get(str(keys[0]))
     if not allowed or keys[0] not in content:
         return fault

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from mtbert.data import guessing
@@ -171,40 +173,6 @@ def test_many_whole_numbers_are_in_doubt(task: Task, labels: Iterable[float], to
 
 
 @pytest.mark.parametrize(
-    ("label", "other"),
-    [
-        ("caf\u00e9", "cafe\u0301"), ("very good", "very  good"), ("good", "\u200bgood"), ("1", "1.00"), ("Yes", "yes"),
-        ("a\u00a0b", "a b"),
-    ],
-)  # fmt: skip
-def test_labels_of_which_the_same_is_seen(label: str, other: str):
-    assert guessing.seen(label) == guessing.seen(other)
-
-
-@pytest.mark.parametrize(
-    ("label", "other"),
-    [("1", "-1"), ("1.1", "1.11"), ("1000001", "1000002"), ("a b", "ab"), ("resume", "r\u00e9sum\u00e9")],
-)
-def test_labels_of_which_something_else_is_seen(label: str, other: str):
-    assert guessing.seen(label) != guessing.seen(other)
-
-
-@pytest.mark.parametrize(
-    ("labels", "stand_ins"),
-    [
-        (["pos", "neg", "NULL", "None", "NA", "n/a", "-"], ["NULL", "None", "NA", "n/a", "-"]),
-        (["-1", "0", "1", "2"], ["-1"]),
-        (["-1", "1"], []),
-        (["Favor", "None"], ["None"]),
-        (["no", "yes"], []),
-    ],
-)
-def test_labels_that_may_stand_for_none(labels: list[str], stand_ins: list[str]):
-    task = replace(MANY, labels={label: number for number, label in enumerate(labels)}, classes=len(labels))
-    assert guessing.stand_ins(task) == stand_ins
-
-
-@pytest.mark.parametrize(
     ("name", "columns", "sentences", "label"),
     [
         ("bank", {"text": 60, "label": 30, "label_text": 30}, ["text"], "label"),
@@ -234,7 +202,7 @@ def test_columns_are_told_by_name_or_by_how_many_values_they_hold(
 def test_files_with_rows_are_known_by_their_ending_and_others_by_the_name_of_a_split(tmp_path: Path):
     for name in (
         "a.CSV", "b-dev.json", "c-test.csv.zip", "notes.txt", ".d-dev.csv", "e/train.jsonl.gz", "e/dev.xlsx",
-        "f/g/dev.csv", "f/g/.dev.csv", "f/g/h/dev.tsv.gz",
+        "f/g/dev.csv", "f/g/.dev.csv", "f/g/h/dev.tsv.gz", ".ipynb_checkpoints/a-train-checkpoint.csv",
     ):  # fmt: skip
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).touch()
@@ -389,6 +357,10 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
         ),
         ({"a-train_csv": TOPIC, "a_csv": TOPIC}, "two files are train of a: a-train.csv and a.csv"),
         (
+            {"a-train_csv": TOPIC, "Copy of a-train_csv": TOPIC},
+            "Copy of a-train.csv and a-train.csv hold the same; remove the copy",
+        ),
+        (
             {"web-development_csv": TOPIC},
             "web-development.csv is taken for dev of web; if it is train of web_development, call it "
             "web-development-train.csv",
@@ -431,3 +403,19 @@ def test_where_it_cannot_be_told_the_message_has_the_five_lines_that_say_it(tmp_
         "a:", "  files: {dev: a-dev.csv, train: a-train.csv}", "  sentences: [COLUMN]", "  label: COLUMN",
         "  classes: [ONE, OTHER]",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("labels", "left_out"), [([0, 1], {}), ([0, 1, -1], {"left_out": [-1]})])
+def test_classes_that_a_parquet_file_names_have_these_names(tmp_path: Path, labels: list[int], left_out: dict):
+    features = {"label": {"names": ["neg", "neutral", "pos"], "_type": "ClassLabel"}}
+    info = {"huggingface": json.dumps({"info": {"features": features}})}
+    table = pa.table({"text": TEXTS, "label": [labels[n % len(labels)] for n in range(60)]})
+    pq.write_table(table.replace_schema_metadata(info), tmp_path / "a.parquet")
+    entry = guessing.tasks_of(tmp_path)["a"]
+    found = {key: entry[key] for key in ("classes", "names", "left_out") if key in entry}
+    assert found == {"classes": [0, 1, 2], "names": ["neg", "neutral", "pos"]} | left_out
+
+
+def test_a_further_header_is_no_class(tmp_path: Path):
+    write(tmp_path, a_csv=TOPIC + TOPIC)
+    assert guessing.tasks_of(tmp_path)["a"]["classes"] == ["bug", "praise"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mtbert.data.records import decoded, json_lines, separated
+from mtbert.data.records import as_separated, decoded, json_lines, repeats_header, separated
 from mtbert.errors import DataError
 
 
@@ -48,7 +48,11 @@ def test_empty_columns_without_a_name_that_a_spreadsheet_adds_at_the_end_are_non
             "a.csv, line 3: a field has more than 131,072 characters, the most that are allowed; shorten it, or",
         ),
         ("id,text\n1,a,b\n", "a.csv, line 2: it has 3 fields, the header 2; quote a text that holds ','"),
-        ('id,text\n1,"a"b\n', "a.csv, line 2: ',' expected after '\"'"),
+        (
+            'id,text\n1,"a"b\n',
+            "a.csv, line 2: a quoted field goes on behind the quote that closes it; double the quotes within a text "
+            '("" in place of \\"), and quote a text that starts with one; or save the file as JSON lines, .jsonl',
+        ),
         ('id,text\n1,a\n2,"b\n3,c\n', "a.csv, line 3: a quote opens here and nothing closes it"),
         ('id,text\n1,"a\n2,b"\n', "a.csv, line 2: a quoted text holds what looks like a further row; "),
         ('text,label\n"a, b,1\nc",2\n', "a.csv, line 2: a quoted text holds what looks like a further row; "),
@@ -104,7 +108,7 @@ def test_a_line_that_is_no_json_object_is_told(line: str):
 def test_a_byte_order_mark_is_not_text():
     assert decoded(b"\xef\xbb\xbfid", "a.csv") == "id"
     assert decoded(b"\xef\xbb\xbfid", "a.csv", "UTF-8") == "id"
-    with pytest.raises(DataError, match=r"^a\.csv, line 2: not UTF-8 text$"):
+    with pytest.raises(DataError, match=r"^a\.csv, line 2: not UTF-8 text; save it as UTF-8$"):
         decoded(b"id\n\xff", "a.csv")
 
 
@@ -126,3 +130,36 @@ def test_what_is_no_text_is_told(content: bytes, encoding: str, told: str):
     with pytest.raises(DataError) as error:
         decoded(content, "a.csv", encoding, "; set it")
     assert str(error.value) == told
+
+
+@pytest.mark.parametrize(
+    ("row", "line"),
+    [
+        ({"a": "x", "b": 0.25}, "x,0.25"),
+        ({"a": None, "b": True}, ",True"),
+        ({"a": "", "b": "x"}, '"",x'),
+        ({"a": "x\ry", "b": ""}, '"x\ry",""'),
+        ({"a": "x,y", "b": 'x "y"'}, '"x,y","x ""y"""'),
+        ({"a": " x", "b": "x\u2028y"}, '" x","x\u2028y"'),
+        ({"b": "x"}, ",x"),
+    ],
+)
+def test_what_a_reader_might_take_for_something_else_is_quoted(row: dict[str, object], line: str):
+    assert as_separated(["a", "b"], [row], ",") == f"a,b\n{line}\n"
+
+
+def test_marks_of_the_byte_order_that_come_twice_are_no_text():
+    assert decoded("\ufeff\ufeffid".encode(), "a.csv") == "id"
+
+
+@pytest.mark.parametrize(
+    ("row", "repeats"),
+    [("a,b", True), ("\ufeffa,b", True), ("a,c", False), ("b,a", False)],
+)
+def test_a_row_that_repeats_the_header_is_known(row: str, repeats: bool):
+    ((_, values),) = separated(f"a,b\n{row}\n", "a.csv", ",")
+    assert repeats_header(values) is repeats
+
+
+def test_a_text_of_one_column_may_be_called_like_it():
+    assert not repeats_header({"text": "text"})

@@ -116,6 +116,7 @@ def test_columns_that_do_not_go(
         ("a.txt", "a\n\nb\n \n", "sst", r"a\.txt, line 2: text is empty, line 4: text is empty; each row needs its "),
         ("a.csv", "text\na\n\nb\n", "sst", r"a\.csv, line 3: text is empty;"),
         ("a.csv", 'n,text,text_pair\n"1\n2",a,b\n3,a,\n', "sts", r"a\.csv, line 4: text_pair is empty;"),
+        ("a.csv", "id,text\n1,a\nid,text\n2,b\n", "sst", r"a\.csv, line 3: it repeats the header; each row"),
         ("a.tsv", "sentence1\tsentence2\n \ta\n", "sts", r"a\.tsv, line 2: sentence1 is empty;"),
     ],
 )
