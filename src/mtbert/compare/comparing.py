@@ -41,6 +41,7 @@ class FileComparison:
         standing: of ours, against theirs; open where seeds are missing.
         are_alike: whether both answer alike on every row: for accuracy, whether both are right on the same rows.
         constant: the sides that predict one value on every row, for which the metric counts as 0.
+        has_one_class: whether the metric is F1 of class 1 alone.
     """
 
     ours: FileScore
@@ -51,6 +52,7 @@ class FileComparison:
     standing: Standing
     are_alike: bool = False
     constant: tuple[str, ...] = ()
+    has_one_class: bool = False
 
     @property
     def p(self) -> float | None:
@@ -81,7 +83,8 @@ def compare_files(
     if not 0 <= margin < math.inf:
         raise DataError(f"margin is {margin}; allowed: a number of 0 or more")
     pairs = pairing.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric, described)
-    our_side, their_side = _sides(pairs, metric, _f1_classes(metric, pairs, described))
+    classes = _f1_classes(metric, pairs, described)
+    our_side, their_side = _sides(pairs, metric, classes)
     most = 1.0 - LEAST[metric]
     differing = _differing(pairs, metric)
     result = replace(difference(our_side, their_side, differing), bounds=(-most, most))
@@ -95,6 +98,7 @@ def compare_files(
         standing=Standing.OPEN if result.lacks_seeds(SEEDS) else standing(result, margin),
         are_alike=differing == 0 and result.error is None and abs(result.mean) < ROUNDING,
         constant=tuple(constant) if metric in metrics.SIGNED else (),
+        has_one_class=metric == "f1" and [*classes] == [1],
     )
 
 

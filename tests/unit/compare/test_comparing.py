@@ -273,6 +273,19 @@ def test_f1_of_both_sides_is_over_the_same_classes_those_of_the_task(
     assert (found.ours.score.mean, found.theirs.score.mean) == pytest.approx(expected, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("theirs", "heading"),
+    [(NEVER_2, "f1 of class 1 on 6 rows"), (ONCE_2, "f1, the mean over classes, on 6 rows")],
+)
+def test_it_is_said_which_f1_it_is_since_a_third_class_in_one_file_changes_that_of_both(
+    tmp_path: Path, theirs: list[int], heading: str
+) -> None:
+    found = compare_files(
+        side(tmp_path / "x.csv", LABELS, NEVER_2), side(tmp_path / "y.csv", LABELS, theirs), metric="f1"
+    )
+    assert as_text(found).splitlines()[0] == heading
+
+
 def test_f1_of_a_tasks_words_is_that_of_its_class_1(moods: Path) -> None:
     rows = pd.DataFrame(
         {"id": range(6), "label": ["nice"] * 3 + ["dull"] * 3, "prediction": ["nice"] * 2 + ["dull"] * 4}
