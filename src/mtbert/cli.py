@@ -64,12 +64,13 @@ def predict(
     sentences: Annotated[list[str] | None, Argument(help="Sentences, or the two of a pair; else use --file.")] = None,
     task: Annotated[str | None, Option(help="The task, such as sst; needed if the model has several.")] = None,
     file: Annotated[
-        Path | None, Option("--file", "-f", help="Read a .csv or .tsv file, or plain lines; - is standard input.")
+        Path | None, Option("--file", "-f", help="Read a .csv, .tsv or .jsonl file, or lines; - is standard input.")
     ] = None,
     out: Annotated[Path | None, Option("--out", "-o", help="Write to this file; else to standard output.")] = None,
     seed: Seed = None,
     build: Build = BUILD,
     device: Annotated[Device, Option(help="The device to compute on.")] = "auto",
+    encoding: Annotated[str, Option(help="The encoding of the file, such as cp1252.")] = "utf-8",
 ) -> None:
     """Predict with a trained model: sentences, or a file of them.
 
@@ -86,7 +87,7 @@ def predict(
         raise BadParameter("pass either sentences or --file")
     with starting.quick_imports():
         from mtbert.inference import predict
-    predict.run(model, file or sentences or [], task, out, seed, build, device)
+    predict.run(model, file or sentences or [], task, out, seed, build, device, encoding)
 
 
 @app.command()

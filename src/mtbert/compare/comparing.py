@@ -121,7 +121,7 @@ def _task(name: str | None, described: Tasks) -> Task | None:
 
 
 def _f1_classes(metric: str, pairs: Pairs, task: Task | None) -> Sequence[float]:
-    """Return the classes that F1 is the mean over, the same for both sides.
+    """Return the classes that F1 may be the mean over; of each side, those of them that it has.
 
     Without a task they are those of any label or prediction: for `f1` class 1 alone where these are 0 and 1.
     """

@@ -257,15 +257,15 @@ LABELS, NEVER_2, ONCE_2 = [0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 1
 @pytest.mark.parametrize(
     ("metric", "task", "theirs", "expected"),
     [
-        # of three classes: (6/7 + 4/5 + 0) / 3, and (1 + 4/5 + 0) / 3
-        ("f1", "three", ONCE_2, (0.5524, 0.6)),
-        ("f1", None, ONCE_2, (0.5524, 0.6)),
+        # (6/7 + 4/5) / 2 without class 2, which neither label nor prediction is; and (1 + 4/5 + 0) / 3 with it
+        ("f1", "three", ONCE_2, (0.8286, 0.6)),
+        ("f1", None, ONCE_2, (0.8286, 0.6)),
         ("f1", "two", NEVER_2, (0.8, 0.8)),  # of class 1
         ("f1", None, NEVER_2, (0.8, 0.8)),
         ("macro_f1", "two", NEVER_2, (0.8286, 0.8286)),  # (6/7 + 4/5) / 2
     ],
 )
-def test_f1_of_both_sides_is_over_the_same_classes_those_of_the_task(
+def test_f1_of_a_side_is_over_the_classes_that_its_labels_or_predictions_hold(
     moods: Path, metric: str, task: str | None, theirs: list[int], expected: tuple[float, float]
 ) -> None:
     sides = side(moods / "x.csv", LABELS, NEVER_2), side(moods / "y.csv", LABELS, theirs)
