@@ -30,6 +30,7 @@ def as_text(comparison: FileComparison) -> str:
         f"{ours.name} against {theirs.name}: {_answer(comparison)} (margin {comparison.margin:g}).",
         _scope(comparison),
         *(_constant(name, comparison.metric) for name in comparison.constant),
+        *(f"Note: {change}" for change in comparison.changes),
     ])  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from mtbert import files
 from mtbert.compare import FileComparison, Standing, as_text, compare_files
 from mtbert.errors import DataError, UnknownNameError
+from mtbert.inputs import why
 from mtbert.results import metrics
 
 Compare = Callable[..., FileComparison]
@@ -154,6 +155,20 @@ def test_a_baseline_has_no_seeds_and_needs_none(tmp_path: Path) -> None:
     assert lines[2].endswith("95 % interval over seeds and rows; of tfidf over rows")
     assert lines[9] == "pals against tfidf: better (margin 0.01)."
     assert lines[10] == "This is of 6 seeds of pals, and of tfidf as it is: it has no seeds, and needs none."
+
+
+def test_it_is_said_that_a_named_model_was_trained_with_other_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in (1, 2):
+        predicted(tmp_path, f"runs/pals/{seed}", [1.0] * 9)
+    predicted(tmp_path, "runs/smart/1", [1.0] * 9)
+    cause = why.Cause(why.InputKind.SETTING, "pals.dim", "204", "276")
+    monkeypatch.setattr(why, "of_run", lambda run: [cause] if run.parent.name == "pals" else [])
+    (line,) = compare_files("pals", "smart", task="sst", build=tmp_path).changes
+    assert line.startswith(
+        "pals, seeds 1, 2, was trained before these changed: pals.dim 204 -> 276; `dvc repro` trains"
+    )
 
 
 def test_a_name_is_no_pattern_of_names(tmp_path: Path) -> None:
