@@ -18,7 +18,7 @@ from mtbert.stats import Difference, Side, difference, influence, mean_of
 
 MARGIN = 0.01
 ROWS = (100, 1000)
-CASES = {"six seeds, six seeds": (SEEDS, SEEDS), "six seeds, none": (SEEDS, 0), "none, none": (0, 0)}
+CASES = {"six seeds, none": (SEEDS, 0), "none, none": (0, 0)}
 TASKS = ("accuracy", "pearson")  # one task of each metric
 SCORES = (*TASKS, "mean of both")
 SCORE = 0.7  # of the second side, on each task
@@ -100,8 +100,8 @@ def lines(splits: int) -> Iterator[str]:
     """Yield the lines of the table, in per cent, as Markdown."""
     yield f"| seeds | score | rows | {' | '.join(RATES)} |"
     yield f"|:---|:---|---:|{'---:|' * len(RATES)}"
-    draw = np.random.default_rng(0)
     for (case, seeds), rows in itertools.product(CASES.items(), ROWS):
+        draw = np.random.default_rng([*seeds, rows])  # so that a line does not depend on those before it
         equal, lower = simulated(seeds, rows, splits, draw)
         for name in SCORES:
             shares = " | ".join(f"{100 * share:.1f}" for share in rates(equal[name], lower[name]))

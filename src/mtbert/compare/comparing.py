@@ -1,7 +1,7 @@
 """Compare two sides by `mtbert.stats`."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +13,8 @@ from mtbert.claims import SEEDS, Standing
 from mtbert.claims.rule import standing
 from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
-from mtbert.errors import DataError, UnknownNameError
+from mtbert.errors import DataError, UnknownNameError, first_of
+from mtbert.inputs import why
 from mtbert.results import metrics
 from mtbert.stats import Difference, Side, difference, influence
 from mtbert.stats.differences import ROUNDING
@@ -41,6 +42,8 @@ class FileComparison:
         standing: of ours, against theirs; open where seeds are missing.
         are_alike: whether both answer alike on every row: for accuracy, whether both are right on the same rows.
         constant: the sides that predict one value on every row, for which the metric counts as 0.
+        has_one_class: whether the metric is F1 of class 1 alone.
+        changes: what has changed since models that were named were trained, a line for each.
     """
 
     ours: FileScore
@@ -51,6 +54,8 @@ class FileComparison:
     standing: Standing
     are_alike: bool = False
     constant: tuple[str, ...] = ()
+    has_one_class: bool = False
+    changes: tuple[str, ...] = ()
 
     @property
     def p(self) -> float | None:
@@ -81,7 +86,8 @@ def compare_files(
     if not 0 <= margin < math.inf:
         raise DataError(f"margin is {margin}; allowed: a number of 0 or more")
     pairs = pairing.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric, described)
-    our_side, their_side = _sides(pairs, metric, _f1_classes(metric, pairs, described))
+    classes = _f1_classes(metric, pairs, described)
+    our_side, their_side = _sides(pairs, metric, classes)
     most = 1.0 - LEAST[metric]
     differing = _differing(pairs, metric)
     result = replace(difference(our_side, their_side, differing), bounds=(-most, most))
@@ -95,7 +101,27 @@ def compare_files(
         standing=Standing.OPEN if result.lacks_seeds(SEEDS) else standing(result, margin),
         are_alike=differing == 0 and result.error is None and abs(result.mean) < ROUNDING,
         constant=tuple(constant) if metric in metrics.SIGNED else (),
+        has_one_class=metric == "f1" and [*classes] == [1],
+        changes=tuple(line for name in dict.fromkeys((ours, theirs)) for line in _changes(name, task, build)),
     )
+
+
+def _changes(name: str, task: str | None, build: Path) -> Iterator[str]:
+    """Yield in what the inputs of a named model differ from those of now: `dvc repro` would train it again."""
+    causes_by_seed: dict[str, list[why.Cause]] = {}
+    for folder in reading.models(name, task, build):
+        try:
+            causes_by_seed[folder.name] = why.of_run(folder)
+        except DataError as error:  # the comparison does not need these files
+            yield f"Whether {name}, seed {folder.name}, is of the present settings is unknown: {error}"
+    seeds = [seed for seed, causes in causes_by_seed.items() if causes]
+    if seeds:
+        changed = dict.fromkeys(why.in_words(cause) for seed in seeds for cause in causes_by_seed[seed])
+        shown = f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(seeds)}"
+        yield (
+            f"{name}, {shown}, was trained before these changed: {first_of([*changed], why.SHOWN)}; "
+            f"`dvc repro` trains it again (mtbert why {name})"
+        )
 
 
 def _sides(pairs: Pairs, metric: str, classes: Sequence[float]) -> tuple[Side, Side]:

@@ -36,16 +36,28 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
         DataError: the file is missing or is not of such rows.
         UnknownNameError: there is no such model.
     """
+    folders = models(source, task, build)
+    if task is None or not folders:
+        return of_file(Path(source))
+    if missing := [folder for folder in folders if not layout.predictions(folder, task, "dev").is_file()]:
+        raise DataError(f"{source} has no predictions of {task} (--task): {missing[0]} has none")
+    return pd.concat([of_run(folder, task) for folder in folders], ignore_index=True)
+
+
+def models(source: str, task: str | None, build: Path) -> list[Path]:
+    """Return the folders of a model's seeds, if `source` is the name of a model, and none if it is a file.
+
+    Raises:
+        UnknownNameError: it is neither.
+    """
     path = Path(source)
     if not task or path.exists() or path.suffix in SUFFIXES or len(path.parts) != 1:
-        return of_file(path)
+        return []
     folders = layout.folders_of(build, source)
     if not folders:
         names = sorted({folder.parent.name for folder in layout.folders_of(build)})
         raise UnknownNameError("model", source, names or [f"none, as {build} holds no results"])
-    if missing := [folder for folder in folders if not layout.predictions(folder, task, "dev").is_file()]:
-        raise DataError(f"{source} has no predictions of {task} (--task): {missing[0]} has none")
-    return pd.concat([of_run(folder, task) for folder in folders], ignore_index=True)
+    return folders
 
 
 def of_run(run: Path, task: str) -> Frame:

@@ -18,7 +18,7 @@ def as_text(comparison: FileComparison) -> str:
     clusters = "" if result.clusters == result.rows else f" in {result.clusters} clusters"
     p = comparison.p
     return "\n".join([
-        f"{comparison.metric} on {result.rows} rows{clusters}",
+        f"{_score(comparison)} on {result.rows} rows{clusters}",
         "",
         f"{'':<{width}}  {'score':>8}  95 % interval {_source_of_noise(comparison)}",
         f"{ours.name:<{width}}  {ours.score.mean:>8.4f}  {_interval(ours.score, '.4f')}",
@@ -30,7 +30,15 @@ def as_text(comparison: FileComparison) -> str:
         f"{ours.name} against {theirs.name}: {_answer(comparison)} (margin {comparison.margin:g}).",
         _scope(comparison),
         *(_constant(name, comparison.metric) for name in comparison.constant),
+        *(f"Note: {change}" for change in comparison.changes),
     ])  # fmt: skip
+
+
+def _score(comparison: FileComparison) -> str:
+    """Return the name of the score; of F1 also which one it is, since the classes of the files decide."""
+    if comparison.metric != "f1":
+        return comparison.metric
+    return "f1 of class 1" if comparison.has_one_class else "f1, the mean over classes,"
 
 
 def _source_of_noise(comparison: FileComparison) -> str:

@@ -14,6 +14,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from mtbert import files
 from mtbert.compare import FileComparison, Standing, as_text, compare_files
 from mtbert.errors import DataError, UnknownNameError
+from mtbert.inputs import why
 from mtbert.results import metrics
 
 Compare = Callable[..., FileComparison]
@@ -156,6 +157,20 @@ def test_a_baseline_has_no_seeds_and_needs_none(tmp_path: Path) -> None:
     assert lines[10] == "This is of 6 seeds of pals, and of tfidf as it is: it has no seeds, and needs none."
 
 
+def test_it_is_said_that_a_named_model_was_trained_with_other_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in (1, 2):
+        predicted(tmp_path, f"runs/pals/{seed}", [1.0] * 9)
+    predicted(tmp_path, "runs/smart/1", [1.0] * 9)
+    cause = why.Cause(why.InputKind.SETTING, "pals.dim", "204", "276")
+    monkeypatch.setattr(why, "of_run", lambda run: [cause] if run.parent.name == "pals" else [])
+    (line,) = compare_files("pals", "smart", task="sst", build=tmp_path).changes
+    assert line.startswith(
+        "pals, seeds 1, 2, was trained before these changed: pals.dim 204 -> 276; `dvc repro` trains"
+    )
+
+
 def test_a_name_is_no_pattern_of_names(tmp_path: Path) -> None:
     predicted(tmp_path, "runs/pals/1", [1.0] * 9)
     with pytest.raises(UnknownNameError, match=r"^unknown model 'p\*'; "):
@@ -271,6 +286,19 @@ def test_f1_of_a_side_is_over_the_classes_that_its_labels_or_predictions_hold(
     sides = side(moods / "x.csv", LABELS, NEVER_2), side(moods / "y.csv", LABELS, theirs)
     found = compare_files(*sides, task=task, metric=metric, build=moods)
     assert (found.ours.score.mean, found.theirs.score.mean) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "heading"),
+    [(NEVER_2, "f1 of class 1 on 6 rows"), (ONCE_2, "f1, the mean over classes, on 6 rows")],
+)
+def test_it_is_said_which_f1_it_is_since_a_third_class_in_one_file_changes_that_of_both(
+    tmp_path: Path, theirs: list[int], heading: str
+) -> None:
+    found = compare_files(
+        side(tmp_path / "x.csv", LABELS, NEVER_2), side(tmp_path / "y.csv", LABELS, theirs), metric="f1"
+    )
+    assert as_text(found).splitlines()[0] == heading
 
 
 def test_f1_of_a_tasks_words_is_that_of_its_class_1(moods: Path) -> None:

@@ -21,8 +21,10 @@ def written(path: Path, text: str) -> Path:
 
 def paired(folder: Path, ours: str, theirs: str, metric: str = "pearson") -> pairing.Pairs:
     """Pair two files with these texts."""
-    sides = (written(folder / name, text) for name, text in (("x.csv", ours), ("y.csv", theirs)))
-    return pairing.pair(*(reading.read(str(side)) for side in sides), metric)
+    our_rows, their_rows = (
+        reading.read(str(written(folder / name, text))) for name, text in (("x.csv", ours), ("y.csv", theirs))
+    )
+    return pairing.pair(our_rows, their_rows, metric)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
