@@ -24,21 +24,21 @@ Start = Callable[[Sequence[int], int, str], subprocess.Popen[bytes]]
 
 
 class Rounds(Follower):
-    """Has an interim answer made after each round.
+    """Has an interim answer made after each round but the last, and a page of the baselines before the first.
 
     Args:
         seeds: of all rounds, in order, also of those that were trained before.
         start: starts what makes an answer from seeds, of so many; its last argument says what comes next.
 
     Attributes:
-        answered: the rounds that the last answer is from.
+        answered: the rounds that the last answer is from; -1 before the page of the baselines.
         process: makes an answer; None while none is made.
     """
 
     def __init__(self, seeds: Sequence[int], start: Start | None = None) -> None:
         self.seeds = seeds
         self.start = start or _start
-        self.answered = 0
+        self.answered = -1
         self.process: subprocess.Popen[bytes] | None = None
 
     def look(self, queue: Queue) -> None:
@@ -90,7 +90,8 @@ class Rounds(Follower):
         """Print an answer, or on standard error why there is none."""
         about = _in_words(self.answered, len(self.seeds))
         if status == 0:
-            say(f"\n{ANSWER.read_text(encoding='utf-8').rstrip()}\n")
+            if answer := ANSWER.read_text(encoding="utf-8").strip():
+                say(f"\n{answer}\n")
             return
         lines = FAULTS.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         why = lines[-1] if lines else f"exit status {status}"
@@ -98,7 +99,7 @@ class Rounds(Follower):
 
 
 def _in_words(rounds: int, of: int) -> str:
-    return f"{rounds} of {of} seeds"
+    return f"{rounds} of {of} seeds" if rounds else "the baselines"
 
 
 def _start(seeds: Sequence[int], of: int, following: str) -> subprocess.Popen[bytes]:
