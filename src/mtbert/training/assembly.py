@@ -41,11 +41,12 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     model.train_only([])  # nothing is trained unless a phase says so
     cpu_precision = hardware.measured(build) if settings.run.precision == "auto" else None
     on = hardware_of(settings, cpu_precision)
+    memos = cached.store(build, settings.sources)
     return Parts(
         settings=settings,
         seed=seed,
         model=model,
-        phases=cached.with_memos(phases(settings, seed, model, examples["train"]), model, examples, seed, on),
+        phases=cached.with_memos(phases(settings, seed, model, examples["train"]), model, examples, seed, on, memos),
         steps=steps(settings, examples["train"]),
         examples=examples,
         cpu_precision=cpu_precision,
