@@ -26,8 +26,11 @@ def on_files(files: Files, config: Any) -> Files:
     for name in ("README.md", "CONTRIBUTING.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         files.append(File.generated(config, PAGES[name], content=LINK.sub(_within_docs, text)))
-    for picture in IMAGE.findall((ROOT / "README.md").read_text(encoding="utf-8")):
-        files.append(File(picture, str(ROOT), config.site_dir, use_directory_urls=False))
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for picture in IMAGE.findall(page.read_text(encoding="utf-8")):
+            file = (page.parent / picture).resolve().relative_to(ROOT).as_posix()
+            if not file.startswith("docs/") and files.get_file_from_path(file) is None:
+                files.append(File(file, str(ROOT), config.site_dir, use_directory_urls=False))
     files.append(File(REPORT, str(ROOT), config.site_dir, use_directory_urls=False))
     for package in _packages():
         name = _name(package)
@@ -38,7 +41,12 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
     """Leave the text alone of a link to a file of the repository: the site does not hold it."""
     here = ROOT / "docs" / Path(page.file.src_uri).parent
-    return markdown if page.file.src_uri in PAGES.values() else LINK.sub(lambda link: _outside(link, here), markdown)
+    if page.file.src_uri in PAGES.values():
+        return markdown
+    return LINK.sub(
+        lambda link: _outside(link, here),
+        markdown.replace("](../reports/laptop/pictures/", "](reports/laptop/pictures/"),
+    )
 
 
 def _within_docs(link: re.Match[str]) -> str:

@@ -1,22 +1,18 @@
-"""Stage `encoder`: fetch or make the starting weights, and score them before any training."""
+"""Stage `encoder`: fetch or make the starting weights."""
 
 from pathlib import Path
 
-from mtbert import layout, tasks
+from mtbert import layout
 from mtbert.command import program
-from mtbert.encoders import fetching, untrained
+from mtbert.encoders import fetching
 from mtbert.encoders.settings import EncoderSettings
 
 
 def main(plan: Path, data_dir: Path, out: Path) -> None:
-    """Read the settings, write the encoder's directory, print its scores."""
+    """Read the settings, write the encoder's directory."""
     settings = layout.read_planned(EncoderSettings, plan)
     fetching.fetch(settings, data_dir, out)
-    scores = untrained.write(out, data_dir)
     layout.seal(out)
-    described = tasks.of_folder(data_dir)
-    shown = ", ".join(f"{described[name].shown} {score:.3f}" for name, score in scores.items())
-    print(f"{settings.shown}, untrained, by the cosine of embeddings on dev: {shown or 'no data'}")
 
 
 if __name__ == "__main__":

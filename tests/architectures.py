@@ -107,13 +107,14 @@ def _bert(pieces: Any, second: int) -> tuple[Tokenizer, dict[str, str]]:
 
 
 _MADE: dict[str, Any] = {
+    "bert": lambda: _bert(_pieces, 1),
     "roberta": lambda: _roberta(_byte_pairs),
     "xlm-roberta": lambda: _roberta(_pieces),
     "camembert": lambda: _roberta(_pieces),
     "modernbert": lambda: _bert(_byte_pairs, 0),
     "deberta-v2": lambda: _bert(_pieces, 1),
 }
-OTHERS = tuple(_MADE)  # those besides BERT
+OTHERS = tuple(kind for kind in _MADE if kind != "bert")
 
 
 def folder(kind: str, out: Path, masked: bool = True, **changes: Any) -> Path:

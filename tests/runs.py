@@ -77,4 +77,5 @@ def parts(settings: VariantSettings, seed: int) -> run.Parts:
     found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
     found["test"] = {t: examples(t, 5, labelled=False) for t in TASKS_HERE}
     steps, phases = assembly.steps(settings, found["train"]), assembly.phases(settings, seed, model, found["train"])
-    return run.Parts(settings, seed, model, phases, steps, found)
+    choosing = assembly.choosing(settings, found)
+    return run.Parts(settings, seed, model, phases, steps, found, choosing)

@@ -64,12 +64,13 @@ def predict(
     sentences: Annotated[list[str] | None, Argument(help="Sentences, or the two of a pair; else use --file.")] = None,
     task: Annotated[str | None, Option(help="The task, such as sst; needed if the model has several.")] = None,
     file: Annotated[
-        Path | None, Option("--file", "-f", help="Read a .csv or .tsv file, or plain lines; - is standard input.")
+        Path | None, Option("--file", "-f", help="Read a .csv, .tsv or .jsonl file, or lines; - is standard input.")
     ] = None,
     out: Annotated[Path | None, Option("--out", "-o", help="Write to this file; else to standard output.")] = None,
     seed: Seed = None,
     build: Build = BUILD,
     device: Annotated[Device, Option(help="The device to compute on.")] = "auto",
+    encoding: Annotated[str, Option(help="The encoding of the file, such as cp1252.")] = "utf-8",
 ) -> None:
     """Predict with a trained model: sentences, or a file of them.
 
@@ -86,7 +87,7 @@ def predict(
         raise BadParameter("pass either sentences or --file")
     with starting.quick_imports():
         from mtbert.inference import predict
-    predict.run(model, file or sentences or [], task, out, seed, build, device)
+    predict.run(model, file or sentences or [], task, out, seed, build, device, encoding)
 
 
 @app.command()
@@ -110,7 +111,7 @@ def export(
 
 @app.command()
 def compare(
-    ours: Annotated[str, Argument(help="A file, CSV or parquet; with --task also a variant.")],
+    ours: Annotated[str, Argument(help="A file, CSV or parquet; with --task also a model's name.")],
     theirs: Annotated[str, Argument(help="The other side, named in the same way.")],
     task: Annotated[str | None, Option(help="The task, such as sst; it sets metric and margin.")] = None,
     metric: Annotated[
@@ -124,7 +125,9 @@ def compare(
     """Test whether one model predicts better than another.
 
     Each side is a file of predictions on the same rows, with the columns id, label and prediction. With a column seed
-    it compares trainings. With a column cluster, the rows of a cluster count as one. More: docs/comparing.md.
+    it compares trainings; a baseline needs none. With a column cluster, the rows of a cluster count as one.
+
+    More: docs/comparing.md.
     """
     from mtbert import compare
 
@@ -132,10 +135,28 @@ def compare(
 
 
 @app.command()
+def tune(
+    jobs: Annotated[int, Option(min=1, max=64, help="How many trials run at a time.")] = 2,
+    build: Build = BUILD,
+) -> None:
+    """Try three learning rates for each selected variant, all alike; write the best to params.yaml.
+
+    A trial trains with a third of the steps. It is scored on training rows that it does not learn from: docs/own.md.
+    """
+    with starting.quick_imports():
+        from mtbert.scale import tuning
+    tuning.run(jobs, build)
+
+
+@app.command()
 def study(
     folder: Annotated[Path, Argument(help="The folder of your files, such as topic-train.csv and topic-dev.csv.")],
     quick: Annotated[bool, Option("--quick", help="Train one seed of five ways, to see that it works.")] = False,
     seeds: Annotated[int, Option(min=1, max=100, help="Seeds of each way; verdicts need six.")] = 3,
+    encoder: Annotated[
+        str | None, Option(help="The starting weights: a name such as bert-base-uncased, or a folder; else MiniLM.")
+    ] = None,
+    steps: Annotated[str | None, Option(help="How long models train: 2x is twice as long as usual.")] = None,
     encoding: Annotated[str, Option(help="The encoding of text files, such as cp1252.")] = "utf-8",
     params: Annotated[Path, Option(help="The file of settings.")] = Path("params.yaml"),
 ) -> None:
@@ -145,7 +166,8 @@ def study(
     """
     with starting.quick_imports():
         from mtbert import study
-    study.run(folder, quick, seeds, encoding, params)
+    wishes = study.Wishes(quick, seeds, encoder, None if steps is None else study.times(steps))
+    study.run(folder, wishes, encoding, params)
 
 
 @app.command()

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -192,6 +192,9 @@ class _RefusingAliases(Composer):
         return super().compose_node(parent, index)
 
 
+MOST_COLUMNS = 10**6  # so that no line of an edited file is broken
+
+
 def _yaml(aliases: bool = False) -> YAML:
     """Return the only reader and writer of YAML: version 1.2, as DVC reads it, so that `off` and `no` are words."""
     yaml = YAML(typ="safe", pure=True)
@@ -206,6 +209,28 @@ def write_yaml(path: Path, value: Any, in_order: bool = False) -> None:
     yaml, text = _yaml(), io.StringIO()
     yaml.sort_base_mapping_type_on_output = not in_order  # pyright: ignore[reportAttributeAccessIssue]
     yaml.dump(value, text)
+    write_text(path, text.getvalue())
+
+
+def edit_yaml(path: Path, values: Mapping[str, Any]) -> None:
+    """Set values in a file of YAML by dotted keys, such as `encoder.name`; comments, order and all else stay.
+
+    Raises:
+        DataError: the file is missing, is no YAML, or lacks a section that a key names.
+    """
+    yaml = YAML()
+    yaml.preserve_quotes, yaml.width = True, MOST_COLUMNS
+    content = _parsed(path, yaml.load, "plain YAML", "correct it")
+    for key, value in values.items():
+        *sections, name = key.split(".")
+        node = content
+        for section in sections:
+            node = node.get(section) if isinstance(node, dict) else None
+        if not isinstance(node, dict):
+            raise DataError(f"{path} has no section {'.'.join(sections)} for {key}")
+        node[name] = value
+    text = io.StringIO()
+    yaml.dump(content, text)
     write_text(path, text.getvalue())
 
 

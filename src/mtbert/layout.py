@@ -9,6 +9,8 @@
       runs/VARIANT/SEED/          a trained model: weights, settings, scores, history, embeddings, predictions
       merged/NAME/SEED/           a merged model: the same
       votes/NAME/SEED/            a vote: settings, scores, predictions, and inputs.json: what it was made from
+      baselines/NAME/0/           a cheap baseline of all tasks: settings, scores, predictions, and its model
+      embeddings/KEY/             embeddings of texts by an encoder, a cache
       speed/speed.json            times
       results/                    three tables
       report/ and submissions/    what people read
@@ -30,7 +32,7 @@ from mtbert.errors import DataError
 Content = TypeVar("Content")
 # Files of an encoder, and of a trained model.
 WEIGHTS = "model.safetensors"
-UNTRAINED = "untrained.json"  # of an encoder: what it scores without any training
+BASELINE = "config.json"  # of a baseline: what its weights are of
 # Files of a trained model.
 SETTINGS = "settings.yaml"
 METRICS = "metrics.json"
@@ -40,9 +42,14 @@ ELSEWHERE = "elsewhere.json"  # where it came from another machine: the machine,
 LOG = "run.json"  # of its log
 INPUTS = "inputs.json"  # of its log, and of a vote
 DIGESTS = "digests.json"  # the seal
+KINDS = ("runs", "merged", "votes", "baselines")  # folders of models: NAME/SEED/
 LOG_KEY = 12  # hexadecimal digits that distinguish the logs of one variant and seed
 STAGES = {"plan": "plan", "data": "preprocess", "manifest": "manifest"}  # by folder, the stage that makes it
-STAGES_OF_MODELS = {"merged": "merge", "votes": "ensemble"}  # by folder, the stage that makes all models below it
+STAGES_OF_MODELS = {
+    "merged": "merge",
+    "votes": "ensemble",
+    "baselines": "baselines",
+}  # by folder, the stage that makes all models below it
 
 
 def machine(build: Path) -> Path:
@@ -63,11 +70,6 @@ def plan(build: Path, name: str = "catalog") -> Path:
 def encoder(build: Path, name: str = "base") -> Path:
     """Return the folder of starting weights."""
     return build / "encoders" / name
-
-
-def untrained(build: Path) -> Path:
-    """Return the file of what the starting weights score without any training."""
-    return encoder(build) / UNTRAINED
 
 
 def data(build: Path) -> Path:
@@ -125,10 +127,37 @@ def votes(build: Path) -> Path:
     return build / "votes"
 
 
+def baselines(build: Path) -> Path:
+    """Return the folder of all baselines."""
+    return build / "baselines"
+
+
+def baselines_of(build: Path, name: str) -> list[Path]:
+    """Return the folder of a baseline, if it is there; of all baselines for `*`."""
+    return sorted(baselines(build).glob(f"{name}/[0-9]*"))
+
+
+def embeddings(build: Path) -> Path:
+    """Return the folder of cached embeddings."""
+    return build / "embeddings"
+
+
 def models(build: Path) -> list[Path]:
-    """Return the folders of all trained and merged models that are there and whole."""
+    """Return the folders of all trained and merged models, and of baselines with a model, that are there and whole."""
     folders = [file.parent for kind in (runs(build), merged(build)) for file in kind.glob(f"*/*/{METRICS}")]
+    folders += [file.parent for file in baselines(build).glob(f"*/*/{WEIGHTS}")]
     return [folder for folder in folders if folder.name.isdecimal()]
+
+
+def folders_of(build: Path, name: str = "*") -> list[Path]:
+    """Return the folders of a model's seeds, sorted: of a variant, a merge, a vote or a baseline; of all for `*`."""
+    folders = [folder for kind in KINDS for folder in (build / kind).glob(f"{name}/[0-9]*")]
+    return sorted(folder for folder in folders if folder.parent.name == name or name == "*")
+
+
+def is_baseline(model: Path) -> bool:
+    """Return whether a folder is that of a baseline, which no seed changes."""
+    return model.parent.parent.name == "baselines"
 
 
 def build_of(model: Path) -> Path:

@@ -1,8 +1,8 @@
 """What `mtbert study` does: understand a folder of one's own, print what it is and takes, and set params.yaml to it."""
 
-import json
-import math
+import os
 import re
+import shutil
 import tempfile
 import time
 from collections import Counter
@@ -11,18 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
+import pydantic
 import torch
 
 from mtbert import files, seeding, tasks
 from mtbert.config import papers, planning, studies
-from mtbert.config.params import Params
+from mtbert.config.params import Params, at
 from mtbert.config.techniques import NAMES
 from mtbert.data import checks, drawing, guessing, readers
 from mtbert.data.batches import Batch
 from mtbert.data.preprocess import MOST_REFUSED, are_too_many, classes_without_rows
 from mtbert.data.readers import Example
 from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
-from mtbert.errors import DataError, SettingsError, first_of
+from mtbert.errors import DataError, SettingsError, first_of, in_words
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
@@ -33,12 +34,14 @@ from mtbert.variants.building import build_model
 from mtbert.variants.settings import VariantSettings
 
 WAYS = "own"  # the paper of what is trained: papers/own.yaml
+PROFILE = "own"  # the recipe of its ways: profiles.own in params.yaml
 QUICK = 5  # ways of it that are trained with --quick
+USUAL_WIDTH, USUAL_RATE = 384, 2e-4  # of MiniLM, by the search of data/searches/own-recipe.csv
+JOBS = 2  # trainings that `make reproduce` runs side by side on a CPU
 CLASSES_SHOWN = 6
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 TRIED, LEAST = 3.0, 4  # seconds in which steps are counted, and how many at least
 WORDS = re.compile(r"\w+|[^\w\s]")
-UNQUOTED = re.compile(r"(?!(?:null|true|false)$)[a-z/][\w./-]*", re.I)  # text that YAML needs no quotes for
 COUNTED = 1000  # rows of a task whose words are counted
 PIECES, LEAST_PIECES = 30_522, 1000  # word pieces of BERT, and of every encoder at least
 BYTES = 4  # of a weight
@@ -59,7 +62,31 @@ class Understood:
     notes: list[str]
 
 
-def run(folder: Path, quick: bool, seeds: int, encoding: str, file: Path) -> None:
+class Wishes(NamedTuple):
+    """What a person asks of a study.
+
+    Attributes:
+        quick: whether one seed of a few ways is enough.
+        seeds: of each way.
+        encoder: a name or folder as `encoder.name` takes it; None leaves that as it is.
+        steps: how many times as long as usual every model trains; None leaves `training.epochs` as it is.
+    """
+
+    quick: bool = False
+    seeds: int = 3
+    encoder: str | None = None
+    steps: float | None = None
+
+
+def times(text: str) -> float:
+    """Return the number that `2x` or `0.5x` says; SettingsError for other texts."""
+    number = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)x?", text.strip())
+    if number is None or not 0.1 <= float(number[1]) <= 100:
+        raise SettingsError(f"--steps is {text!r}; allowed: a number from 0.1x to 100x, such as 2x")
+    return float(number[1])
+
+
+def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
     """Print what the folder's tasks are, and how long they take; write its tasks.yaml and set params.yaml.
 
     Raises:
@@ -81,7 +108,7 @@ def run(folder: Path, quick: bool, seeds: int, encoding: str, file: Path) -> Non
         files.write_yaml(task_file, guessed, in_order=True)
         files.write_text(task_file, ABOUT + task_file.read_text(encoding="utf-8"))
     try:
-        models = _set(file, folder, quick, seeds, _tokens(understood))
+        models = _set(file, folder, wishes, understood)
     except BaseException:
         if is_new:
             task_file.unlink(missing_ok=True)
@@ -281,72 +308,76 @@ def _tokens(understood: Sequence[Understood]) -> int:
     return 3 + round(4 / 3 * sum(counts) / len(counts))
 
 
-def _set(file: Path, folder: Path, quick: bool, seeds: int, tokens: int) -> str:
+def _set(file: Path, folder: Path, wishes: Wishes, understood: Sequence[Understood]) -> str:
     """Set params.yaml to the folder; print how long that takes, and return what is trained. It is checked before."""
     home = file.resolve().parent
     data = folder.resolve()
     ways = [*papers.load(home / "papers")[WAYS].variants.items()]
-    if quick:
+    seeds = 1 if wishes.quick else wishes.seeds
+    if wishes.quick:
         ways = ways[:QUICK]
-        seeds = 1
     names = [*studies.expanded(dict(ways), tasks.main(tasks.of_folder(folder)))]
     values: dict[str, Any] = {
+        "profile": PROFILE,
         "data_dir": (data.relative_to(home) if data.is_relative_to(home) else data).as_posix(),
         "seeds": [*range(1, 1 + seeds)],
         "variants": names,
     }
-    text = file.read_text(encoding="utf-8")
-    for key, value in values.items():
-        text = with_value(text, key, value)
+    if wishes.encoder is not None:
+        values["encoder.name"] = wishes.encoder
+        values["training.learning_rate.encoder"] = _rate(wishes.encoder)
+    if wishes.steps is not None:
+        values["training.epochs"] = max(1, round(wishes.steps * _usual_epochs(file)))
     with files.new_file(file) as partial:
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        _check_written(file, files.read_yaml(partial, "correct it", aliases=True), values)
+        shutil.copy(file, partial)
+        files.edit_yaml(partial, values)
         planned = planning.plan(Params(partial))
         variants = {name: VariantSettings(**planned[name]) for name in names}
-        print(f"\n{_costs(EncoderSettings(**planned['encoder']), variants, seeds, tokens)}")
-    return f"{len(names)} models, {'one seed' if quick else f'{seeds} seeds'} each,"
+        print(f"\n{_costs(EncoderSettings(**planned['encoder']), variants, seeds, understood)}")
+    return f"{len(names)} models, {'one seed' if seeds == 1 else f'{seeds} seeds'} each,"
 
 
-def with_value(text: str, key: str, value: Any) -> str:
-    """Return the text of params.yaml with another value of a key at its top; comments stay."""
-    quoted = r"""\"(?:\\.|[^"\\\n])*"|'[^'\n]*'"""  # which may hold a #
-    value_before = rf"[^\S\n]*(?:{quoted}|(?!#)\S[^\n]*?)?"  # on the key's line
-    comment = r"(?P<comment>[^\S\n]+#[^\n]*)?"
-    items_before = r"(?:\n(?:-|[^\S\n]+-)[^\n]*)*"  # on the lines after it
-    found = re.search(rf"^{key}:{value_before}{comment}{items_before}$", text, flags=re.M)
-    if found is None:
-        raise DataError(f"params.yaml lacks {key}; `git checkout params.yaml` brings it back")
-    kept_comment = found["comment"] or ""
-    if isinstance(value, list):
-        entry = f"{key}:{kept_comment}" + "".join(f"\n- {item}" for item in value)
-    else:
-        is_plain = UNQUOTED.fullmatch(value)
-        entry = f"{key}: {value if is_plain else json.dumps(value, ensure_ascii=False)}{kept_comment}"
-    return text[: found.start()] + entry + text[found.end() :]
+def _rate(encoder: str) -> float | None:
+    """Return the rate at which a whole encoder is trained; None for one as wide as that of the profile's rate.
+
+    A wider encoder needs a lower one: 2e-4 for a width of 384 becomes 1e-4 for 768. Nobody has searched it there.
+    """
+    try:
+        settings = EncoderSettings(name=encoder)
+    except pydantic.ValidationError as error:
+        raise SettingsError(f"--encoder: {in_words(error)}") from None
+    width = read_config(settings.folder)[1].hidden_size if settings.folder else settings.known_width or USUAL_WIDTH
+    return None if width <= USUAL_WIDTH else float(f"{USUAL_RATE * USUAL_WIDTH / width:.1e}")
 
 
-def _check_written(file: Path, written: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    """Raise DataError where a key of params.yaml would be read as something else than was written."""
-    for key, value in values.items():
-        if written[key] != value:
-            fault = f"{key} would be read as {written[key]!r}, not {value!r}"
-            raise DataError(f"{file}: {fault}; write {key} and its value on one line, and give this command again")
+def _usual_epochs(file: Path) -> int:
+    """Return how many epochs the profile of own tasks trains."""
+    epochs = at(files.read_yaml(file, "correct it", aliases=True), ("profiles", PROFILE, "training", "epochs"))
+    if not isinstance(epochs, int):
+        raise SettingsError(f"{file}: profiles.{PROFILE}.training.epochs is {epochs!r}; allowed: a whole number")
+    return epochs
 
 
-def _costs(encoder: EncoderSettings, variants: Mapping[str, VariantSettings], seeds: int, tokens: int) -> str:
-    """Return how long the trainings take here, by the speed of a few seconds of steps, and what they store."""
+def _costs(
+    encoder: EncoderSettings, variants: Mapping[str, VariantSettings], seeds: int, understood: Sequence[Understood]
+) -> str:
+    """Return how long the trainings take here at most, by the speed of a few seconds of steps, and what they store."""
     first = next(iter(variants.values()))
     backbone = _backbone(encoder)
     adapters = [*_adapters_in_words(variants, backbone)]
-    speed = _measure(backbone, first, min(tokens, first.model.max_tokens))
-    steps = sum(_steps(settings) for settings in variants.values()) * seeds
+    speed = _measure(backbone, first, min(_tokens(understood), first.model.max_tokens))
+    rows = {of_task.task.name: len(of_task.rows["train"]) for of_task in understood}
+    steps = sum(_steps(settings, rows) for settings in variants.values()) * seeds
     gigabytes = BYTES * speed.weights * len(variants) * seeds / 2**30
-    minutes = speed.seconds * steps / 60
+    on_gpu = torch.cuda.is_available()
+    jobs = 1 if on_gpu else min(JOBS, os.cpu_count() or 1)
+    minutes = speed.seconds * steps / jobs / 60
     time_in_words = f"{minutes:,.0f} minutes" if minutes < 120 else f"{minutes / 60:,.1f} hours"
-    device = "its GPU" if torch.cuda.is_available() else "one core"
+    device = "its GPU" if on_gpu else f"{jobs} cores"
     text = (
-        f"About {time_in_words} on {device} of this machine: {steps:,} steps of {1000 * speed.seconds:,.0f} ms, "
-        f"and some for predictions. About {gigabytes:,.1f} GB of weights."
+        f"At most about {time_in_words} on {device} of this machine: {steps:,} steps of "
+        f"{1000 * speed.seconds:,.0f} ms; a model that stops to improve ends sooner. "
+        f"About {gigabytes:,.1f} GB of weights."
     )
     return f"{text}\nAdapters' weights, in millions: {'; '.join(adapters)}." if adapters else text
 
@@ -360,13 +391,16 @@ def _adapters_in_words(variants: Mapping[str, VariantSettings], backbone: Backbo
             yield f"{settings.row} {weights / 1e6:.2f}"
 
 
-def _steps(settings: VariantSettings) -> int:
-    """Return about how many steps a training has, whose epochs have a number of steps, or of examples of each task."""
+def _steps(settings: VariantSettings, rows: Mapping[str, int]) -> int:
+    """Return at most how many steps a training has, by the rows of train of each task."""
     steps = 0
     for phase in settings.phases:
-        length = phase.epoch_length
-        turns = math.ceil((length.examples or 0) / phase.batch_size)
-        steps += phase.epochs * (length.steps or turns * len(phase.tasks))
+        turns = 0
+        for name in phase.tasks:
+            task = settings.described[name]
+            batches = (1 - phase.spared) * rows[name] / phase.batch_size
+            turns += phase.epoch_length.turns(0 if task.kind == "score" else task.classes, batches, phase.batch_size)
+        steps += phase.epochs * (phase.epoch_length.steps or turns)
     return steps
 
 

@@ -49,6 +49,11 @@ def shrink(root: Path) -> None:
     """Let the profiles `sample` and `laptop` train for a moment."""
     for old in ("      epochs: 4\n      epoch_length: 704 ", "      epochs: 4\n      epoch_length: 1728 "):
         replace(root / "params.yaml", old, "      epochs: 1\n      epoch_length: 32 examples of each task\n      #")
+    replace(
+        root / "params.yaml",
+        "      epochs: 6\n      epoch_length: 15 ",
+        "      epochs: 1\n      epoch_length: 3 steps\n      #",
+    )
 
 
 def commit(root: Path) -> None:
@@ -81,11 +86,6 @@ def official(walk: Walk) -> None:
     names = sorted(file.relative_to(there).as_posix() for file in there.rglob("*.*"))
     downloads = [{"url": f"{host}/{name}", "sha256": files.sha256(there / name), "path": name} for name in names]
     files.write_yaml(walk.root / "src/mtbert/data/downloads.yaml", downloads)
-
-
-def readme(walk: Walk) -> None:
-    prediction_files(walk)
-    official(walk)
 
 
 def own_hub(walk: Walk, root: Path) -> None:
@@ -185,8 +185,9 @@ def contributed(walk: Walk) -> None:
 
 END = "\0"
 PAGES = {
-    "README.md": Page(tuple(SEVERAL), real_until="dvc exp run", before=readme),
+    "README.md": Page(before=prediction_files),
     "CONTRIBUTING.md": Page(before=moods, after=contributed),
+    "docs/course.md": Page(tuple(SEVERAL), real_until="dvc exp run", before=official),
     "docs/comparing.md": Page(within=0, before=prediction_files),
     "docs/data.md": Page(before=reviews),
     "docs/encoders.md": Page(before=e5),

@@ -193,3 +193,16 @@ def test_a_new_directory_is_written_where_a_link_leads(tmp_path: Path):
     write_a_directory(tmp_path / "link", {"a": "a"})
     assert (tmp_path / "link").is_symlink()
     assert tree(tmp_path / "folder") == {"a": "a"}
+
+
+def test_single_values_of_a_file_of_yaml_are_edited_and_all_else_stays(tmp_path: Path):
+    file = tmp_path / "params.yaml"
+    file.write_text(
+        "a: 1\ndata_dir: x y     # which\nseeds:\n- 1\n- 2\nencoder:\n  name:     # (bert)\nend:   # none\n"
+    )
+    files.edit_yaml(file, {"data_dir": "null", "seeds": [3], "encoder.name": "./mine #1"})
+    assert file.read_text() == (
+        "a: 1\ndata_dir: 'null'  # which\nseeds:\n- 3\nencoder:\n  name: './mine #1' # (bert)\nend:   # none\n"
+    )
+    with pytest.raises(DataError, match=r"has no section decoder for decoder\.name"):
+        files.edit_yaml(file, {"decoder.name": "x"})

@@ -61,6 +61,7 @@ def test_a_log_lies_in_a_folder_named_after_the_results(tmp_path: Path):
         ("encoders/sbert", "pretrain"),
         ("runs/pals/1", "train@pals-1"),
         ("merged/own-merged-mean/1", "merge"),
+        ("baselines/baseline-tfidf/0", "baselines"),
     ],
 )
 def test_each_folder_is_made_by_a_stage(folder: str, stage: str):
@@ -74,11 +75,14 @@ def test_an_input_of_a_training_is_made_by_a_stage(file: str, stage: str):
     assert layout.stage_of_input(Path("build"), file) == stage
 
 
-def test_models_are_the_finished_runs_and_merges(tmp_path: Path):
+def test_models_are_the_finished_runs_and_merges_and_baselines_that_can_predict(tmp_path: Path):
     for folder in ("runs/pals/1", "merged/mean/2", "runs/pals/.1.partial"):
         files.write_text(tmp_path / folder / "metrics.json", "{}")
     (tmp_path / "runs/pals/3").mkdir()
-    assert layout.models(tmp_path) == [tmp_path / "runs/pals/1", tmp_path / "merged/mean/2"]
+    for name in ("baseline-tfidf/0/model.safetensors", "untrained-encoder/0/metrics.json"):
+        files.write_text(tmp_path / "baselines" / name, "{}")
+    expected = ["runs/pals/1", "merged/mean/2", "baselines/baseline-tfidf/0"]
+    assert layout.models(tmp_path) == [tmp_path / folder for folder in expected]
 
 
 def test_a_variant_has_runs_and_logs_also_of_runs_that_are_gone(tmp_path: Path):

@@ -38,10 +38,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         desk.write(home / "more", "jsonl.gz", {task: SMALL[task] for task in ("dup", "rel")})
         shutil.copytree(home / "more", home / "desk", dirs_exist_ok=True)
         given = files.read_yaml(ROOT / "params.yaml", aliases=True)
-        given["encoder"] |= ENCODER
+        given["encoder"] |= ENCODER | {"name": "tiny"}
         given["training"] |= {"epochs": 1, "epoch_length": "40 examples of each task"}
         files.write_yaml(home / "params.yaml", given | {"pals": {"dim": 24, "heads": 2}}, in_order=True)
-        study.run(Path("desk"), True, 3, "utf-8", Path("params.yaml"))
+        study.run(Path("desk"), study.Wishes(quick=True), "utf-8", Path("params.yaml"))
         stage("plan", Path("params.yaml"), build / "plan")
         stage("machine", build / "machine.json")
         stage("encoder", build / "plan/encoder.yaml", Path("desk"), build / "encoders/base")

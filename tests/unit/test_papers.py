@@ -123,6 +123,48 @@ def test_a_technique_has_the_options_of_its_paper(name: str, of: str, options: d
     assert {key: found[key] for key in options} == options
 
 
+@pytest.mark.parametrize(
+    ("name", "rate"),
+    [
+        ("rival-lora", 5e-4), ("rival-lora-per-task", 5e-4), ("rival-few-lora", 5e-4), ("rival-dora", 2e-4),
+        ("rival-ia3", 3e-3), ("rival-mtl-lora", 3e-4), ("rival-houlsby", 3e-4), ("rival-houlsby-per-task", 3e-4),
+        ("rival-few-houlsby", 3e-4), ("rival-pfeiffer", 1e-4), ("rival-bitfit", 1e-3), ("rival-few-bitfit", 1e-3),
+        ("rival-full", 2e-5), ("rival-few-full", 2e-5),
+    ],
+)  # fmt: skip
+def test_a_method_beside_a_frozen_encoder_has_the_rate_of_its_source(name: str, rate: float) -> None:
+    """docs/papers.md says where each stands; another profile's rate for adapters still holds."""
+    assert trained(name)["learning rate"] == rate
+    if "full" not in name:
+        document, _ = resolve.variant(PARAMS.put(("profile",), "laptop"), name)
+        assert document["phases"][-1]["learning_rate"] == 3e-3
+
+
+def test_row_1_in_the_order_of_its_code_is_cut_by_nothing_but_its_1800_batches_of_quora() -> None:
+    found = section("mypal-pals-as-coded", "sequential")
+    assert (found["order"], found["most"]) == (["qqp", "sst", "sts"], {"qqp": 1800})
+    assert trained("mypal-pals-as-coded")["length of an epoch"] == "all"
+
+
+@pytest.mark.parametrize(
+    "name", ["mypal-baseline", "mypal-no-pals", "mypal-pals", "mypal-annealed", "mypal-simcse", "mypal-more-data",
+             "mypal-constant", "mypal-warmup", "mypal-relational"]
+)  # fmt: skip
+def test_a_row_with_the_batch_of_one_process_differs_in_that_alone(name: str) -> None:
+    ours, other = (resolve.variant(PARAMS, each)[0] for each in (f"{name}-16", name))
+    assert (ours["phases"][0]["batch_size"], other["phases"][0]["batch_size"]) == (16, 64)
+    assert ours["phases"][0]["batch_sizes"] == ({"cfimdb_as_sst": 8} if other["phases"][0]["batch_sizes"] else {})
+    for document in (ours, other):
+        document["phases"][0] |= {"batch_size": 0, "batch_sizes": {}}
+    assert (ours["model"], ours["phases"]) == (other["model"], other["phases"])
+
+
+def test_noise_is_cut_at_epsilon_where_a_row_says_so() -> None:
+    assert {name: section(name, "smart")["form"] for name in ("smart-pals", "smart-pals-projected")} == {
+        "smart-pals": "normalised", "smart-pals-projected": "projected"
+    }  # fmt: skip
+
+
 def test_the_random_row_is_scored_untrained() -> None:
     document, _ = resolve.variant(PARAMS, "slap-rand")
     assert document["phases"] == []

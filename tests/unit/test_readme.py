@@ -1,4 +1,4 @@
-"""README's table of packages names each once, from the top floor down, as imports run."""
+"""README is short; CONTRIBUTING's table of packages names each once, from the top floor down, as imports run."""
 
 import itertools
 import re
@@ -8,8 +8,18 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
+def test_the_readme_has_at_most_700_words() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 700
+
+
+def test_one_line_says_what_the_project_is_for() -> None:
+    described = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["description"]
+    assert f"**{described}.**" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f'site_description: "{described}"' in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+
+
 def test_the_table_has_every_package_in_the_order_of_imports() -> None:
-    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("| package | what it is for |")[2]
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("| package | what it is for |")[2]
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     floors = [set(re.findall(r"`(\w+)`", cell)) for cell in cells]
     packages = {path.stem for path in (ROOT / "src/mtbert").iterdir() if not path.stem.startswith("__")}

@@ -24,12 +24,15 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path(shutil.copy(ROOT / "params.yaml", tmp_path))
 
 
+QUICK = study.Wishes(quick=True)
+
+
 @pytest.mark.parametrize("form", desk.FORMS)
 def test_the_four_tasks_of_a_support_desk_in_every_form(
     tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str], form: str
 ):
     desk.write(tmp_path / "desk", form, SMALL)
-    study.run(tmp_path / "desk", True, 3, "utf-8", params)
+    study.run(tmp_path / "desk", QUICK, "utf-8", params)
     lines = [line.split("    ") for line in capsys.readouterr().out.splitlines()[:4]]
     assert [[cell.strip() for cell in line if cell] for line in lines] == [
         ["dup", "60 train, 40 dev", "sentence1, sentence2", "2 classes: 0, 1", "accuracy", "majority 0.50"],
@@ -40,15 +43,20 @@ def test_the_four_tasks_of_a_support_desk_in_every_form(
     assert [*tasks.of_folder(tmp_path / "desk")] == ["dup", "rel", "topic", "urgent"]
     now, before = (files.read_yaml(file, "") for file in (params, ROOT / "params.yaml"))
     ways = ["single-dup", "single-rel", "single-topic", "single-urgent", "shared", "pals", "low-rank", "lora"]
-    assert now == before | {"data_dir": "desk", "seeds": [1], "variants": [f"own-{way}" for way in ways]}
+    assert now == before | {
+        "profile": "own",
+        "data_dir": "desk",
+        "seeds": [1],
+        "variants": [f"own-{way}" for way in ways],
+    }
 
 
 def test_without_quick_every_way_has_its_seeds_and_a_written_file_is_read(tmp_path: Path, params: Path):
     desk.write(tmp_path / "desk", "csv", SMALL)
-    study.run(tmp_path / "desk", True, 3, "utf-8", params)
+    study.run(tmp_path / "desk", QUICK, "utf-8", params)
     own = tmp_path / "desk/tasks.yaml"
     own.write_text(own.read_text() + "  matters: 0.02\n")
-    study.run(tmp_path / "desk", False, 6, "utf-8", params)
+    study.run(tmp_path / "desk", study.Wishes(seeds=6), "utf-8", params)
     assert (files.read_yaml(params, "")["seeds"], len(files.read_yaml(params, "")["variants"]) > 10) == (
         [1, 2, 3, 4, 5, 6], True,
     )  # fmt: skip
@@ -59,7 +67,7 @@ def test_texts_with_two_labels_are_told(tmp_path: Path, params: Path, capsys: py
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/a-train.csv").write_text(f"{TRAIN}text number 1,no\n")
     (tmp_path / "mine/a-dev.csv").write_text(TRAIN)
-    study.run(tmp_path / "mine", True, 3, "utf-8", params)
+    study.run(tmp_path / "mine", QUICK, "utf-8", params)
     assert "\na-train.csv: 1 text has rows of different labels\n" in capsys.readouterr().out
 
 
@@ -68,7 +76,7 @@ def test_f1_is_called_by_the_class_that_it_is_of(tmp_path: Path, params: Path, c
     (tmp_path / "mine/a-train.csv").write_text(TRAIN)
     described = "a:\n  files: {train: a-train.csv}\n  sentences: [text]\n  label: label\n  classes: ['no', 'yes']\n"
     (tmp_path / "mine/tasks.yaml").write_text(f"{described}  positive: 'no'\n")
-    study.run(tmp_path / "mine", True, 3, "utf-8", params)
+    study.run(tmp_path / "mine", QUICK, "utf-8", params)
     assert "    F1 of no    majority " in capsys.readouterr().out
 
 
@@ -90,20 +98,12 @@ def test_as_many_rows_may_be_faulty_as_params_yaml_says(
     (tmp_path / "mine/a-dev.csv").write_text(TRAIN + faulty * " ,no\n")
     refused = pytest.raises(MtbertError, match=f"a-dev.csv: {faulty} of {40 + faulty} rows cannot be used")
     with contextlib.nullcontext() if is_read else refused:
-        study.run(tmp_path / "mine", True, 3, "utf-8", params)
+        study.run(tmp_path / "mine", QUICK, "utf-8", params)
 
 
 def test_outside_a_repository_nothing_is_read(tmp_path: Path):
     with pytest.raises(MtbertError, match=r"params.yaml is missing; commands run at the repository's root$"):
-        study.run(tmp_path, True, 3, "utf-8", tmp_path / "params.yaml")
-
-
-def test_a_comment_beside_a_value_stays():
-    text = "a: 1\ndata_dir: x y     # which\nseeds:\n- 1\n- 2\nvariants: [p, q]\nend:   # none\n"
-    text = study.with_value(study.with_value(text, "data_dir", "z"), "seeds", [3])
-    assert study.with_value(text, "variants", ["r"]) == (
-        "a: 1\ndata_dir: z     # which\nseeds:\n- 3\nvariants:\n- r\nend:   # none\n"
-    )
+        study.run(tmp_path, QUICK, "utf-8", tmp_path / "params.yaml")
 
 
 @pytest.mark.parametrize("name", ["2024", "null", "a: b"])
@@ -111,29 +111,9 @@ def test_a_folder_of_any_name_is_the_one_that_is_trained(tmp_path: Path, params:
     (tmp_path / name).mkdir()
     (tmp_path / name / "a-train.csv").write_text(TRAIN)
     for _ in range(2):  # the second time over the first one's value
-        study.run(tmp_path / name, True, 3, "utf-8", params)
+        study.run(tmp_path / name, QUICK, "utf-8", params)
         assert files.read_yaml(params, "")["data_dir"] == name
     assert "# which sentences: data/sample," in params.read_text()
-
-
-def test_a_number_sign_within_quotes_is_no_comment():
-    text = study.with_value("data_dir: 'a #1' # which\n", "data_dir", 'b #2 "c"')
-    assert text == 'data_dir: "b #2 \\"c\\"" # which\n'
-    assert study.with_value(text, "data_dir", "d") == "data_dir: d # which\n"
-
-
-def test_a_key_that_would_be_read_as_another_value_is_refused(tmp_path: Path, params: Path):
-    text = params.read_text().replace("data_dir: data/sample ", "data_dir: data/sample\n  and more ")
-    params.write_text(text)
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/a-train.csv").write_text(TRAIN)
-    with pytest.raises(MtbertError) as error:
-        study.run(tmp_path / "mine", True, 3, "utf-8", params)
-    assert str(error.value) == (
-        f"{params}: data_dir would be read as 'mine and more', not 'mine'; write data_dir and its value on one line, "
-        "and give this command again"
-    )
-    assert params.read_text() == text
 
 
 def told(folder: Path, params: Path, capsys: pytest.CaptureFixture[str], **contents: str) -> list[str]:
@@ -141,7 +121,7 @@ def told(folder: Path, params: Path, capsys: pytest.CaptureFixture[str], **conte
     folder.mkdir(exist_ok=True)
     for name, content in contents.items():
         (folder / f"{name.replace('_', '-')}.csv").write_text(content)
-    study.run(folder, True, 3, "utf-8", params)
+    study.run(folder, QUICK, "utf-8", params)
     return capsys.readouterr().out.split("\n\n")[1].splitlines()
 
 
@@ -194,10 +174,10 @@ def test_an_encoding_beside_another_one_in_tasks_yaml_is_refused(tmp_path: Path,
     (tmp_path / "a-train.csv").write_bytes(
         TRAIN.replace("text", "café").encode("cp1252").replace(b"caf\xe9", b"text", 1)
     )
-    study.run(tmp_path, True, 3, "cp1252", params)
-    study.run(tmp_path, True, 3, "cp1252", params)
+    study.run(tmp_path, QUICK, "cp1252", params)
+    study.run(tmp_path, QUICK, "cp1252", params)
     with pytest.raises(MtbertError) as error:
-        study.run(tmp_path, True, 3, "latin-1", params)
+        study.run(tmp_path, QUICK, "latin-1", params)
     assert str(error.value) == (
         f"--encoding is latin-1, and {tmp_path / 'tasks.yaml'} says that a is cp1252; set `encoding` there, and leave "
         "--encoding out"
@@ -276,7 +256,34 @@ def test_what_cannot_be_understood_is_refused_and_nothing_is_written(tmp_path: P
             (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     there = {file.name for file in folder.iterdir()}
     with pytest.raises(MtbertError) as error:
-        study.run(folder, False, 3, "utf-8", params)
+        study.run(folder, study.Wishes(), "utf-8", params)
     assert told in str(error.value)
     assert {file.name for file in folder.iterdir()} == there
     assert params.read_bytes() == (ROOT / "params.yaml").read_bytes()
+
+
+def test_another_encoder_and_other_lengths_are_set_and_a_wide_encoder_has_a_lower_rate(tmp_path: Path, params: Path):
+    desk.write(tmp_path / "desk", "csv", SMALL)
+    study.run(tmp_path / "desk", study.Wishes(quick=True, encoder="bert-base-uncased", steps=2.0), "utf-8", params)
+    now = files.read_yaml(params)
+    assert (now["encoder"]["name"], now["training"]["epochs"]) == ("bert-base-uncased", 12)
+    assert now["training"]["learning_rate"]["encoder"] == 1e-4  # 2e-4 of a width of 384, halved
+    assert "# (bert-base-uncased) tiny, minilm," in params.read_text()
+
+
+@pytest.mark.parametrize(("text", "times"), [("2x", 2.0), ("0.5x", 0.5), ("3", 3.0)])
+def test_how_many_times_as_long_models_train(text: str, times: float):
+    assert study.times(text) == times
+
+
+@pytest.mark.parametrize("text", ["", "x", "2y", "0x", "1000x", "-1x", "nan"])
+def test_other_words_for_it_are_refused(text: str):
+    with pytest.raises(MtbertError, match=r"allowed: a number from 0\.1x to 100x"):
+        study.times(text)
+
+
+def test_an_unknown_encoder_is_refused_with_those_that_are_known(tmp_path: Path, params: Path):
+    desk.write(tmp_path / "desk", "csv", SMALL)
+    with pytest.raises(MtbertError, match=r"--encoder: name: unknown encoder 'bert'.*minilm"):
+        study.run(tmp_path / "desk", study.Wishes(encoder="bert"), "utf-8", params)
+    assert not (tmp_path / "desk/tasks.yaml").exists()

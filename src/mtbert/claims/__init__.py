@@ -9,9 +9,9 @@ results = claims.judge(every.claims.values(), whole, third)    # one ClaimResult
 from mtbert.claims.budget_runs import BudgetRuns, TaskRows, are_unequal, at_a_third, of_results
 from mtbert.claims.judging import ClaimResult, PartResult, Reason, Stability, judge
 from mtbert.claims.reading import Claim, Claims, Part, load, margins
-from mtbert.claims.rule import SEEDS, Verdict
+from mtbert.claims.rule import SEEDS, Standing, Verdict
 
 __all__ = [
-    "SEEDS", "BudgetRuns", "Claim", "ClaimResult", "Claims", "Part", "PartResult", "Reason", "Stability", "TaskRows",
-    "Verdict", "are_unequal", "at_a_third", "judge", "load", "margins", "of_results",
+    "SEEDS", "BudgetRuns", "Claim", "ClaimResult", "Claims", "Part", "PartResult", "Reason", "Stability", "Standing",
+    "TaskRows", "Verdict", "are_unequal", "at_a_third", "judge", "load", "margins", "of_results",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from mtbert.stats import Difference, Side, difference, influence, mean_of
 from mtbert.tasks import COURSE, Tasks, main
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
+SEEDLESS = ("baseline", "encoder")  # kinds of models that have one set of predictions, whatever the seed
 UNEQUAL = 0.05  # examples of a task, or steps, may differ by this share: samplers draw
 
 
@@ -59,12 +60,14 @@ class BudgetRuns:
     """The runs of one budget.
 
     Attributes:
-        runs: a line for each, with `variant`, `seed`, `steps` of the optimiser, `examples_sst`, ...,
+        runs: a line for each that has a seed, with `variant`, `seed`, `steps` of the optimiser, `examples_sst`, ...,
             `train_overall_normalised`, ALIKE, and `techniques` (digests by name).
         dev: the rows of each task, by its name.
-        untrained: by task, the score of the untrained encoder by cosine, where it is known.
+        untrained: by metric, the score of the untrained encoder, where it is known; it counts where evidence has no
+            predictions of the encoder.
         settings: by variant or vote, what its runs were resolved to.
         tasks: those of the data.
+        seedless: the models that no seed changes: of kinds SEEDLESS. They have neither lines nor settings.
     """
 
     runs: Frame
@@ -72,13 +75,18 @@ class BudgetRuns:
     untrained: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, sides.Settings] = field(default_factory=dict)
     tasks: Tasks = field(default_factory=lambda: COURSE)
+    seedless: Collection[str] = frozenset()
 
     def seeds(self, names: Sequence[str], metric: str) -> list[int]:
-        """Return the seeds for which all of these models have scores, in order; none if they lack a task."""
+        """Return the seeds for which all of these models have scores, in order; none if they lack a task.
+
+        A model without seeds has scores for every seed. Where all are such models, the one number of them is returned.
+        """
         models = self._model_by_task(names, metric)
         if len(models) < len(tasks_of(metric, self.tasks)):
             return []
-        scored = [{*self.dev[task].predictions[name]} for task, name in models.items()]
+        with_seeds = {task: name for task, name in models.items() if name not in self.seedless}
+        scored = [{*self.dev[task].predictions[name]} for task, name in (with_seeds or models).items()]
         if metric == OVERFITTING:
             scored += [{seed for variant, seed in self._on_train if variant == name} for name in names]
         return sorted(set.intersection(*scored))
@@ -95,16 +103,19 @@ class BudgetRuns:
 
         Args:
             ours: models of different tasks, or one of all.
-            other: the same; or the untrained encoder alone, whose score no seed changes.
+            other: the same; or the untrained encoder alone, of which evidence may have only the score. Then no row
+                moves it.
             metric: what is scored.
             most: the first so many seeds of each; None for all.
             leak_free: whether rows that share a sentence with training are left out.
         """
+        scored = self._sides(ours, other, metric, most, leak_free)
+        if scored is not None:
+            return difference(scored.ours, scored.other)
         if UNTRAINED in other and metric in self.untrained and not leak_free:
             scored = self._sides(ours, ours, metric, most, leak_free)
             return None if scored is None else difference(scored.ours, scored.ours.constant(self.untrained[metric]))
-        scored = self._sides(ours, other, metric, most, leak_free)
-        return None if scored is None else difference(scored.ours, scored.other)
+        return None
 
     def _sides(
         self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None, leak_free: bool
@@ -113,24 +124,25 @@ class BudgetRuns:
         our_seeds, other_seeds = self.seeds(ours, metric)[:most], self.seeds(other, metric)[:most]
         if not our_seeds or not other_seeds:
             return None
+        our_models, other_models = self._model_by_task(ours, metric), self._model_by_task(other, metric)
         our_tasks, other_tasks = list[Side](), list[Side]()
         for task in tasks_of(metric, self.tasks):
-            our_predictions = self._predictions(task, ours, metric, our_seeds)
-            other_predictions = self._predictions(task, other, metric, other_seeds)
+            our_predictions = self._predictions(task, our_models[task], our_seeds)
+            other_predictions = self._predictions(task, other_models[task], other_seeds)
             usable = self._usable(task, np.column_stack([our_predictions, other_predictions]), leak_free)
             if not usable.any():
                 return None
-            our_tasks.append(self._scored(task, our_predictions, usable))
-            other_tasks.append(self._scored(task, other_predictions, usable))
+            our_tasks.append(self._scored(task, our_models[task], our_predictions[usable], usable))
+            other_tasks.append(self._scored(task, other_models[task], other_predictions[usable], usable))
         return ScoredSides(
             ours=self._over_tasks(metric, ours, our_seeds, our_tasks),
             other=self._over_tasks(metric, other, other_seeds, other_tasks),
         )
 
-    def _predictions(self, task: str, names: Sequence[str], metric: str, seeds: Sequence[int]) -> np.ndarray:
-        """Return what the model of the task predicts, [rows, seeds]."""
-        model = self._model_by_task(names, metric)[task]
-        return self.dev[task].predictions[model][seeds].to_numpy()
+    def _predictions(self, task: str, model: str, seeds: Sequence[int]) -> np.ndarray:
+        """Return what a model predicts of a task, [rows, seeds]; [rows, 1] of a model without seeds."""
+        predictions = self.dev[task].predictions[model]
+        return predictions.to_numpy() if model in self.seedless else predictions[seeds].to_numpy()
 
     def _usable(self, task: str, predictions: np.ndarray, leak_free: bool) -> np.ndarray:
         """Return which rows of dev are scored, [rows]: those with a label that all runs predict; leak-free if asked."""
@@ -138,11 +150,12 @@ class BudgetRuns:
         usable = rows["label"].notna().to_numpy() & ~np.isnan(predictions).any(axis=1)
         return usable & ~rows["leaked"].to_numpy(bool) if leak_free else usable
 
-    def _scored(self, task: str, predictions: np.ndarray, usable: np.ndarray) -> Side:
-        """Score predictions [rows, seeds] on the rows of dev that are usable."""
+    def _scored(self, task: str, model: str, predictions: np.ndarray, usable: np.ndarray) -> Side:
+        """Score what a model predicts, [usable rows, seeds], of the rows of dev that are usable."""
         rows = self.dev[task].rows
         labels, clusters = rows["label"].to_numpy()[usable], rows["cluster"].to_numpy()[usable]
-        return influence.of_task(self.tasks[task], labels, predictions[usable], clusters)
+        side = influence.of_task(self.tasks[task], labels, predictions, clusters)
+        return replace(side, has_seeds=model not in self.seedless)
 
     def _over_tasks(self, metric: str, names: Sequence[str], seeds: Sequence[int], task_sides: Sequence[Side]) -> Side:
         """Return the metric of models from their tasks' scores; normalised, x of `SIGNED` counts as (x + 1) / 2."""
@@ -180,9 +193,11 @@ def of_results(results: Results) -> BudgetRuns:
     predicted = results.predictions
     labelled = predicted[(predicted["split"] == "dev") & predicted["label"].notna()]
     dev = {str(task): _task_rows(table) for task, table in labelled.groupby("task", observed=True)}
-    first_seeds = results.trained.drop_duplicates("variant")
+    is_seedless = results.runs["kind"].isin(SEEDLESS)
+    first_seeds = results.runs[~is_seedless].drop_duplicates("variant")
     settings = {str(run.variant): json.loads(run.settings) for run in first_seeds.itertuples()}
-    return BudgetRuns(_lines(results), dev, results.untrained, settings, results.tasks)
+    seedless = frozenset(results.runs["variant"][is_seedless])
+    return BudgetRuns(_lines(results), dev, results.untrained, settings, results.tasks, seedless)
 
 
 def _task_rows(table: Frame) -> TaskRows:
@@ -199,11 +214,12 @@ def _task_rows(table: Frame) -> TaskRows:
 
 
 def _lines(results: Results) -> Frame:
-    """Return a line for each run and vote.
+    """Return a line for each run and vote; none for models without seeds, which nobody trained with these settings.
 
     A vote has the settings of its first member, and its steps and examples are the sums over its members.
     """
-    by_run = results.trained.set_index(KEY, drop=False).to_dict("index")
+    with_seeds = results.runs[~results.runs["kind"].isin(SEEDLESS)]
+    by_run = with_seeds.set_index(KEY, drop=False).to_dict("index")
     lines: list[dict[str, Any]] = []
     for (name, seed), run in by_run.items():
         members = [by_run[member, seed] for member in results.about[name].members if (member, seed) in by_run] or [run]
@@ -223,11 +239,14 @@ def _lines(results: Results) -> Frame:
             "selection": about.run.selection,
             "techniques": json.loads(first["settings"]).get("sources") or {},
         })  # fmt: skip
-    return pd.DataFrame(lines)
+    sums = ("steps", *example_columns(results.tasks))
+    return pd.DataFrame(lines, columns=[*KEY, "train_overall_normalised", *sums, *ALIKE, "techniques"])
 
 
 def unlike(lines: Frame) -> tuple[str, ...]:
-    """Return the columns of ALIKE in which these runs differ, and the techniques whose code differs."""
+    """Return the columns of ALIKE in which these runs differ, and the techniques whose code differs; none of no run."""
+    if not len(lines):
+        return ()
     columns = [name for name in ALIKE if lines[name].nunique(dropna=False) > 1]
     digest_counts: Frame = pd.DataFrame([*lines["techniques"]]).nunique()
     techniques = digest_counts.index[digest_counts > 1]
@@ -255,7 +274,7 @@ def at_a_third(whole: BudgetRuns, third: BudgetRuns) -> BudgetRuns:
         )
     dev: dict[str, TaskRows] = {}
     for task, rows in third.dev.items():
-        columns = [(variant, seed) for variant, seed in rows.predictions if variant in variants]
+        columns = [(name, seed) for name, seed in rows.predictions if name in variants or name in third.seedless]
         dev[task] = replace(rows, predictions=rows.predictions[columns])
     return replace(third, runs=third.lines(variants), dev=dev)
 

@@ -9,7 +9,7 @@ import pandas as pd
 from mtbert.claims import sides
 from mtbert.claims.budget_runs import BudgetRuns, are_unequal, mean_per_seed, tasks_of, unlike
 from mtbert.claims.reading import Claim, Part
-from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, claim_p, corrected, part_p
+from mtbert.claims.rule import NOTHING, SEEDS, PValues, Standing, Verdict, claim_p, corrected, part_p, standing
 from mtbert.results.columns import Frame
 from mtbert.results.described import UNTRAINED
 from mtbert.stats import LEAST_CLUSTERS, Difference
@@ -75,6 +75,11 @@ class PartResult:
     def verdict(self) -> Verdict | None:
         """What is proved of this part alone; None where it is not judged."""
         return None if self.reason else self.p.verdict
+
+    @property
+    def standing(self) -> Standing:
+        """What its interval says of ours against the other; open where it is not judged."""
+        return Standing.OPEN if self.reason else standing(self.difference, self.part.margin)
 
 
 @dataclass(frozen=True)
@@ -179,7 +184,7 @@ def _reason(result: PartResult, difference: Difference, runs: BudgetRuns) -> Rea
         Reason.UNEQUAL_BUDGETS: _has_unequal_budgets(result.part, runs),
         Reason.ENCODER: _is_below_untrained(result.part, runs),
         Reason.FEW_CLUSTERS: difference.clusters < LEAST_CLUSTERS,
-        Reason.FEW_SEEDS: min(difference.seeds) < SEEDS,
+        Reason.FEW_SEEDS: difference.lacks_seeds(SEEDS),
         Reason.FLIPS: result.stability is Stability.FLIPS,
     }
     return next((reason for reason, applies in reasons.items() if applies), None)

@@ -7,12 +7,12 @@ the paper, run or not.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 
 from mtbert.claims.reading import Expected
 from mtbert.stats import Difference, holm
 
-SEEDS = 6  # of each side, at the only look
+SEEDS = 6  # of each side that has seeds, at the only look
 LEVEL = 0.025  # one-sided
 LEANS = 0.4  # a part whose p of holding is below this does not refute its claim
 
@@ -24,6 +24,31 @@ class Verdict(StrEnum):
     FAILS = "fails"
     SMALL = "small"  # it holds, and a difference is proved to be smaller than the margin
     TOO_CLOSE = "too close"
+
+
+class Standing(Enum):
+    """How ours stands against the other."""
+
+    BETTER = auto()  # by the margin or more
+    WORSE = auto()
+    BETTER_SIZE_OPEN = auto()  # by more than 0, and perhaps by less than the margin
+    WORSE_SIZE_OPEN = auto()
+    CLOSE = auto()  # apart by less than the margin
+    OPEN = auto()  # the difference could be 0, or is not known well enough to say
+
+
+def standing(difference: Difference | None, margin: float) -> Standing:
+    """Return what the 95 % interval of ours - other says; open without one."""
+    if difference is None or difference.interval is None:
+        return Standing.OPEN
+    low, high = difference.interval
+    if -margin < low and high < margin:
+        return Standing.CLOSE
+    if low > 0:
+        return Standing.BETTER if low >= margin else Standing.BETTER_SIZE_OPEN
+    if high < 0:
+        return Standing.WORSE if high <= -margin else Standing.WORSE_SIZE_OPEN
+    return Standing.OPEN
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from mtbert.claims.reading import RATE
+
 Settings = Mapping[str, Any]  # of a variant, as its plan file has them
 MEMBERS = "members"  # a vote differs from all else in this alone
 BY_TASK = ("heads", "pooling")  # of section `model`: a value for each task
@@ -16,9 +18,10 @@ def differences(settings: Mapping[str, Settings], ours: Sequence[str], other: Se
     """Return the names of the settings in which any two models of the sides differ.
 
     Names are those of params.yaml without their section: `adapter` where the adapters are others, `pals.dim` where one
-    technique has other options, `training.tasks` for the tasks of a phase, `phases` where their number differs. Heads
-    and pooling are compared on tasks that both have, samplers where both have several tasks to choose from. A model
-    without settings, such as the untrained encoder, differs in nothing.
+    technique has other options, `training.tasks` for the tasks of a phase, `phases` where their number differs. There
+    of the phases' settings their rates alone are compared. Heads and pooling are compared on tasks that both have,
+    samplers where both have several tasks to choose from. A model without settings, such as the untrained encoder,
+    differs in nothing.
     """
     comparable = {name: values for name, values in settings.items() if "model" in values or values.get("members")}
     differing: set[str] = set()
@@ -34,7 +37,9 @@ def _between_models(ours: Settings, other: Settings) -> set[str]:
     differing = _between_values("tasks", ours["tasks"], other["tasks"])
     differing |= _between_model_sections(ours, other)
     if len(ours["phases"]) != len(other["phases"]):
-        return differing | {"phases"}
+        our_rates, other_rates = ({phase.get(RATE) for phase in side["phases"]} for side in (ours, other))
+        differ = our_rates and other_rates and our_rates != other_rates  # what trains nothing has no rate
+        return differing | {"phases"} | ({RATE} if differ else set())
     for our_phase, other_phase in zip(ours["phases"], other["phases"], strict=True):
         differing |= _between_phases(our_phase, other_phase)
     return differing

@@ -1,29 +1,20 @@
 """Which way to keep: the cheapest that is proved to be no worse than the best by what matters.
 
 The rule is that of docs/verdicts.md: one look at all seeds, at least six, one-sided p, corrected by Holm over all ways.
+A way without seeds, such as a baseline, is asked for none; two of them are compared by rows alone.
 The best is the way with the highest mean. Since it is chosen by its scores, others look worse beside it than they are:
 that makes "no worse" harder to prove, and never easier.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 
 from mtbert.claims.budget_runs import BudgetRuns, unlike
 from mtbert.claims.judging import Reason
 from mtbert.claims.reading import Expected, Names
-from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, corrected, part_p
+from mtbert.claims.rule import NOTHING, SEEDS, PValues, Standing, Verdict, corrected, part_p
 from mtbert.stats import LEAST_CLUSTERS, Difference
 from mtbert.stats.power import Needed, needed
-
-
-class Standing(Enum):
-    """What is proved of ours against the other."""
-
-    BETTER = auto()
-    WORSE = auto()
-    CLOSE = auto()  # apart by less than the margin
-    OPEN = auto()
 
 
 @dataclass(frozen=True)
@@ -53,12 +44,21 @@ class Comparison:
 
     @property
     def standing(self) -> Standing:
-        """What is proved of a case that expects the two to be close."""
+        """What is proved of a case that expects the two to be close.
+
+        By the margin and corrected over all cases: better, worse, close. Where none of these is proved, the interval
+        of this difference may still leave out 0: then the sign is known, and the size is open.
+        """
         if self.verdict is Verdict.HOLDS:
             return Standing.CLOSE
         if self.verdict is Verdict.FAILS and self.difference:
             return Standing.BETTER if self.difference.mean > 0 else Standing.WORSE
-        return Standing.OPEN
+        if self.verdict is None or self.difference is None or self.difference.interval is None:
+            return Standing.OPEN
+        low, high = self.difference.interval
+        if low > 0:
+            return Standing.BETTER_SIZE_OPEN
+        return Standing.WORSE_SIZE_OPEN if high < 0 else Standing.OPEN
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Choice:
         likely: if nothing is kept, the best of the ways that are cheaper and may be no worse; None if there are none.
         against: the likely way less the best.
         needed: what would decide on it; None if that is not known.
-        seeds: the fewest seeds that a way has.
+        seeds: the fewest seeds that a way has, of those that have seeds; None if none has, 0 if nothing was compared.
     """
 
     best: int
@@ -80,7 +80,12 @@ class Choice:
     likely: int | None = None
     against: Comparison | None = None
     needed: Needed | None = None
-    seeds: int = 0
+    seeds: int | None = None
+
+    @property
+    def lacks_seeds(self) -> bool:
+        """Whether a way that has seeds has fewer than a verdict needs."""
+        return self.seeds is not None and self.seeds < SEEDS
 
 
 def judge(runs: BudgetRuns, cases: Sequence[Case]) -> list[Comparison]:
@@ -104,7 +109,7 @@ def _reason(runs: BudgetRuns, case: Case, difference: Difference | None) -> Reas
         return Reason.NOT_RUN
     if unlike(runs.lines([*case.ours, *case.other])):
         return Reason.UNLIKE_RUNS
-    if min(difference.seeds) < SEEDS:
+    if difference.lacks_seeds(SEEDS):
         return Reason.FEW_SEEDS
     return Reason.FEW_CLUSTERS if difference.clusters < LEAST_CLUSTERS else None
 
@@ -138,16 +143,23 @@ def choose(
     others = [number for number in range(len(ways)) if number != best]
     judged = judge(runs, [Case(ways[number], ways[best], metric, margin, "not lower") for number in others])
     against_best = dict(zip(others, judged, strict=True))
-    seeds = min((min(comparison.difference.seeds) for comparison in judged if comparison.difference), default=0)
+    seeds = _fewest_seeds([comparison.difference for comparison in judged if comparison.difference])
     no_worse = [number for number in others if against_best[number].verdict is Verdict.HOLDS]
     kept = min([best, *no_worse], key=costs.__getitem__)
     cheaper = [number for number in others if costs[number] < costs[best]]
     undecided = [number for number in cheaper if against_best[number].verdict is not Verdict.FAILS]
-    if kept != best or (not undecided and seeds >= SEEDS):
-        return Choice(best, kept, seeds=seeds)
     if not undecided:
-        return Choice(best, None, seeds=seeds)
+        decided = Choice(best, kept, seeds=seeds)
+        return replace(decided, kept=None) if kept == best and decided.lacks_seeds else decided
+    if kept != best:
+        return Choice(best, kept, seeds=seeds)
     likely = max(undecided, key=means.__getitem__)
     against = against_best[likely]
     what_decides = needed(against.difference, margin, SEEDS, len(others)) if against.difference else None
     return Choice(best, None, likely, against, what_decides, seeds)
+
+
+def _fewest_seeds(differences: Sequence[Difference]) -> int | None:
+    """Return the fewest seeds of a side that has seeds; None where no side has, 0 where nothing was compared."""
+    counts = [difference.fewest_seeds for difference in differences if difference.fewest_seeds is not None]
+    return min(counts, default=None if differences else 0)

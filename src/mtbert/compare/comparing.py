@@ -1,4 +1,4 @@
-"""Compare two sides by `mtbert.stats`, and word the result."""
+"""Compare two sides by `mtbert.stats`."""
 
 import math
 from collections.abc import Sequence
@@ -9,19 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mtbert import tasks
-from mtbert.claims import SEEDS
-from mtbert.claims.ways import Standing
+from mtbert.claims import SEEDS, Standing
+from mtbert.claims.rule import standing
 from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.results import metrics
-from mtbert.stats import Difference, Side, difference, influence, of_models
+from mtbert.stats import Difference, Side, difference, influence
+from mtbert.stats.differences import ROUNDING
 from mtbert.tasks import METRIC_NAMES, Task, Tasks
 
-STANDINGS = {
-    Standing.BETTER: "better", Standing.WORSE: "worse", Standing.CLOSE: "apart by less than the margin",
-    Standing.OPEN: "cannot be told",
-}  # fmt: skip
 LEAST = {name: -1.0 if name in metrics.SIGNED else 0.0 for name in METRIC_NAMES}  # of a score, whose most is 1
 
 
@@ -41,7 +38,9 @@ class FileComparison:
         metric: what they are scored by.
         margin: the smallest difference that matters.
         difference: ours - theirs.
-        standing: of ours, against theirs.
+        standing: of ours, against theirs; open where seeds are missing.
+        are_alike: whether both answer alike on every row: for accuracy, whether both are right on the same rows.
+        constant: the sides that predict one value on every row, for which the metric counts as 0.
     """
 
     ours: FileScore
@@ -50,6 +49,22 @@ class FileComparison:
     margin: float
     difference: Difference
     standing: Standing
+    are_alike: bool = False
+    constant: tuple[str, ...] = ()
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided, of no difference; 1 where both answer alike, as of McNemar's test; None where it is not known."""
+        return 1.0 if self.are_alike else self.difference.p
+
+    @property
+    def missing_seeds(self) -> dict[str, int]:
+        """How many more seeds a side needs, by its name; a side without seeds needs none."""
+        missing = {}
+        for side, count in zip((self.ours, self.theirs), self.difference.seeds, strict=True):
+            if 0 < count < SEEDS:
+                missing[side.name] = SEEDS - count
+        return missing
 
 
 def compare_files(
@@ -66,27 +81,32 @@ def compare_files(
     if not 0 <= margin < math.inf:
         raise DataError(f"margin is {margin}; allowed: a number of 0 or more")
     pairs = pairing.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric, described)
-    classes = _f1_classes(metric, pairs, described)
-    our_side = influence.scored(metric, pairs.labels, pairs.ours, pairs.clusters, classes)
-    their_side = influence.scored(metric, pairs.labels, pairs.theirs, pairs.clusters, classes)
+    our_side, their_side = _sides(pairs, metric, _f1_classes(metric, pairs, described))
     most = 1.0 - LEAST[metric]
-    result = replace(_difference(our_side, their_side, _differing(pairs, metric)), bounds=(-most, most))
+    differing = _differing(pairs, metric)
+    result = replace(difference(our_side, their_side, differing), bounds=(-most, most))
+    constant = [name for name, said in ((ours, pairs.ours), (theirs, pairs.theirs)) if _is_constant(said)]
     return FileComparison(
         ours=FileScore(ours, _score(our_side, metric)),
         theirs=FileScore(theirs, _score(their_side, metric)),
         metric=metric,
         margin=margin,
         difference=result,
-        standing=_standing(result, margin),
+        standing=Standing.OPEN if result.lacks_seeds(SEEDS) else standing(result, margin),
+        are_alike=differing == 0 and result.error is None and abs(result.mean) < ROUNDING,
+        constant=tuple(constant) if metric in metrics.SIGNED else (),
     )
 
 
-def score(run: Path, task: str) -> Difference:
-    """Score a run's predictions of dev, with the interval over rows; DataError where they are faulty."""
-    rows, described = reading.of_run(run, task), tasks.of_build(run.parents[2])[task]
-    pairs = pairing.pair(rows, rows, described.metric, described)
-    side = influence.of_task(described, pairs.labels, pairs.ours, pairs.clusters)
-    return _score(side, described.metric)
+def _sides(pairs: Pairs, metric: str, classes: Sequence[float]) -> tuple[Side, Side]:
+    """Score ours and theirs; DataError where a correlation is not defined, since all labels are one."""
+    if metric in metrics.SIGNED and np.ptp(pairs.labels) == 0:
+        raise DataError(f"every row has the same label, for which {metric} is not defined; allowed: two labels or more")
+    ours = influence.scored(metric, pairs.labels, pairs.ours, pairs.clusters, classes)
+    theirs = influence.scored(metric, pairs.labels, pairs.theirs, pairs.clusters, classes)
+    are_models = ours.seeds == theirs.seeds == 1  # which are compared as they are: no seed changes them
+    our_seeds, their_seeds = (False, False) if are_models else pairs.have_seeds
+    return replace(ours, has_seeds=our_seeds), replace(theirs, has_seeds=their_seeds)
 
 
 def _task(name: str | None, described: Tasks) -> Task | None:
@@ -97,7 +117,7 @@ def _task(name: str | None, described: Tasks) -> Task | None:
 
 
 def _f1_classes(metric: str, pairs: Pairs, task: Task | None) -> Sequence[float]:
-    """Return the classes that F1 is the mean over, the same for both sides.
+    """Return the classes that F1 may be the mean over; of each side, those of them that it has.
 
     Without a task they are those of any label or prediction: for `f1` class 1 alone where these are 0 and 1.
     """
@@ -117,54 +137,11 @@ def _differing(pairs: Pairs, metric: str) -> int:
     return len(np.unique(pairs.clusters[differs]))
 
 
+def _is_constant(predictions: np.ndarray) -> bool:
+    """Return whether every seed predicts one value on all rows; `predictions` are [rows, seeds]."""
+    return bool((np.ptp(predictions, axis=0) == 0).all())
+
+
 def _score(side: Side, metric: str) -> Difference:
     """Return a side's mean score: its difference from nothing."""
-    return replace(_difference(side, side.constant(0.0), side.clusters), bounds=(LEAST[metric], 1.0))
-
-
-def _difference(ours: Side, theirs: Side, differing: int) -> Difference:
-    """Compare two models, or their seeds; `differing` is the number of clusters in which the two differ."""
-    compare = of_models if ours.seeds == theirs.seeds == 1 else difference
-    return compare(ours, theirs, differing)
-
-
-def _standing(result: Difference, margin: float) -> Standing:
-    """Judge by the interval: of one training each these two models, of six seeds or more the recipes."""
-    has_few_seeds = max(result.seeds) > 1 and min(result.seeds) < SEEDS
-    if result.interval is None or has_few_seeds:
-        return Standing.OPEN
-    low, high = result.interval
-    if -margin < low and high < margin:
-        return Standing.CLOSE
-    if low > 0:
-        return Standing.BETTER
-    return Standing.WORSE if high < 0 else Standing.OPEN
-
-
-def as_text(comparison: FileComparison) -> str:
-    """Return a few lines for a terminal."""
-    result, ours, theirs = comparison.difference, comparison.ours, comparison.theirs
-    width = max(map(len, (ours.name, theirs.name, "difference")))
-    clusters = "" if result.clusters == result.rows else f" in {result.clusters} clusters"
-    scope = "This is of these two models: one training each says nothing of other trainings."
-    if max(result.seeds) > 1:
-        scope = "This is of {} and {} seeds: an answer needs {} of each.".format(*result.seeds, SEEDS)
-    return "\n".join([
-        f"{comparison.metric} on {result.rows} rows{clusters}",
-        "",
-        f"{'':<{width}}  {'score':>8}  95 % interval, by Student's t",
-        f"{ours.name:<{width}}  {ours.score.mean:>8.4f}  {_interval(ours.score, '.4f')}",
-        f"{theirs.name:<{width}}  {theirs.score.mean:>8.4f}  {_interval(theirs.score, '.4f')}",
-        f"{'difference':<{width}}  {result.mean:>+8.4f}  {_interval(result, '+.4f')}",
-        "",
-        f"p of no difference: {'cannot be told' if result.p is None else f'{result.p:.4g}'}",
-        "",
-        f"{ours.name} against {theirs.name}: {STANDINGS[comparison.standing]} (margin {comparison.margin:g}).",
-        scope,
-    ])  # fmt: skip
-
-
-def _interval(result: Difference, form: str) -> str:
-    if result.interval is None:
-        return "cannot be told"
-    return " to ".join(format(end, form) for end in result.interval)
+    return replace(difference(side, side.constant(0.0)), bounds=(LEAST[metric], 1.0))

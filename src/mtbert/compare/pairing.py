@@ -1,5 +1,8 @@
 """Check the rows of both sides against each other, and make arrays of them."""
 
+import re
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,18 +13,26 @@ from mtbert.errors import DataError, first_of
 from mtbert.results import metrics
 from mtbert.tasks import Task, label_text
 
-COUNTS = {"": True, "1": True, "true": True, "0": False, "false": False}  # whether a row does, by `scored`
-OF_CLASSES = ("accuracy", "mcc", *metrics.F1S)  # metrics of classes, which are whole numbers
-TRUTHS = {"true": "1", "false": "0"}  # of both labels and predictions
+COUNTS = {  # whether a row does, by `scored`
+    "": True, "1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False,
+}  # fmt: skip
+OF_CLASSES = ("accuracy", "mcc", *metrics.F1S)  # metrics of classes
+TRUTHS = {"true": "1", "false": "0"}
+WHOLE = re.compile(r"0|-?[1-9][0-9]*")
+DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+SAME_SCORE = 1e-6  # labels of scores that differ by less are equal: other precision; of larger ones, this share
 # What to do about faulty rows.
 PAIR_ROWS = "all need the same rows: leave out rows that only one has, or mark them with 0 in a column scored"
 NAME_CLASSES = "write each predicted class into a column class, as mtbert predict does"
-USE_NUMBERS = (
-    "allowed: numbers; for accuracy, f1 and mcc classes, as whole numbers or all as words, and no probabilities; names "
-    "that tasks.yaml gives classes need --task"
+USE_NUMBERS = "allowed: numbers with a decimal point, such as 2.5"
+USE_CLASSES = "accuracy, f1 and mcc compare classes, so write the predicted class in place of a probability or score"
+SPELL_ALIKE = (
+    "classes are compared as text, so spell them alike in labels and predictions of both files (01 is not 1; 1.0 is); "
+    "names that tasks.yaml gives classes need --task"
 )
-SPELL_ALIKE = "classes that are words are spelled alike in labels and predictions of both files; else number them"
+LEAVE_OUT = "leave the row out, or mark it with 0 in a column scored"
 USE_SAME_LABELS = "predictions of other rows or labels cannot be compared"
+LOOK_ALIKE = "these look alike and differ in how accents are coded: write both in Unicode's form NFC"
 
 
 @dataclass(frozen=True)
@@ -32,12 +43,14 @@ class Pairs:
         labels: [rows].
         ours, theirs: predictions, [rows, seeds of the side].
         clusters: a number for each row.
+        have_seeds: whether ours, and theirs, are of trainings with seeds.
     """
 
     labels: np.ndarray
     ours: np.ndarray
     theirs: np.ndarray
     clusters: np.ndarray
+    have_seeds: tuple[bool, bool] = (True, True)
 
 
 def pair(ours: Frame, theirs: Frame, metric: str, task: Task | None = None) -> Pairs:
@@ -45,29 +58,51 @@ def pair(ours: Frame, theirs: Frame, metric: str, task: Task | None = None) -> P
 
     Raises:
         DataError: an id or a value is empty, an id occurs twice, a row lacks its partner, labels or clusters differ,
-            a value is no number, or no class, where one is needed, or words are spelled differently; the message names
-            the first rows.
+            a value is no number, or no class, where one is needed, or classes are spelled differently; the message
+            names the first rows.
     """
     rows = _scored(pd.concat([ours.assign(side="ours"), theirs.assign(side="theirs")], ignore_index=True))
     _check_partners(rows)
     if metric in OF_CLASSES:
         rows = rows.assign(prediction=rows["class"].where(rows["is_named"], rows["prediction"]))
-    rows = rows.assign(**dict(_numbers(rows, metric, task)))
-    _refuse("labels that differ", rows[rows.groupby("id")["label"].transform("nunique") > 1], USE_SAME_LABELS)
+    values = _classes(rows, metric, task) if metric in OF_CLASSES else _scores(rows, task)
+    _check_same_labels(rows, values["label"], 0.0 if metric in OF_CLASSES else SAME_SCORE)
+    rows = rows.assign(**dict(values))
     first = rows.drop_duplicates("id")
     predictions = rows.pivot(index="id", columns=["side", "seed"], values="prediction").loc[first["id"]]
+    has_seed = rows.groupby("side")["has_seed"].any()
     return Pairs(
         labels=first["label"].to_numpy(float),
         ours=predictions.xs("ours", axis="columns", level="side").to_numpy(float),
         theirs=predictions.xs("theirs", axis="columns", level="side").to_numpy(float),
         clusters=_clusters(rows, first["id"]),
+        have_seeds=(bool(has_seed["ours"]), bool(has_seed["theirs"])),
     )
+
+
+def _check_same_labels(rows: Frame, labels: Frame, apart: float) -> None:
+    """Raise DataError where the labels of a row differ by more than this share of them, at least of 1."""
+    by_id = labels.groupby(rows["id"])
+    spread, largest = by_id.transform("max") - by_id.transform("min"), labels.abs().groupby(rows["id"]).transform("max")
+    unlike = rows[spread > apart * largest.clip(lower=1)]
+    unlike = unlike.iloc[unlike.groupby("id", sort=False).ngroup().argsort(kind="stable")]  # both labels of a row
+    alike = _look_alike(unlike.groupby("id")["label"].first(), unlike.groupby("id")["label"].last())
+    _refuse("labels that differ", unlike, LOOK_ALIKE if alike else USE_SAME_LABELS, "label")
+
+
+def _look_alike(first: Iterable[str], second: Iterable[str]) -> bool:
+    """Return whether texts are the same but for how characters are composed, such as é of one code or of two."""
+    return any(one != other and _composed(one) == _composed(other) for one, other in zip(first, second, strict=True))
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
 
 
 def _scored(rows: Frame) -> Frame:
     """Return the rows that count on both sides; DataError where there are none, or one of them lacks a value."""
     counts = rows["scored"].str.lower().map(COUNTS)
-    _refuse("is none of 1, true, 0, false", rows[counts.isna()], "it says whether a row counts", "scored")
+    _refuse("scored is none of 1, true, 0, false", rows[counts.isna()], "it says whether a row counts", "scored")
     left_out = rows["id"][~counts.astype(bool)]
     rows = rows[~rows["id"].isin(left_out)]
     for column in REQUIRED:
@@ -91,58 +126,97 @@ def _likeness(unpaired: Frame) -> str:
     bare_ids = unpaired["id"].str.replace(r"^0+(?=\d)|\.0+$", "", regex=True)
     rows = unpaired.assign(bare_id=bare_ids)
     by_side = rows.pivot_table(index="bare_id", columns="side", values="id", aggfunc="first").dropna()
-    if by_side.shape[1] < 2 or not len(by_side):
+    if by_side.shape[1] < 2:
         return ""
-    ours, theirs = by_side.iloc[0][["ours", "theirs"]]
+    differing = by_side[by_side["ours"] != by_side["theirs"]]
+    if not len(differing):
+        return ""
+    ours, theirs = differing.iloc[0][["ours", "theirs"]]
     return f"ids differ in leading zeros or type, as {ours!r} and {theirs!r}: write them alike"
 
 
-def _numbers(rows: Frame, metric: str, task: Task | None) -> Frame:
-    """Return labels and predictions as numbers; for metrics of classes they may be words instead, one for each."""
-    if task is not None and metric in OF_CLASSES:
-        return _task_classes(rows, metric, task)
+def _scores(rows: Frame, task: Task | None) -> Frame:
+    """Return labels and predictions as numbers."""
     texts: Frame = rows[["label", "prediction"]]
     truths = texts.apply(lambda column: column.str.lower().map(TRUTHS).fillna(column))
     numbers: Frame = truths.apply(pd.to_numeric, errors="coerce").astype(float)
-    are_words = texts.apply(pd.to_numeric, errors="coerce").isna().all(axis=None) and numbers.isna().any(axis=None)
-    if metric in OF_CLASSES and are_words:  # true and false are words beside others
-        _refuse("is the label of no row", rows[~texts["prediction"].isin(texts["label"])], SPELL_ALIKE, "prediction")
-        return _numbered_words(texts)
     for column in numbers:
-        _refuse("is not a number", rows[~np.isfinite(numbers[column])], USE_NUMBERS, column)
-        if metric in OF_CLASSES:
-            _refuse(f"is no class, as {metric} needs", rows[numbers[column] % 1 != 0], USE_NUMBERS, column)
-    if metric in OF_CLASSES:
-        _check_numbering({*numbers["label"]}, {*numbers["prediction"]})
+        _refuse(f"{column} is not a number", rows[~np.isfinite(numbers[column])], USE_NUMBERS, column)
+    if task is not None and task.kind == "score":
+        outside = rows[~numbers["label"].between(task.lowest, task.highest)]
+        _refuse(f"label is no score of {task.name}", outside, f"allowed: {task.lowest:g} to {task.highest:g}", "label")
     return numbers
 
 
-def _numbered_words(texts: Frame) -> Frame:
-    """Return a number for each word, from 2 on: F1 of 0 and 1 is that of class 1, and no word is known to be that."""
-    words = sorted(texts["label"].unique())
-    class_of_word = {word: float(number) for number, word in enumerate(words, 2)}
-    return texts.apply(lambda column: column.map(class_of_word))
+def _classes(rows: Frame, metric: str, task: Task | None) -> Frame:
+    """Return a number for each class of labels and predictions: those of the task, else `_numbered`."""
+    texts: Frame = rows[["label", "prediction"]].apply(lambda column: column.map(label_text))
+    for column in texts:
+        _refuse(f"{column} stands for no class", rows[texts[column] == ""], LEAVE_OUT, column)
+    if task is not None:
+        return _task_classes(rows, texts, metric, task)
+    words = {*texts.to_numpy().ravel()}
+    if words <= {*TRUTHS, *TRUTHS.values()}:  # true and false beside other words are words
+        texts = texts.replace(TRUTHS)
+    _check_spelling(rows, texts)
+    for side in ("ours", "theirs"):
+        of_side = texts[rows["side"] == side]
+        _check_numbering({*of_side["label"]}, {*of_side["prediction"]})
+    return _numbered(texts)
 
 
-def _check_numbering(labels: set[float], predictions: set[float]) -> None:
+def _numbered(texts: Frame) -> Frame:
+    """Return a number for each class: 0 and 1 as they are, else from 2 on.
+
+    F1 of 0 and 1 is that of class 1, and of other classes none is known to be that one.
+    """
+    words = sorted({*texts.to_numpy().ravel()})
+    first = 0 if {*words} <= {"0", "1"} else 2
+    number_by_word = {"0": 0.0, "1": 1.0} if first == 0 else {word: float(at) for at, word in enumerate(words, first)}
+    return texts.apply(lambda column: column.map(number_by_word))
+
+
+def _check_spelling(rows: Frame, texts: Frame) -> None:
+    """Raise DataError where a prediction is the label of no row, unless all are whole numbers: dev may lack a class."""
+    is_whole = texts.apply(lambda column: column.map(lambda text: WHOLE.fullmatch(text) is not None))
+    is_other = ~texts["prediction"].isin(texts["label"])
+    if is_whole["label"].all():
+        is_other &= ~is_whole["prediction"]
+    if not is_other.any():
+        return
+    words = texts["prediction"][is_other]
+    is_number = words.map(lambda text: DECIMAL.fullmatch(text) is not None)
+    labels = {*texts["label"]}
+    if is_number.all() and all(DECIMAL.fullmatch(label) for label in labels):
+        label_numbers = {float(label) for label in labels}  # -0 is among them where 0 is
+        are_spellings = words.map(lambda word: float(word) in label_numbers)
+        _refuse("prediction is no class", rows[is_other][~are_spellings], USE_CLASSES, "prediction")
+    by_look = {_composed(label) for label in labels}
+    remedy = LOOK_ALIKE if words.map(_composed).isin(by_look).any() else SPELL_ALIKE
+    _refuse("prediction is the label of no row", rows[is_other], remedy, "prediction")
+
+
+def _check_numbering(labels: set[str], predictions: set[str]) -> None:
     """Raise DataError where predictions are numbered from 0, as `mtbert predict` does, and labels as in their file."""
-    from_0 = {*range(len(labels))}
-    is_other_label = 0 not in labels or min(labels) < 0
+    if not all(map(WHOLE.fullmatch, labels | predictions)):
+        return
+    numbers = sorted(map(int, labels))
+    from_0 = {str(number) for number in range(len(labels))}
+    is_other_label = "0" not in labels or numbers[0] < 0
     if len(labels) > 1 and is_other_label and predictions <= from_0 and not predictions <= labels:
         raise DataError(
-            f"labels are {min(labels):g} to {max(labels):g}, and predictions seem to be class numbers from 0; "
+            f"labels are {numbers[0]} to {numbers[-1]}, and predictions seem to be class numbers from 0; "
             f"{NAME_CLASSES}; if they are labels, give --task"
         )
 
 
-def _task_classes(rows: Frame, metric: str, task: Task) -> Frame:
+def _task_classes(rows: Frame, texts: Frame, metric: str, task: Task) -> Frame:
     """Return labels and predictions as a task's classes, which are numbers in runs.
 
     In files all may be its labels instead, or true and false. Beside the names of predicted classes there are labels.
     """
     if task.kind == "score":
         raise DataError(f"{metric} is of classes, and {task.name} is a score; allowed: pearson, spearman")
-    texts: Frame = rows[["label", "prediction"]].apply(lambda column: column.map(label_text))
     numbers = {str(number): number for number in range(task.classes)}
     classes = texts.apply(lambda column: column.map(numbers))
     is_named = rows["is_named"]
@@ -163,7 +237,8 @@ def _named_classes(rows: Frame, texts: Frame, numbers: dict[str, int], task: Tas
     for column, allowed in class_of_text.items():
         is_other = ~texts[column].isin([*allowed])
         column_of_file = "class" if column == "prediction" else column
-        _refuse(f"is no class of {task.name}", rows[is_other], f"allowed: {first_of([*allowed], 5)}", column_of_file)
+        fault = f"{column_of_file} is no class of {task.name}"
+        _refuse(fault, rows[is_other], f"allowed: {first_of([*allowed], 5)}", column_of_file)
     return texts.apply(lambda column: column.map(class_of_text[column.name]))
 
 
@@ -177,10 +252,10 @@ def _spelling(rows: Frame, texts: Frame, numbers: dict[str, int], task: Task) ->
         allowed = f"allowed: 0 to {task.classes - 1}{labels}"
         for classes in ([*numbers, *task.labels], [*numbers]):
             for column in ("label", "prediction"):
-                _refuse(f"is no class of {task.name}", rows[~texts[column].isin(classes)], allowed, column)
+                _refuse(f"{column} is no class of {task.name}", rows[~texts[column].isin(classes)], allowed, column)
     if fitting[:2] == [numbers, task.labels]:
         is_other = texts.apply(lambda column: column.map(numbers) != column.map(task.labels)).any(axis=1)
-        _refuse(f"may be a class number or a label of {task.name}", rows[is_other], NAME_CLASSES, "label")
+        _refuse(f"label may be a class number or a label of {task.name}", rows[is_other], NAME_CLASSES, "label")
     return fitting[0]
 
 
@@ -204,4 +279,4 @@ def _refuse(fault: str, rows: Frame, remedy: str, column: str = "") -> None:
     for row in rows.to_dict("records"):
         value = f": {row[column]!r}" if column else ""
         faulty.append(f"{row['id']} ({row['position']}{value})")
-    raise DataError(f"{column} {fault}: {first_of(faulty, 5)}; {remedy}".strip())
+    raise DataError(f"{fault}: {first_of(faulty, 5)}; {remedy}")

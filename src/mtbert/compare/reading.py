@@ -1,4 +1,4 @@
-"""Read the rows of a side: of a file of predictions of any origin, or of all seeds of a variant."""
+"""Read the rows of a side: of a file of predictions of any origin, or of all seeds of a model here."""
 
 import re
 from pathlib import Path
@@ -8,56 +8,67 @@ import pandas as pd
 
 from mtbert import files, layout
 from mtbert.data import records
-from mtbert.errors import DataError, first_of
+from mtbert.errors import DataError, UnknownNameError, first_of
+from mtbert.tasks import label_text
 
 SUFFIXES = (".csv", ".parquet")
 REQUIRED = ("id", "label", "prediction")
 COLUMNS = (*REQUIRED, "class", "seed", "cluster", "scored")  # that are read
 IGNORED = re.compile(r"probability_\d+|lowest|highest|cut|sentence[12]?|text|text_pair")
+NORMALISED = ("seed", "cluster")  # columns whose numbers may be written in two ways
 ROW_NUMBERS = re.compile(r"|Unnamed: 0|__index_level_0__")  # the names that pandas gives them
 
 Frame = Any  # a pandas.DataFrame or Series: the types of their selections name four kinds at once
 
 
 def read(source: str, task: str | None = None, build: Path = Path("build")) -> Frame:
-    """Read a side's rows: all of COLUMNS as text, `position`, such as `a.csv, line 3`, `of_run` and `is_named`.
+    """Read a side's rows: all of COLUMNS as text, and what is known of each row.
 
-    `of_run` is whether the row is of a run here, whose classes are numbers; `is_named` whether its file has the column
-    `class`, which names the predicted one. With a task, `source` may be a variant: it stands for the dev predictions of
+    - `position`: where it lies, such as `a.csv, line 3`.
+    - `of_run`: whether it is of a model here, whose classes are numbers.
+    - `is_named`: whether its file has the column `class`, which names the predicted one.
+    - `has_seed`: whether another seed could give another prediction.
+
+    With a task, `source` may be a variant, a merged model, a vote or a baseline: it stands for the dev predictions of
     all of its seeds.
 
     Raises:
         DataError: the file is missing or is not of such rows.
+        UnknownNameError: there is no such model.
     """
     path = Path(source)
-    if not task or path.exists() or path.suffix in SUFFIXES:
+    if not task or path.exists() or path.suffix in SUFFIXES or len(path.parts) != 1:
         return of_file(path)
-    runs = layout.runs_of(build, source)
-    if not runs:
-        trained = sorted({run.parent.name for run in layout.runs_of(build, "*")})
-        raise DataError(f"unknown variant {source!r}; trained: {', '.join(trained) or 'none'}")
-    if missing := [run for run in runs if not layout.predictions(run, task, "dev").is_file()]:
+    folders = layout.folders_of(build, source)
+    if not folders:
+        names = sorted({folder.parent.name for folder in layout.folders_of(build)})
+        raise UnknownNameError("model", source, names or [f"none, as {build} holds no results"])
+    if missing := [folder for folder in folders if not layout.predictions(folder, task, "dev").is_file()]:
         raise DataError(f"{source} has no predictions of {task} (--task): {missing[0]} has none")
-    return pd.concat([of_run(run, task).assign(seed=run.name) for run in runs], ignore_index=True)
+    return pd.concat([of_run(folder, task) for folder in folders], ignore_index=True)
 
 
 def of_run(run: Path, task: str) -> Frame:
-    """Read a run's predictions of dev, with the clusters that preprocessing found."""
+    """Read a model's predictions of dev, with its seed and the clusters that preprocessing found."""
     rows = of_file(layout.predictions(run, task, "dev"))
     file = layout.rows(layout.data(layout.build_of(run)), task, "dev")
     clusters: Frame = files.read_parquet(file, ["id", "cluster"]).astype("string").set_index("id")["cluster"]
-    return rows.assign(cluster=rows["id"].map(clusters).fillna(""), of_run=True)
+    rows["cluster"] = rows["id"].map(clusters).fillna("")
+    return rows.assign(seed=run.name, of_run=True, has_seed=not layout.is_baseline(run))
 
 
 def of_file(path: Path) -> Frame:
     """Read the rows of a file; DataError if it is missing or is not of such rows."""
     if not path.is_file() or path.suffix not in SUFFIXES:
-        raise DataError(f"no file {path} that ends in .csv or .parquet; with --task a variant's name is allowed, too")
+        raise DataError(f"no file {path} that ends in .csv or .parquet; with --task a model's name is allowed, too")
     table, positions = _parquet(path) if path.suffix == ".parquet" else _csv(path)
     _check_columns(table, path)
     is_named = "class" in table
-    texts = table.reindex(columns=[*COLUMNS]).astype("string").fillna("")
-    return texts.apply(lambda column: column.str.strip()).assign(position=positions, of_run=False, is_named=is_named)
+    texts = table.reindex(columns=[*COLUMNS]).astype("string").fillna("").apply(lambda column: column.str.strip())
+    for column in NORMALISED:  # 1 and 1.0 are one seed
+        texts[column] = texts[column].map(label_text)
+    has_seed = bool((texts["seed"] != "").any())
+    return texts.assign(position=positions, of_run=False, is_named=is_named, has_seed=has_seed)
 
 
 class FileRows(NamedTuple):
@@ -68,13 +79,16 @@ class FileRows(NamedTuple):
 
 
 def _parquet(path: Path) -> FileRows:
-    table = files.read_parquet(path)
+    table: Frame = files.read_parquet(path)
+    floats = table.select_dtypes("float").columns
+    table = table.assign(**{name: table[name] + 0.0 for name in floats})  # so that -0.0 is 0.0
     return FileRows(table, [f"{path}, row {number}" for number in range(1, len(table) + 1)])
 
 
 def _csv(path: Path) -> FileRows:
     name = str(path)
-    rows = list(records.separated(records.decoded(path.read_bytes(), name), name, ","))
+    text = records.decoded(path.read_bytes(), name)
+    rows = list(records.separated(text, name, records.separator_of(text)))
     return FileRows(pd.DataFrame([row.values for row in rows]), [f"{path}, line {row.line}" for row in rows])
 
 

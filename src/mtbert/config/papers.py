@@ -46,6 +46,7 @@ class Paper(Section):
     Attributes:
         title: the name that tables have for it.
         order: its place among the papers, from 1.
+        profile: the one profile that its variants are trained with; empty where they are with any.
         presets: by name, what it does in every variant: one of the paper's own name, and others that variants name.
         variants: by name, as entries of `catalog` in params.yaml; here and below the file states no `paper`.
         ensembles: by name.
@@ -55,6 +56,7 @@ class Paper(Section):
 
     title: str
     order: int = Field(ge=1)
+    profile: str = ""
     presets: dict[Name, Any] = {}
     variants: dict[Name, dict[str, Any]] = {}
     ensembles: dict[Name, dict[str, Any]] = {}

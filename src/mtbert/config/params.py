@@ -1,7 +1,7 @@
 """params.yaml laid over the papers beside it: the value at a place, the layer that set it, and its file and line.
 
-From weak to strong: the typed defaults, the paper's preset, the profile, the section at the top of params.yaml, the
-variant. Null means "not set here" in each of them, so that a weaker layer sets the value.
+From weak to strong: the typed defaults, the paper's preset, the profile, the variant's tuned rates, the section at the
+top of params.yaml, the variant. Null means "not set here" in each of them, so that a weaker layer sets the value.
 """
 
 import copy
@@ -150,7 +150,7 @@ def layers(params: Params, variant: str | None = None) -> list[Place]:
     if variant is None:
         return [profile, ()]
     preset = params.get("catalog", variant, "preset") or params.get("catalog", variant, "paper")
-    return [("presets", str(preset)), profile, (), ("catalog", variant)]
+    return [("presets", str(preset)), profile, ("tuned", variant), (), ("catalog", variant)]
 
 
 def merged(params: Params, section: str, variant: str | None = None) -> dict[str, Any]:

@@ -26,6 +26,7 @@ NO_EFFECT = "{!r:.80} changes none of the selected variants; allowed: null, or a
 def plan(params: Params) -> Documents:
     """Return a file for each selected variant, and those that the other stages read; SettingsError with all faults."""
     _refuse(params, sections.find_faults(params))
+    _refuse(params, [*_profile_faults(params)])
     resolved = {name: resolve.variant(params, name) for name in params.get("variants")}
     _refuse(params, [fault for _, faults in resolved.values() for fault in faults])
     selected = {name: document for name, (document, _) in resolved.items()}
@@ -52,6 +53,16 @@ def plan(params: Params) -> Documents:
     return {**selected, **shared, "needs": needs, "catalog": catalog}
 
 
+def _profile_faults(params: Params) -> Iterator[Fault]:
+    """Yield why the profile does not fit the paper of a selected variant: its recipe would be that of other tasks."""
+    for name in params.get("variants"):
+        paper = params.papers.get(params.get("catalog", name, "paper"))
+        if paper and paper.profile and paper.profile != params.get("profile"):
+            message = f"{name} is trained with profile {paper.profile} alone, got {params.get('profile')}"
+            yield Fault(("profile",), f"{message}; `mtbert study FOLDER` sets it")
+            return
+
+
 def _merge_faults(params: Params, selected: Documents) -> Iterator[Fault]:
     """Yield why the members of an ensemble cannot be merged."""
     for name, entry in (params.get("ensembles") or {}).items():
@@ -72,6 +83,7 @@ def _catalog(params: Params, selected: Documents, encoder: EncoderSettings) -> d
     """Return what the report reads: the knobs, the encoder, all variants, and all ensembles."""
     return {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds")},
+        "tuned": params.get("tuned") or {},
         "tasks": {name: tasks.stated(task) for name, task in params.tasks.items()},
         "encoder": {"name": encoder.shown, "note": encoder.note},
         "variants": {

@@ -105,6 +105,7 @@ class _Resolver:
         resolved_phases: list[dict[str, Any]] = []
         for number, phase in enumerate(phases):
             resolved_phases.append(self._phase(number, over(training, phase), resolved_model["heads"], run))
+        run = self._with_selection(run, resolved_phases)
         self._refuse_unused_sections()
         if not phases and self.entry.get("training"):
             message = "the variant has no phases, so nothing of this has an effect; allowed: this or `phases: []`"
@@ -126,6 +127,20 @@ class _Resolver:
         self._check_evaluations(settings)
         self._check_watched(settings)
         return {} if self.faults else settings.model_dump()
+
+    def _with_selection(self, run: dict[str, Any], phases: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return section `run` with the rows that choose: all of dev is scored where nothing is chosen on it."""
+        if self.faults:
+            return run
+        is_watched = any(SCHEDULES.build(phase["schedule"]).needs_dev for phase in phases)
+        if run.get("keep") == "last" and not is_watched:
+            return {**run, "selection": "whole"}
+        if run.get("selection") == "spared":
+            for number, phase in enumerate(phases):
+                if not phase.get("spared"):
+                    message = "run.selection is spared, but no training rows are; allowed: above 0, such as 0.1"
+                    self._fault(self._of_phase(number, "spared"), message)
+        return run
 
     def _refuse_unused_sections(self) -> None:
         """Record a fault for each section of the entry whose technique the variant does not use."""
@@ -149,7 +164,7 @@ class _Resolver:
     def _check_watched(self, settings: VariantSettings) -> None:
         """Check that no schedule watches rows of dev that are scored; `whole` says itself that it chooses on these."""
         run = settings.run
-        if run.selection == "half" or (run.selection == "whole" and run.keep == "best"):
+        if run.selection != "whole" or run.keep == "best":
             return
         for number, phase in enumerate(settings.phases):
             schedule = SCHEDULES.build(phase.schedule)
@@ -220,6 +235,9 @@ class _Resolver:
             self._fault(self._of_phase(number, "trainable"), message)
         if not has_adapter or "adapters" not in rates.trained_parts(phase):
             phase = {key: value for key, value in phase.items() if key != "adapter_rate"}  # it would have no effect
+        trained_parts = rates.trained_parts(phase)
+        if trained_parts <= rates.HEAD_PARTS or "heads" not in trained_parts:  # heads alone have `learning_rate`
+            phase = {key: value for key, value in phase.items() if key != "head_rate"}
         objectives = [self._technique(OBJECTIVES, name) for name in phase.get("objectives") or []]
         resolved = {**phase, **self._techniques("training", phase), "tasks": trained, "objectives": objectives}
         if self.faults:

@@ -141,6 +141,16 @@ class _Ensemble(Section):
     merge: Annotated[str, one_of("merge", MERGES)] | None = None  # none: they vote
 
 
+class _Trial(Section):
+    factor: float
+    score: float
+    seconds: float
+
+
+class _Tuned(Section):
+    trials: list[_Trial] = []
+
+
 class _Document(Section):
     profile: Annotated[str, one_of("profile")]
     data_dir: Annotated[str, AfterValidator(_plain)]
@@ -151,6 +161,7 @@ class _Document(Section):
     ensembles: dict[Name, _Ensemble]
     profiles: dict[Name, Layer | None]
     presets: dict[Name, Layer | None]
+    tuned: dict[Name, Layer] = {}
     catalog: dict[Annotated[Name, AfterValidator(_free)], Layer]
 
 
@@ -183,6 +194,7 @@ class _ValueCheck:
         for key, sections, entry_type in (
             ("profiles", SECTIONS, NoOptions),
             ("presets", of_variant, NoOptions),
+            ("tuned", ("training",), _Tuned),
             ("catalog", of_variant, _Entry),
         ):
             for name, layer in _mapping(self.values.get(key)).items():

@@ -119,7 +119,6 @@ class Examples:
         lengths: tokens of each example's longest sequence, [examples].
         chooses, scored: masks [examples] of those on which an epoch is chosen, and of those that count in a score. Both
             hold all examples until `choose_on` is called.
-        crossed: whether each half of the examples chooses the epoch for the other half's scores.
         numbers: of the examples in their file, [examples].
         memo: their embeddings, where the encoder is frozen: training/cached.py.
     """
@@ -143,28 +142,25 @@ class Examples:
             self.rows.append(tuple(Row(np.array(ids, np.int32), second) for ids, second in sequences))
         self.lengths = np.array([max(len(row.ids) for row in rows) for rows in self.rows])
         self.chooses = self.scored = np.ones(len(self.ids), dtype=bool)
-        self.crossed = False
         self.numbers = np.arange(len(self.ids))
         self.memo = Memo(len(self.ids))
 
-    def choose_on(self, chooses: np.ndarray, crossed: bool = False) -> None:
+    def choose_on(self, chooses: np.ndarray) -> None:
         """Choose epochs on the examples in the mask `chooses` [examples], and score on the others alone.
 
-        With `crossed`, the others choose an epoch, too, and all count in scores. DataError where either half is empty.
+        DataError where either half is empty.
         """
         if chooses.all() or not chooses.any():
             raise DataError(
                 f"dev of {self.task.name} cannot be halved: its {len(self)} rows share sentences, or are too few; "
-                "run.selection in params.yaml is half or cross; allowed: whole"
+                "run.selection in params.yaml is half; allowed: whole or spared, or run.keep: last"
             )
         self.chooses = chooses
-        self.scored = np.ones_like(chooses) if crossed else ~chooses
-        self.crossed = crossed
+        self.scored = ~chooses
 
-    def choosing(self) -> list["Examples"]:
-        """Return the parts on which an epoch is chosen: one, or both where `crossed`. All rows of a part are scored."""
-        masks = [self.chooses, ~self.chooses] if self.crossed else [self.chooses]
-        return [self._part(np.flatnonzero(mask)) for mask in masks]
+    def choosing(self) -> "Examples":
+        """Return the examples on which an epoch is chosen; all of them count in its score."""
+        return self._part(np.flatnonzero(self.chooses))
 
     def draw(self, count: int | None) -> np.ndarray:
         """Return the numbers of `count` examples drawn at random, in order; all where it is None, or there are fewer.
@@ -181,10 +177,10 @@ class Examples:
     def split(self, spared: float) -> tuple["Examples", "Examples"]:
         """Return the examples that are trained on and a share that is spared, drawn at random, the same in every run.
 
-        At least one example is trained on. A sentence may be in both parts.
+        Of two examples or more each part has at least one. A sentence may be in both parts.
         """
         order = np.random.default_rng(1).permutation(len(self))
-        count = min(int(spared * len(self)), len(self) - 1)
+        count = min(max(1, int(spared * len(self))), len(self) - 1)
         return self._part(np.sort(order[count:])), self._part(np.sort(order[:count]))
 
     def _part(self, picks: np.ndarray) -> "Examples":

@@ -1,7 +1,7 @@
 """Download the corpora from their hosts, check them against pinned digests, and lay them out as `mtbert.tasks` says.
 
-The course's corpora are some 340 MB, GLUE 115 MB. Files that passed their check are kept beside the target until all
-are there, so that another try after a failure goes on where the last one ended.
+The course's corpora are some 340 MB, without the larger form of Quora; GLUE is 115 MB. Files that passed their check
+are kept beside the target until all are there, so that another try after a failure goes on where the last one ended.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ def read_list(file: Path) -> tuple[Download, ...]:
 
 
 DOWNLOADS = read_list(LIST)
-COURSE = {item.path: item.sha256 for item in DOWNLOADS if item.path.endswith("-dev.csv")}
+COURSE = {item.path: item.sha256 for item in DOWNLOADS if item.path.endswith("-dev.csv") and item.sha256}
 
 
 def data_kind(digests: Mapping[str, str]) -> Literal["sample", "course", "own"]:

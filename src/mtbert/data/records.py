@@ -9,7 +9,7 @@ import itertools
 import json
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mtbert.errors import DataError
@@ -18,8 +18,12 @@ GZIP = ".gz"
 SNIFFED, FIRST_ROWS = 2**16, 20  # characters and rows by which a separator is chosen
 LINE_END = re.compile(r"[\r\n]")
 OF_EXCEL = re.compile(r"sep=.[\r\n]")  # a line that Excel writes before the header
+# What is written in quotes, beside what holds the separator: what some reader takes for the end of a line, and blanks
+# at an end, which some reader drops. Python's csv quoted no lone \r before 3.11.9.
+QUOTED = re.compile(r"""["\r\n\v\f\x1c-\x1e\x85\u2028\u2029]|^\s|\s$""")
 NAMELESS = "one without a name"
 UNCLOSED = "a quote opens here and nothing closes it; a quote within a text is doubled"
+SAVE_AS_UTF8 = "; save it as UTF-8"
 
 
 class NumberedRow(NamedTuple):
@@ -39,7 +43,7 @@ def unpacked(content: bytes, name: str) -> bytes:
         raise DataError(f"{name}: not a whole gzip file: {error}") from None
 
 
-def decoded(content: bytes, name: str, encoding: str = "utf-8", remedy: str = "") -> str:
+def decoded(content: bytes, name: str, encoding: str = "utf-8", remedy: str = SAVE_AS_UTF8) -> str:
     """Decode a text, with or without a byte order mark; DataError with line and remedy where it is something else."""
     try:
         codec = codecs.lookup(encoding).name
@@ -196,6 +200,19 @@ def _holds_a_row(field: str, column: int, columns: int, separator: str, is_befor
     if of_first and is_before_empty and first.endswith(separator):
         of_first += 1
     return bool(last) and of_first >= columns - 1 - column and of_last >= column
+
+
+def as_separated(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], separator: str) -> str:
+    """Return the text of a CSV or TSV file from which every reader has the same rows; a missing value is empty."""
+    table = [columns, *([row.get(column) for column in columns] for row in rows)]
+    return "".join(f"{separator.join(_field(value, separator) for value in values)}\n" for values in table)
+
+
+def _field(value: Any, separator: str) -> str:
+    """Return a value as a field of CSV; an empty text is quoted, so that a row of one column is no empty line."""
+    text = "" if value is None else str(value)
+    is_quoted = separator in text or QUOTED.search(text) or value == ""
+    return '"{}"'.format(text.replace('"', '""')) if is_quoted else text
 
 
 def json_lines(text: str, name: str) -> Iterator[NumberedRow]:

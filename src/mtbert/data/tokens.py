@@ -112,13 +112,18 @@ def special_tokens(encoder: Path) -> SpecialTokens:
     ids = tokenizer.get_vocab()
     start, end, padding, mask = (ids[names[f"{name}_token"]] for name in ("cls", "sep", "pad", "mask"))
     word = tokenizer.encode("a", add_special_tokens=False).ids
-    pair = tokenizer.encode("a", "a")
+    single, pair = tokenizer.encode("a"), tokenizer.encode("a", "a")
     for again in ((), (end,)):
         first_part = [start, *word, end]
         second_part = [*again, *word, end]
         untyped = [0] * len(first_part + second_part)
         typed = [0] * len(first_part) + [1] * len(second_part)
         if pair.ids == first_part + second_part and pair.type_ids in (typed, untyped):
+            if single.ids != first_part or any(single.type_ids):
+                raise EncoderError(
+                    f"the encoder's tokenizer makes {pair.tokens} of a pair, but {single.tokens} of one sentence, with "
+                    f"types {single.type_ids}; allowed: {names['cls_token']} a {names['sep_token']}, with types 0"
+                )
             return SpecialTokens(start, end, padding, mask, again)
     raise EncoderError(
         f"the encoder's tokenizer makes {pair.tokens} of a pair, with types {pair.type_ids}; allowed: as BERT, [CLS] a "

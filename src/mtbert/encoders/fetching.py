@@ -1,13 +1,14 @@
 """Fetch or make the starting weights: from a folder, an installed package or the model hub, each checked."""
 
 import importlib.util
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mtbert import files, tasks
 from mtbert.data import readers, tokens
-from mtbert.encoders import folders, loading
+from mtbert.encoders import checks, folders, loading
 from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
 from mtbert.errors import DataError, EncoderError
 from mtbert.layout import WEIGHTS
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 
 
 class Encoder(NamedTuple):
-    """An encoder before it is written, and where it comes from, in words."""
+    """An encoder before it is written, the folder that it was read from, and where it comes from, in words."""
 
     tokenizer: "Tokenizer"
     model: "PreTrainedModel"
+    folder: Path
     source: str
 
 
@@ -41,21 +43,31 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
         EncoderError: the weights cannot be fetched, are not the known ones, or lack parts of their architecture.
         DataError: a corpus file that tiny's vocabulary is made from cannot be read.
     """
-    loading.silence()
     with files.new_directory(out) as partial:
         is_tiny = settings.source is SOURCES[TINY]
         encoder = _make_tiny(settings, data_dir) if is_tiny else _read(settings, partial)
         model = encoder.model
         loading.save_tokenizer(encoder.tokenizer, model.config.max_position_embeddings, partial)
         model.save_pretrained(partial, save_original_format=False)  # not by a checkpoint's older names, gamma and beta
+        if not is_tiny:
+            say("comparing its outputs here with those of transformers")
+            checks.check_outputs(encoder.folder, model, partial)
         loading.write_card(partial, settings.shown, encoder.source, settings.note, settings.weights)
+
+
+def say(message: str) -> None:
+    """Show what the stage does, since large weights take a minute."""
+    print(f"encoder: {message}", file=sys.stderr, flush=True)
 
 
 def _make_tiny(settings: EncoderSettings, data_dir: Path) -> Encoder:
     from mtbert.encoders import tiny
 
+    loading.silence()
     pieces = tiny.vocabulary(_sentences(data_dir, settings.corpora), settings.vocabulary)
-    return Encoder(tiny.tokenizer(pieces), tiny.model(settings, len(pieces)), f"made here with seed {tiny.SEED}")
+    return Encoder(
+        tiny.tokenizer(pieces), tiny.model(settings, len(pieces)), data_dir, f"made here with seed {tiny.SEED}"
+    )
 
 
 def _read(settings: EncoderSettings, out: Path) -> Encoder:
@@ -64,22 +76,16 @@ def _read(settings: EncoderSettings, out: Path) -> Encoder:
     An encoder that is cut has no head, since that reads the last layer.
     """
     folder, source = _find(settings)
+    say(f"reading {folder}")
+    loading.silence()
     tokenizer = tokens.read(folder)
     model = loading.load(folder)
-    _check_vocabulary(folder, tokenizer, model)
+    checks.check_tokenizer(folder, tokenizer, model.config)
     if settings.layers:
         _cut(model, folder, settings.layers, settings.name)
     else:
-        loading.keep_mlm_head(folder, out)
-    return Encoder(tokenizer, model, source)
-
-
-def _check_vocabulary(folder: Path, tokenizer: "Tokenizer", model: "PreTrainedModel") -> None:
-    highest = max(tokenizer.get_vocab().values())
-    if highest >= model.config.vocab_size:
-        raise EncoderError(
-            f"{folder}: the tokenizer has a piece {highest}, but the weights are of {model.config.vocab_size}"
-        )
+        loading.keep_mlm_head(folder, model, out)
+    return Encoder(tokenizer, model, folder, source)
 
 
 def _cut(model: "PreTrainedModel", folder: Path, layers: int, name: str) -> None:
@@ -154,6 +160,7 @@ def _download(settings: EncoderSettings) -> Path:
     import huggingface_hub
 
     source = settings.source
+    say(f"downloading {source.repository}, or reading it from the cache of the hub's client")
     try:
         path = huggingface_hub.snapshot_download(
             source.repository, revision=source.revision, allow_patterns=[*folders.WHOLE]

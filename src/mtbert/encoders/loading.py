@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 CARD = "encoder.json"
+# What config.json may state of a masked language model's head, beside the biases that its weights have.
+MLM_SETTINGS = {"tie_word_embeddings": True, "classifier_activation": "gelu"}
+LONGEST_SHOWN = 300  # characters of a library's message
 POOLER = {"pooler.dense.bias", "pooler.dense.weight"}
 
 
@@ -35,7 +38,8 @@ def load(directory: Path) -> "PreTrainedModel":
     It has no pooler where the files hold none. Nothing is read from a pickle or the network.
 
     Raises:
-        EncoderError: the files hold another architecture, or lack some of its weights.
+        EncoderError: the files hold another architecture, lack some of its weights, or hold numbers that are not
+            finite.
     """
     import torch
     from transformers import CONFIG_MAPPING, MODEL_MAPPING
@@ -45,19 +49,23 @@ def load(directory: Path) -> "PreTrainedModel":
     silence()
     architecture, _ = read_config(directory)
     model_type = content_of(directory).get("model_type", "bert")
-    config: Any = CONFIG_MAPPING[model_type].from_json_file(directory / CONFIG)
+    weights = read_weights(directory)
     try:
+        config: Any = CONFIG_MAPPING[model_type].from_json_file(directory / CONFIG)
+        config.output_attentions = False  # else transformers refuses its own faster attention when it saves the model
         model_class: Any = MODEL_MAPPING[type(config)]
         loaded: Any = model_class.from_pretrained(  # without the folder, of which it would read more
             None,
             config=config,
-            state_dict=_weights(directory),
+            state_dict=weights,
             dtype=torch.float32,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # they are refused below, by name
         )
-    except (RuntimeError, OSError, SafetensorError) as error:  # such as another format
-        raise EncoderError(f"{directory} holds weights that do not fit {CONFIG}: {error}") from error
+    except Exception as error:  # transformers checks config.json in many ways, with errors of no common base
+        raise EncoderError(
+            f"{directory}: transformers cannot build the model of {CONFIG} and the weights: {_one_line(error)}"
+        ) from error
     model, report = loaded
     if mismatched := sorted(report["mismatched_keys"]):
         name, shape, expected = mismatched[0]
@@ -76,22 +84,46 @@ def load(directory: Path) -> "PreTrainedModel":
     return model
 
 
-def _weights(directory: Path) -> "dict[str, Tensor]":
-    """Read the weights of any folder; EncoderError where a shard does not hold what the index says."""
-    from safetensors.torch import load_file
+def _one_line(error: Exception) -> str:
+    """Return an error's message, or its type where it has none, in one line that is not too long."""
+    return " ".join(str(error).split())[:LONGEST_SHOWN] or type(error).__name__
 
+
+def read_weights(directory: Path) -> "dict[str, Tensor]":
+    """Read the weights of any folder, each in the type that its file has.
+
+    EncoderError where a file is damaged, a shard does not hold what the index says, or a weight is no finite number.
+    """
     shards = folders.shards(directory)
     if not shards:
-        return load_file(directory / WEIGHTS)
+        return _read_file(directory / WEIGHTS)
     weights: dict[str, Tensor] = {}
     for shard, names in shards.items():
-        part = load_file(directory / shard)
+        part = _read_file(directory / shard)
         if in_one_alone := sorted(part.keys() ^ names):
             shown = first_of(in_one_alone, folders.SHOWN)
             raise EncoderError(
                 f"{directory / shard} and {folders.INDEX} name different weights: {shown}; fetch the folder again"
             )
         weights |= part
+    return weights
+
+
+def _read_file(file: Path) -> "dict[str, Tensor]":
+    """Read a file of weights; EncoderError where it is damaged, or its numbers are quantized or not finite."""
+    from safetensors.torch import load_file
+
+    from mtbert.models.encoder.architectures import FLOATS, check_finite
+
+    try:
+        weights = load_file(file)
+    except (SafetensorError, OSError) as error:
+        raise EncoderError(f"{file} cannot be read: {_one_line(error)}; fetch it again") from error
+    for name, value in weights.items():
+        if name.endswith(("weight", "bias")) and value.dtype not in FLOATS:
+            allowed = ", ".join(str(dtype).removeprefix("torch.") for dtype in FLOATS)
+            raise EncoderError(f"{file}: {name} has the type {value.dtype}, as if quantized; allowed: {allowed}")
+    check_finite(weights, str(file), "fetch the file again, or choose other weights")
     return weights
 
 
@@ -151,35 +183,66 @@ def _to_fp16(path: Path) -> None:
     weights = {name: value.half() for name, value in load_file(path).items()}
     if large := [name for name, value in weights.items() if not value.isfinite().all()]:
         raise EncoderError(
-            f"encoder.weights is fp16, which holds numbers up to 65,504, but some are larger: {', '.join(large)}; "
-            "allowed here: fp32"
+            "encoder.weights is fp16, which holds numbers up to 65,504, but some are larger: "
+            f"{first_of(large, folders.SHOWN)} of {path.name}; allowed here: fp32"
         )
     save_file(weights, path, {"format": "pt"})
 
 
-def keep_mlm_head(folder: Path, out: Path) -> None:
-    """Write the head of a checkpoint's masked language model to another folder; nothing where it brings none."""
+def keep_mlm_head(folder: Path, model: "PreTrainedModel", out: Path) -> None:
+    """Write the head of a checkpoint's masked language model to another folder; nothing where it brings none.
+
+    EncoderError where transformers computes other scores of words than `masked_language_model` would with this head.
+    """
     from safetensors.torch import save_file
 
     from mtbert.models.encoder.architectures import read_config
 
     architecture, _ = read_config(folder)
+    stated = content_of(folder)
     weights: dict[str, Tensor] = {}
-    for name, value in _weights(folder).items():
+    for name, value in read_weights(folder).items():
         newer_name = name.replace("gamma", "weight").replace("beta", "bias")  # bert-base-uncased has the older ones
         weights[newer_name] = value
-    for names in architecture.mlm_heads:
-        if weights.keys() >= {*filter(None, names)}:
-            save_file(_mlm_head(weights, names), out / MLM_HEAD)
+    vocabulary = model.config.vocab_size
+    for names in architecture.mlm_heads(stated):
+        is_of_classes = names[-1] is None and "classifier.weight" in weights  # ModernBERT's has the same names
+        missing = sorted({*filter(None, names)} - weights.keys())
+        if missing and names[-1] in weights:
+            raise EncoderError(f"{folder} lacks weights of its head of a masked language model: {', '.join(missing)}")
+        if not missing and not is_of_classes:
+            _check_mlm_head(folder / CONFIG, stated, weights, model, names[-1])
+            save_file(_mlm_head(weights, names, vocabulary), out / MLM_HEAD)
             return
 
 
-def _mlm_head(weights: "Mapping[str, Tensor]", names: Sequence[str | None]) -> "dict[str, Tensor]":
+def _check_mlm_head(
+    file: Path, stated: Mapping[str, Any], weights: "Mapping[str, Tensor]", model: "PreTrainedModel", bias: str | None
+) -> None:
+    """Raise EncoderError where the head is no LN(GELU(W h + b)) times the words' embeddings, plus their bias."""
+    remedy = "; without its head of a masked language model, as AutoModel saves it, the encoder can be used"
+    for name, allowed in MLM_SETTINGS.items():
+        if stated.get(name, allowed) != allowed:
+            raise EncoderError(f"{file}: {name} is {stated[name]!r}; allowed: {allowed!r}{remedy}")
+    words: Any = model.get_input_embeddings().weight
+    for name, value in weights.items():
+        if name.endswith("decoder.weight"):
+            tied, to = words, "the words' embeddings"
+        elif name.endswith("decoder.bias") and bias:
+            tied, to = weights[bias], bias
+        else:
+            continue
+        if value.shape != tied.shape or not bool((value == tied).all()):
+            raise EncoderError(f"{file.parent}: {name} differs from {to}; allowed: the same numbers{remedy}")
+
+
+def _mlm_head(weights: "Mapping[str, Tensor]", names: Sequence[str | None], vocabulary: int) -> "dict[str, Tensor]":
     """Return the head's weights by MLM_PARTS, from those of a checkpoint by its `names`; a bias without name is 0."""
     dense = weights[str(names[0])]
+    width = len(dense)
     head: dict[str, Tensor] = {}
-    for part, name in zip(MLM_PARTS, names, strict=True):
-        value = dense.new_zeros(len(dense)) if name is None else weights[name]
+    for part, name, size in zip(MLM_PARTS, names, (width, width, width, width, vocabulary), strict=True):
+        value = dense.new_zeros(size) if name is None else weights[name]
         head[part] = value.float().contiguous()
     return head
 

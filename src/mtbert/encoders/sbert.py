@@ -34,7 +34,7 @@ from mtbert.encoders import loading
 from mtbert.encoders.settings import SBERT, SbertSettings
 from mtbert.errors import DataError
 from mtbert.models.encoder import hardware
-from mtbert.models.encoder.architectures import read_config
+from mtbert.models.encoder.architectures import check_finite, read_config
 from mtbert.tasks import COURSE
 
 ENTAILMENT = COURSE["snli"].labels["entailment"]  # and MNLI's
@@ -65,6 +65,7 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()
+    check_finite(model.state_dict(), "sbert: the pretraining diverged", "lower pretrain.sbert.learning_rate")
     with files.new_directory(layout.encoder(build, SBERT)) as partial:
         model.save(str(partial), create_model_card=False)
         loading.copy_tokenizer(base, partial)

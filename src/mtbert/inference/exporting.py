@@ -22,7 +22,8 @@ from mtbert import files, layout
 from mtbert.data import tokens
 from mtbert.encoders import loading
 from mtbert.errors import MtbertError
-from mtbert.inference import bundling, cards, modeling
+from mtbert.inference import bundling, cards, exporting_baselines, modeling
+from mtbert.inference.baseline import Baseline
 from mtbert.inference.model import Model
 from mtbert.models.heads import HEADS
 from mtbert.training import evaluation
@@ -44,12 +45,12 @@ class ExportError(MtbertError):
     """A model cannot be exported in that form, or its folder cannot be written."""
 
 
-def export(model: Model, form: str, out: Path) -> None:
+def export(model: Model | Baseline, form: str, out: Path) -> None:
     """Write the folder, whole or not at all.
 
     Args:
-        model: a trained model, on the CPU.
-        form: a key of FORMS.
+        model: a trained model, on the CPU, or a baseline.
+        form: a key of FORMS; `hf` for a baseline, which has one form.
         out: a folder that does not exist.
 
     Raises:
@@ -59,6 +60,9 @@ def export(model: Model, form: str, out: Path) -> None:
         raise ExportError(f"{out} exists; name a new folder")
     try:
         loading.silence()
+        if isinstance(model, Baseline):
+            _export_baseline(model, form, out)
+            return
         with files.new_directory(out) as partial:
             _tokenizer(model, partial)
             FORMS[form](model, partial)
@@ -68,6 +72,15 @@ def export(model: Model, form: str, out: Path) -> None:
             _check(model, form, partial)
     except SafetensorError as error:  # such as a full disk
         raise ExportError(f"{out} cannot be written: {error}") from None
+
+
+def _export_baseline(model: Baseline, form: str, out: Path) -> None:
+    if form != "hf":
+        raise ExportError(
+            f"{model.name} is a baseline, which has one form: safetensors and JSON; got --format {form}, allowed: none"
+        )
+    with files.new_directory(out) as partial:
+        exporting_baselines.write(model, partial)
 
 
 def _tokenizer(model: Model, out: Path) -> None:

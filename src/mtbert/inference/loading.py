@@ -1,7 +1,7 @@
-"""Load trained models by name or by folder."""
+"""Load trained models and baselines by name or by folder."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,9 @@ from safetensors.torch import load_file
 from mtbert import files, layout
 from mtbert.data import tokens
 from mtbert.errors import EncoderError, UnknownNameError
+from mtbert.inference import baseline
+from mtbert.inference.baseline import Baseline
+from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model, ModelError
 from mtbert.layout import METRICS, SETTINGS, WEIGHTS
 from mtbert.models.encoder import architectures, hardware
@@ -27,11 +30,41 @@ LONGEST_SHOWN = 300  # characters of torch's message
 WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a run
 
 
-def load(source: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto") -> Model:
-    """Load a trained model.
+def load_any(
+    source: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto"
+) -> Model | Baseline | Ensemble:
+    """Load a trained model, a baseline, or an ensemble that votes; arguments and errors as for `load`."""
+    name, build = str(source), Path(build)
+    folder = Path(source).resolve()
+    if folder.parent.parent.name == layout.votes(build).name and layout.is_sealed(folder):
+        if seed is not None and folder.name != str(seed):
+            raise ModelError(f"seed is {seed}, but {source} is the folder of one vote; allowed with a seed: a name")
+        name, seed, build = folder.parent.name, int(folder.name), layout.build_of(folder)
+    members = _members(build, name)
+    if not members:
+        return load(source, seed, build, device)
+    folders = _folders(build)
+    of_seed = {member: folders.get(member, {}) for member in members}
+    seeds = sorted(set.intersection(*({*of_member} for of_member in of_seed.values())))
+    if not seeds or seed not in (None, *seeds):
+        wanted = seeds if seed is None else sorted({*seeds, seed})
+        shown = "; ".join(f"{member}: {_seeds_in_words(of_member)}" for member, of_member in of_seed.items())
+        raise ModelError(
+            f"{name} is a vote of models that are not all trained with {'one' if seed is None else 'that'} seed "
+            f"(seeds that are: {shown}); {_training(name, wanted or [1])} trains or restores them"
+        )
+    chosen = seeds[0] if seed is None else seed
+    models = [of_run(of_member[chosen], device) for of_member in of_seed.values()]
+    return Ensemble(name, chosen, models, layout.votes(build).resolve() / name / str(chosen))
+
+
+def load(
+    source: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto"
+) -> Model | Baseline:
+    """Load a trained model, or a baseline.
 
     Args:
-        source: a variant's name, or a folder such as build/runs/pals/1.
+        source: the name of a variant or a baseline, or a folder such as build/runs/pals/1.
         seed: for a name, the seed of the run; without it the lowest one.
         build: the build directory in which names are looked up.
         device: auto (CUDA, else Apple's, else the CPU), cpu, cuda or mps.
@@ -42,18 +75,21 @@ def load(source: str | Path, seed: int | None = None, build: str | Path = "build
     """
     name = str(source)
     build = Path(build)
-    folders: dict[str, dict[int, Path]] = {}  # by variant and seed
-    for folder in layout.models(build):
-        folders.setdefault(folder.parent.name, {})[int(folder.name)] = folder.resolve()
+    folders = _folders(build)
+    if members := _members(build, name):
+        raise ModelError(
+            f"{name} is a vote of {', '.join(members)}, and has no weights of its own; `mtbert predict {name}` asks "
+            "them; allowed here: one of them, or a merged model"
+        )
     if name in folders:
-        return of_run(_of_seed(folders[name], name, seed), device)
+        return of_folder(_of_seed(folders[name], name, seed), device)
     if (Path(source) / METRICS).is_file():
         folder = Path(source).resolve()
         if seed is not None and folder.name != str(seed):
             raise ModelError(
                 f"seed is {seed}, but {source} is the folder of one run; allowed with a seed: a variant's name"
             )
-        return of_run(folder, device)
+        return of_folder(folder, device)
     if re.fullmatch(NAME, name) and layout.logs_of(build, name):
         raise ModelError(
             f"{name} has been trained here, but its runs are not in {layout.runs(build)} now: params.yaml lists other "
@@ -63,17 +99,46 @@ def load(source: str | Path, seed: int | None = None, build: str | Path = "build
     raise ModelError(f"{name} is no folder of a finished run, such as build/runs/pals/1, and in {build}: {unknown}")
 
 
+def _folders(build: Path) -> dict[str, dict[int, Path]]:
+    """Return the folder of each trained or merged model, by its name and seed."""
+    folders: dict[str, dict[int, Path]] = {}
+    for folder in layout.models(build):
+        folders.setdefault(folder.parent.name, {})[int(folder.name)] = folder.resolve()
+    return folders
+
+
+def _members(build: Path, name: str) -> list[str]:
+    """Return the variants that vote under this name; none where it is no such ensemble of the plan."""
+    if not layout.plan(build).is_file():
+        return []
+    entry = (layout.read_catalog(build).get("ensembles") or {}).get(name) or {}
+    return [] if entry.get("merge") else entry.get("members") or []
+
+
 def _of_seed(folders: Mapping[int, Path], name: str, seed: int | None) -> Path:
     """Return the folder of a variant's run with a seed; with the lowest where none is named."""
     if seed is None:
         return folders[min(folders)]
     if seed not in folders:
-        trained = ", ".join(map(str, sorted(folders)))
         raise ModelError(
-            f"{name} is not trained with seed {seed} (seeds that are: {trained}); "
-            f"`dvc repro train@{name}-{seed}` trains it"
+            f"{name} is not trained with seed {seed} (seeds that are: {_seeds_in_words(folders)}); "
+            f"{_training(name, sorted({*folders, seed}))} trains it, or restores it from DVC's cache"
         )
     return folders[seed]
+
+
+def _seeds_in_words(folders: Mapping[int, Path]) -> str:
+    return ", ".join(map(str, sorted(folders))) or "none"
+
+
+def _training(name: str, seeds: Sequence[int]) -> str:
+    """Return the command that brings a variant's models of these seeds; `dvc repro` has stages of params.yaml alone."""
+    return f"`dvc exp run -S 'variants=[{name}]' -S 'seeds=[{','.join(map(str, seeds))}]'`"
+
+
+def of_folder(folder: Path, device: str = "auto") -> Model | Baseline:
+    """Load the model, or the baseline, of a folder; errors as for `load`."""
+    return baseline.load(folder) if baseline.is_baseline(folder) else of_run(folder, device)
 
 
 def of_run(folder: Path, device: str = "auto") -> Model:

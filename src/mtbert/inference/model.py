@@ -2,19 +2,20 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 import torch
 
+from mtbert import layout
 from mtbert.data import readers
 from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
-from mtbert.errors import DataError, MtbertError, UnknownNameError
+from mtbert.errors import DataError, MtbertError, UnknownNameError, first_of
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results.schemas import RunMetrics
 from mtbert.tasks import Task
@@ -24,10 +25,26 @@ from mtbert.variants.settings import VariantSettings
 Row = str | Sequence[str]  # a text, or the two texts of a pair
 ANY_TASK = ("text", "text_pair")  # columns of rows that every task takes
 FORMS = {1: "one text", 2: "two texts"}  # of a row, by the number of a task's sentences
+SHOWN = 10  # most rows in a message
 
 
 class ModelError(MtbertError):
     """A trained model is missing, or lacks a task."""
+
+
+class NotFiniteError(ModelError):
+    """What a model computes of some rows is no number.
+
+    Attributes:
+        source: the model and its task, in words.
+        rows: the numbers of the rows, from 0.
+        fault: why it may be so, and what to do.
+    """
+
+    def __init__(self, source: str, rows: Sequence[int], fault: str) -> None:
+        self.source, self.rows, self.fault = source, rows, fault
+        shown = first_of([str(number + 1) for number in rows], SHOWN)
+        super().__init__(f"{source}: row {shown}: what is computed is not finite (NaN or infinite); {fault}")
 
 
 @dataclass
@@ -74,18 +91,29 @@ class Model:
             row was longer than the model's longest sequence and lost its end, as in training.
 
         Raises:
-            ModelError: it does not predict the task. DataError: a row is empty or has another number of texts.
+            ModelError: it does not predict the task, or what it computes is not finite. DataError: a row is empty or
+                has another number of texts.
         """
         chosen = self.task(task)
         examples, cut = self.examples(chosen, checked_rows(chosen, rows))
         with self._as_in_training():
             columns = evaluation.columns(self.network, examples, self.device)
+        self._check_finite(task, columns)
         prediction = columns.pop("prediction")
         if chosen.kind == "score":
             labels = {"lowest": chosen.lowest, "highest": chosen.highest}
         else:
             labels = {"class": [chosen.class_names[int(number)] for number in prediction]}
         return pd.DataFrame({"prediction": prediction} | labels | columns | {"cut": cut})
+
+    def _check_finite(self, task: str, columns: Mapping[str, np.ndarray]) -> None:
+        """Raise ModelError with the rows whose numbers are not finite, such as those of weights that are NaN."""
+        is_finite = np.isfinite(np.column_stack([*columns.values()])).all(axis=1)
+        if not is_finite.all():
+            remedy = f"`{layout.remedy(self.run)} --force --single-item` trains again"
+            fault = f"the weights in {self.run} may be faulty, and {remedy}"
+            rows = np.flatnonzero(~is_finite)
+            raise NotFiniteError(f"{self.name}, seed {self.seed}, {task}", [*map(int, rows)], fault)
 
     def timed(self, task: str, row: tuple[str, ...]) -> float:
         """Return the seconds that a prediction of one row takes, from its tokens on."""
@@ -97,12 +125,8 @@ class Model:
 
     def task(self, name: str | None) -> Task:
         """Return one of its tasks, or the only one; ModelError for another, or where none is named of several."""
-        first, *others = self.tasks
-        if name is None and others:
-            raise ModelError(f"{self.name} has several tasks; choose one: {', '.join(self.tasks)}")
-        if name is not None and name not in self.tasks:
-            raise ModelError(f"{self.name}, seed {self.seed}: {UnknownNameError('task', name, self.tasks)}")
-        return self.settings.described[name or first]
+        chosen = task_name(self, name)
+        return self.settings.described[chosen]
 
     def examples(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Examples, np.ndarray]:
         """Make examples without labels, and a mask [rows] of those that are cut to the longest sequence."""
@@ -126,6 +150,24 @@ class Model:
                 yield
         finally:
             torch.set_num_threads(threads)
+
+
+class Predictor(Protocol):
+    """What predicts: a model, or an ensemble of them; attributes as of `Model`."""
+
+    name: str
+    seed: int
+    tasks: tuple[str, ...]
+
+
+def task_name(predictor: Predictor, name: str | None) -> str:
+    """Return the name of one of its tasks, or of the only one; ModelError as for `Model.task`."""
+    first, *others = predictor.tasks
+    if name is None and others:
+        raise ModelError(f"{predictor.name} has several tasks; choose one: {', '.join(predictor.tasks)}")
+    if name is not None and name not in predictor.tasks:
+        raise ModelError(f"{predictor.name}, seed {predictor.seed}: {UnknownNameError('task', name, predictor.tasks)}")
+    return name or first
 
 
 def checked_rows(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:

@@ -91,7 +91,7 @@ class MtbertModel(PreTrainedModel):
     ) -> SequenceClassifierOutput:
         """Return as `logits` the outputs of the task's head [batch, size]; ids, mask and types are [rows, tokens].
 
-        They are a logit for each class, the logit of "yes", or the score.
+        They are a logit for each class, the logit of "yes", or the score. ValueError where one is not finite.
         """
         task = self.task(task)
         is_apart = self.is_pair(task) and self.config.pair_encoding == "bi"
@@ -108,6 +108,8 @@ class MtbertModel(PreTrainedModel):
         head = self.model.head(task)
         if head.task.kind == "score":  # a head may have other outputs beside the score
             outputs = head.scores(outputs).unsqueeze(-1)
+        if not (self.training or torch.compiler.is_compiling()):  # a graph of ONNX or a compiled one has no branches
+            check_finite(outputs, task)
         return SequenceClassifierOutput(logits=outputs)
 
     def sentence_embedding(
@@ -136,6 +138,17 @@ class MtbertModel(PreTrainedModel):
         if name is None or name not in names:
             raise ValueError(f"task is {name!r}; allowed: {', '.join(names)}")
         return name
+
+
+def check_finite(outputs: Tensor, task: str) -> None:
+    """Raise ValueError with the rows of outputs [batch, size] that are not finite, which are no prediction."""
+    is_finite = outputs.detach().isfinite().flatten(1).all(dim=1)
+    if not is_finite.all():
+        rows = (~is_finite).nonzero().flatten().tolist()
+        raise ValueError(
+            f"{task}: the outputs of rows {rows} (from 0) are not finite (NaN or infinite); load the model in "
+            "float32, and if they still are, its weights are faulty: export it again"
+        )
 
 
 def batch(ids: Tensor, mask: Tensor | None, types: Tensor | None, task: str, sequences: int = 1) -> Any:

@@ -1,36 +1,48 @@
 """What `mtbert predict` does: sentences or a file in, lines for people or a table out."""
 
+import json
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pandas as pd
-
 from mtbert import files, layout
-from mtbert.data.records import NumberedRow, decoded, lines, separated, separator_of
+from mtbert.data.records import NumberedRow, as_separated, decoded, json_lines, lines, separated, separator_of
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
+from mtbert.inference.baseline import Baseline
+from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import ANY_TASK, Model, fault_of_row
+from mtbert.inputs import why
 from mtbert.tasks import Task
 
 Values = dict[str, Any]  # a row's, by column
 STANDARD = Path("-")  # standard input
-SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None, "": None}  # by ending; None: plain lines
+JSON = "JSON lines"
+FORMS = {".csv": ",", ".tsv": "\t", ".jsonl": JSON, ".txt": None, "": None}  # by ending: a separator; None: plain lines
 SHOWN = 10  # most rows in a message
+ENCODING = "utf-8"  # where none is given, and of the output
+REMEDY = "; name its encoding, such as --encoding cp1252, or save it as UTF-8"
 
 
 def run(
-    model: str, source: list[str] | Path, task: str | None, out: Path | None, seed: int | None, build: Path, device: str
+    model: str,
+    source: list[str] | Path,
+    task: str | None,
+    out: Path | None,
+    seed: int | None,
+    build: Path,
+    device: str,
+    encoding: str = ENCODING,
 ) -> None:
-    """Predict the sentences, or those of a file; print the predictions, or write them to `out`."""
+    """Predict the sentences, or those of a file in that encoding; print the predictions, or write them to `out`."""
     warnings.showwarning = lambda message, *_, **__: _print_aside(f"warning: {message}")
-    content = read(source) if isinstance(source, Path) else Content([], None)
-    separator = content.separator
+    content = read(source, encoding) if isinstance(source, Path) else Content([], None)
+    form = content.form
     if out is not None:
-        separator = _separator(out) or separator
-    loaded = loading.load(model, seed, build, device)
+        form = _form(out) or form
+    loaded = loading.load_any(model, seed, build, device)
     chosen = loaded.task(task)
     if isinstance(source, Path):
         rows = _checked(chosen, content.rows, source)
@@ -39,15 +51,40 @@ def run(
     _print_aside(f"{loaded.name}, seed {loaded.seed}, {chosen.name}")
     if layout.data_kind(layout.build_of(loaded.run)) == "sample":
         _print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
-    table = _predict(loaded, chosen, rows)
-    text = table.to_csv(None, sep=separator or "\t", index=False)
+    for member in loaded.members if isinstance(loaded, Ensemble) else [loaded]:
+        _note_changes(member)
+    predicted = _predict(loaded, chosen, rows)
+    text = _as_text(predicted, form or "\t")
     if out is not None:
         with files.out_file(out) as partial:
             files.write_text(partial, text)
     elif isinstance(source, Path):
         sys.stdout.write(text)
     else:
-        print("\n".join(_in_words(chosen, table.to_dict("records"))))
+        print("\n".join(_in_words(chosen, predicted)))
+
+
+def _note_changes(model: Model | Baseline) -> None:
+    """Say in what the model's inputs differ from those of now: `dvc repro` would train it again, or does so now."""
+    try:
+        causes = why.of_run(model.run)
+    except DataError as error:  # the prediction does not need these files
+        _print_aside(f"note: whether {model.name}, seed {model.seed}, is of the present settings is unknown: {error}")
+        return
+    if causes:
+        changes = first_of([why.in_words(cause) for cause in causes], why.SHOWN)
+        _print_aside(
+            f"note: {model.name}, seed {model.seed}, was trained before these changed: {changes}; "
+            f"`{layout.remedy(model.run)}` trains it again (mtbert why {model.name})"
+        )
+
+
+def _as_text(rows: Sequence[Values], form: str) -> str:
+    """Return rows as the text of a file: CSV by a separator, or JSON lines."""
+    if form == JSON:
+        return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    columns = dict.fromkeys(column for row in rows for column in row)
+    return as_separated([*columns], rows, form)
 
 
 def _rows_of_sentences(task: Task, sentences: list[str]) -> list[Values]:
@@ -60,36 +97,39 @@ def _rows_of_sentences(task: Task, sentences: list[str]) -> list[Values]:
 
 
 class Content(NamedTuple):
-    """What a file holds: its rows, and what separates the columns; None for plain lines."""
+    """What a file holds: its rows, and its form: what separates the columns, or JSON; None for plain lines."""
 
     rows: list[NumberedRow]
-    separator: str | None
+    form: str | None
 
 
-def read(path: Path) -> Content:
+def read(path: Path, encoding: str = ENCODING) -> Content:
     """Return what a file holds, or standard input for `-`.
 
-    A .csv or .tsv file has a header; a .csv file is separated by commas, semicolons or tabs. In others a
-    line is a text.
+    A .csv or .tsv file has a header; a .csv file is separated by commas, semicolons or tabs. A line of a .jsonl file is
+    an object. In others a line is a text.
 
     Raises:
-        DataError: the file is missing, empty, not UTF-8, malformed or of another kind; the message names the line.
+        DataError: the file is missing, empty, of another encoding, malformed or of another kind; the message names the
+            line.
     """
-    separator = _separator(path)
+    form = _form(path)
     name = _shown(path)
     try:
-        text = decoded(sys.stdin.buffer.read() if path == STANDARD else path.read_bytes(), name)
+        text = decoded(sys.stdin.buffer.read() if path == STANDARD else path.read_bytes(), name, encoding, REMEDY)
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror}") from None
-    if separator == ",":
-        separator = separator_of(text)
-    if separator:
-        rows = [*separated(text, name, separator)]
+    if form == ",":
+        form = separator_of(text)
+    if form == JSON:
+        rows = [*json_lines(text, name)]
+    elif form:
+        rows = [*separated(text, name, form)]
     else:
         rows = [NumberedRow(number, {"text": line}) for number, line in enumerate(lines(text), 1)]
     if not rows:
         raise DataError(f"{name} holds no rows")
-    return Content(rows, separator)
+    return Content(rows, form)
 
 
 def _checked(task: Task, rows: list[NumberedRow], path: Path) -> list[Values]:
@@ -97,7 +137,7 @@ def _checked(task: Task, rows: list[NumberedRow], path: Path) -> list[Values]:
     columns = _columns(task, [*rows[0].values])
     faults: list[str] = []
     for row in rows:
-        if fault := fault_of_row(columns, [row.values[column] for column in columns]):
+        if fault := fault_of_row(columns, [row.values.get(column) for column in columns]):
             faults.append(f"line {row.line}: {fault}")
     if faults:
         raise DataError(f"{_shown(path)}, {first_of(faults, SHOWN)}; each row needs its text")
@@ -108,11 +148,11 @@ def _shown(path: Path) -> str:
     return "standard input" if path == STANDARD else str(path)
 
 
-def _separator(path: Path) -> str | None:
+def _form(path: Path) -> str | None:
     ending = path.suffix.lower()
-    if ending not in SEPARATORS:
-        raise DataError(f"{path}: unknown ending; allowed: {', '.join(filter(None, SEPARATORS))}")
-    return SEPARATORS[ending]
+    if ending not in FORMS:
+        raise DataError(f"{path}: unknown ending; allowed: {', '.join(filter(None, FORMS))}")
+    return FORMS[ending]
 
 
 def _print_aside(text: str) -> None:
@@ -132,7 +172,7 @@ def _columns(task: Task, available: Sequence[str]) -> tuple[str, ...]:
     raise DataError(f"the rows have the columns {', '.join(available)}; {task.name} needs {allowed}")
 
 
-def _predict(model: Model, task: Task, rows: list[Values]) -> pd.DataFrame:
+def _predict(model: Model | Baseline | Ensemble, task: Task, rows: list[Values]) -> list[Values]:
     """Return the rows as they came with their predictions beside them; warn of rows that were cut."""
     columns = _columns(task, [*rows[0]])
     table = model.predict(task.name, [tuple(row[column] for column in columns) for row in rows])
@@ -141,9 +181,9 @@ def _predict(model: Model, task: Task, rows: list[Values]) -> pd.DataFrame:
             f"warning: {len(cut)} of {len(rows)} rows are longer than {model.longest} word pieces and lost "
             f"their end, as in training: row {first_of(cut, SHOWN)}"
         )
-    if taken := rows[0].keys() & {*table}:
+    if taken := {column for row in rows for column in row} & {*table}:
         raise DataError(f"the rows have columns with names of predictions: {', '.join(sorted(taken))}; rename them")
-    return pd.concat([pd.DataFrame(rows), table], axis=1)
+    return [row | predicted for row, predicted in zip(rows, table.to_dict("records"), strict=True)]
 
 
 def _in_words(task: Task, rows: Sequence[Values]) -> Iterator[str]:

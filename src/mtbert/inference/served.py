@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from mlflow.exceptions import MlflowException
 from mlflow.models import set_model
-from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
+from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, INVALID_PARAMETER_VALUE
 from mlflow.pyfunc.model import PythonModel
 
 from mtbert.errors import DataError, MtbertError
@@ -23,19 +23,26 @@ class Served(PythonModel):
         """Load the weights."""
         from mtbert.inference import loading  # `mtbert track` runs this file, too, and does without torch
 
-        self.model = loading.of_run(Path(context.artifacts["run"]))
+        self.model = loading.of_folder(Path(context.artifacts["run"]))
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> Any:
-        """Return a dict for each row; for a faulty row MLflow answers with status 400 and our message."""
+        """Return a dict for each row; for a faulty row MLflow answers with status 400 and our message.
+
+        Where what the model computes is not finite, the status is 500.
+        """
+        from mtbert.inference.model import NotFiniteError
+
         default_task = (params or {}).get("task") or None
         try:
             return self._predict_rows(records(model_input), default_task)
+        except NotFiniteError as error:  # no fault of the client
+            raise MlflowException(str(error), INTERNAL_ERROR) from None
         except MtbertError as error:
             raise MlflowException(str(error), INVALID_PARAMETER_VALUE) from None
 
     def _predict_rows(self, rows: list[dict[str, Any]], default_task: str | None) -> list[dict[str, Any]]:
         """Predict the rows of each task together, and return predictions in the order of the rows."""
-        from mtbert.inference.model import ANY_TASK, fault_of_row
+        from mtbert.inference.model import ANY_TASK, NotFiniteError, fault_of_row
 
         numbers_of: dict[str, list[int]] = {}  # by task, which rows are its
         for number, row in enumerate(rows):
@@ -45,7 +52,11 @@ class Served(PythonModel):
             numbers_of.setdefault(task.name, []).append(number)
         predictions: dict[int, dict[str, Any]] = {}  # by the row's number
         for name, numbers in numbers_of.items():
-            table = self.model.predict(name, [texts(rows[number]) for number in numbers])
+            try:
+                table = self.model.predict(name, [texts(rows[number]) for number in numbers])
+            except NotFiniteError as error:
+                of_request = [numbers[number] for number in error.rows]
+                raise NotFiniteError(error.source, of_request, error.fault) from None
             predictions |= zip(numbers, table.to_dict("records"), strict=True)
         return [predictions[number] for number in range(len(rows))]
 

@@ -9,6 +9,7 @@ from typing import Any
 from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.inference import loading
+from mtbert.inference.baseline import Baseline
 from mtbert.inference.model import Model
 from mtbert.inputs import manifests
 from mtbert.results.schemas import Speed
@@ -19,7 +20,7 @@ WARM = 3  # predictions before that
 
 
 def measure(build: Path) -> Speed:
-    """Return milliseconds a prediction of each selected model whose weights are here, and seconds of each training."""
+    """Return milliseconds a prediction of each selected model and baseline, and seconds of each training."""
     catalog = layout.read_catalog(build, "variants", "ensembles", "seeds")
     variants = [name for name, entry in catalog["variants"].items() if entry["selected"]]
     merges = [name for name, entry in catalog["ensembles"].items() if entry["selected"] and entry.get("merge")]
@@ -31,6 +32,11 @@ def measure(build: Path) -> Speed:
         milliseconds |= _milliseconds(name, runs, build)
     for name in merges:
         milliseconds |= _milliseconds(name, _runs(layout.merged(build) / name, catalog["seeds"]), build)
+    for folder in layout.baselines_of(build, "*"):
+        name = folder.parent.name
+        seconds[name] = _seconds([folder])
+        if (folder / layout.WEIGHTS).is_file():
+            milliseconds |= _milliseconds(name, [folder], build)
     return Speed(machine=manifests.machine(build)["processor"], milliseconds=milliseconds, seconds=seconds)
 
 
@@ -52,11 +58,11 @@ def _milliseconds(name: str, runs: Sequence[Path], build: Path) -> dict[str, flo
     """Return by name the milliseconds of a prediction with the first run; nothing where its weights are not here."""
     if not runs or layout.WEIGHTS in layout.left_elsewhere(runs[0]):
         return {}
-    return {name: round(_measure_model(loading.of_run(runs[0]), build), 3)}
+    return {name: round(_measure_model(loading.of_folder(runs[0]), build), 3)}
 
 
-def _measure_model(model: Model, build: Path) -> float:
-    """Return the mean over its tasks of the median milliseconds of a prediction, tokens made before."""
+def _measure_model(model: Model | Baseline, build: Path) -> float:
+    """Return the mean over its tasks of the median milliseconds of a prediction; a model's tokens are made before."""
     medians = []
     for task in model.tasks:
         columns = SENTENCES[: len(model.task(task).sentences)]

@@ -91,6 +91,21 @@ def _differing(kind: InputKind, before: Mapping[str, str], now: Mapping[str, str
             yield Cause(InputKind.WEIGHTS if is_weights else kind, name, before.get(name), now.get(name))
 
 
+def of_run(run: Path) -> list[Cause]:
+    """Return in what the inputs of a run differ from those of now; nothing where what either is made from is unknown.
+
+    So it is where the variant is not selected, or the run was moved.
+    """
+    build, variant = layout.build_of(run), run.parent.name
+    needed = [
+        layout.manifest(build, variant), inputs_of(run),
+        *(layout.plan(build, name) for name in (variant, manifests.CODE, manifests.ENCODER)),
+    ]  # fmt: skip
+    if not all(map(Path.is_file, needed)):
+        return []
+    return causes(files.read_as(Inputs, needed[1], f"rm {needed[1]}"), of_now(build, variant))
+
+
 def changed(build: Path) -> dict[str, list[Cause]]:
     """Return the causes of each selected variant that had a run and has other inputs now."""
     by_variant: dict[str, list[Cause]] = {}

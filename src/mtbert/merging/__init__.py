@@ -81,8 +81,8 @@ def _faults_of(member: VariantSettings, first: VariantSettings) -> Iterator[str]
             yield f"model.{part} of {name} is {chosen.name}, whose weights no merge joins; allowed: {plain}"
     if unlike := [key for key, value in _shared(first).items() if value != _shared(member)[key]]:
         yield f"{first.variant} and {name} differ in {', '.join(unlike)}; allowed: members that start alike"
-    if member.run.keep != "last":
-        yield f"run.keep of {name} is {member.run.keep}, which is chosen on dev; allowed: last"
+    if member.run.keep == "best" and member.run.selection != "spared":
+        yield f"run.keep of {name} is best, which is chosen on dev; allowed: last, or run.selection: spared"
     if not member.phases:
         yield f"{name} is not trained; allowed: members that are"
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mtbert.claims import SEEDS, Reason, Verdict
-from mtbert.claims.ways import Comparison, Standing
-from mtbert.report import markdown, paper_tables
+from mtbert.claims import SEEDS, Reason, Standing, Verdict
+from mtbert.claims.ways import Comparison
+from mtbert.report import markdown, paper_tables, training_section
 from mtbert.report.answer import STUDY, Answer, Way
 from mtbert.report.claims import WORDS
 from mtbert.report.pictures import ways as picture_of_ways
@@ -18,6 +18,7 @@ ABOUT = (
     "more. *Too close to call*: neither is proved."
 )
 DIFFERENCE = "difference to one model per task"  # a column
+TRAINED = "trained well enough"  # a column
 WEIGHTS, SECONDS, MILLISECONDS = "weights to keep", "to train", "a prediction"  # columns
 LEGEND = {
     WEIGHTS: "*Weights to keep*, in millions, are those that have to be stored beside the encoder that all start from.",
@@ -25,7 +26,10 @@ LEGEND = {
     MILLISECONDS: "*A prediction*: one row at a time, all ways measured one after the other on one machine.",
 }
 MAJORITY = "Majority class"  # a line
-STANDINGS = {Standing.BETTER: "better", Standing.WORSE: "worse", Standing.CLOSE: "as good"}
+STANDINGS = {
+    Standing.BETTER: "better", Standing.WORSE: "worse", Standing.CLOSE: "as good",
+    Standing.BETTER_SIZE_OPEN: "better, by how much is open", Standing.WORSE_SIZE_OPEN: "worse, by how much is open",
+}  # fmt: skip
 
 
 def render(answer: Answer, folder: Path) -> str:
@@ -57,21 +61,20 @@ def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
         texts.append(paper_tables.of_others(tasks))
     if answer.unequal:
         labels = ", ".join(_named(way.label) for way in answer.unequal)
-        texts.append(f"See tasks more or less often than one model per task does: {labels}.")
+        texts.append(f"Trained on more or fewer examples of a task than one model per task: {labels}.")
     return " ".join(texts)
 
 
 def sentences(answer: Answer) -> Iterator[str]:
     """Yield what is proved, the way to keep first, and what is missing if nothing is."""
-    yield _undecided(answer) if answer.choice.kept is None else _kept(answer, answer.ways[answer.choice.kept])
+    yield _undecided(answer) if answer.kept is None else _kept(answer, answer.kept)
     yield from _proved(answer)
     yield from _costs(answer)
-    yield from _not_above_majority(answer)
 
 
 def _kept(answer: Answer, kept: Way) -> str:
     """Return which way to keep, and why."""
-    best, margin = answer.ways[answer.choice.best], f"{answer.margin:g}"
+    best, margin = answer.best, f"{answer.margin:g}"
     if kept is not best:
         proved = f"proved to be less than {margin} below {_named(best.label)}, which has the highest mean"
         return f"**Keep {_named(kept.label)}**: {proved}. {_share(kept, answer.baseline or best)}"
@@ -87,8 +90,11 @@ def _share(way: Way, whole: Way) -> str:
 
 def _undecided(answer: Answer) -> str:
     """Return how far the ways are apart, and what is missing for a decision."""
-    choice, best = answer.choice, answer.ways[answer.choice.best]
-    highest = f"**Nothing is decided**: {_named(best.label)} has the highest mean"
+    choice, best = answer.choice, answer.best
+    if choice is None:
+        return _too_few(answer)
+    of_these = f"of these {markdown.count(len(answer.ways))}, {_named(best.label)}"
+    highest = f"**Nothing is decided**: {of_these} has the highest mean"
     if choice.likely is None or choice.against is None:
         return " ".join([f"{highest}, and no way has fewer weights.", *_missing(answer)])
     likely = answer.ways[choice.likely]
@@ -98,20 +104,29 @@ def _undecided(answer: Answer) -> str:
     return " ".join([f"{highest}; {smaller}.", *_missing(answer)])
 
 
+def _too_few(answer: Answer) -> str:
+    """Return what may be said where fewer than two ways are trained well enough."""
+    if not answer.candidates:
+        return "**Nothing is recommended**: no way is trained well enough."
+    return f"**Nothing is decided**: {_named(answer.best.label)} alone is trained well enough to compare."
+
+
 def _missing(answer: Answer) -> Iterator[str]:
     """Yield what would decide."""
     choice = answer.choice
+    if choice is None:
+        return
     reason = choice.against.reason if choice.against else None
-    if choice.seeds < SEEDS:
+    if choice.lacks_seeds:
         there = "is 1" if choice.seeds == 1 else f"are {choice.seeds}"
         command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.board.by_paper else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
     elif reason:
         yield f"Why there is no verdict: {WORDS[reason]}."
     if choice.needed:
-        seeds, rows = choice.needed.seeds, choice.needed.rows
-        yield f"If the two are equal, {seeds} seeds on {rows:,} rows of dev prove it four times of five."
-    elif choice.seeds >= SEEDS and not reason:
+        seeds = f"{choice.needed.seeds} seeds on " if choice.needed.seeds else ""
+        yield f"If the two are equal, {seeds}{choice.needed.rows:,} rows of dev prove it four times of five."
+    elif not choice.lacks_seeds and not reason:
         yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
 
 
@@ -133,17 +148,6 @@ def _costs(answer: Answer) -> Iterator[str]:
             mean = comparison.difference.mean
             effect = "costs" if mean < 0 else "helps"
             yield f"It {effect} {_title(answer, task)} {markdown.number(abs(mean))}."
-
-
-def _not_above_majority(answer: Answer) -> Iterator[str]:
-    """Yield the ways that are not above the majority class, with the tasks on which they are not."""
-    named = []
-    for way in answer.ways:
-        tasks = answer.below_majority(way)
-        if tasks:
-            named.append(f"{_named(way.label)} ({', '.join(_title(answer, task) for task in tasks)})")
-    if named:
-        yield f"Not above the majority class: {_listed(named)}."
 
 
 def _title(answer: Answer, task: str) -> str:
@@ -177,6 +181,7 @@ def _way_line(answer: Answer, way: Way) -> dict[str, str]:
         **{_title(answer, task): str(way.group.means[task]) for task in answer.tasks},
         DIFFERENCE: markdown.estimate(difference.mean, difference.interval, "+") if difference else markdown.DASH,
         "verdict": _standing(comparison) if comparison else markdown.DASH,
+        TRAINED: training_section.cell(answer.checks.get(way.label), answer.board.results.tasks),
         WEIGHTS: markdown.number(way.weights / 1e6, decimals=2),
         SECONDS: _time(way.seconds),
         MILLISECONDS: markdown.DASH if way.milliseconds is None else f"{way.milliseconds:.1f} ms",
@@ -188,7 +193,7 @@ def _baseline_line(answer: Answer, label: str, scores: Mapping[str, float]) -> d
         "way": label,
         "mean": "",
         **{_title(answer, task): markdown.number(scores.get(task)) for task in answer.tasks},
-        **dict.fromkeys((DIFFERENCE, "verdict", *LEGEND), ""),
+        **dict.fromkeys((DIFFERENCE, "verdict", TRAINED, *LEGEND), ""),
     }
 
 
@@ -197,7 +202,7 @@ def _standing(comparison: Comparison) -> str:
     if comparison.standing is not Standing.OPEN:
         return STANDINGS[comparison.standing]
     if comparison.reason is Reason.FEW_SEEDS and comparison.difference:
-        return f"open: {min(comparison.difference.seeds)} of {SEEDS} seeds"
+        return f"open: {comparison.difference.fewest_seeds} of {SEEDS} seeds"
     return WORDS[comparison.verdict or comparison.reason]
 
 

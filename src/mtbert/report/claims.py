@@ -174,6 +174,6 @@ def _difference_values(difference: Difference | None) -> Mapping[str, object]:
         "low": low,
         "high": high,
         "p": difference.p,
-        "seeds": " / ".join(map(str, difference.seeds)),
+        "seeds": " / ".join(str(count or markdown.DASH) for count in difference.seeds),
         "rows": difference.rows,
     }

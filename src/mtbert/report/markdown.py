@@ -14,6 +14,7 @@ MEAN = "mean"  # what tables call the only mean over tasks
 DASH, MINUS, TIMES = "\N{EN DASH}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 MARKS = re.compile(r"[\\`*_\[\]|~&]")  # what Markdown takes for its own within a line
 ESCAPED = re.compile(r"\\(.)|\*")
+COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -38,6 +39,11 @@ def number(value: float | None, sign: str = "", decimals: int = 3) -> str:
     if value is None or value != value:
         return DASH
     return f"{round(value, decimals) + 0.0:{sign}.{decimals}f}".replace("-", MINUS)
+
+
+def count(number: int) -> str:
+    """Return a number of things as it stands in a sentence: `three`, but `13`."""
+    return COUNTS[number] if number < len(COUNTS) else str(number)
 
 
 def estimate(mean: float, interval: tuple[float, float] | None, sign: str = "") -> str:

@@ -13,9 +13,12 @@ from markdown_it import MarkdownIt
 from PIL import Image
 
 from mtbert.report import markdown
+from mtbert.report.pictures.drawing import NARROW_ENDING
 
 LAYOUT = Path(__file__).with_name("page.html")
-IMAGE = re.compile(r'<img src="([^":]+\.png)"')
+IMAGE = re.compile(r'<img src="([^":]+)\.png"([^>]*)>')
+INTERVAL = re.compile(r"(\[[^\[\],<>]+), ([^\[\],<>]+\])")
+PHONE = "(max-width: 40rem)"  # where a narrow picture is shown, if there is one
 
 
 @dataclass(frozen=True)
@@ -52,15 +55,23 @@ def render(sections: Sequence[PageSection], folder: Path) -> str:
 
 
 def _embedded(body: str, folder: Path) -> str:
-    """The pictures' own bytes in place of their names, and each table in a box that scrolls."""
+    """The pictures' own bytes in place of their names, tables in boxes that scroll, and intervals that stay whole."""
 
     def content(image: re.Match[str]) -> str:
-        picture = _as_webp(folder / html.unescape(image[1]))
-        return f'<img loading="lazy" src="data:image/webp;base64,{base64.b64encode(picture).decode()}"'
+        name = html.unescape(image[1])
+        picture = f'<img loading="lazy" src="{_as_address(folder / f"{name}.png")}"{image[2]}>'
+        narrow = folder / f"{name}{NARROW_ENDING}.png"
+        if not narrow.is_file():
+            return picture
+        return f'<picture><source media="{PHONE}" srcset="{_as_address(narrow)}">{picture}</picture>'
 
     boxed = body.replace("<table>", '<div class="box"><table>').replace("</table>", "</table></div>")
     aligned = boxed.replace(' style="text-align:left"', "").replace(' style="text-align:right"', ' class="r"')
-    return IMAGE.sub(content, aligned)
+    return IMAGE.sub(content, INTERVAL.sub("\\1,&nbsp;\\2", aligned))
+
+
+def _as_address(file: Path) -> str:
+    return f"data:image/webp;base64,{base64.b64encode(_as_webp(file)).decode()}"
 
 
 def _as_webp(file: Path) -> bytes:

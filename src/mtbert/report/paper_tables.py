@@ -4,11 +4,14 @@ import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pandas as pd
+
 from mtbert.claims.sides import differences
 from mtbert.config import papers
 from mtbert.report import markdown
 from mtbert.report.scoreboard import RIVALS, Group, Mean, Scoreboard, title
-from mtbert.results.columns import shown_metrics
+from mtbert.results.columns import metric_names, shown_metrics
+from mtbert.results.described import BASELINES
 from mtbert.results.metrics import in_words
 from mtbert.tasks import COURSE, Tasks, are_the_courses, main
 
@@ -191,8 +194,8 @@ def render(table: Table, board: Scoreboard) -> str:
     """Return the table as Markdown, with what a reader must know below it."""
     splits = {row.split for row in table.rows}
     rows = table.rows
-    if board.untrained and "dev" in splits:
-        rows = [_untrained_row(board), *rows]
+    if "dev" in splits:
+        rows = [*_cheap_rows(board), *rows]
     is_published = any(row.published for row in rows)
     lines = [_line(table, row, is_published, with_split=len(splits) > 1) for row in rows]
     notes = [f"- {markdown.literal(row.label)}: {markdown.literal(row.note)}." for row in table.rows if row.note]
@@ -220,9 +223,17 @@ def _has_one_training(board: Scoreboard, one: Sequence[str], other: Sequence[str
     return runs[0] == runs[1] and not differences(board.settings, one, other)
 
 
-def _untrained_row(board: Scoreboard) -> Row:
-    means = {task: Mean(score) for task, score in board.untrained.items()}
-    return Row(UNTRAINED, "dev", {}, Group((), means, [], {}))
+def _cheap_rows(board: Scoreboard) -> Iterator[Row]:
+    """Yield the rows of the untrained encoder and of the baselines, which have no seeds."""
+    scores = {UNTRAINED: board.untrained}
+    for name, run in board.results.baselines.iterrows():
+        of_run = {metric: run[f"dev_{metric}"] for metric in metric_names(board.results.tasks)}
+        scores[BASELINES.get(str(name), str(name))] = {
+            metric: float(score) for metric, score in of_run.items() if not pd.isna(score)
+        }
+    for label, by_metric in scores.items():
+        if by_metric:
+            yield Row(label, "dev", {}, Group((), {key: Mean(score) for key, score in by_metric.items()}, [], {}))
 
 
 def _line(table: Table, row: Row, is_published: bool, with_split: bool) -> dict[str, str]:

@@ -14,8 +14,8 @@ from mtbert.report import claims, markdown
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.results.described import UNTRAINED
 
-ROWS = "front"  # the paper of the questions that are rows; all questions are lines of the picture
 PICTURE = "questions"
+NAMED = 2  # so many questions that were not run are named, more are counted
 START, END = "<!-- questions -->\n", "<!-- /questions -->\n"
 WORDS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL: "yes, but too little to matter"}
 PUBLISHED = {  # what a paper says that prints no difference
@@ -37,7 +37,7 @@ def that_ran(questions: Sequence[ClaimResult]) -> list[ClaimResult]:
 
 def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
     """Return the rows: question, ours, published, answer."""
-    return [_row(result) for result in questions if result.claim.paper == ROWS]
+    return [_row(result) for result in questions]
 
 
 def _row(result: ClaimResult) -> dict[str, str]:
@@ -62,8 +62,8 @@ def _published(result: ClaimResult) -> str:
 def _verdict(result: ClaimResult) -> str:
     """Return the verdict as a reply, or how many seeds there are of those that it needs."""
     difference = result.parts[0].difference
-    if difference is not None and min(difference.seeds) < SEEDS:
-        return f"open: {min(difference.seeds)} of {SEEDS} seeds"
+    if difference is not None and difference.lacks_seeds(SEEDS):
+        return f"open: {difference.fewest_seeds} of {SEEDS} seeds"
     return WORDS[result.verdict or result.reason]
 
 
@@ -80,9 +80,11 @@ def render(board: Scoreboard, questions: Sequence[ClaimResult], pictures: str) -
     shown, every = rows(ran), rows(questions)
     picture = f"![Differences with their intervals, and the published ones]({pictures}/{PICTURE}.png)"
     about = f"{ABOUT} {claims.contamination(board)}".strip()
-    absent = len(every) - len(shown)
-    if absent:
-        about += f" {absent} more question{'s' * (absent > 1)}: not run."
+    absent = [row["question"] for row in every if row not in shown]
+    if len(absent) > NAMED:
+        about += f" {len(absent)} more questions: not run."
+    elif absent:
+        about += f" Not run, and open with 0 of {SEEDS} seeds: *{'*; *'.join(absent)}*."
     return "\n\n".join(filter(None, [picture, markdown.lined(shown), about]))
 
 

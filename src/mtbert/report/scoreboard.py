@@ -86,6 +86,20 @@ class Scoreboard:
         """What the first run of each variant and ensemble was resolved to."""
         return {name: json.loads(self._cells[name, self.seeds[name][0]]["settings"]) for name in self.about}
 
+    @cached_property
+    def baselines(self) -> list[str]:
+        """The names of the baselines that train all tasks at once, without seeds."""
+        return [str(name) for name in self.results.baselines.index]
+
+    def baseline(self, name: str, split: str = "dev") -> Group:
+        """Return the row of a baseline; its scores have no interval."""
+        run = self.results.baselines.loc[name]
+        means: dict[str, Mean] = {}
+        for metric in metric_names(self.results.tasks):
+            if not pd.isna(run[f"{split}_{metric}"]):
+                means[metric] = Mean(float(run[f"{split}_{metric}"]))
+        return Group((name,), means, [int(run["seed"])], run[[*WEIGHTS]].astype(float).to_dict())
+
     @property
     def is_comparable(self) -> bool:
         """Whether the data are those of the papers, so that their numbers and claims can be held against ours."""

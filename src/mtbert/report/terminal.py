@@ -17,12 +17,14 @@ def in_short(
     board: Scoreboard,
     tables: Sequence[paper_tables.Table],
     which_way: Answer | None,
+    headline: str,
     report: Path,
     interim: str = "",
 ) -> str:
     """Return the tables, the papers' numbers, an arrow, and ours; one's own differences; the answer; a next step.
 
-    `interim` stands in place of the next step while trainings go on.
+    `headline` is what the answer begins with, in Markdown; it may be empty. `interim` stands in place of the next step
+    while trainings go on.
     """
     paragraphs = [_table(table) for table in tables]
     if tables and not are_the_courses(board.results.tasks):
@@ -30,11 +32,11 @@ def in_short(
     if own_lines := differences.lines(board):
         paragraphs.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own_lines)}")
     paragraphs += [f"data: {fault}" for fault in board.results.data.faults]
-    if which_way is not None:
-        paragraphs.append("\n".join(map(markdown.bare, answer_section.sentences(which_way))))
+    answer = [] if which_way is None else answer_section.sentences(which_way)
+    paragraphs.append("\n".join(map(markdown.bare, filter(None, [headline, *answer]))))
     page = report / "index.html"
     following = f"{markdown.bare(interim)}\nLook at it: {page}" if interim else NEXT.format(page=page)
-    return "\n\n".join([*paragraphs, following])
+    return "\n\n".join([*filter(None, paragraphs), following])
 
 
 def _table(table: paper_tables.Table) -> str:

@@ -17,6 +17,7 @@ from mtbert.report import (
     paper_tables,
     questions,
     terminal,
+    training_section,
 )
 from mtbert.report.answer import Answer
 from mtbert.report.claims import Judged
@@ -27,6 +28,8 @@ from mtbert.report.pictures import questions as question_picture
 from mtbert.report.pictures import tasks as task_pictures
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.report.sentences import Sentences
+from mtbert.report.training_check import TrainingCheck
+from mtbert.report.training_section import CheckedRow
 from mtbert.results.columns import Frame
 from mtbert.results.described import KeptEpoch
 from mtbert.results.results import Results
@@ -36,6 +39,7 @@ OWN_FILES = {"README.md", "index.html", "results.csv"}  # that each report has
 BEST_EPOCH = {  # what is said of run.keep `best`, by run.selection
     "cross": "Each half of dev is scored with the epoch that is the best on the other half.",
     "half": "The best epoch on one half of dev is kept; dev scores are of the other half.",
+    "spared": "The best epoch on training rows that no model learns from is kept; dev chooses nothing.",
     "whole": "The best epoch on dev is kept, as the papers have it, so dev scores are a little too good.",
 }
 FILES = (
@@ -73,11 +77,13 @@ def write(
     board = Scoreboard(results)
     judged = claims.judge(board, None if third is None else Scoreboard(third))
     tables = paper_tables.tables(board)
-    which_way = answer.of_board(board)
+    check = TrainingCheck(board)
+    which_way = answer.of_board(board, check)
+    checked = training_section.rows(board, which_way, check)
     with files.new_directory(directory) as partial:
         _write_numbers(board, judged.claims, partial)
         every = [
-            *_first_sections(board, tables, judged, which_way, partial, interim),
+            *_first_sections(board, tables, judged, which_way, checked, partial, interim),
             *_sections_of_pictures(board, which_way, sentences or {}, partial),
         ]
         sections = [section for section in every if section.body]
@@ -87,7 +93,8 @@ def write(
         _keep_evidence(directory, partial)
     if readme is not None:
         questions.put(readme, board, judged.questions, directory)
-    return terminal.in_short(board, tables, which_way, directory, interim)
+    headline = training_section.headline(board, checked)
+    return terminal.in_short(board, tables, which_way, headline, directory, interim)
 
 
 def _refuse_others(directory: Path) -> None:
@@ -114,6 +121,7 @@ def _first_sections(
     tables: Sequence[Table],
     judged: Judged,
     which_way: Answer | None,
+    checked: Sequence[CheckedRow],
     folder: Path,
     interim: str,
 ) -> Iterator[PageSection]:
@@ -123,10 +131,12 @@ def _first_sections(
         which_way_text = answer_section.render(which_way, folder)
         tables = [table for table in tables if table.paper != answer.STUDY]  # the answer has that one
     question_picture.write(judged.questions, folder)
-    results = "\n\n".join(filter(None, [interim, _results(board, which_way_text, judged.questions)]))
+    first = [interim, training_section.headline(board, checked), which_way_text]
+    results = _results(board, first, judged.questions)
     yield PageSection("results", f"Results: {_size(board)}, on {board.results.data.name}", results)
     yield PageSection("tables", "Tables", _tables(board, tables))
     yield PageSection("claims", "Claims", claims.render(board, judged.claims))
+    yield PageSection("trained", training_section.TITLE, training_section.render(board, checked), folded=True)
     yield PageSection("costs", "Scores and weights", paper_tables.costs(board), folded=True)
 
 
@@ -142,10 +152,10 @@ def _sections_of_pictures(
     yield PageSection("data", "Data", labels.render(board, folder))
 
 
-def _results(board: Scoreboard, which_way_text: str, questions_judged: Sequence[ClaimResult]) -> str:
-    """Return the first section: which way to keep, the questions, and what to know before reading the scores."""
+def _results(board: Scoreboard, first: Sequence[str], questions_judged: Sequence[ClaimResult]) -> str:
+    """Return the first section: what comes first, the questions, and what to know before reading the scores."""
     notes = "\n".join(f"- {note}" for note in _notes(board))
-    parts = [which_way_text, questions.render(board, questions_judged, "pictures"), _trained(board), notes]
+    parts = [*first, questions.render(board, questions_judged, "pictures"), _trained(board), notes]
     return "\n\n".join(filter(None, parts))
 
 

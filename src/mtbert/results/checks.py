@@ -97,7 +97,11 @@ def _score_checks(results: Results) -> Iterator[Check]:
     by_run = computed_scores(results)
     if not by_run:  # all labels are withheld
         return
-    stated = results.trained.set_index(KEY)[[*score_columns(results.tasks)]]
+    runs = results.runs.set_index(KEY)
+    has_predictions = (runs["kind"] != "encoder") | runs.index.isin(
+        by_run
+    )  # those of the encoder are as old as 2026-11-28
+    stated = runs.loc[has_predictions, [*score_columns(results.tasks)]]
     stated, computed = stated.align(pd.DataFrame.from_dict(by_run, orient="index").rename_axis(KEY))
     differ = ((stated - computed).abs() > ROUNDING) | (stated.isna() != computed.isna())
     columns = ", ".join(differ.columns[differ.any()])

@@ -14,6 +14,7 @@ from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.results import checks, data_description, model_rows, points, predictions, tables
 from mtbert.results.columns import SURE, Frame, Predictions
+from mtbert.results.described import BASELINES, UNTRAINED
 from mtbert.results.model_rows import ModelRow
 from mtbert.results.results import Results
 from mtbert.results.source import Source, read_catalog, source_of
@@ -26,7 +27,7 @@ NO_FACTS = {"cluster": -1, "in_train": False, "shares": False}  # of the rows of
 
 @dataclass
 class Model:
-    """A model as its folder holds it: its row of `runs`, its predictions, and its history; None for a vote."""
+    """A model as its folder holds it: its row of `runs`, its predictions, and its history, which few kinds have."""
 
     folder: Path
     row: ModelRow
@@ -49,7 +50,12 @@ def collect(build: Path, seeds: Sequence[int] | None = None, pictures: bool = Tr
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
     merged = _there(layout.merged(build), catalog["ensembles"], selected)
     votes = _there(layout.votes(build), catalog["ensembles"], selected)
-    return of_folders(build, [*runs, *merged, *votes], pictures)
+    return of_folders(build, [*_baselines(build), *runs, *merged, *votes], pictures)
+
+
+def _baselines(build: Path) -> list[Path]:
+    """Return the folders of the baselines that are there, the untrained encoder first."""
+    return [folder for name in (UNTRAINED, *BASELINES) for folder in layout.baselines_of(build, name)]
 
 
 def _there(folder: Path, entries: Mapping[str, Any], seeds: Sequence[int]) -> list[Path]:
@@ -96,8 +102,8 @@ def check(source: Source, folder: Path) -> None:
 
 def load(source: Source, folder: Path) -> Model:
     """Read a model; DataError if one of its files holds something else."""
-    is_vote = layout.stage(folder) == "ensemble"
-    row = model_rows.of_vote(source, folder) if is_vote else model_rows.of_run(source, folder)
+    makers = {"ensemble": model_rows.of_vote, "baselines": model_rows.of_baseline}
+    row = makers.get(layout.stage(folder), model_rows.of_run)(source, folder)
     history = folder / layout.HISTORY
     return Model(folder, row, _predicted(source, folder), _history(history) if history.is_file() else None)
 
@@ -125,9 +131,9 @@ def _row_facts(file: Path, ids: Frame) -> dict[str, Frame]:
 
 
 def _with_sureness(table: Frame, task: Task) -> Frame:
-    """Add the probability of the predicted class; a score has none."""
+    """Add the probability of the predicted class; a score has none, nor has the untrained encoder."""
     columns = predictions.probability_columns(task)
-    if not columns:
+    if not {*columns} or not {*columns} <= {*table}:
         return table
     probabilities = table[columns].to_numpy()
     classes = table["prediction"].to_numpy(int)
@@ -158,9 +164,6 @@ def embed(models: Sequence[Model], tasks: Tasks) -> None:
 def _table_of_runs(source: Source, models: Sequence[Model], with_counts: bool) -> Frame:
     """Return the table `runs`; each row says of the data and the starting weights what all share."""
     rows = [model.row for model in models]
-    untrained = model_rows.of_untrained(source)
-    if untrained is not None:
-        rows = [untrained, *rows]
     shared = {
         "data": json.dumps(data_description.describe(source, with_counts)),
         "start": json.dumps(source.catalog["encoder"]),

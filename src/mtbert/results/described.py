@@ -11,13 +11,19 @@ from mtbert.tasks import COURSE, Split, Task, restored
 
 OWN = "catalog"  # the paper of a variant that names none, as those in params.yaml do
 UNTRAINED = "untrained-encoder"  # the variant whose scores are those of the starting weights
+MAJORITY, TFIDF, FROZEN = "baseline-majority", "baseline-tfidf", "baseline-embeddings"
+BASELINES = {  # by variant, the name in reports
+    MAJORITY: "Majority class",
+    TFIDF: "TF-IDF",
+    FROZEN: "Frozen encoder, logistic regression",
+}
 
 
 class KeptEpoch(Lenient):
     """Which epoch a run kept, and what it was chosen on."""
 
     keep: Literal["last", "best"] = "last"
-    selection: Literal["cross", "half", "whole"] = "whole"
+    selection: Literal["cross", "half", "whole", "spared"] = "whole"
 
 
 class About(Lenient):
@@ -79,7 +85,7 @@ class StartingWeights(Lenient):
 class RunDescription(Lenient):
     """The columns of a row of `runs` that hold names and JSON."""
 
-    kind: Literal["variant", "ensemble", "encoder"]
+    kind: Literal["variant", "ensemble", "encoder", "baseline"]
     variant: Name
     settings: Json[About]
     data: Json[Data]

@@ -35,19 +35,26 @@ def spearman(labels: Values, predictions: Values) -> float:
 
 
 def mean_f1(labels: Values, predictions: Values, classes: Sequence[float]) -> float:
-    """Return the mean over `classes` of F1, the harmonic mean of precision and recall, 0 to 1.
+    """Return the mean of F1, the harmonic mean of precision and recall, 0 to 1, over those `classes` that rows have.
 
-    A class that is neither label nor prediction of any row has 0.
+    It is scikit-learn's: a class that is neither label nor prediction of any row does not count, so that all right is
+    1. Where rows have none of them, as for the F1 of one class alone, it is 0.
     """
     gold, guess = _aligned(labels, predictions)
-    return float(np.mean([_class_f1(gold == number, guess == number) for number in classes]))
+    scores = [_class_f1(gold == number, guess == number) for number in in_rows(gold, guess, classes)]
+    return float(np.mean(scores)) if scores else 0.0
+
+
+def in_rows(labels: np.ndarray, predictions: np.ndarray, classes: Sequence[float]) -> list[float]:
+    """Return those of the classes that are label or prediction of any row, in their order."""
+    return [number for number in classes if number in labels or number in predictions]
 
 
 def _class_f1(is_label: np.ndarray, is_prediction: np.ndarray) -> float:
-    """Return F1 of a class that rows are labelled and predicted as."""
+    """Return F1 of a class that a row at least is labelled or predicted as."""
     hits = np.sum(is_label & is_prediction)
     positives = np.sum(is_label) + np.sum(is_prediction)
-    return 2 * hits / max(positives, 1)
+    return 2 * hits / positives
 
 
 def f1_classes(metric: str, count: int) -> range:

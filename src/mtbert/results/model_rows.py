@@ -1,4 +1,4 @@
-"""The rows of the table `runs`: what is known of each trained, merged and voted model, and of the untrained encoder."""
+"""The rows of the table `runs`: what is known of each trained, merged and voted model, and of each baseline."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from mtbert import files, layout
 from mtbert.results.described import UNTRAINED
-from mtbert.results.schemas import Elsewhere, Manifest, Origin, RunMetrics, Scored, Sizes
+from mtbert.results.schemas import BaselineMetrics, Elsewhere, Manifest, Origin, RunMetrics, Scored, Sizes
 from mtbert.results.source import Source
 from mtbert.tasks import SPLITS
 
@@ -25,9 +25,10 @@ class ModelRow:
         overrides: the settings that depart from the defaults, such as `pals.dim=276`.
         machine: processor, accelerator and PyTorch of the machine that trained it.
         seconds, milliseconds: of its training, and of a prediction.
+        weights: how many numbers a baseline has to keep.
     """
 
-    kind: Literal["variant", "ensemble", "encoder"]
+    kind: Literal["variant", "ensemble", "encoder", "baseline"]
     variant: str
     seed: int
     settings: Mapping[str, Any]
@@ -40,6 +41,7 @@ class ModelRow:
     machine: str | None = None
     seconds: float | None = None
     milliseconds: float | None = None
+    weights: int | None = None
 
     def cells(self) -> dict[str, Any]:
         """Return the row by column; a column that is missing is empty."""
@@ -52,6 +54,8 @@ class ModelRow:
             cells |= {f"{split}_{metric}": score for metric, score in split_scores.items()}
         if self.overrides is not None:
             cells["overrides"] = "; ".join(self.overrides)
+        if self.weights is not None:
+            cells |= {"trained": self.weights, "stored": self.weights}
         if self.sizes:
             cells |= self.sizes.model_dump()
         if self.metrics:
@@ -102,19 +106,21 @@ def of_vote(source: Source, folder: Path) -> ModelRow:
     )
 
 
-def of_untrained(source: Source) -> ModelRow | None:
-    """Return the row of the starting weights without any training; None if nobody has scored them on these rows."""
-    file = layout.untrained(source.build)
-    replaces_dev = source.catalog.get("held_out")  # held-out rows replace those of dev, on which it was scored
-    if replaces_dev or not file.is_file():
-        return None
-    scores = files.read_as(dict[str, float], file, "dvc repro encoder")
+def of_baseline(source: Source, folder: Path) -> ModelRow:
+    """Return the row of a baseline, or of the starting weights without any training."""
+    name, seed, remedy = folder.parent.name, folder.name, layout.remedy(folder)
+    scored = files.read_as(BaselineMetrics, folder / layout.METRICS, remedy)
+    settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, remedy, files.read_yaml)
+    speed = source.speed
     return ModelRow(
-        kind="encoder",
-        variant=UNTRAINED,
-        seed=0,
-        settings={"tasks": [], "profile": source.catalog["profile"]},
-        scores={"dev": scores},
+        kind="encoder" if name == UNTRAINED else "baseline",
+        variant=name,
+        seed=int(seed),
+        settings={"tasks": settings["tasks"], "profile": source.catalog["profile"]},
+        scores=scored.model_dump(include={*SPLITS}),
+        weights=None if name == UNTRAINED else scored.weights,
+        seconds=speed.seconds.get(name, {}).get(seed) if speed else None,
+        milliseconds=speed.milliseconds.get(name) if speed else None,
     )
 
 

@@ -14,6 +14,8 @@ from mtbert.results.columns import KEY, Frame, PredictionsByTask, metric_names
 from mtbert.results.described import DESCRIPTIONS, About, Data, RunDescription, StartingWeights
 from mtbert.tasks import Tasks
 
+UNTRAINED_KINDS = ("encoder", "baseline")  # kinds of rows of `runs` that no variant or ensemble made
+
 
 @dataclass
 class Results:
@@ -34,12 +36,17 @@ class Results:
     @cached_property
     def about(self) -> dict[str, About]:
         """What the settings say of each variant or ensemble, by name, in the tables' order."""
-        return {run.variant: run.settings for run in self.descriptions if run.kind != "encoder"}
+        return {run.variant: run.settings for run in self.descriptions if run.kind not in UNTRAINED_KINDS}
 
     @cached_property
     def trained(self) -> Frame:
-        """The runs without the untrained encoder."""
-        return self.runs[self.runs["kind"] != "encoder"]
+        """The runs without baselines and the untrained encoder."""
+        return self.runs[~self.runs["kind"].isin(UNTRAINED_KINDS)]
+
+    @cached_property
+    def baselines(self) -> Frame:
+        """The rows of `runs` of the baselines, by variant; none in evidence of before 2026-11-28."""
+        return self.runs[self.runs["kind"] == "baseline"].set_index("variant", drop=False)
 
     @cached_property
     def untrained(self) -> dict[str, float]:

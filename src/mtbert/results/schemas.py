@@ -51,6 +51,20 @@ class RunMetrics(Scored):
     precision: str | None = None
 
 
+class BaselineMetrics(Section):
+    """metrics.json of a baseline; scores by task, and the overalls.
+
+    Attributes:
+        weights: how many numbers it has to keep beside the encoder.
+    """
+
+    variant: str
+    seed: Count
+    weights: Count
+    dev: dict[str, float]
+    test: dict[str, float]
+
+
 class VoteInputs(Section):
     """inputs.json of a vote: what it was made from.
 

@@ -3,7 +3,7 @@
 Classes are voted by majority; a tie goes to the tied class with the highest summed probability. Scores are averaged.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -26,12 +26,17 @@ def vote(tables: Mapping[str, Frame], task: Task) -> Frame:
         DataError: the members' rows are not the same, in the same order; the message names the members.
     """
     _check_same_rows(tables, task)
-    first = next(iter(tables.values()))
+    return combined([*tables.values()], task)
+
+
+def combined(tables: Sequence[Frame], task: Task) -> Frame:
+    """Return the first table with the voted predictions, and the mean probabilities, of tables of the same rows."""
+    first = tables[0]
     columns = predictions.probability_columns(task)
-    predicted = np.stack([table["prediction"].to_numpy(dtype=float) for table in tables.values()])  # [members, rows]
+    predicted = np.stack([table["prediction"].to_numpy(dtype=float) for table in tables])  # [members, rows]
     if not columns:
         return first.assign(prediction=predicted.mean(axis=0))
-    probabilities = np.stack([table[columns].to_numpy(dtype=float) for table in tables.values()])  # [..., classes]
+    probabilities = np.stack([table[columns].to_numpy(dtype=float) for table in tables])  # [..., classes]
     means = dict(zip(columns, probabilities.mean(axis=0).T, strict=True))
     return first.assign(prediction=_majority(predicted, probabilities), **means)
 

@@ -39,11 +39,11 @@ def prepare(variants: str | None = None) -> list[Training]:
         SystemExit: a stage failed, and DVC has printed why.
     """
     if variants is None:
-        run("repro", "manifest")
+        run("repro", "baselines", "manifest")
     else:
         names = Params(PARAMS).get("catalog") if variants == "all" else variants.split()
         quoted = ",".join(map(repr, names))  # a name may be 12
-        run("exp", "run", "-S", f"variants=[{quoted}]", "manifest")
+        run("exp", "run", "-S", f"variants=[{quoted}]", "baselines", "manifest")
     return _outdated(listed())
 
 

@@ -66,10 +66,8 @@ def needed(plan: Mapping[str, Any], count: int, config: Mapping[str, Any]) -> fl
 
 
 def _kept(run: Mapping[str, Any]) -> int:
-    """Return how many epochs' weights are kept at most: each half of dev chooses one where `selection` is cross."""
-    if run["keep"] == "last":
-        return 0
-    return 2 if run["selection"] == "cross" else 1
+    """Return how many epochs' weights are kept at most."""
+    return 0 if run["keep"] == "last" else 1
 
 
 def _rows(phase: Mapping[str, Any]) -> int:

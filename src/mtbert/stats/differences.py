@@ -8,6 +8,9 @@ s_i^2: variance over the n_i seeds of a side; it includes what rows change in si
 c: what other rows of dev change alike for all seeds (`mtbert.stats.influence`). It is the mean covariance of two seeds
 of the first side, plus that of the second, minus twice the covariance of the sides' means; at least 0.
 
+A side without seeds has s^2 = 0, and adds its whole row variance to c. Two such sides are compared by rows alone: c is
+then the variance of their difference, sum_k (I_k - J_k)^2.
+
 Difference / error is compared with Student's t. Its degrees of freedom are Welch's (1947, Biometrika 34); c has
 clusters - 1:
 
@@ -26,7 +29,7 @@ from mtbert.stats.side import Side
 
 ROUNDING = 1e-7  # an error below it is of the last digits: the square root of theirs
 LEVEL = 0.05  # of every test of two sides; intervals hold 1 - LEVEL
-LEAST_SEEDS = 3  # of each side, for an interval
+LEAST_SEEDS = 3  # of each side that has seeds, for an interval
 LEAST_CLUSTERS = 6  # of rows, whether or not the sides differ in them, for an interval
 Interval = tuple[float, float]
 
@@ -39,7 +42,7 @@ class Difference:
         mean: over seeds.
         error: its standard error; None where seeds or clusters are too few to know it.
         freedom: the degrees of freedom of `error`.
-        seeds: of ours and of the other.
+        seeds: of ours and of the other; 0 of a side without seeds.
         rows, clusters: of dev, of all tasks that are scored; clusters are those of the task that has fewest.
         bounds: the lowest and the highest possible value; the interval does not go beyond.
         row_variance: c, the part of error^2 that more seeds do not shrink.
@@ -81,6 +84,15 @@ class Difference:
         return 1.0 if self.error is None else float(special.stdtr(self.freedom, distance / self.error))
 
     @property
+    def fewest_seeds(self) -> int | None:
+        """The seeds of the side that has fewest; None where neither has seeds."""
+        return min(filter(None, self.seeds), default=None)
+
+    def lacks_seeds(self, least: int) -> bool:
+        """Return whether a side that has seeds has fewer than `least`."""
+        return self.fewest_seeds is not None and self.fewest_seeds < least
+
+    @property
     def turned(self) -> "Difference":
         """Second minus first."""
         lowest, highest = self.bounds
@@ -88,33 +100,18 @@ class Difference:
 
 
 def difference(ours: Side, other: Side, differing: int | None = None) -> Difference:
-    """Compare two sides that are scored on the same rows; they may have other seeds.
+    """Compare two sides that are scored on the same rows; they may have other seeds, or none.
 
-    `differing` is the number of clusters in which the two differ, where these may be few.
+    `differing` is the number of clusters in which the two differ, where these may be few. There is no error where a
+    side that has seeds has too few, where there are too few clusters, and where nothing varies.
     """
-    mean = ours.mean - other.mean
-    seeds = ours.seeds, other.seeds
-    if min(seeds) < LEAST_SEEDS or ours.clusters < LEAST_CLUSTERS:
-        return Difference(mean, None, 0.0, seeds, ours.rows, ours.clusters)
+    result = Difference(ours.mean - other.mean, None, 0.0, (ours.seeds, other.seeds), ours.rows, ours.clusters)
+    if result.lacks_seeds(LEAST_SEEDS) or ours.clusters < LEAST_CLUSTERS:
+        return result
     row_variance = max(0.0, ours.row_covariance + other.row_covariance - 2 * ours.covariance(other))
     clusters = ours.clusters if differing is None else differing
-    error, freedom = welch((ours.variance, other.variance), seeds, row_variance, clusters)
-    return replace(_with_error(mean, error, freedom, seeds, ours), row_variance=row_variance)
-
-
-def of_models(ours: Side, other: Side, differing: int) -> Difference:
-    """Compare two trained models, a seed of each: only other rows would change their difference.
-
-    `differing` is the number of clusters in which the two differ.
-    """
-    moves = ours.moves - other.moves
-    error = float((moves**2).sum()) ** 0.5 if ours.clusters >= LEAST_CLUSTERS else 0.0
-    return _with_error(ours.mean - other.mean, error, max(1, differing - 1), (1, 1), ours)
-
-
-def _with_error(mean: float, error: float, freedom: float, seeds: tuple[int, int], side: Side) -> Difference:
-    """Return a difference with its error; without one where nothing varies."""
-    return Difference(mean, error if error > ROUNDING else None, freedom, seeds, side.rows, side.clusters)
+    error, freedom = welch((ours.variance, other.variance), result.seeds, row_variance, clusters)
+    return replace(result, error=error if error > ROUNDING else None, freedom=freedom, row_variance=row_variance)
 
 
 class StandardError(NamedTuple):
@@ -129,11 +126,11 @@ def welch(variances: tuple[float, float], seeds: tuple[int, int], row_variance: 
 
     Args:
         variances: s_i^2 of each side.
-        seeds: n_i of each.
+        seeds: n_i of each; 0 of a side without seeds.
         row_variance: c.
         clusters: their number.
     """
-    first, second = (variance / count for variance, count in zip(variances, seeds, strict=True))
+    first, second = (variance / count if count else 0.0 for variance, count in zip(variances, seeds, strict=True))
     total = first + second + row_variance
     spread = 0.0
     for part, count in ((first, seeds[0]), (second, seeds[1]), (row_variance, clusters)):

@@ -84,12 +84,15 @@ def _above(ranks: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _mean_f1(labels: np.ndarray, predictions: np.ndarray, classes: Sequence[float]) -> np.ndarray:
-    """Return (2 hits - F1 (positives of both sides)) over the sum of the latter, as the mean over classes."""
+    """Return (2 hits - F1 (positives of both sides)) over the sum of the latter, as the mean over classes in rows."""
+    present = metrics.in_rows(labels, predictions, classes)
+    if not present:
+        return np.zeros(len(labels))
     influences = []
-    for number in classes:
+    for number in present:
         positives = (labels == number).astype(float) + (predictions == number)  # of both sides: 0, 1 or 2 in a row
         hits = positives == 2
-        total = max(positives.sum(), 1)
+        total = positives.sum()
         f1 = 2 * hits.sum() / total
         influences.append((2 * hits - f1 * positives) / total)
     return np.mean(influences, axis=0)

@@ -6,7 +6,8 @@ A difference that is truly 0 is proved to be above -margin with probability POWE
 
 (Schuirmann 1987, one side). `level` is LEVEL / 2 over the number of comparisons: Holm's first step, which asks
 for the most. n seeds of each side shrink s^2 alone; more rows of dev shrink c. Of a comparison that was run, s^2 and c
-are known. The degrees of freedom are taken as 2 (n - 1).
+are known. The degrees of freedom are taken as n - 1 for each side that has seeds; of two sides without seeds they are
+clusters - 1.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ MORE_ROWS = (1, 2, 3, 4, 5, 7, 10)  # times the rows of dev that there are
 
 @dataclass(frozen=True)
 class Needed:
-    """What would decide: seeds of each side, on so many rows of dev."""
+    """What would decide: seeds of each side that has seeds (0 where neither has), on so many rows of dev."""
 
     seeds: int
     rows: int
@@ -36,15 +37,18 @@ def needed(difference: Difference, margin: float, least: int, comparisons: int) 
     """
     if difference.error is None:
         return None
-    seed_variance = max(0.0, difference.error**2 - difference.row_variance) * difference.seeds[0]
+    with_seeds = sum(count > 0 for count in difference.seeds)
+    seeds_there = difference.seeds[0] or difference.seeds[1]
+    seed_variance = max(0.0, difference.error**2 - difference.row_variance) * seeds_there
     for times in MORE_ROWS:
-        for seeds in range(least, MOST + 1):
-            error = (seed_variance / seeds + difference.row_variance / times) ** 0.5
-            if error * _quantiles(2 * (seeds - 1), comparisons) <= margin:
+        for seeds in range(least, MOST + 1) if with_seeds else [0]:
+            error = (seed_variance / max(1, seeds) + difference.row_variance / times) ** 0.5
+            freedom = with_seeds * (seeds - 1) or times * difference.clusters - 1
+            if error * _quantiles(freedom, comparisons) <= margin:
                 return Needed(seeds, times * difference.rows)
     return None
 
 
-def _quantiles(freedom: float, comparisons: int) -> float:
+def _quantiles(freedom: int, comparisons: int) -> float:
     """Return t_(1 - level) + t_POWER."""
     return float(special.stdtrit(freedom, 1 - LEVEL / 2 / comparisons) + special.stdtrit(freedom, POWER))

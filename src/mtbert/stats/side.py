@@ -1,4 +1,9 @@
-"""One side of a comparison: the scores of its seeds, and how much each cluster of dev rows moves them."""
+"""One side of a comparison: the scores of its seeds, and how much each cluster of dev rows moves them.
+
+A side without seeds is one set of predictions that no seed changes: a baseline, the untrained encoder, or a model that
+stands for itself alone. Its variance over seeds is 0, and other rows move it by the full variance of its score,
+sum_k I_k^2.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,22 +16,24 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        scores: of each seed, [seeds].
+        scores: of each seed, [seeds]; of a side without seeds, [1].
         moves: by how much each cluster of rows moves each score, [clusters, seeds] (`mtbert.stats.influence`); of the
             mean over several tasks, the clusters of all of them.
         rows: the number of rows of dev, of all tasks.
         clusters: the number of their clusters; of several tasks, that of the task that has fewest.
+        has_seeds: whether another seed would give another score.
     """
 
     scores: np.ndarray
     moves: np.ndarray
     rows: int
     clusters: int
+    has_seeds: bool = True
 
     @property
     def seeds(self) -> int:
-        """The number of seeds."""
-        return len(self.scores)
+        """The number of seeds; 0 of a side without seeds."""
+        return len(self.scores) if self.has_seeds else 0
 
     @property
     def mean(self) -> float:
@@ -35,7 +42,12 @@ class Side:
 
     @property
     def row_covariance(self) -> float:
-        """The mean covariance of two seeds' scores over samples of rows: what other rows change alike for all seeds."""
+        """The mean covariance of two seeds' scores over samples of rows: what other rows change alike for all seeds.
+
+        Of a side without seeds, the variance of its score: two trainings of it would be one and the same.
+        """
+        if not self.has_seeds:
+            return float((self.moves**2).sum())
         square_of_sum = (self.moves.sum(axis=1) ** 2).sum()
         sum_of_squares = (self.moves**2).sum()
         return float(square_of_sum - sum_of_squares) / (self.seeds * (self.seeds - 1))
@@ -43,6 +55,8 @@ class Side:
     @property
     def variance(self) -> float:
         """The variance over seeds; at least what rows change in single seeds, since few seeds may agree by luck."""
+        if not self.has_seeds:
+            return 0.0
         score_variance = float(self.scores.var(ddof=1))
         single_seed_variance = float((self.moves**2).sum(axis=0).mean())
         return max(score_variance, single_seed_variance - self.row_covariance)
@@ -56,15 +70,18 @@ class Side:
         return replace(self, scores=factor * self.scores + shift, moves=factor * self.moves)
 
     def constant(self, score: float) -> "Side":
-        """Return a side with this score for every seed; no row moves it."""
-        return replace(self, scores=np.full_like(self.scores, score), moves=np.zeros_like(self.moves))
+        """Return a side of this score on the same rows: no seed and no row moves it."""
+        return replace(self, scores=np.array([score]), moves=np.zeros((len(self.moves), 1)), has_seeds=False)
 
 
 def mean_of(sides: Sequence[Side]) -> Side:
-    """Return the side of the mean over tasks, each with the same seeds."""
+    """Return the side of the mean over tasks; those that have seeds have the same ones."""
+    columns = max(len(side.scores) for side in sides)
+    moves = [np.broadcast_to(side.moves, (len(side.moves), columns)) for side in sides]  # one without seeds: for each
     return Side(
-        scores=np.mean([side.scores for side in sides], axis=0),
-        moves=np.vstack([side.moves for side in sides]) / len(sides),  # tasks have other clusters
+        scores=np.mean([np.broadcast_to(side.scores, columns) for side in sides], axis=0),
+        moves=np.vstack(moves) / len(sides),  # tasks have other clusters
         rows=sum(side.rows for side in sides),
         clusters=min(side.clusters for side in sides),
+        has_seeds=any(side.has_seeds for side in sides),
     )

@@ -30,6 +30,7 @@ SERVED = Path(mtbert.__file__).parent / "inference" / "served.py"
 RUN = "run"  # folder in a model's artifacts
 RUN_FILES = (SETTINGS, METRICS, layout.DIGESTS, WEIGHTS)
 ENCODER_FILES = ("tokenizer.json", "tokenizer_config.json", "config.json")
+ENCODER_CARD = "encoder.json"
 
 
 class Version(NamedTuple):
@@ -128,12 +129,19 @@ def _model(tracker: Store, record: Record) -> LoggedModel:
 def _collect(directory: Path, encoder: str, folder: Path) -> None:
     """Copy the files of a model, as MLflow refuses links; DataError where they or the encoder were altered."""
     layout.check_sealed(directory, only=[WEIGHTS])
-    (folder / "encoder").mkdir(parents=True)
+    folder.mkdir(parents=True)
     for name in RUN_FILES:
         shutil.copyfile(directory / name, folder / name)
+    encoder_files = ENCODER_FILES
+    if (directory / layout.BASELINE).is_file():
+        shutil.copyfile(directory / layout.BASELINE, folder / layout.BASELINE)
+        reads_encoder = files.read_json(directory / layout.BASELINE)["encoder"] is not None
+        encoder_files = (*ENCODER_FILES, WEIGHTS, ENCODER_CARD) if reads_encoder else ()
+    if encoder_files:
+        (folder / "encoder").mkdir()
     start = layout.encoder(layout.build_of(directory), encoder)
-    layout.check_encoder(directory, start, ENCODER_FILES)
-    for name in ENCODER_FILES:
+    layout.check_encoder(directory, start, encoder_files)
+    for name in encoder_files:
         shutil.copyfile(start / name, folder / "encoder" / name)
 
 

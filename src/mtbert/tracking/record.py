@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from mtbert import files, layout
 from mtbert.layout import HISTORY, METRICS, SETTINGS
-from mtbert.results.schemas import RunLog
+from mtbert.results.schemas import BaselineMetrics, RunLog
 from mtbert.tasks import COURSE, restored
 from mtbert.tracking import view
 from mtbert.tracking.view import CHANGED
@@ -206,6 +206,26 @@ def of_run(directory: Path, catalog: Mapping[str, Any]) -> Record:
     )
 
 
+def of_baseline(directory: Path, catalog: Mapping[str, Any]) -> Record:
+    """Return the record of a baseline, from `build/baselines/<name>/0` and its log; DataError as for `of_run`."""
+    layout.check_sealed(directory, FILES[:2])
+    metrics = files.read_as(BaselineMetrics, directory / METRICS, layout.remedy(directory)).model_dump()
+    settings = {"variant": metrics["variant"], "profile": catalog["profile"]}
+    settings["tasks"] = files.read_yaml(directory / SETTINGS)["tasks"]
+    log = _read_log(directory)
+    results = metrics | {"parameters": {"stored": metrics["weights"]}}
+    record = begun(settings, int(metrics["seed"]), layout.build_of(directory), catalog)
+    started = int(1000 * datetime.fromisoformat(log.started).timestamp()) if log and log.started else None
+    return replace(
+        record,
+        run_key=_digest([record.tags["settings_key"], metrics, files.sha256(directory / layout.DIGESTS)]),
+        points=[Point(name, FINAL_STEP, value) for name, value in _final(results, log).items()],
+        started=started,
+        ended=None if started is None or log is None else started + int(1000 * log.seconds),
+        directory=directory,
+    )
+
+
 def _read_log(run: Path) -> RunLog | None:
     """Return a run's log; None where it is missing."""
     file = layout.log(run) / layout.LOG
@@ -215,11 +235,11 @@ def _read_log(run: Path) -> RunLog | None:
 
 
 def _final(results: Mapping[str, Any], log: RunLog | None) -> dict[str, float]:
-    """Return the values of a whole run, by the names that MLflow shows."""
+    """Return the values of a whole run, or of a baseline, by the names that MLflow shows."""
     final: dict[str, float] = {}
     for group, title in GROUPS.items():
         final |= {f"{title}/{name}": value for name, value in results.get(group, {}).items()}
-    totals: dict[str, float] = {name: results[name] for name in ("steps", "epoch")}
+    totals: dict[str, float] = {name: results[name] for name in ("steps", "epoch") if name in results}
     if log is not None:
         totals |= log.model_dump(include=TOTALS, exclude_none=True)
     return final | {f"run/{name}": value for name, value in totals.items()}

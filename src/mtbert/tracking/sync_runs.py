@@ -13,7 +13,7 @@ NO_MODELS = "\nwarning: no models are logged, since the server has no place for 
 
 
 def sync_runs(build: Path) -> str:
-    """Log every selected run of `build` to MLflow, once and completely, and the models of the runs.
+    """Log every selected run of `build` and its baselines to MLflow, once and completely, and their models.
 
     Returns: how many were logged now, were there already, and are not trained.
 
@@ -23,7 +23,8 @@ def sync_runs(build: Path) -> str:
     catalog = record.read_catalog(build)
     selected = [name for name, entry in catalog["variants"].items() if entry["selected"]]
     directories = [layout.run(build, name, seed) for seed in catalog["seeds"] for name in selected]
-    records = [record.of_run(run, catalog) for run in directories if (run / layout.METRICS).is_file()]
+    trained = [record.of_run(run, catalog) for run in directories if (run / layout.METRICS).is_file()]
+    records = [*trained, *(record.of_baseline(folder, catalog) for folder in layout.baselines_of(build, "*"))]
     uri = store.tracking_uri()
     try:
         with locking.exclusive(store.project_root() / LOCK, "track"):
@@ -40,7 +41,7 @@ def sync_runs(build: Path) -> str:
             f"their results are safe in {build}: once MLflow answers, `{store.COMMAND}` brings them in"
         ) from None  # the cause's own text may hold credentials
     summary = f"runs in MLflow: {new} new, {len(records) - new} already there"
-    untrained = len(directories) - len(records)
+    untrained = len(directories) - len(trained)
     if untrained:
         summary += f", {untrained} not trained yet"
     return summary if has_models else summary + NO_MODELS

@@ -49,6 +49,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
         phases=cached.with_memos(phases(settings, seed, model, examples["train"]), model, examples, seed, on, memos),
         steps=steps(settings, examples["train"]),
         examples=examples,
+        choosing=choosing(settings, examples),
         cpu_precision=cpu_precision,
     )
 
@@ -82,12 +83,19 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
             examples[split][name] = load(name, split)
     for name in {entry for phase in settings.phases for entry in phase.tasks} - {*settings.tasks}:
         examples["train"][name] = load(name, "train")
-    selection = settings.run.selection
-    if selection != "whole":
+    if settings.run.selection == "half":
         for name, dev in examples["dev"].items():
             rows = files.read_parquet(layout.rows(data, name, "dev"), ["chooses"])
-            dev.choose_on(rows["chooses"].to_numpy(dtype=bool), selection == "cross")
+            dev.choose_on(rows["chooses"].to_numpy(dtype=bool))
     return examples
+
+
+def choosing(settings: VariantSettings, examples: Mapping[Split, Mapping[str, Examples]]) -> dict[str, Examples]:
+    """Return the examples of each task on which epochs are scored: of dev, or the spared training rows."""
+    if settings.run.selection != "spared" or not settings.phases:
+        return {task: dev.choosing() for task, dev in examples["dev"].items()}
+    spared = settings.phases[-1].spared
+    return {task: examples["train"][task].split(spared)[1] for task in settings.tasks}
 
 
 def steps(settings: VariantSettings, train: Mapping[str, Examples]) -> int:
@@ -153,6 +161,7 @@ def _phase(
         settings=phase,
         parameters=[*trained, *objective_parameters, *weighting.parameters()],
         adapters=[parameter for parameter in model.adapter.parameters() if parameter.requires_grad],
+        heads=[parameter for parameter in model.heads.parameters() if parameter.requires_grad],
         streams=streams,
         sampler=_sampler(settings, phase, examples),
         objectives=objectives,
@@ -175,6 +184,8 @@ def _sampler(settings: VariantSettings, phase: PhaseSettings, train: Mapping[str
         batch_size = phase.batch_sizes.get(name, phase.batch_size)
         batches[name] = math.ceil(size * (length.share or 1) / batch_size)
         task = settings.trains(name).name  # a corpus that serves another task has no turns beside that
-        if length.examples and (name == task or task not in turns):
-            turns[task] = math.ceil(length.examples / batch_size)
+        if (length.examples or length.task_steps) and (name == task or task not in turns):
+            described = settings.described[task]
+            classes = 0 if described.kind == "score" else described.classes
+            turns[task] = length.turns(classes, size / batch_size, batch_size)
     return SAMPLERS.build(phase.sampler, Workload(sizes, phase.epochs, length.steps, batches, turns))

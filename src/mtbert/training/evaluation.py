@@ -61,12 +61,6 @@ def embed(model: MultitaskModel, examples: Examples, device: torch.device, count
     return embedded
 
 
-def choosing(dev: Mapping[str, Examples]) -> list[dict[str, Examples]]:
-    """Return the parts of dev on which an epoch is chosen: one, or two halves that choose for each other."""
-    halves = {task: examples.choosing() for task, examples in dev.items()}
-    return [dict(zip(halves, part, strict=True)) for part in zip(*halves.values(), strict=True)] or [{}]
-
-
 def mean_score(values: Mapping[str, float], tasks: Collection[str]) -> float:
     """Return the mean of the tasks' own scores, by which epochs are compared; DataError where one has none."""
     if unlabelled := [task for task in tasks if task not in values]:

@@ -10,7 +10,8 @@
                     clip it, and update the weights where all numbers are finite
                 let the techniques follow the update, and set the next step's learning rate
                 read the numbers, log them, write a checkpoint, where these are due
-            score dev, and remember the best weights                  Trainer._end_epoch
+            score the model, and remember the best weights            Trainer._end_epoch
+            end the phase where scores have stopped to rise           Trainer._is_patient
     go on with the weights of the best epoch
 
 No technique is known here: all are handed in by `assembly`. No step waits for the device: losses and the length of the
@@ -125,24 +126,24 @@ class Update:
 
 @dataclass
 class Outcome(Stateful):
-    """The result of a training: its steps, and the epochs that were kept.
+    """The result of a training: its steps, and the epoch that was kept.
 
     Attributes:
         seconds: of the steps, until their numbers were read from the device; without evaluations and checkpoints.
         examples: number of examples, by what the sampler drew.
-        epochs, scores: for each choosing part of dev, the epoch that it chose, and its score.
-        states: the weights of these epochs; none where none was chosen.
+        epoch, score: the best epoch of the phase so far, and its score; epoch 0 where none was scored.
+        best_state: the weights of that epoch; None where none was chosen.
         resumed: how often it went on from a checkpoint.
     """
 
-    changes = ("steps", "examples", "seconds", "epochs", "scores", "states", "resumed")
+    changes = ("steps", "examples", "seconds", "epoch", "score", "best_state", "resumed")
 
     steps: int = 0
     examples: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
-    epochs: list[int] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-    states: dict[int, dict[str, Tensor]] = field(default_factory=dict)
+    epoch: int = 0
+    score: float = -math.inf
+    best_state: dict[str, Tensor] | None = None
     resumed: int = 0
 
 
@@ -164,7 +165,7 @@ class Trainer(Stateful):
 
     Attributes:
         described: the run's tasks, and those that serve them.
-        dev: the parts of dev on which epochs are chosen.
+        choosing: the examples of each task on which epochs are chosen and scores are watched.
         epochs: of all phases so far.
         unread: updates whose numbers have not been read.
         failed: 0 on the device, or 1 after a number that was not finite; the weights do not move any more then.
@@ -179,7 +180,7 @@ class Trainer(Stateful):
     described: Tasks
     hardware: Hardware
     history: History
-    dev: Sequence[Mapping[str, Examples]]
+    choosing: Mapping[str, Examples]
     seed: int
     checkpoint: Checkpoint
     stop: Stop
@@ -224,23 +225,29 @@ class Trainer(Stateful):
                     phases[-1]()
         if self.outcome.steps > initial:
             self._save(None)  # so that a stop during the last predictions repeats no step
-        if self.outcome.states:
-            self.model.load_state_dict(self.outcome.states[self.outcome.epochs[0]])
+        if self.outcome.best_state is not None:
+            self.model.load_state_dict(self.outcome.best_state)
         else:
-            self.outcome.epochs = [self.epochs]
+            self.outcome.epoch = self.epochs
         return self.outcome
 
     def _begin_phase(self) -> None:
-        """Forget the chosen epochs: one of an earlier phase is not a result of this variant."""
-        parts = len(self.dev)
-        self.outcome.epochs = [0] * parts
-        self.outcome.scores = [-math.inf] * parts
-        self.outcome.states = {}
+        """Forget the chosen epoch: one of an earlier phase is not a result of this variant."""
+        self.outcome.epoch = 0
+        self.outcome.score = -math.inf
+        self.outcome.best_state = None
+
+    def _is_patient(self) -> bool:
+        """Return whether one of the last `run.patience` scores was the best; True where nothing ends a phase early."""
+        patience = self.settings.patience
+        if patience is None or not self.outcome.epoch:
+            return True
+        return (self.epochs - self.outcome.epoch) // self.settings.evaluations < patience
 
     def _run_phase(self, phase: Phase, bar: tqdm) -> None:
         """Run a phase from where it is to its end."""
         self.runner = runner_of(phase, self.hardware, self.model)
-        while self.position.epoch <= phase.settings.epochs:
+        while self.position.epoch <= phase.settings.epochs and self._is_patient():
             self.model.train()
             generator = seeding.stream(self.seed, "sampler", phase.number, self.position.epoch)
             groups = phase.sampler.groups(self.position.epoch, generator)
@@ -343,7 +350,7 @@ class Trainer(Stateful):
     # The end of an epoch.
 
     def _end_epoch(self, phase: Phase) -> None:
-        """Score dev where it is due, call the epoch's hooks, and set the next epoch's first rate.
+        """Score the model where it is due, call the epoch's hooks, and set the next epoch's first rate.
 
         All of this is done again where a training resumes from the checkpoint of the epoch's last step.
         """
@@ -355,45 +362,44 @@ class Trainer(Stateful):
         phase.lr_scheduler.step()
 
     def _evaluate(self, phase: Phase) -> dict[str, float]:
-        """Score dev where it is due, and remember the best weights; return the scores on the first choosing part."""
+        """Score the choosing examples where it is due, and remember the best weights; return the scores."""
         settings = self.settings
         if not settings.evaluations or self.epochs % settings.evaluations:
             return {}
-        rows = settings.evaluation_rows and math.ceil(settings.evaluation_rows / len(self.dev))
         try:
             with self.stop.at_once(), self.hardware.autocast():
-                scores = [self._scores(part, rows) for part in self.dev]
+                scores = self._scores(self.choosing, settings.evaluation_rows)
         except Stopped:
             self.epochs -= 1  # this epoch ends again after resuming
             self._save(phase)
             raise
-        means = {f"dev/{name}": float(np.mean([part_scores[name] for part_scores in scores])) for name in scores[0]}
-        self.history.add(phase.number, self.outcome.steps, means)
+        name_of_rows = "spared" if settings.selection == "spared" else "dev"
+        self.history.add(
+            phase.number, self.outcome.steps, {f"{name_of_rows}/{name}": score for name, score in scores.items()}
+        )
         if settings.keep == "best":
-            self._remember([self._mean(phase, part_scores) for part_scores in scores])
-        return scores[0]
+            self._remember(self._mean(phase, scores))
+        return scores
 
-    def _scores(self, part: Mapping[str, Examples], rows: int | None) -> dict[str, float]:
-        """Return the scores on a part of dev, or on so many rows of each task."""
+    def _scores(self, by_task: Mapping[str, Examples], rows: int | None) -> dict[str, float]:
+        """Return the scores on examples of each task, or on so many of each."""
         device = self.hardware.device
-        tables = {task: evaluation.predict(self.model, examples.drawn(rows), device) for task, examples in part.items()}
+        tables = {
+            name: evaluation.predict(self.model, examples.drawn(rows), device) for name, examples in by_task.items()
+        }
         return predictions.scores(tables, self.described)
 
     def _mean(self, phase: Phase, scores: Mapping[str, float]) -> float:
         """Return the mean score of the tasks that the phase trains, by which its epochs are compared."""
         return evaluation.mean_score(scores, {self.described[name].trains: None for name in phase.settings.tasks})
 
-    def _remember(self, scores: Sequence[float]) -> None:
-        """Keep this epoch's weights for each choosing part of dev on which it is the best so far."""
+    def _remember(self, score: float) -> None:
+        """Keep this epoch's weights where it is the best so far."""
         outcome = self.outcome
-        for part, score in enumerate(scores):
-            if score > outcome.scores[part]:
-                outcome.scores[part] = score
-                outcome.epochs[part] = self.epochs
-        outcome.states = {epoch: state for epoch, state in outcome.states.items() if epoch in outcome.epochs}
-        if self.epochs in outcome.epochs:
-            weights = self.model.state_dict()
-            outcome.states[self.epochs] = {name: value.detach().clone() for name, value in weights.items()}
+        if score > outcome.score:
+            outcome.score = score
+            outcome.epoch = self.epochs
+            outcome.best_state = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
 
     # Checkpoints.
 

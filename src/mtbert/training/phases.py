@@ -24,7 +24,7 @@ class Phase(Stateful):
     Attributes:
         number: counts from 1.
         parameters: all that it trains: of the model, the objectives and the weighting.
-        adapters: those of them that belong to adapters.
+        adapters, heads: those of them that belong to adapters, and to heads.
         optimiser: over the parameters.
         lr_scheduler: the schedule of the optimiser's learning rates.
     """
@@ -35,6 +35,7 @@ class Phase(Stateful):
     settings: PhaseSettings
     parameters: Sequence[nn.Parameter]
     adapters: Sequence[nn.Parameter]
+    heads: Sequence[nn.Parameter]
     streams: dict[str, Stream]
     sampler: Sampler
     objectives: dict[str, Objective]
@@ -44,7 +45,7 @@ class Phase(Stateful):
 
     def __post_init__(self) -> None:
         """Make the optimiser, and attach the schedule to it."""
-        self.optimiser = adamw(self.settings, self.parameters, self.adapters, self.weighting)
+        self.optimiser = adamw(self.settings, self.parameters, self.adapters, self.heads, self.weighting)
         self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
             self.optimiser, lambda n: self.schedule.factor(n, self.steps)
         )
@@ -103,24 +104,25 @@ def adamw(
     settings: PhaseSettings,
     parameters: Sequence[nn.Parameter],
     adapters: Sequence[nn.Parameter],
+    heads: Sequence[nn.Parameter],
     weighting: Weighting,
 ) -> torch.optim.AdamW:
-    """Return AdamW as BERT's own code uses it; a weighting and, where set, adapters have learning rates of their own.
+    """Return AdamW as BERT's own code uses it; a weighting and, where set, adapters and heads have rates of their own.
 
     Matrices have weight decay; biases and LayerNorms, which are vectors, and weightings have none. Source: Devlin et
     al. (2019), optimization.py, which excludes LayerNorms and biases by name. Empty groups are left out.
     """
     rate, decay = settings.learning_rate, settings.weight_decay
-    with_own_rate = adapters if settings.adapter_rate else []
-    excluded = {id(parameter) for parameter in (*with_own_rate, *weighting.parameters())}
+    with_own_rate = [(adapters, settings.adapter_rate), (heads, settings.head_rate)]
+    with_own_rate = [(group, own_rate) for group, own_rate in with_own_rate if own_rate]
+    excluded = {id(parameter) for group, _ in with_own_rate for parameter in group}
+    excluded |= {id(parameter) for parameter in weighting.parameters()}
     rest = [parameter for parameter in parameters if id(parameter) not in excluded]
-    groups = [
-        {"params": [p for p in rest if p.ndim > 1], "lr": rate, "weight_decay": decay},
-        {"params": [p for p in rest if p.ndim <= 1], "lr": rate, "weight_decay": 0.0},
-        {"params": [p for p in with_own_rate if p.ndim > 1], "lr": settings.adapter_rate, "weight_decay": decay},
-        {"params": [p for p in with_own_rate if p.ndim <= 1], "lr": settings.adapter_rate, "weight_decay": 0.0},
-        {"params": [*weighting.parameters()], "lr": weighting.learning_rate or rate, "weight_decay": 0.0},
-    ]
+    groups: list[dict[str, Any]] = []
+    for group, group_rate in [(rest, rate), *with_own_rate]:
+        groups.append({"params": [p for p in group if p.ndim > 1], "lr": group_rate, "weight_decay": decay})
+        groups.append({"params": [p for p in group if p.ndim <= 1], "lr": group_rate, "weight_decay": 0.0})
+    groups.append({"params": [*weighting.parameters()], "lr": weighting.learning_rate or rate, "weight_decay": 0.0})
     filled = [group for group in groups if group["params"]]
     first, second = settings.betas
     on_gpu = any(parameter.is_cuda for parameter in parameters)

@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,7 @@ class Parts:
         steps: of all phases together.
         code: a digest of the code that all trainings share.
         cpu_precision: what the precision `auto` is on a CPU.
+        choosing: the examples of each task on which epochs are chosen.
         changed: parts of the model that differ from the start although no phase trains them, as in a merge.
         made_from: settings, data, weights and code, for the log.
     """
@@ -51,6 +53,7 @@ class Parts:
     phases: Sequence[Callable[[], Phase]]
     steps: int
     examples: Mapping[Split, Mapping[str, Examples]]
+    choosing: Mapping[str, Examples] = field(default_factory=dict)
     code: str = ""
     cpu_precision: Precision | None = None
     changed: Sequence[str] = ()
@@ -87,7 +90,7 @@ def train(
         trainer = _trainer(parts, on, history, on_the_same_hardware(checkpoint, on), stop)
         outcome = trainer.run(parts.phases, parts.steps)
         with stop.at_once():
-            predicted = _predictions(parts, outcome, on)
+            predicted = _predictions(parts, on)
         metrics = _metrics(parts, outcome, predicted, on)
         with files.new_directory(run_directory) as directory:
             _write(directory, parts, metrics, predicted, history)
@@ -101,6 +104,15 @@ def train(
         if live:
             live.finish(run_directory)
     return metrics
+
+
+def best_score(parts: Parts) -> float:
+    """Train, and return the score that chose the best epoch; write nothing."""
+    on = _prepared(parts)
+    history = History(parts.settings.run.log_every, lambda step, values: None)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = _trainer(parts, on, history, Checkpoint(Path(folder), ""), Stop())
+        return trainer.run(parts.phases, parts.steps).score
 
 
 def _prepared(parts: Parts) -> Hardware:
@@ -122,7 +134,7 @@ def _trainer(parts: Parts, on: Hardware, history: History, checkpoint: Checkpoin
         described=parts.settings.described,
         hardware=on,
         history=history,
-        dev=evaluation.choosing(parts.examples.get("dev", {})),
+        choosing=parts.choosing,
         seed=parts.seed,
         checkpoint=checkpoint,
         stop=stop,
@@ -136,14 +148,10 @@ def on_the_same_hardware(checkpoint: Checkpoint, on: Hardware) -> Checkpoint:
     return replace(checkpoint, identity=identity)
 
 
-def _predictions(parts: Parts, outcome: Outcome, on: Hardware) -> dict[str, dict[str, pd.DataFrame]]:
+def _predictions(parts: Parts, on: Hardware) -> dict[str, dict[str, pd.DataFrame]]:
     """Predict each split with the trained model; return the tables by split and task."""
     settings = parts.settings
-    if len(set(outcome.epochs)) > 1:
-        tables = {"dev": _crossed_predictions(parts, outcome, on)}
-    else:
-        tables = {"dev": _predict(parts.model, parts.examples.get("dev", {}), on)}
-    tables["test"] = {}
+    tables = {"dev": _predict(parts.model, parts.examples.get("dev", {}), on), "test": dict[str, pd.DataFrame]()}
     if settings.run.predict_test:
         tables["test"] = _predict(parts.model, parts.examples.get("test", {}), on)
     if settings.run.train_rows:
@@ -161,21 +169,6 @@ def _train_rows(parts: Parts) -> dict[str, Examples]:
     return rows
 
 
-def _crossed_predictions(parts: Parts, outcome: Outcome, on: Hardware) -> dict[str, pd.DataFrame]:
-    """Predict each half of dev with the weights that the other half chose; leave those that the first half chose."""
-    dev = parts.examples.get("dev", {})
-    first, second = evaluation.choosing(dev)
-    second_tables = _predict(parts.model, second, on)
-    parts.model.load_state_dict(outcome.states[outcome.epochs[1]])
-    first_tables = _predict(parts.model, first, on)
-    parts.model.load_state_dict(outcome.states[outcome.epochs[0]])
-    tables: dict[str, pd.DataFrame] = {}
-    for task, examples in dev.items():
-        positions = np.argsort(~examples.chooses, kind="stable")  # of the first half's rows, then of the second's
-        tables[task] = pd.concat([first_tables[task], second_tables[task]]).set_axis(positions).sort_index()
-    return tables
-
-
 def _predict(model: MultitaskModel, examples: Mapping[str, Examples], on: Hardware) -> dict[str, pd.DataFrame]:
     """Predict the examples of each task."""
     with on.autocast():
@@ -190,9 +183,8 @@ def _metrics(
         "variant": parts.settings.variant,
         "seed": parts.seed,
         "steps": outcome.steps,
-        "epoch": outcome.epochs[0],
-        "epochs": outcome.epochs,
-        "chosen_by": outcome.scores if outcome.states else [],
+        "epoch": outcome.epoch,
+        "chosen_by": [] if outcome.best_state is None else [outcome.score],
         "examples": outcome.examples,
         "device": on.device.type,
         "precision": on.precision,

@@ -3,10 +3,11 @@
 A technique's own section is typed in the technique's file or its kind's base.py.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, PlainSerializer, PlainValidator, field_serializer, model_validator
 
@@ -45,11 +46,13 @@ class Length:
         steps: steps of an epoch.
         examples: examples of each task.
         share: the share of all examples of the tasks.
+        task_steps: steps of each task, which grow with its classes and rows.
     """
 
     steps: int | None = None
     examples: int | None = None
     share: float | None = None
+    task_steps: "TaskSteps | None" = None
 
     @classmethod
     def read(cls, text: "str | Length") -> "Length":
@@ -58,14 +61,42 @@ class Length:
             return text
         stated = FORM.fullmatch(text) if isinstance(text, str) else None
         if stated is None:
-            raise ValueError("allowed: all, `100 steps`, `1000 examples of each task`, `0.5 of all examples`")
+            raise ValueError(
+                "allowed: all, `100 steps`, `1000 examples of each task`, `0.5 of all examples`, "
+                "`25 steps + 0.5 a class + 0.25 passes of each task`"
+            )
         if stated["steps"]:
             return cls(steps=_in_an_epoch(stated["steps"]))
         if stated["examples"]:
             return cls(examples=_in_an_epoch(stated["examples"]))
         if stated["share"]:
             return cls(share=_below_all(stated["share"]))
+        if stated["base"]:
+            return cls(task_steps=TaskSteps(*(float(stated[part]) for part in ("base", "a_class", "passes"))))
         return cls()
+
+    def turns(self, classes: int, batches: float, batch_size: int) -> int:
+        """Return the batches of a task in an epoch; each row, or a share of the rows, comes once by default.
+
+        Args:
+            classes: of the task; 0 for a score.
+            batches: in which every row comes once.
+            batch_size: examples of a batch.
+        """
+        if self.examples is not None:
+            return math.ceil(self.examples / batch_size)
+        if self.task_steps is not None:
+            return self.task_steps.of_task(classes, batches)
+        return math.ceil(batches * (self.share or 1))
+
+    def times(self, share: float) -> "Length":
+        """Return a share of it, at least a step or an example."""
+        return Length(
+            steps=self.steps and max(1, round(share * self.steps)),
+            examples=self.examples and max(1, round(share * self.examples)),
+            share=None if self.steps or self.examples or self.task_steps else share * (self.share or 1),
+            task_steps=self.task_steps and TaskSteps(*(round(share * part, 6) for part in self.task_steps)),
+        )
 
     def stated(self) -> str:
         """Return it as settings state it."""
@@ -75,11 +106,28 @@ class Length:
             return f"{self.examples} examples of each task"
         if self.share is not None:
             return f"{Decimal(str(self.share)):f} of all examples"  # 0.00001, where a float is written 1e-05
+        if self.task_steps is not None:
+            base, a_class, passes = (f"{Decimal(str(part)).normalize():f}" for part in self.task_steps)
+            return f"{base} steps + {a_class} a class + {passes} passes of each task"
         return "all"
 
 
+class TaskSteps(NamedTuple):
+    """How many steps a task has in an epoch: so many, so many more for each class, and so many passes over its rows."""
+
+    base: float
+    a_class: float
+    passes: float
+
+    def of_task(self, classes: int, batches: float) -> int:
+        """Return the steps of a task, at least 1; a pass over its rows takes `batches`. A score has 0 classes."""
+        return max(1, math.ceil(self.base + self.a_class * classes + self.passes * batches))
+
+
+NUMBER = r"[0-9]{1,6}(?:\.[0-9]{1,6})?"
 FORM = re.compile(
     r"all|(?P<steps>[0-9]+) steps|(?P<examples>[0-9]+) examples of each task|(?P<share>[0-9]*\.?[0-9]+) of all examples"
+    rf"|(?P<base>{NUMBER}) steps \+ (?P<a_class>{NUMBER}) a class \+ (?P<passes>{NUMBER}) passes of each task"
 )
 MOST_IN_EPOCH = 2**31 - 1
 
@@ -107,19 +155,21 @@ class RunSettings(Section):
     Attributes:
         device: `auto` is CUDA, else Apple's, else the CPU.
         threads: CPU threads of a training. Another number sums in another order, and so changes scores.
-        keep: `best` is that of the last phase by the tasks' mean score on what `selection` says.
-        selection: `cross` keeps two epochs, each chosen on one half of dev and scored on the other; weights, test
-            scores and embeddings are those of the epoch that the first half chose. `half` keeps that epoch alone and
-            scores on the second half. `whole` chooses and scores on all of dev, as the papers do: such scores are a
-            little too good. A schedule that watches dev sees the first half, or with `whole` all; it is refused where
-            these rows are scored, unless the best epoch is chosen on them, too.
+        keep: `best` is the epoch of the last phase with the highest mean score over tasks, on the rows that `selection`
+            names.
+        selection: `half` chooses on one half of dev and scores on the other. `whole` chooses and scores on all of dev,
+            as the papers do: such scores are a little too good. `spared` chooses on the training rows that
+            `training.spared` keeps out, and scores on all of dev. A schedule that watches scores sees the same rows; it
+            is refused where they are scored, unless the best epoch is chosen on them, too.
+        patience: a phase ends after so many scores in a row that do not exceed the best; None trains all epochs.
     """
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     threads: int = Field(default=1, ge=1, le=256)
     keep: Literal["last", "best"] = "best"
-    selection: Literal["cross", "half", "whole"] = "cross"
+    selection: Literal["half", "whole", "spared"] = "half"
+    patience: Annotated[int | None, NONE] = Field(default=None, ge=1, exclude_if=lambda patience: patience is None)
     evaluations: int = Field(default=1, ge=0)
     evaluation_rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
     predict_test: bool = True
@@ -132,6 +182,8 @@ class RunSettings(Section):
     def _best_of_something(self) -> "RunSettings":
         if self.keep == "best" and not self.evaluations:
             raise ValueError("keep is best, which needs dev scores: evaluations has to be 1 or more")
+        if self.patience is not None and self.keep != "best":
+            raise ValueError("patience ends a phase behind its best epoch: keep has to be best")
         return self
 
 
@@ -156,6 +208,9 @@ class ModelSettings(Section):
     heads: dict[TaskName, Head]
 
 
+RATES = ("learning_rate", "adapter_rate", "head_rate")  # keys of PhaseSettings
+
+
 class PhaseSettings(Section):
     """Section `training`: one phase of a run, with its tasks, losses, schedule and what is trained; see params.yaml.
 
@@ -165,8 +220,9 @@ class PhaseSettings(Section):
         supervised: whether the tasks' labels are trained on; if not, only the objectives are.
         batch_size: examples of one task in a batch.
         epochs: with each the sampler starts over, dev is scored and annealing moves on.
-        epoch_length: in steps, in examples of each task, or in a share of all their examples; see `Length`.
-        spared: the share of each task's training rows, drawn at random, that is not trained on: a merge chooses on it.
+        epoch_length: in steps, in examples or steps of each task, or in a share of all their examples; see `Length`.
+        spared: the share of each task's training rows, drawn at random, that is not trained on: merges choose their
+            scale on these rows, and with `run.selection: spared` a training its epoch.
     """
 
     tasks: list[TaskName] = Field(min_length=1)
@@ -189,6 +245,7 @@ class PhaseSettings(Section):
     batching: Batching = "by_length"
     learning_rate: float = Field(default=2e-5, gt=0, le=100)
     adapter_rate: float | None = Field(default=None, gt=0, le=100, exclude_if=lambda rate: rate is None)
+    head_rate: float | None = Field(default=None, gt=0, le=100, exclude_if=lambda rate: rate is None)
     betas: list[Annotated[float, Field(ge=0, lt=1)]] = Field(default=[0.9, 0.999], min_length=2, max_length=2)
     eps: float = Field(default=1e-6, gt=0, le=100)
     weight_decay: float = Field(default=0.0, ge=0, le=100)

@@ -4,12 +4,26 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+import made
 import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.claims import BudgetRuns, Claim, Part, Reason, Stability, TaskRows, Verdict, at_a_third, judge
+from mtbert.claims import (
+    BudgetRuns,
+    Claim,
+    Part,
+    Reason,
+    Stability,
+    Standing,
+    TaskRows,
+    Verdict,
+    at_a_third,
+    judge,
+    of_results,
+)
 from mtbert.errors import DataError
+from mtbert.results.described import UNTRAINED
 from mtbert.tasks import COURSE
 
 ROWS = 100
@@ -205,6 +219,25 @@ def test_a_part_has_an_answer_of_its_own() -> None:
     assert [result.verdict, *(part.verdict for part in result.parts)] == [Verdict.FAILS, Verdict.HOLDS, Verdict.FAILS]
 
 
+@pytest.mark.parametrize(
+    ("new", "old", "margin", "standing"),
+    [
+        (HIGH, LOW, 0.05, Standing.BETTER),
+        (LOW, HIGH, 0.05, Standing.WORSE),
+        (HIGH, LOW, 0.2, Standing.BETTER_SIZE_OPEN),
+        (LOW, HIGH, 0.2, Standing.WORSE_SIZE_OPEN),
+        (HIGH, LOW, 0.5, Standing.CLOSE),
+        (NOISY, LOW, 0.05, Standing.OPEN),
+        (HIGH[:5], LOW, 0.05, Standing.OPEN),  # five seeds
+    ],
+)
+def test_where_the_interval_leaves_out_0_the_sign_is_known_and_the_size_may_be_open(
+    new: Sequence[float], old: Sequence[float], margin: float, standing: Standing
+) -> None:
+    (result,) = judge([claim(margin=margin)], evidence({"new": new, "old": old}))
+    assert result.parts[0].standing is standing
+
+
 def test_a_claim_without_a_part_that_decides_is_refused() -> None:
     with pytest.raises(ValueError, match="confounded"):
         claim(confounded="sampler")
@@ -223,13 +256,79 @@ def test_what_is_about_similarity(part: dict[str, str], is_about_similarity: boo
     assert claim(**part).parts[0].is_about_similarity is is_about_similarity
 
 
-def test_the_untrained_encoder_as_a_side_scores_alike_with_every_seed() -> None:
+def test_the_untrained_encoder_of_which_evidence_has_a_score_alone_has_neither_seeds_nor_rows() -> None:
     runs = evidence({"new": HIGH}, untrained=0.4)
     (result,) = judge([claim(other="untrained-encoder")], runs)
     found = result.parts[0].difference
     assert found is not None
-    assert (found.mean, found.seeds, result.verdict) == (pytest.approx(0.3), (6, 6), Verdict.HOLDS)
+    assert (found.mean, found.seeds, result.verdict) == (pytest.approx(0.3), (6, 0), Verdict.HOLDS)
     assert judge([claim(other="untrained-encoder")], evidence({"new": HIGH}))[0].reason is Reason.NOT_RUN
+
+
+BASELINES = ("tfidf", "frozen", UNTRAINED)
+
+
+def with_baselines(runs: BudgetRuns, **right: float) -> BudgetRuns:
+    """Runs of SST beside models of BASELINES that answer a share of 100 rows rightly: the same for every seed."""
+    sst = runs.dev["sst"]
+    said = {(name, 0): (np.arange(ROWS)[::-1] >= share * ROWS).astype(float) for name, share in right.items()}
+    predictions = pd.concat([sst.predictions, pd.DataFrame(said)], axis=1)
+    dev = dict(runs.dev) | {"sst": dataclasses.replace(sst, predictions=predictions)}
+    return dataclasses.replace(runs, dev=dev, seedless=frozenset(right))
+
+
+def test_a_baseline_needs_no_seeds_and_is_judged_beside_models_of_other_code_and_budgets() -> None:
+    runs = with_baselines(evidence({"new": HIGH}), tfidf=0.2)
+    (result,) = judge([claim(other="tfidf")], runs)
+    found = result.parts[0].difference
+    assert found is not None
+    assert (found.mean, found.seeds, result.verdict) == (pytest.approx(0.5), (6, 0), Verdict.HOLDS)
+    assert found.row_variance > 0
+    (result,) = judge([claim(ours="tfidf", other="new", expects="lower")], runs)
+    assert result.verdict is Verdict.HOLDS
+
+
+def test_beside_a_baseline_a_model_still_needs_six_seeds() -> None:
+    (result,) = judge([claim(other="tfidf")], with_baselines(evidence({"new": HIGH[:5]}), tfidf=0.2))
+    assert (result.verdict, result.reason) == (None, Reason.FEW_SEEDS)
+
+
+def test_two_baselines_are_judged_by_rows_alone() -> None:
+    runs = with_baselines(evidence({"new": HIGH}), tfidf=0.2, frozen=0.7)
+    (result,) = judge([claim(ours="frozen", other="tfidf")], runs)
+    found = result.parts[0].difference
+    assert found is not None
+    assert (found.seeds, result.verdict) == ((0, 0), Verdict.HOLDS)
+    assert found.error == pytest.approx(np.sqrt(found.row_variance))
+
+
+def test_predictions_of_the_untrained_encoder_count_before_its_score() -> None:
+    runs = with_baselines(evidence({"new": HIGH}, untrained=0.4), **{UNTRAINED: 0.2})
+    (result,) = judge([claim(other=UNTRAINED)], runs)
+    found = result.parts[0].difference
+    assert found is not None
+    assert found.mean == pytest.approx(0.5)
+    assert found.row_variance > 0
+
+
+def test_a_model_without_seeds_may_be_that_of_one_task_of_a_row() -> None:
+    runs = with_baselines(evidence({"new": HIGH, "old": LOW}), tfidf=0.2)
+    of_qqp = evidence({"new": HIGH, "old": LOW}).dev["sst"]
+    tasks = {name: COURSE[name] for name in ("sst", "qqp")}
+    runs = dataclasses.replace(runs, dev=dict(runs.dev) | {"qqp": of_qqp}, tasks=tasks)
+    found = runs.compare(["tfidf", "new"], ["old"], "overall_raw")
+    assert found is not None
+    assert (found.seeds, found.mean) == ((6, 6), pytest.approx((0.2 + 0.7) / 2 - 0.5))
+
+
+def test_the_starting_weights_have_no_seeds_and_no_lines() -> None:
+    results = made.results({("new", 1): {"sst": [0.0] * 4}, (UNTRAINED, 0): {"sst": [1.0] * 4}})
+    results.runs["kind"] = results.runs["variant"].map({"new": "variant", UNTRAINED: "encoder"})
+    runs = of_results(results)
+    assert (runs.seedless, runs.runs["variant"].tolist(), [*runs.settings]) == ({UNTRAINED}, ["new"], ["new"])
+    assert runs.seeds([UNTRAINED], "sst") == [0]
+    only = dataclasses.replace(results, runs=results.runs[results.runs["kind"] == "encoder"])
+    assert of_results(only).lines(["new"]).empty
 
 
 def test_only_runs_of_a_third_of_the_updates_are_compared_with_the_whole():

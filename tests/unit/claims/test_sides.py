@@ -60,6 +60,13 @@ def test_another_number_of_phases_is_named_and_a_vote_differs_in_its_members() -
     assert of(resolved("pals-ensemble"), resolved("pals")) == {"members"}
 
 
+def test_rates_are_compared_whatever_the_number_of_phases_is() -> None:
+    """`slap-individual` has adapters at 1e-5 in its first phases, `slap-base-frozen` heads alone at 1e-3."""
+    assert "learning_rate" in of(resolved("slap-individual"), resolved("slap-base-frozen"))
+    assert "learning_rate" not in of(resolved("slap-individual-1e-3"), resolved("slap-base-frozen-1e-3"))
+    assert "learning_rate" not in of(resolved("slap-base-frozen"), resolved("slap-rand"))  # which trains nothing
+
+
 def test_a_side_without_settings_differs_in_nothing() -> None:
     assert sides.differences({"pals": resolved("pals")}, ["pals"], ["untrained-encoder"]) == set()
 
@@ -92,6 +99,11 @@ PUBLISHED = [
 PRINTED_AS = {
     "mypal-constant": "4 + additional datasets",  # the same settings under `paper`
     "mypal-pals-sequential": "1 BERT + PALs",  # whose sampler the report does not state
+    "mypal-pals-as-coded": "1 BERT + PALs",
+    "slap-individual-1e-3": "SlapBERT (individual pretrain)",  # whose rate the report does not state
+    "slap-individual-1e-4": "SlapBERT (individual pretrain)",
+    "slap-base-frozen-1e-3": "BaseBERT (pretrained)",
+    "slap-base-frozen-1e-4": "BaseBERT (pretrained)",
     "mypal-pals-proportional": "1 BERT + PALs",
 }
 

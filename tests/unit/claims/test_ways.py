@@ -1,11 +1,13 @@
 """Which way is kept, and what is missing where none can be told."""
 
+import dataclasses
+
 import made
 import numpy as np
 import pytest
 
 from mtbert import claims
-from mtbert.claims import Reason, Verdict, ways
+from mtbert.claims import Reason, Standing, Verdict, ways
 from mtbert.claims.rule import NOTHING, corrected, part_p
 from mtbert.claims.ways import Case
 from mtbert.stats import Side, difference
@@ -78,6 +80,44 @@ def test_ways_are_judged_as_one_family():
     judged = ways.judge(runs, cases)
     assert [one.verdict for one in judged] == [Verdict.HOLDS, Verdict.FAILS, None]
     assert judged[2].reason is Reason.NOT_RUN
+
+
+def test_a_way_whose_size_is_open_is_worse_where_its_interval_leaves_out_0():
+    (shared,) = ways.judge(evidence(6, single=0.9, shared=0.87), [Case(("shared",), ("single",), "qqp", 0.03)])
+    assert (shared.verdict, shared.standing) == (Verdict.TOO_CLOSE, Standing.WORSE_SIZE_OPEN)
+    (few,) = ways.judge(evidence(5, single=0.9, shared=0.87), [Case(("shared",), ("single",), "qqp", 0.03)])
+    assert few.standing is Standing.OPEN
+
+
+def test_a_way_without_seeds_is_kept_where_it_is_no_worse_than_models_of_six_seeds():
+    assert with_seedless(6, "lora").kept == 2
+    choice = with_seedless(3, "lora")
+    assert (choice.kept, choice.seeds, choice.lacks_seeds) == (None, 3, True)
+
+
+def test_ways_without_seeds_alone_are_compared_by_rows():
+    choice = with_seedless(1, "single", "shared", "lora")
+    assert (choice.kept, choice.seeds, choice.lacks_seeds) == (2, None, False)
+
+
+def with_seedless(seeds: int, *seedless: str) -> ways.Choice:
+    """Choose among ways of which some have no seeds: of those the first one's predictions are kept."""
+    right = {"single": 0.9, "shared": 0.6, "lora": 0.9}
+    runs = evidence(seeds, **right)
+    qqp = runs.dev["qqp"]
+    columns = [(name, seed) for name, seed in qqp.predictions if name not in seedless or seed == 1]
+    lines = runs.runs[~runs.runs["variant"].isin(seedless)]
+    dev = {"qqp": dataclasses.replace(qqp, predictions=qqp.predictions[columns])}
+    runs = dataclasses.replace(runs, runs=lines, dev=dev, seedless=seedless)
+    names = [(name,) for name in right]
+    return ways.choose(runs, names, [*right.values()], [COSTS[name] for name in right], "qqp", 0.1)
+
+
+def test_of_ways_without_seeds_more_rows_are_asked_for_and_no_seeds():
+    moves = np.full((50, 1), 0.002)
+    found = difference(Side(np.array([0.8]), moves, 100, 50, has_seeds=False), unmoved(np.array([0.8])).constant(0.8))
+    assert found.error == pytest.approx(np.sqrt(50) * 0.002)
+    assert needed(found, 0.02, 6, 1) == Needed(0, 400)
 
 
 def unmoved(scores: np.ndarray) -> Side:

@@ -13,7 +13,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from mtbert import files
 from mtbert.compare import FileComparison, Standing, as_text, compare_files
-from mtbert.errors import DataError
+from mtbert.errors import DataError, UnknownNameError
 from mtbert.results import metrics
 
 Compare = Callable[..., FileComparison]
@@ -55,7 +55,8 @@ def test_below_six_clusters_there_is_no_interval_and_no_p(of_right: Compare, our
     found = of_right(ours, () if isinstance(ours, range) else [()] * 6, 24, clusters=np.arange(24) % 5)
     assert (found.standing, found.difference.interval, found.difference.p) == (Standing.OPEN, None, None)
     assert [found.ours.score.interval, found.theirs.score.interval] == [None, None]
-    assert "cannot be told" in as_text(found).splitlines()[5]
+    assert as_text(found).splitlines()[5].endswith("not known")
+    assert "open, too few clusters of rows: 5, and 6 are needed (margin" in as_text(found)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +65,8 @@ def test_below_six_clusters_there_is_no_interval_and_no_p(of_right: Compare, our
         (1_000, 900, 600, 0.01, Standing.BETTER),
         (1_000, 600, 900, 0.01, Standing.WORSE),
         (1_000, 900, 600, 0.5, Standing.CLOSE),
+        (1_000, 900, 600, 0.3, Standing.BETTER_SIZE_OPEN),
+        (1_000, 600, 900, 0.3, Standing.WORSE_SIZE_OPEN),
         (1_000, 602, 600, 0.001, Standing.OPEN),
     ],
 )
@@ -114,10 +117,97 @@ def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessi
         pd.DataFrame({"id": range(9), "label": 1.0, "prediction": 1.0}).to_parquet(folder / "sst-dev.parquet")
     found = compare_files("pals", "smart", task="sst", build=tmp_path).difference
     assert (found.seeds, found.clusters) == ((2, 1), 8)
-    with pytest.raises(DataError, match=r"^unknown variant 'slap'; trained: pals, smart$"):
+    with pytest.raises(UnknownNameError, match=r"^unknown model 'slap'; .*known: pals, smart$"):
         compare_files("slap", "smart", task="sst", build=tmp_path)
+    with pytest.raises(DataError, match=r"^no file other/slap that ends in"):
+        compare_files("other/slap", "smart", task="sst", build=tmp_path)
     with pytest.raises(DataError, match=r"^pals has no predictions of sts \(--task\): .*pals/1 has none"):
         compare_files("pals", "smart", task="sts", build=tmp_path)
+
+
+def predicted(build: Path, folder: str, said: list[float], task: str = "sst") -> None:
+    """Write what a model predicts of dev rows that are all of class 1, each a cluster."""
+    rows = build / f"data/{task}/dev-rows.parquet"
+    rows.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame({"id": range(len(said)), "cluster": range(len(said))}).to_parquet(rows)
+    file = build / folder / f"predictions/{task}-dev.parquet"
+    file.parent.mkdir(parents=True)
+    pd.DataFrame({"id": range(len(said)), "label": 1.0, "prediction": said}).to_parquet(file)
+
+
+@pytest.mark.parametrize("kind", ["votes", "merged", "runs"])
+def test_votes_and_merged_models_have_seeds_as_variants_do(tmp_path: Path, kind: str) -> None:
+    for seed in range(1, 7):
+        predicted(tmp_path, f"runs/pals/{seed}", [1.0] * (9 + seed) + [0.0] * (6 - seed))
+        predicted(tmp_path, f"{kind}/other/{seed}", [1.0] * (9 + seed) + [0.0] * (6 - seed))
+    found = compare_files("pals", "other", task="sst", build=tmp_path)
+    assert found.difference.seeds == (6, 6)
+
+
+def test_a_baseline_has_no_seeds_and_needs_none(tmp_path: Path) -> None:
+    for seed in range(1, 7):
+        predicted(tmp_path, f"runs/pals/{seed}", [1.0] * (90 + seed % 3) + [0.0] * (10 - seed % 3))
+    predicted(tmp_path, "baselines/tfidf/0", [0.0, 1.0] * 50)
+    found = compare_files("pals", "tfidf", task="sst", build=tmp_path)
+    assert (found.difference.seeds, found.standing, found.missing_seeds) == ((6, 0), Standing.BETTER, {})
+    lines = as_text(found).splitlines()
+    assert lines[2].endswith("95 % interval over seeds and rows; of tfidf over rows")
+    assert lines[9] == "pals against tfidf: better (margin 0.01)."
+    assert lines[10] == "This is of 6 seeds of pals, and of tfidf as it is: it has no seeds, and needs none."
+
+
+def test_a_name_is_no_pattern_of_names(tmp_path: Path) -> None:
+    predicted(tmp_path, "runs/pals/1", [1.0] * 9)
+    with pytest.raises(UnknownNameError, match=r"^unknown model 'p\*'; "):
+        compare_files("p*", "pals", task="sst", build=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "answer"),
+    [
+        ([range(60), range(50)] * 2, [range(30)] * 6, "open, 2 more seeds of us needed"),
+        ([range(60), range(50)] * 2, [range(30)] * 5, "open, 2 more seeds of us and 1 more seed of them needed"),
+        (range(51), range(50), "not significant, the difference could be 0"),
+        (range(90), range(60), "better"),
+        (range(65), range(52), "better, by how much is open"),
+        (range(52), range(65), "worse, by how much is open"),
+        (range(50), range(50), "no difference, both are right on the same rows"),
+        (range(100), (), "open, the two differ alike in every cluster of rows, which shows no noise to compare with"),
+    ],
+)
+def test_an_answer_says_why_it_is_open(of_right: Compare, ours: Any, theirs: Any, answer: str) -> None:
+    found = of_right(ours, theirs, 100, margin=0.1)
+    named = replace(found, ours=found.ours._replace(name="us"), theirs=found.theirs._replace(name="them"))
+    assert as_text(named).splitlines()[9] == f"us against them: {answer} (margin 0.1)."
+
+
+def test_where_both_are_right_on_the_same_rows_p_is_1_as_of_mcnemars_test(of_right: Compare) -> None:
+    found = of_right(range(50), range(50), 100)
+    assert (found.p, found.difference.interval) == (1, None)
+    assert "p of no difference: 1" in as_text(found).splitlines()
+
+
+def scores(folder: Path, labels: list[float], ours: list[float], theirs: list[float], **options: Any) -> FileComparison:
+    return compare_files(side(folder / "x.csv", labels, ours), side(folder / "y.csv", labels, theirs), **options)
+
+
+def test_a_correlation_that_is_not_defined_is_named(tmp_path: Path) -> None:
+    every = [0.0, 1, 2, 3, 4, 5, 6]
+    found = scores(tmp_path, every, [3.0] * 7, every, metric="pearson")
+    assert found.constant == (str(tmp_path / "x.csv"),)
+    assert as_text(found).endswith(
+        "x.csv predicts one value on every row: pearson is not defined there, and counts as 0."
+    )
+    neither = scores(tmp_path, every, [3.0] * 7, [2.0] * 7, metric="pearson")
+    assert "open, a score is not defined" in as_text(neither)
+    with pytest.raises(DataError, match=r"^every row has the same label, for which pearson is not defined;"):
+        scores(tmp_path, [3.0] * 7, every, every, metric="pearson")
+
+
+def test_a_label_that_is_no_score_of_the_task_is_refused(tmp_path: Path) -> None:
+    labels = [0.0, 1, 2, 3, 4, 999]
+    with pytest.raises(DataError, match=r"^label is no score of sts: 5 \(.*'999.0'\).*; allowed: 0 to 5$"):
+        scores(tmp_path, labels, labels, labels, task="sts")
 
 
 def test_what_is_said_of_two_models(of_right: Compare) -> None:
@@ -126,7 +216,7 @@ def test_what_is_said_of_two_models(of_right: Compare) -> None:
     assert as_text(named).splitlines() == [
         "accuracy on 20 rows",
         "",
-        "               score  95 % interval, by Student's t",
+        "               score  95 % interval over rows",
         "us            0.9500  0.8480 to 1.0000",
         "them          0.4500  0.2172 to 0.6828",
         "difference   +0.5000  +0.2471 to +0.7529",
@@ -141,6 +231,7 @@ def test_what_is_said_of_two_models(of_right: Compare) -> None:
 def test_of_several_seeds_it_is_said_how_many(of_right: Compare) -> None:
     found = as_text(of_right([range(9)] * 3, [range(8)] * 4, 20, clusters=np.arange(20) // 2))
     assert found.startswith("accuracy on 20 rows in 10 clusters\n")
+    assert found.splitlines()[2].endswith("95 % interval over seeds and rows")
     assert found.endswith("\nThis is of 3 and 4 seeds: an answer needs 6 of each.")
 
 
@@ -166,15 +257,15 @@ LABELS, NEVER_2, ONCE_2 = [0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 0], [0, 0, 0, 1, 1
 @pytest.mark.parametrize(
     ("metric", "task", "theirs", "expected"),
     [
-        # of three classes: (6/7 + 4/5 + 0) / 3, and (1 + 4/5 + 0) / 3
-        ("f1", "three", ONCE_2, (0.5524, 0.6)),
-        ("f1", None, ONCE_2, (0.5524, 0.6)),
+        # (6/7 + 4/5) / 2 without class 2, which neither label nor prediction is; and (1 + 4/5 + 0) / 3 with it
+        ("f1", "three", ONCE_2, (0.8286, 0.6)),
+        ("f1", None, ONCE_2, (0.8286, 0.6)),
         ("f1", "two", NEVER_2, (0.8, 0.8)),  # of class 1
         ("f1", None, NEVER_2, (0.8, 0.8)),
         ("macro_f1", "two", NEVER_2, (0.8286, 0.8286)),  # (6/7 + 4/5) / 2
     ],
 )
-def test_f1_of_both_sides_is_over_the_same_classes_those_of_the_task(
+def test_f1_of_a_side_is_over_the_classes_that_its_labels_or_predictions_hold(
     moods: Path, metric: str, task: str | None, theirs: list[int], expected: tuple[float, float]
 ) -> None:
     sides = side(moods / "x.csv", LABELS, NEVER_2), side(moods / "y.csv", LABELS, theirs)

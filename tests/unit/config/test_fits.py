@@ -44,8 +44,6 @@ ALLOWED = "; allowed: run.selection: half, or reduce_on_plateau.watches: loss"
 @pytest.mark.parametrize(
     ("selection", "keep", "told"),
     [
-        ("cross", "best", "is cross and run.keep best"),  # each half is scored, and one of them is watched
-        ("cross", "last", "is cross and run.keep last"),
         ("whole", "last", "is whole and run.keep last"),
         ("whole", "best", ""),  # whose scores are said to be too good
         ("half", "best", ""),

@@ -31,7 +31,12 @@ def test_no_task_reads_a_pooler_since_modernbert_has_none_nor_does_one_of_a_pers
     for name in mood["files"].values():
         files.write_text(tmp_path / name, "text,mood\nfine,1\n")
     (tmp_path / "papers").symlink_to(PARAMS.file.parent / "papers")
-    chosen = {"data_dir": str(tmp_path), "profile": "modern", "variants": ["own-shared"]}
+    chosen = {
+        "data_dir": str(tmp_path),
+        "profile": "modern",
+        "variants": ["mine"],
+        "catalog": {"mine": {"tasks": ["mood"]}},
+    }
     files.write_yaml(tmp_path / "params.yaml", PARAMS.own | chosen)
     own = planning.plan(Params(tmp_path / "params.yaml"))
-    assert own["own-shared"]["model"]["pooling"] == {"mood": "mean"}
+    assert own["mine"]["model"]["pooling"] == {"mood": "mean"}

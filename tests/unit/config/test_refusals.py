@@ -56,7 +56,7 @@ EVERY_PART = ["encoder", "features", "adapters", "connector", "heads"]
         ("training.trainable", ["hands"], "training.trainable.0: unknown part 'hands'; did you mean heads?"),
         ("model.heads.stss", "mlp", "model.heads.stss: unknown task 'stss'; did you mean sts?"),
         ("model.encoder", "bart", "model.encoder: unknown starting weights 'bart'; did you mean sbert?"),
-        ("profile", "large", "profile: unknown profile 'large'; known: sample, laptop, paper, modern"),
+        ("profile", "large", "profile: unknown profile 'large'; known: sample, laptop, own, paper, modern"),
         ("variants", ["palz"], "variants.0: unknown variant 'palz'; did you mean pals?"),
         ("variants", [], "variants: List should have at least 1 item"),
         ("seeds", [1, 2, 1], "seeds: 1 is listed twice; allowed: each once"),

@@ -9,7 +9,8 @@ from architectures import theirs
 from unit.config.conftest import PARAMS
 
 from mtbert import files
-from mtbert.config import studies
+from mtbert.config import planning, studies
+from mtbert.errors import SettingsError
 from mtbert.models.adapters import ADAPTERS, Shape
 
 ENTRIES = {"single": {"tasks": "each", "row": "One"}, "shared": {"tasks": "all"}, "plain": {"tasks": ["rel"]}}
@@ -37,33 +38,37 @@ def test_every_way_of_ones_own_study_sees_as_many_examples_of_each_task_but_for_
     planned: Callable[..., dict[str, Any]],
 ):
     names = [name for name in PARAMS.get("catalog") if name.startswith("own-")]
-    for profile in ("sample", "laptop", "paper"):
-        plan = planned(("profile", profile), ("variants", names))
-        phases = {name: plan[name]["phases"] for name in names}
-        budgets = {
-            tuple(phase[key] for key in ("epochs", "epoch_length", "batch_size", "spared"))
-            for of in phases.values()
-            for phase in of
-        }
-        assert len(budgets) == 1
-        samplers = {name: of[0]["sampler"]["name"] for name, of in phases.items()}
-        assert {name for name in names if samplers[name] != "round_robin"} == {"own-annealed", "own-proportional"}
-        assert {plan[name]["run"]["keep"] for name in names} == {"last"}
-        ensembles = plan["catalog"]["ensembles"]
-        assert {name for name, of in ensembles.items() if of["selected"] and of["paper"] == "own"} == {
-            "own-merged-mean", "own-merged-arithmetic", "own-merged-ties",
-        }  # fmt: skip
+    plan = planned(("profile", "own"), ("variants", names))
+    phases = {name: plan[name]["phases"] for name in names}
+    budgets = {
+        tuple(phase[key] for key in ("epochs", "epoch_length", "batch_size", "spared"))
+        for of in phases.values()
+        for phase in of
+    }
+    assert len(budgets) == 1
+    samplers = {name: of[0]["sampler"]["name"] for name, of in phases.items()}
+    assert {name for name in names if samplers[name] != "round_robin"} == {"own-annealed", "own-proportional"}
+    assert {plan[name]["run"]["selection"] for name in names} == {"spared"}
+    ensembles = plan["catalog"]["ensembles"]
+    assert {name for name, of in ensembles.items() if of["selected"] and of["paper"] == "own"} == {
+        "own-merged-mean", "own-merged-arithmetic", "own-merged-ties",
+    }  # fmt: skip
+
+
+def test_ways_of_a_study_are_trained_with_their_own_recipe_alone():
+    with pytest.raises(SettingsError, match="own-lora is trained with profile own alone, got laptop; `mtbert study"):
+        planning.plan(PARAMS.put(("profile",), "laptop").put(("variants",), ["own-lora"]))
 
 
 @pytest.mark.parametrize(
     ("edits", "width", "layers", "dim"),
     [
-        ([("profile", "sample")], 192, 2, 428),
-        ([("profile", "laptop")], 384, 4, 214),
-        ([("profile", "paper")], 768, 12, 98),
-        ([("profile", "modern")], 768, 22, 90),
-        ([("profile", "laptop"), ("pals.dim", 276), ("pals.layers", "top_half")], 384, 4, 218),
-        ([("profile", "paper"), ("encoder.name", "FOLDER")], 24, 5, 2601),
+        ([("encoder.name", "tiny")], 192, 2, 428),
+        ([("encoder.name", "minilm-4")], 384, 4, 214),
+        ([("encoder.name", "bert-base-uncased")], 768, 12, 98),
+        ([("encoder.name", "modernbert-base")], 768, 22, 90),
+        ([("encoder.name", "minilm-4"), ("pals.dim", 276), ("pals.layers", "top_half")], 384, 4, 218),
+        ([("encoder.name", "FOLDER")], 24, 5, 2601),
     ],
 )
 def test_low_rank_layers_of_a_study_have_as_many_weights_as_its_pals(
@@ -79,7 +84,7 @@ def test_low_rank_layers_of_a_study_have_as_many_weights_as_its_pals(
     for name in ("model.safetensors", "tokenizer.json"):  # which the plan digests alone
         (tmp_path / name).touch()
     edits = [(key, f"{tmp_path}/" if value == "FOLDER" else value) for key, value in edits]
-    plan = planned(*edits, ("variants", ["own-pals", "own-low-rank"]))
+    plan = planned(("profile", "own"), *edits, ("variants", ["own-pals", "own-low-rank"]))
     chosen = {name: plan[name]["model"]["adapter"] for name in ("own-pals", "own-low-rank")}
     assert chosen["own-low-rank"]["dim"] == dim
     built = [ADAPTERS.build(ADAPTERS.choose(of), Shape(width, layers, 4 * width), ["a", "b"]) for of in chosen.values()]

@@ -4,6 +4,7 @@ import io
 import threading
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -130,10 +131,29 @@ def test_another_try_asks_only_for_what_is_missing(host: str, tmp_path: Path) ->
     assert below(tmp_path) == ["official/cs224n/hello.csv"]
 
 
+LARGER = {f"cs224n/quora-larger-{split}.csv" for split in ("train", "dev", "test-student")}
+
+
 def test_downloads_are_the_files_that_the_sample_has_and_each_is_pinned() -> None:
     targets = {target for item in official.DOWNLOADS for target in (item.path, *item.members.values()) if target}
-    assert targets == {file.relative_to(SAMPLE).as_posix() for file in SAMPLE.rglob("*.*")}
+    assert targets - LARGER == {file.relative_to(SAMPLE).as_posix() for file in SAMPLE.rglob("*.*")}
     assert [item.url for item in official.DOWNLOADS if bool(item.sha256) == bool(item.blob)] == []
+
+
+def test_the_larger_quora_is_fetched_by_its_blob_ids_from_one_commit(host: str, tmp_path: Path) -> None:
+    larger = [item for item in official.DOWNLOADS if item.path in LARGER]
+    assert {item.path: item.blob for item in larger} == {
+        "cs224n/quora-larger-train.csv": "1f2e73b884113e629e2786001fb9cc8ae4a696c1",
+        "cs224n/quora-larger-dev.csv": "97f9430a53b7f5544f857ff27a236c40bb42b5c7",
+        "cs224n/quora-larger-test-student.csv": "a1b1e5ba3ef282ba1e9b169c509eb80dbbc68666",
+    }
+    assert {item.url.rsplit("/", 3)[-3] for item in larger} == {"39c140c9260854b501af89a6c97642ae7d6c9dba"}
+    there = [replace(item, url=f"{host}/hello.csv", blob=HELLO_BLOB) for item in larger]
+    official.download(tmp_path / "official", there)
+    assert below(tmp_path) == [f"official/{path}" for path in sorted(LARGER)]
+    with pytest.raises(DataError, match=f"blob id is {HELLO_BLOB}, expected 1f2e73b8"):  # other content than the pinned
+        official.download(tmp_path / "other", [replace(larger[0], url=f"{host}/hello.csv")])
+    assert below(tmp_path / "other") == []
 
 
 def digests(folder: Path) -> dict[str, str]:

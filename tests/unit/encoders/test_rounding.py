@@ -26,5 +26,7 @@ def test_weights_take_the_nearest_number_of_fp16(tmp_path: Path):
 
 
 def test_a_weight_that_is_too_large_is_refused(tmp_path: Path):
-    with pytest.raises(EncoderError, match=r"fp16, which holds numbers up to 65,504, but some are larger: weight;"):
+    with pytest.raises(
+        EncoderError, match=r"fp16, which holds numbers up to 65,504, but some are larger: weight of model"
+    ):
         loading.write_card(encoder(tmp_path, 1.0, 70000.0), "tiny", "here", "", "fp16")

@@ -14,7 +14,8 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from mtbert import files
-from mtbert.encoders import fetching, folders, loading, sbert, untrained
+from mtbert.baselines import untrained
+from mtbert.encoders import fetching, folders, loading, sbert
 from mtbert.encoders.settings import EncoderSettings, SbertSettings
 from mtbert.errors import DataError
 from mtbert.models.encoder.architectures import read
@@ -79,8 +80,9 @@ def test_result_loads_in_both_ways_and_keeps_the_pooler(trained: Path) -> None:
 
 def test_it_learns_the_pairs_and_its_card_says_from_what(trained: Path) -> None:
     rows = pd.read_parquet(trained / "data/sts/dev.parquet")
+    pairs = [rows["sentence1"].tolist(), rows["sentence2"].tolist()]
     before, after = (
-        metrics.pearson(rows["label"].to_numpy(), untrained.cosines(sbert.sentence_model(encoder, "cpu"), rows))
+        metrics.pearson(rows["label"].to_numpy(), untrained.cosines(pairs, sbert.sentence_model(encoder, "cpu").encode))
         for encoder in (trained / "encoders/base", trained / "encoders/sbert")
     )
     assert after > before + 0.2

@@ -1,6 +1,7 @@
 """What each head makes of embeddings and what its outputs mean, on cases worked out by hand; what it refuses."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -178,3 +179,9 @@ def test_each_class_as_often_yes_to_every_pair_and_scores_all_over_the_range():
     scores = by_chance("sts")
     assert (scores.min().item(), scores.max().item()) == pytest.approx((0.0, 5.0), abs=0.01)
     assert scores.mean().item() == pytest.approx(2.5, abs=0.1)
+
+
+def test_a_scaled_score_starts_in_the_middle_and_its_loss_is_in_quarters_of_the_range():
+    head: Any = HEADS.build(HEADS.choose({"name": "linear", "output_bias": "scaled"}), COURSE["sts"], 4, 1)
+    assert head.scores(torch.tensor([[0.0], [2.0]])).tolist() == [2.5, 5.0]  # of 0 to 5
+    assert head.loss(torch.tensor([[0.0]]), torch.tensor([5.0])).item() == pytest.approx(4.0)

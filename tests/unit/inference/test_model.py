@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 import trained
 
 import mtbert
@@ -75,6 +76,16 @@ def test_rows_that_cannot_be_predicted(build: Path, task: str, rows: list, said:
         mtbert.load("crossed", build=build).predict(task, rows)
 
 
+def test_what_is_not_finite_is_no_prediction(build: Path):
+    model = mtbert.load("crossed", build=build)
+    words = ["the", "plot"] if model.tokenize(["the"]) != model.tokenize(["plot"]) else ["the", "."]
+    with torch.no_grad():
+        model.network.encoder.backbone.word_embeddings.weight[model.tokenize(words)[1][0]] = float("nan")
+    said = r"^crossed, seed 1, sst: row 2: what is computed is not finite .*`dvc repro train@crossed-1 --force --single"
+    with pytest.raises(ModelError, match=said):
+        model.predict("sst", words)
+
+
 def test_another_task_is_refused_and_one_of_several_has_to_be_named(build: Path):
     model = mtbert.load("crossed", build=build)
     with pytest.raises(ModelError, match="crossed, seed 1: unknown task 'sst2'; did you mean sst"):
@@ -92,7 +103,11 @@ def test_what_is_not_there(build: Path, tmp_path: Path):
         ModelError, match=r"before has been trained here, .*; `dvc exp run -S 'variants=\[before\]'` re"
     ):
         mtbert.load("before", build=tmp_path)
-    with pytest.raises(ModelError, match=r"crossed is not trained with seed 2 \(seeds that are: 1\)"):
+    said = (
+        r"crossed is not trained with seed 2 \(seeds that are: 1\); `dvc exp run -S 'variants=\[crossed\]' -S "
+        r"'seeds=\[1,2\]'` trains it, or restores it"
+    )
+    with pytest.raises(ModelError, match=said):
         mtbert.load("crossed", seed=2, build=build)
     with pytest.raises(ModelError, match="runs is no folder of a finished run"):
         mtbert.load(build / "runs")

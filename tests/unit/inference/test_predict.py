@@ -2,7 +2,9 @@
 
 import csv
 import io
+import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +14,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mtbert import cli
+import mtbert
+from mtbert import cli, files
 from mtbert.errors import DataError
+from mtbert.inference import loading
 from mtbert.inference import predict as command
+from mtbert.inference.model import ModelError
+from mtbert.inputs.why import Cause, InputKind
+from mtbert.results import ensembles
 from mtbert.tasks import COURSE
 
 TEST = Path("data/sample/cs224n/sts-test-student.csv").resolve()
@@ -154,8 +161,12 @@ def test_only_line_ends_end_a_line(tmp_path: Path):
     [
         ("a.csv", "text\n", r"a\.csv holds no rows$"),
         ("a.csv", "text,n\na,b,c\n", r"a\.csv, line 2: it has 3 fields, the header 2; quote a text that holds ','"),
-        ("a.csv", b"text\na\n\xff\n", r"a\.csv, line 3: not UTF-8 text"),
-        ("a.xlsx", "text\na\n", r"a\.xlsx: unknown ending; allowed: \.csv, \.tsv, \.txt"),
+        (
+            "a.csv",
+            b"text\na\n\xff\n",
+            r"a\.csv, line 3: not UTF-8 text; name its encoding, such as --encoding cp1252, or save it as UTF-8$",
+        ),
+        ("a.xlsx", "text\na\n", r"a\.xlsx: unknown ending; allowed: \.csv, \.tsv, \.jsonl, \.txt"),
     ],
 )
 def test_a_file_that_cannot_be_read(tmp_path: Path, name: str, content: str | bytes, said: str):
@@ -166,3 +177,112 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, name: str, content: str | by
 def test_a_file_that_is_not_there(tmp_path: Path):
     with pytest.raises(DataError, match=r"rows\.csv cannot be read: No such file or directory"):
         command.read(tmp_path / "rows.csv")
+
+
+def test_a_file_of_another_encoding_is_predicted_and_written_as_utf_8(
+    build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    (tmp_path / "in.csv").write_bytes("text\nder Film ist schön .\n".encode("cp1252"))
+    arguments = ("apart", "--task", "sst", "--file", tmp_path / "in.csv", "--out", tmp_path / "out.csv")
+    predict(build, capsys, *arguments, "--encoding", "cp1252")
+    assert (tmp_path / "out.csv").read_bytes().splitlines()[1].startswith("der Film ist schön .,".encode())
+
+
+# what is written
+
+
+ODD = {
+    "a lone carriage return": "a\rb",
+    "a line feed": "a\nb",
+    "both": "a\r\nb",
+    "a line separator": "a\u2028b",
+    "a next line": "a\x85b",
+    "a form feed": "a\x0cb",
+    "a quote at the start": '"a" b',
+    "a quote within": 'a "b" c',
+    "the separator": "a,b",
+    "another separator": "a;b\tc",
+    "blanks at the ends": " a ",
+    "a formula": "=1+1",
+    "a byte order mark within": "a\ufeffb",
+    "a backslash before a quote": 'a\\"b',
+    "a comment": "# a",
+}
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=[*ODD])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+def test_what_is_written_is_read_back_by_this_command_and_by_others(
+    build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, ending: str
+):
+    given = pd.DataFrame({"id": ["a", "b"], "text": [text, "the plot ."], "note": ["", "x"]})
+    source, out = tmp_path / "in.jsonl", tmp_path / f"out.{ending}"
+    given.to_json(source, orient="records", lines=True)
+    predict(build, capsys, "apart", "--task", "sst", "--file", source, "--out", out)
+    again = [row.values for row in command.read(out).rows]
+    assert [{column: row[column] for column in given} for row in again] == given.to_dict("records")
+    if ending == "jsonl":
+        return
+    separator = {"csv": ",", "tsv": "\t"}[ending]
+    content = out.read_bytes().decode()
+    assert [row[1] for row in csv.reader(io.StringIO(content, newline=""), delimiter=separator)][1:] == [*given["text"]]
+    for engine in ("c", "python"):
+        table = pd.read_csv(out, sep=separator, keep_default_na=False, engine=engine)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        assert table["text"].to_list() == [*given["text"]]
+
+
+def test_a_lone_carriage_return_is_quoted_as_excel_needs_it(
+    build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    (tmp_path / "in.csv").write_bytes(b'id,text\r\na,"one .\rtwo ."\r\n')
+    predict(build, capsys, "apart", "--task", "sst", "--file", tmp_path / "in.csv", "--out", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes().split(b"\n")[1].startswith(b'a,"one .\rtwo .",')
+
+
+def test_json_lines_keep_their_values_and_get_the_predictions(
+    build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    (tmp_path / "in.jsonl").write_text('{"text": "a plot .", "n": [1]}\n{"text": "a cast .", "m": null}\n')
+    out, _ = predict(build, capsys, "apart", "--task", "sst", "--file", tmp_path / "in.jsonl")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [[*row][:3] for row in rows] == [["text", "n", "prediction"], ["text", "m", "prediction"]]
+    (tmp_path / "in.jsonl").write_text('{"text": "a plot ."}\n{"n": 1}\n')
+    said = r"in\.jsonl, line 2: text is missing; allowed: text; each row needs its text"
+    predict(build, capsys, "apart", "--task", "sst", "--file", tmp_path / "in.jsonl", status=said)
+
+
+# models
+
+
+def test_a_changed_setting_is_said_though_the_old_model_predicts(
+    build: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    cause = Cause(InputKind.SETTING, "pals.dim", "204", "276")
+    monkeypatch.setattr(command.why, "of_run", lambda run: [cause] if run.parent.name == "apart" else [])
+    _, err = predict(build, capsys, "apart", "--task", "sst", "a plot .")
+    assert err.splitlines()[-1] == (
+        "note: apart, seed 1, was trained before these changed: pals.dim 204 -> 276; `dvc repro train@apart-1` trains "
+        "it again (mtbert why apart)"
+    )
+
+
+def test_an_ensemble_predicts_as_it_votes_on_test(build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    copy = Path(shutil.copytree(build, tmp_path / "build"))
+    members = ["crossed", "apart"]
+    files.write_yaml(copy / "plan/catalog.yaml", {"ensembles": {"both": {"selected": True, "members": members}}})
+    out, err = predict(copy, capsys, "both", "--task", "sts", "--file", TEST)
+    assert err.splitlines()[0] == "both, seed 1, sts"
+    rows = list(csv.DictReader(io.StringIO(out), delimiter="\t"))
+    voted = ensembles.voted_by([copy / f"runs/{name}/1" for name in members], COURSE)["test"]["sts"]
+    assert [float(row["prediction"]) for row in rows] == voted["prediction"].tolist()
+    said = (
+        r"both is a vote of models that are not all trained with that seed \(seeds that are: crossed: 1; apart: 1\); "
+        r"`dvc exp run -S 'variants=\[both\]' -S 'seeds=\[1,2\]'` trains or restores them"
+    )
+    with pytest.raises(ModelError, match=said):
+        mtbert.load("both", 2, copy)
+    with pytest.raises(ModelError, match="both is a vote of crossed, apart, and has no weights of its own"):
+        loading.load("both", build=copy)
+    table = mtbert.load("both", build=copy).predict("sst", ["a plot .", "a cast ."])
+    names = COURSE["sst"].class_names
+    assert table["class"].tolist() == [names[int(number)] for number in table["prediction"]]

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from mlflow.exceptions import MlflowException
 
-from mtbert.inference.model import Model, checked_rows
+from mtbert.inference.model import Model, NotFiniteError, checked_rows
 from mtbert.tasks import COURSE, Task
 
 with warnings.catch_warnings(action="ignore"):  # MLflow's own, about types
@@ -37,6 +37,21 @@ def model() -> served.Served:
 
 def answer(model: served.Served, rows: dict, task: str = "") -> list[tuple]:
     return [(row["task"], *row["texts"]) for row in model.predict(None, pd.DataFrame(rows), {"task": task})]
+
+
+def test_what_is_not_finite_is_the_servers_fault_in_the_requests_row(
+    model: served.Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_on_pairs(task: str, rows: list) -> pd.DataFrame:
+        if task == "sts":
+            raise NotFiniteError("stand, seed 1, sts", [0], "its weights are faulty")
+        return pd.DataFrame({"task": task, "texts": rows})
+
+    monkeypatch.setattr(model.model, "predict", fail_on_pairs)
+    rows = {"text": ["a", "b"], "text_pair": [None, "c"], "task": ["sst", "sts"]}
+    with pytest.raises(MlflowException, match="stand, seed 1, sts: row 2: what is computed is not finite") as refused:
+        model.predict(None, pd.DataFrame(rows), {})
+    assert refused.value.get_http_status_code() == 500
 
 
 def test_a_second_text_that_is_missing_or_null_is_none(model: served.Served) -> None:

@@ -9,6 +9,7 @@ import pytest
 from mtbert.report import answer, answer_section, claims, markdown, terminal
 from mtbert.report.answer import Answer
 from mtbert.report.scoreboard import Scoreboard
+from mtbert.report.training_check import Below
 from mtbert.results import tables
 
 ROOT = Path(__file__).parents[3]
@@ -76,7 +77,9 @@ def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(mo
     one = found(monkeypatch, 3, single=0.9, shared=0.89, lora=0.6)
     (first, *rest) = answer_section.sentences(one)
     less = markdown.number(-(mean(one, "Shared") or 0))
-    assert first.startswith("**Nothing is decided**: *One model per task* has the highest mean; the best with fewer ")
+    assert first.startswith(
+        "**Nothing is decided**: of these three, *One model per task* has the highest mean; the best with fewer "
+    )
     assert (
         f", *Shared* (37 % of its weights), is {less} lower. A verdict needs 6 seeds of each way; there are 3: `"
         in first
@@ -89,7 +92,8 @@ def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(mo
 def test_the_best_and_smallest_is_not_kept_by_one_seed(monkeypatch):
     one = found(monkeypatch, 1, single=0.8, shared=0.95)
     assert next(answer_section.sentences(one)).startswith(
-        "**Nothing is decided**: *Shared* has the highest mean, and no way has fewer weights. A verdict needs 6 seeds"
+        "**Nothing is decided**: of these two, *Shared* has the highest mean, and no way has fewer weights. A verdict "
+        "needs 6 seeds"
     )
     assert next(answer_section.sentences(found(monkeypatch, 6, single=0.8, shared=0.95))) == (
         "**Keep *Shared***: it has the highest mean, and no way has fewer weights."
@@ -106,8 +110,10 @@ def test_what_the_rule_s_own_power_asks_for_is_said(monkeypatch):
 
 def test_the_terminal_has_the_sentences_without_marks(monkeypatch):
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
-    told = terminal.in_short(one.board, [], one, Path("build/report"))
-    assert told.startswith("Keep Shared: it has the highest mean, and no way has fewer weights.\nProved to be better")
+    told = terminal.in_short(one.board, [], one, "**First** of all.", Path("build/report"))
+    assert told.startswith(
+        "First of all.\nKeep Shared: it has the highest mean, and no way has fewer weights.\nProved to be better"
+    )
 
 
 def test_a_task_that_sharing_costs_is_named(monkeypatch):
@@ -120,10 +126,24 @@ def test_a_task_that_sharing_costs_is_named(monkeypatch):
     assert any(line.startswith("It costs SST-5 0.7") for line in answer_section.sentences(costly))
 
 
-def test_a_way_that_does_not_beat_the_majority_class_is_named(monkeypatch):
+def test_a_way_that_does_not_beat_the_majority_class_is_never_kept(monkeypatch):
     one = found(monkeypatch, 6, single=0.9, heads=0.15)
     assert one.majority == {"sst": 0.2, "qqp": 0.5}
-    assert "Not above the majority class: *Heads* (SST-5, QQP)." in [*answer_section.sentences(one)]
+    assert one.checks["Heads"].below == {"sst": [Below.MAJORITY], "qqp": [Below.MAJORITY]}
+    assert (one.candidates, one.kept, one.best.label) == ([0], None, "One model per task")
+    first, *others = answer_section.sentences(one)
+    assert first == "**Nothing is decided**: *One model per task* alone is trained well enough to compare."
+    assert others == [
+        f"Proved to be worse than one model per task: *Heads* ({markdown.number(mean(one, 'Heads'), '+')})."
+    ]
+
+
+def test_a_row_that_fails_the_check_keeps_its_difference_with_the_reason_beside_it(monkeypatch, tmp_path: Path):
+    one = found(monkeypatch, 6, single=0.9, shared=0.89, heads=0.15)
+    lines = [line.split("|") for line in answer_section.render(one, tmp_path).splitlines() if line.startswith("|")]
+    column = [cell.strip() for cell in lines[0]].index("trained well enough")
+    assert [line[column].strip() for line in lines[2:]] == ["", "", "no: not above a constant (SST-5, QQP)", ""]
+    assert markdown.number(mean(one, "Heads"), "+") in "|".join(lines[4])
 
 
 def test_the_majority_class_is_that_of_the_training_rows(monkeypatch):

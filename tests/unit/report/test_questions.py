@@ -23,7 +23,7 @@ def result(seeds: int = 6, verdict: Verdict | None = None, reason: Reason | None
     """An answer to a question about SST-5, of so many seeds; none were trained where that is 0."""
     values = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.01} | part
     found = Difference(-0.0234, None, 0.0, (seeds, 6), 100, 100) if seeds else None
-    claim = Claim(name="c", paper=questions.ROWS, statement="Better?", parts=(Part(**values),))
+    claim = Claim(name="c", paper="front", statement="Better?", parts=(Part(**values),))
     return ClaimResult(claim, verdict, reason, NOTHING, (PartResult(claim.parts[0], reason, found),))
 
 
@@ -58,12 +58,14 @@ def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
         questions.put(readme, board, [result(verdict=Verdict.HOLDS)], tmp_path)
 
 
-def test_questions_that_were_not_run_are_counted_and_not_shown():
+def test_questions_that_were_not_run_are_named_or_counted_and_not_shown():
     board = Scoreboard(made.results({("old", 1): {"sst": [0, 1, 2, 0]}}))
-    not_run = result(0, reason=Reason.NOT_RUN)
-    shown = questions.render(board, [result(verdict=Verdict.HOLDS), not_run, not_run], "pictures")
+    ran, not_run = result(verdict=Verdict.HOLDS), result(0, reason=Reason.NOT_RUN)
+    shown = questions.render(board, [ran, not_run], "pictures")
+    assert shown.endswith(" Not run, and open with 0 of 6 seeds: *Better? (SST-5)*.")
+    shown = questions.render(board, [ran, not_run, not_run, not_run], "pictures")
     assert shown.count("Better?") == 1
-    assert shown.endswith(" 2 more questions: not run.")
+    assert shown.endswith(" 3 more questions: not run.")
     assert questions.render(board, [not_run], "pictures") == ""
 
 

@@ -13,7 +13,8 @@ from safetensors.numpy import save_file
 
 from mtbert import files, layout
 from mtbert.errors import DataError
-from mtbert.results import collect, ensembles, predictions
+from mtbert.results import checks, collect, ensembles, predictions
+from mtbert.results.results import Results
 
 
 @pytest.fixture
@@ -60,11 +61,34 @@ def test_an_altered_run_is_refused_by_name(build: Path, name: str):
         collect.collect(build)
 
 
-def test_what_the_encoder_knows_untrained_is_a_row(build: Path):
-    known = {"sts": 0.6}
-    files.write_json(build / "encoders/base/untrained.json", known)
-    first = collect.collect(build).runs.iloc[0]
-    assert (first["kind"], first["variant"], first["dev_sts"]) == ("encoder", "untrained-encoder", 0.6)
+def test_baselines_and_the_untrained_encoder_are_rows_before_all_others(build: Path):
+    built.baseline(build, "baseline-tfidf", [0.0, 1.0, 2.0])
+    built.baseline(build, "untrained-encoder", [0.0, 1.0, 0.0])
+    results = collect.collect(build)
+    first, second = results.runs.iloc[:2].to_dict("records")
+    assert (first["kind"], first["variant"], first["dev_sst"]) == ("encoder", "untrained-encoder", pytest.approx(2 / 3))
+    assert (second["kind"], second["variant"], second["dev_sst"]) == ("baseline", "baseline-tfidf", 1.0)
+    assert (second["seed"], second["stored"], json.loads(second["settings"])["profile"]) == (0, 7, "own")
+    assert [*results.about] == ["one", "two"]
+    assert results.trained["variant"].tolist() == ["one", "two"]
+    assert results.untrained == {"sst": pytest.approx(2 / 3)}
+    assert results.by_run["untrained-encoder", 0, "dev"]["sst"]["prediction"].tolist() == [0.0, 1.0, 0.0]
+
+
+def test_a_score_of_a_baseline_that_its_predictions_do_not_say_is_refused(build: Path):
+    folder = built.baseline(build, "baseline-tfidf", [0.0, 1.0, 2.0])
+    metrics = files.read_json(folder / "metrics.json")
+    files.write_json(folder / "metrics.json", metrics | {"dev": {"sst": 0.5}})
+    layout.seal(folder)
+    with pytest.raises(DataError, match=r"dev_sst not as the predictions say.*: baseline-tfidf, seed 0"):
+        collect.collect(build)
+
+
+def test_evidence_whose_untrained_encoder_has_no_predictions_is_still_read(build: Path):
+    results = collect.collect(build)
+    old = results.runs.iloc[[0]].assign(kind="encoder", variant="untrained-encoder", seed=0, dev_sst=0.4)
+    runs = pd.concat([old, results.runs], ignore_index=True)
+    checks.check(Results(runs, results.predictions, results.history), "old")
 
 
 def test_the_first_seed_of_a_variant_has_places(build: Path):

@@ -52,10 +52,11 @@ def test_f1_of_one_class_is_called_by_it(metric: Metric, classes: int, expected:
         ("f1", 2, [0, 0, 1, 1, 1], [1, 0, 1, 1, 0], 2 / 3),  # of class 1: precision 2/3, recall 2/3
         ("f1", 2, [0, 0], [0, 0], 0),  # no 1 anywhere
         ("f1", 3, [0, 1, 2, 2], [0, 2, 2, 1], (1 + 0 + 1 / 2) / 3),
-        ("f1", 3, [0, 0, 1], [0, 1, 1], (2 / 3 + 2 / 3 + 0) / 3),  # no 2 anywhere: over three classes all the same
+        ("f1", 3, [0, 0, 1], [0, 1, 1], (2 / 3 + 2 / 3) / 2),  # no 2 anywhere: it does not count
+        ("f1", 4, [0, 1, 2, 2], [0, 1, 2, 2], 1),  # all right, though dev lacks class 3
         ("f1", 3, [0, 0, 1], [0, 2, 1], (2 / 3 + 1 + 0) / 3),  # a class that is only predicted
         ("macro_f1", 2, [0, 0, 1, 1, 1], [1, 0, 1, 1, 0], (1 / 2 + 2 / 3) / 2),
-        ("macro_f1", 2, [0, 0], [0, 0], 1 / 2),
+        ("macro_f1", 2, [0, 0], [0, 0], 1),
     ],
 )
 def test_the_number_of_a_tasks_classes_decides_what_f1_is(

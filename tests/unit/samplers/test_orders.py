@@ -40,6 +40,34 @@ def test_sequential_leaves_no_task_without_a_step():
     assert order(SAMPLERS.build(SAMPLERS.choose({"name": "sequential"}), workload)) == "sst" + 8 * " qqp" + " sts"
 
 
+def test_sequential_in_an_order_of_its_own_with_a_set_that_is_cut():
+    """As My PAL BERT's code runs its tasks: Quora first, and no more than so many batches of it."""
+    chosen = SAMPLERS.choose({"name": "sequential", "order": ["qqp", "sst", "sts"], "most": {"qqp": 3, "sst": 9}})
+    sampler = SAMPLERS.build(chosen, Workload(SIZES, 3, None, BATCHES))
+    assert order(sampler) == "qqp qqp qqp sst sst sts"
+    assert sampler.steps == 6
+    within = SAMPLERS.build(chosen, Workload(SIZES, 3, 9, BATCHES))  # one each, six in proportion to 3, 2 and 1
+    assert order(within) == "qqp qqp qqp qqp sst sst sst sts sts"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"order": ["qqp", "sst"]},
+            "sequential.order is qqp, sst; allowed: the tasks of the phase, each once: sst, qqp",
+        ),
+        (
+            {"most": {"cfimdb": 2}},
+            "sequential.most names cfimdb, which the phase does not train; allowed: sst, qqp, sts",
+        ),
+    ],
+)
+def test_sequential_refuses_what_has_no_effect(options: dict, message: str):
+    with pytest.raises(SettingsError, match=message):
+        SAMPLERS.build(SAMPLERS.choose({"name": "sequential"} | options), Workload(SIZES, 3, None, BATCHES))
+
+
 def test_round_robin_until_a_set_that_is_named():
     workload = Workload(SIZES, 2, None, BATCHES)
     named = SAMPLERS.build(SAMPLERS.choose({"name": "round_robin_shortest", "until": "sst"}), workload)
@@ -66,3 +94,10 @@ def test_tasks_whose_batches_differ_have_turns_of_their_own():
     names = ("round_robin", "round_robin_shortest", "interleaved")
     steps = {name: SAMPLERS.build(SAMPLERS.choose({"name": name}), workload).steps for name in names}
     assert steps == {"round_robin": 7, "round_robin_shortest": 3, "interleaved": 4}
+
+
+def test_round_robin_spreads_unequal_turns_evenly_over_an_epoch():
+    workload = Workload(SIZES, 1, None, BATCHES, turns={"sst": 1, "qqp": 4, "sts": 2})
+    sampler = SAMPLERS.build(SAMPLERS.choose({"name": "round_robin"}), workload)
+    assert order(sampler) == "qqp sts qqp sst qqp sts qqp"
+    assert sampler.steps == 7

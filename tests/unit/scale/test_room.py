@@ -37,10 +37,9 @@ def test_the_rule_tells_at_least_what_a_variant_was_seen_to_need(
 @pytest.mark.parametrize(
     ("run", "kept"),
     [
-        ({"keep": "last", "selection": "cross"}, 0),
+        ({"keep": "last", "selection": "whole"}, 0),
         ({"keep": "best", "selection": "whole"}, 4.6e9),
         ({"keep": "best", "selection": "half"}, 4.6e9),
-        ({"keep": "best", "selection": "cross"}, 9.2e9),
     ],
 )
 def test_the_rule_counts_what_is_kept_and_predictions_where_no_step_needs_more(run: dict, kept: float):

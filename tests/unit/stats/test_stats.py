@@ -1,5 +1,6 @@
 """Intervals and tests on arrays: what scipy and statsmodels say, where they have it."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from mtbert.results import metrics
-from mtbert.stats import Side, difference, holm, influence, summary
-from mtbert.stats.differences import of_models, welch
+from mtbert.stats import Difference, Side, difference, holm, influence, mean_of, summary
+from mtbert.stats.differences import welch
 from mtbert.tasks import METRIC_NAMES
 
 OURS, OTHER = np.array([0.71, 0.74, 0.72, 0.70]), np.array([0.70, 0.69, 0.73, 0.68, 0.70])
@@ -75,11 +76,66 @@ def test_sides_that_differ_in_no_cluster_are_not_taken_to_differ_in_all() -> Non
 
 
 def test_one_model_has_the_error_of_a_share_and_nothing_below_six_clusters() -> None:
-    right = np.arange(200) < 150
-    model = influence.scored("accuracy", np.ones(200), right[:, None], np.arange(200), [])
-    assert of_models(model, model.constant(0.0), 200).error == pytest.approx(np.sqrt(0.75 * 0.25 / 200))
-    few = influence.scored("accuracy", np.ones(200), right[:, None], np.arange(200) % 5, [])
-    assert of_models(few, few.constant(0.0), 5).interval is None
+    model = seedless(np.arange(200) < 150, np.arange(200))
+    found = difference(model, model.constant(0.0))
+    assert (found.error, found.freedom) == pytest.approx((np.sqrt(0.75 * 0.25 / 200), 199))
+    few = seedless(np.arange(200) < 150, np.arange(200) % 5)
+    assert difference(few, few.constant(0.0)).interval is None
+
+
+def seedless(right: np.ndarray, clusters: np.ndarray) -> Side:
+    """A side without seeds that is right on these rows."""
+    side = influence.scored("accuracy", np.ones(len(right)), right[:, None], clusters, [])
+    return replace(side, has_seeds=False)
+
+
+MOVES = np.array([[0.03], [-0.01], [-0.02], [0.02], [0.01], [-0.03]])  # the sum of squares is 0.0028
+BASELINE = Side(np.array([0.6]), MOVES, rows=60, clusters=6, has_seeds=False)
+
+
+def test_a_side_without_seeds_varies_with_rows_alone_by_the_sum_of_squares_of_its_moves() -> None:
+    assert (BASELINE.seeds, BASELINE.variance, BASELINE.row_covariance) == (0, 0.0, pytest.approx(0.0028))
+    trained_four_times = Side(np.full(4, 0.6), np.tile(MOVES, 4), rows=60, clusters=6)
+    assert trained_four_times.row_covariance == pytest.approx(BASELINE.row_covariance)
+
+
+def test_against_a_side_without_seeds_rows_count_that_move_both_alike_and_seeds_of_one_side() -> None:
+    alike = Side(OURS, np.tile(MOVES, 4), rows=60, clusters=6)
+    assert difference(alike, BASELINE).error == pytest.approx(np.sqrt(OURS.var(ddof=1) / 4))
+    unlike = Side(OURS, np.tile(-MOVES, 4), rows=60, clusters=6)
+    found = difference(unlike, BASELINE)
+    assert found.error == pytest.approx(np.sqrt(OURS.var(ddof=1) / 4 + 4 * 0.0028))
+    assert (found.seeds, found.row_variance) == ((4, 0), pytest.approx(4 * 0.0028))
+
+
+def test_two_sides_without_seeds_are_compared_by_rows_alone() -> None:
+    found = difference(BASELINE, BASELINE.constant(0.5))
+    assert (found.error, found.freedom) == pytest.approx((np.sqrt(0.0028), 5))
+    assert found.interval == pytest.approx(0.1 + np.sqrt(0.0028) * np.array(stats.t.interval(0.95, 5)))
+    assert difference(BASELINE, BASELINE).error is None
+
+
+@pytest.mark.parametrize(
+    ("seeds", "fewest", "lacks"), [((6, 7), 6, False), ((5, 0), 5, True), ((0, 6), 6, False), ((0, 0), None, False)]
+)
+def test_seeds_are_asked_only_of_sides_that_have_them(seeds: tuple[int, int], fewest: int | None, lacks: bool) -> None:
+    found = Difference(0.0, None, 0.0, seeds, rows=1, clusters=1)
+    assert (found.fewest_seeds, found.lacks_seeds(6)) == (fewest, lacks)
+
+
+def test_the_mean_over_tasks_of_sides_without_seeds_has_none() -> None:
+    found = mean_of([BASELINE, BASELINE])
+    assert (found.seeds, found.mean) == (0, pytest.approx(0.6))
+    assert found.row_covariance == pytest.approx(2 * 0.0028 / 4)
+
+
+def test_in_the_mean_over_tasks_a_side_without_seeds_is_the_same_for_every_seed_of_another() -> None:
+    trained = Side(OURS, np.zeros((2, 4)), rows=20, clusters=9)
+    found = mean_of([BASELINE, trained])
+    assert (found.seeds, found.rows, found.clusters) == (4, 80, 6)
+    assert found.scores == pytest.approx((OURS + 0.6) / 2)
+    assert found.row_covariance == pytest.approx(0.0028 / 4)
+    assert found.variance == pytest.approx(OURS.var(ddof=1) / 4)
 
 
 @pytest.mark.parametrize("constant", [0.1, 2.34, 2.5])  # of 18 of the first two the mean is another number

@@ -29,12 +29,12 @@ def train_made(made: run.Parts, folder: Path) -> dict:
     return run.train(made, folder / "run", folder / "logs", checkpoint(folder))
 
 
-def with_halves(crossed: bool, **phase) -> run.Parts:
-    """Parts whose dev chooses an epoch on rows 0, 2, 4 and 6, or with `crossed` on each half for the other."""
-    made = parts(settings(phase=phase), 1)
+def with_halves() -> run.Parts:
+    """Parts whose dev chooses an epoch on rows 0, 2, 4 and 6."""
+    made = parts(settings(phase={"epochs": 1}), 1)
     for examples in made.examples["dev"].values():
-        examples.choose_on(HALF, crossed)
-    return made
+        examples.choose_on(HALF)
+    return dataclasses.replace(made, choosing=assembly.choosing(made.settings, made.examples))
 
 
 def choose_by(monkeypatch: pytest.MonkeyPatch, *means: float) -> None:
@@ -172,7 +172,7 @@ def test_the_best_epoch_is_one_of_the_last_phase(tmp_path, monkeypatch):
 
 
 def test_an_epoch_is_chosen_by_the_half_that_is_not_scored(tmp_path):
-    made = with_halves(crossed=False, epochs=1)
+    made = with_halves()
     metrics = train_made(made, tmp_path)
     table = pd.read_parquet(tmp_path / "run/predictions/sst-dev.parquet")
     assert table["scored"].tolist() == (~HALF).tolist()
@@ -182,33 +182,22 @@ def test_an_epoch_is_chosen_by_the_half_that_is_not_scored(tmp_path):
     assert history["dev/sst"] == right[HALF].mean()
 
 
-def test_each_half_is_scored_by_the_epoch_that_the_other_chose(tmp_path, monkeypatch):
-    made = with_halves(crossed=True, epochs=2)
-    choose_by(monkeypatch, 0.1, 0.9, 0.2, 0.8)  # each epoch's on the first half, and on the other
-    seen = []
-    predict = run.evaluation.predict
+def test_an_epoch_is_chosen_on_spared_training_rows_and_all_of_dev_is_scored(tmp_path):
+    made = parts(settings(phase={"epochs": 1, "spared": 0.25}, run={"selection": "spared"}), 1)
+    spared = made.examples["train"]["sst"].split(0.25)[1]
+    assert made.choosing["sst"].ids == spared.ids == ("sst4", "sst8", "sst11")
+    train_made(made, tmp_path)
+    assert history_of(tmp_path, "dev/sst").empty
+    assert len(history_of(tmp_path, "spared/sst")) == 1
+    assert pd.read_parquet(tmp_path / "run/predictions/sst-dev.parquet")["scored"].all()
 
-    def noted(model, examples, *further):
-        table = predict(model, examples, *further)
-        if examples.task.name == "sts":
-            seen.append(table["prediction"].tolist())
-        return table
 
-    monkeypatch.setattr(run.evaluation, "predict", noted)
-    metrics = train_made(made, tmp_path)
-    assert (metrics["epoch"], metrics["epochs"], metrics["chosen_by"]) == (2, [2, 1], [0.2, 0.9])
-    table = pd.read_parquet(tmp_path / "run/predictions/sts-dev.parquet")
-    first_by_1, _, first_by_2, second_by_2 = seen[:4]  # after each epoch, both halves
-    assert first_by_1 != first_by_2
-    assert table.loc[HALF, "prediction"].tolist() == first_by_1
-    assert table.loc[~HALF, "prediction"].tolist() == second_by_2
-    assert [len(rows) for rows in seen[4:]] == [3, 4, 5]  # after the training: each half of dev once, then test
-    assert table["scored"].all()
-    assert table["id"].tolist() == [f"sts{number}" for number in range(7)]
-    kept = predict(made.model, run.evaluation.choosing(made.examples["dev"])[0]["sts"], torch.device("cpu"))[
-        "prediction"
-    ]
-    assert kept.tolist() == first_by_2  # the weights are those that the first half chose
+@pytest.mark.parametrize(("patience", "epochs"), [(1, 3), (2, 6), (None, 6)])
+def test_a_phase_ends_after_so_many_scores_that_do_not_exceed_the_best(tmp_path, monkeypatch, patience, epochs):
+    choose_by(monkeypatch, 0.5, 0.6, 0.6, 0.7, 0.1, 0.2)
+    metrics = train(tmp_path, phase={"epochs": 6}, run={"patience": patience})
+    assert len(history_of(tmp_path, "dev/sst")) == epochs
+    assert metrics["steps"] == 3 * epochs
 
 
 def test_rows_that_choose_an_epoch_and_training_rows_that_are_scored_are_drawn_from_the_whole_file(

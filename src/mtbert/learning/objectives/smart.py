@@ -10,8 +10,8 @@ Formula: term = weight * l_s(f(x; theta), f(x~; theta)) + bregman * l_s(f(x; the
     `projected`: v = v + eta g / |g| with every coordinate cut to at most epsilon
 and theta~ = (1 - beta) theta + beta theta~ after each update, with beta `momentum` for the first `early` of the
 phase's updates, then `momentum_later`. |v| is a token's largest coordinate. l_s is for classes KL(p | q) + KL(q | p),
-with the p of the first and the q of the second held fixed, and with `reduction: sum` a sum over the batch in place of
-its mean. For scores it is the mean squared error on the scale of the head's own loss.
+and with `reduction: sum` a sum over the batch in place of its mean. For scores it is the mean squared error on the
+scale of the head's own loss. In the adversarial term the p of KL(p | q) and the q of KL(q | p) get no gradient.
 
 Source: Jiang et al. (2020), "SMART", section 3 and Algorithm 1 for `projected`, section 4.1 for lambda_s, mu and beta;
 "Pals for PALs", appendix A.1; SlapBERT, section 4.6, whose equation 3 has the adversarial term alone (`bregman: 0`).
@@ -20,7 +20,8 @@ and MT-DNN's. Both codes have the `normalised` form: their epsilon keeps a divis
 weighs the gradient against the random start, and every token's v ends with the length r = 1. Both detach the targets
 of KL (SymKlCriterion, sym_kl_loss) and leave the squared error as it is. MT-DNN's takes the mean over the batch, with
 weight 1; smart-pytorch's takes the sum, with weight 0.02 in its example. Both take x from the embeddings module, as
-here; on the words, before their LayerNorm, a v of length 1 would drown them: docs/papers.md has both measured.
+here; on the words, before their LayerNorm, a v of length 1 would drown them: docs/papers.md has both measured. Neither
+has the Bregman term: here its gradient is that of Jiang et al.'s formula, with theta~ as a constant.
 
 Symbols: sigma `noise`, eta `step_size`, epsilon `radius`, r `length`, T_x~ `steps`, lambda_s `weight`, mu `bregman`.
 The papers name T_x~ 1, sigma 1e-5, eta 1e-3, epsilon 1e-6.
@@ -28,9 +29,9 @@ The papers name T_x~ 1, sigma 1e-5, eta 1e-3, epsilon 1e-6.
 Shapes: noise and its gradient [rows, tokens, width].
 
 Mind that with dropout on, as in the authors' code, the two passes have masks of their own, so that both terms also
-reward agreement between dropout masks. The Bregman term trains with KL(q | p) alone, p the model's, since q is
-theta~'s. Both codes hand x~ to a library that adds positions, types and LayerNorm a second time (MT-DNN's not before
-2021); here x~ goes to the first layer, which reads it rounded in bf16: 98 % of a start of 1e-5 are lost.
+reward agreement between dropout masks. Both codes hand x~ to a library that adds positions, types and LayerNorm a
+second time (MT-DNN's not before 2021); here x~ goes to the first layer, which reads it rounded in bf16: 98 % of a start
+of 1e-5 are lost.
 """
 
 from typing import Any, Literal
@@ -100,16 +101,16 @@ class Smart(Objective):
         """Return the weighted sum of the adversarial and the Bregman term."""
         settings = self.settings
         noised = self.noised(batch, self.worst_noise(batch, outputs))
-        term = settings.weight * self._penalty(batch, noised, outputs)
+        term = settings.weight * self._penalty(batch, noised, outputs, detached=True)
         if settings.bregman:
             with torch.no_grad():
                 average = torch.func.functional_call(self.model, self.average, (batch,))
             term = term + settings.bregman * self._penalty(batch, average, outputs)
         return term
 
-    def _penalty(self, batch: Batch, first: Tensor, second: Tensor) -> Tensor:
-        """Return l_s by `reduction`."""
-        change = self.difference(batch.task, first, second, detached=True)
+    def _penalty(self, batch: Batch, first: Tensor, second: Tensor, detached: bool = False) -> Tensor:
+        """Return l_s by `reduction`, with targets `detached` or not."""
+        change = self.difference(batch.task, first, second, detached)
         predicts_classes = self.model.head(batch.task).task.kind != "score"
         if self.settings.reduction == "sum" and predicts_classes:
             return change * len(batch)

@@ -16,7 +16,7 @@ from mtbert.settings import NoOptions
 SAMPLERS: Registry[[Workload], Sampler] = Registry(
     "sampler",
     {
-        "sequential": Technique(NoOptions, sequential.Sequential),
+        "sequential": Technique(sequential.Settings, sequential.Sequential),
         "round_robin": Technique(NoOptions, round_robin.RoundRobin),
         "round_robin_shortest": Technique(round_robin_shortest.Settings, round_robin_shortest.RoundRobinShortest),
         "interleaved": Technique(NoOptions, interleaved.Interleaved),

@@ -11,8 +11,8 @@ performance stays for several epochs (4.3). f and h are torch's; torch's patienc
 
 Symbols: f `factor`, h `threshold`; v what is watched: the dev score, or the training loss with its sign changed.
 
-Mind that the rows of dev that it watches should count in no score. So `run.selection` has to be half, or whole where
-the best epoch is kept, too, whose scores are known to be a little too good; `cross` scores both halves.
+Mind that the rows that it watches should count in no score. So `run.selection` has to be half or spared, or whole where
+the best epoch is kept, too, whose scores are known to be a little too good.
 """
 
 from typing import Literal

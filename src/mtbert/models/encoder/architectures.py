@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors.torch import load_file
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
@@ -19,6 +20,7 @@ from mtbert.models.encoder.roberta import Roberta
 
 POOLER = "pooler.dense.weight"
 SHOWN = 5  # most names in a message
+FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 ARCHITECTURES: dict[str, type[Backbone]] = {  # by `model_type` of config.json
     "bert": Bert,
     "roberta": Roberta,
@@ -65,10 +67,26 @@ def backbone(directory: Path, weights: Mapping[str, Tensor]) -> Backbone:
     return encoder
 
 
+def check_finite(weights: Mapping[str, Tensor], source: str, remedy: str) -> None:
+    """Raise EncoderError where a weight is NaN, or infinite in fp32.
+
+    Args:
+        weights: tensors of any type, by name.
+        source: where they come from, at the start of the message.
+        remedy: what to do, at its end.
+    """
+    if names := sorted(name for name, value in weights.items() if not value.float().isfinite().all()):
+        raise EncoderError(f"{source}: {first_of(names, SHOWN)} holds numbers that are NaN or infinite; {remedy}")
+
+
 def read(directory: Path) -> Backbone:
-    """Read the encoder of a directory, in fp32; EncoderError where the files hold another architecture."""
+    """Read the encoder of a directory, in fp32.
+
+    EncoderError where the files hold another architecture, or a weight is NaN or infinite.
+    """
     architecture, _ = read_config(directory)
     weights = {name: value.float() for name, value in load_file(directory / WEIGHTS).items()}
+    check_finite(weights, str(directory / WEIGHTS), "`dvc repro encoder` makes it again")
     encoder = backbone(directory, architecture.from_hugging_face(weights))
     if (directory / MLM_HEAD).is_file():
         encoder.mlm_head = load_file(directory / MLM_HEAD)

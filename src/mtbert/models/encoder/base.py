@@ -35,8 +35,6 @@ class Backbone(nn.Module):
         config_type: what its config.json states.
         has_pooler: whether checkpoints may bring a pooler: a dense layer that is read behind tanh.
         layers_at: where Hugging Face's model has its layers.
-        mlm_heads: names of a checkpoint's MLM_PARTS, one tuple for each form that is known; None for a bias that the
-            form does without, which starts as 0.
         gated: whether the map `intermediate` makes the feed-forward's inner values and a gate of them.
         config: what config.json states.
         embeddings: makes the first layer's input [rows, tokens, width] of word embeddings of the same shape and token
@@ -50,7 +48,6 @@ class Backbone(nn.Module):
     config_type = Config
     has_pooler = False
     layers_at = "encoder.layer"
-    mlm_heads: tuple[tuple[str | None, ...], ...] = ()
     gated = False
 
     def __init__(self, config: Any, pooler: bool = False) -> None:
@@ -81,6 +78,14 @@ class Backbone(nn.Module):
     def norms(self) -> list[nn.Module]:
         """Return the LayerNorms behind the last layer; here, none."""
         return []
+
+    @classmethod
+    def mlm_heads(cls, stated: Mapping[str, Any]) -> tuple[tuple[str | None, ...], ...]:
+        """Return the names of a checkpoint's MLM_PARTS by its config.json, a tuple for each form that is known.
+
+        None stands for a bias that the form does without, which starts as 0.
+        """
+        return ()
 
     @classmethod
     def from_hugging_face(cls, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:

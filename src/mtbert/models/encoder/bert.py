@@ -10,6 +10,7 @@ training.
 Legend: h a layer's input; rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ from mtbert.models.encoder.slot import PLAIN, LinearName, Slot, Sublayer, begin_
 class Config(AnyConfig):
     """What config.json states of a BERT, by its names."""
 
-    expected = {"hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
+    expected = {"hidden_act": "gelu", "position_embedding_type": "absolute"}
 
     type_vocab_size: Count = 2
     layer_norm_eps: float = 1e-12
@@ -175,7 +176,6 @@ class Bert(Backbone):
     title = "BERT"
     config_type = Config
     has_pooler = True
-    mlm_heads = (MLM_PARTS,)
 
     def __init__(self, config: Config, pooler: bool = True) -> None:
         super().__init__(config)
@@ -184,6 +184,11 @@ class Bert(Backbone):
         self.encoder = nn.ModuleDict({"layer": nn.ModuleList(layers)})
         if pooler:  # last, since fresh weights are drawn in this order
             self.pooler["dense"] = nn.Linear(config.hidden_size, config.hidden_size)
+
+    @classmethod
+    def mlm_heads(cls, stated: Mapping[str, Any]) -> tuple[tuple[str | None, ...], ...]:
+        """Return the names of a checkpoint's MLM_PARTS; see `Backbone`."""
+        return (MLM_PARTS,)
 
     def embeddings_of(self, config: Any) -> nn.Module:
         """Make the embeddings."""

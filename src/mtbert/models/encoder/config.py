@@ -1,5 +1,6 @@
 """What config.json states of an encoder, whichever its architecture; imports no torch or transformers."""
 
+import functools
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -22,8 +23,18 @@ MLM_PARTS = (
 )
 # Bounds that no known encoder comes near: a foreign config.json must not fill the memory.
 Size = Annotated[int, Field(ge=1, le=2_000_000)]
-Count = Annotated[int, Field(ge=1, le=256)]
+MOST_LAYERS = 256
+Count = Annotated[int, Field(ge=1, le=MOST_LAYERS)]
 Share = Annotated[float, Field(ge=0, lt=1)]
+# Settings of every architecture that change the outputs in transformers, and the only value of each that is supported.
+COMMON: dict[str, Any] = {
+    "is_decoder": False,
+    "is_encoder_decoder": False,
+    "add_cross_attention": False,
+    "quantization_config": None,
+    "per_layer_config": None,
+    "pruned_heads": None,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +42,7 @@ class Config:
     """What config.json states of every architecture, by its names; architectures have more.
 
     Attributes:
-        expected: settings that change the outputs, and the only value of each that is supported.
+        expected: more settings as in COMMON, of this architecture alone.
         absent: what such a setting is where it is not stated, if that is another value.
     """
 
@@ -73,13 +84,16 @@ ConfigType = TypeVar("ConfigType", bound=Config)
 def parsed(config_type: type[ConfigType], stated: dict[str, Any], file: Path) -> ConfigType:
     """Return what config.json states in that type; EncoderError for what is not supported of the architecture."""
     settings = config_type.absent | config_type.normalised(stated)
-    for name, value in config_type.expected.items():
-        if settings.get(name, value) != value:
-            raise EncoderError(f"{file}: {name} is {settings[name]!r}; allowed: {value!r}")
+    for name, value in {**COMMON, **config_type.expected}.items():
+        setting = settings.get(name, value)
+        is_empty = value is None and setting in ({}, [], "")
+        if setting != value and not is_empty:
+            allowed = "no such key" if value is None else repr(value)
+            raise EncoderError(f"{file}: {name} is {setting!r}; allowed: {allowed}")
     names = [field.name for field in fields(config_type)]
     needed = {name: settings[name] for name in names if settings.get(name) is not None}
     try:
-        config = TypeAdapter(config_type).validate_json(json.dumps(needed), strict=True)
+        config = _adapter(config_type).validate_json(json.dumps(needed), strict=True)
     except ValidationError as error:
         raise EncoderError(f"{file}: {in_words(error)}") from None
     if config.hidden_size % config.num_attention_heads:
@@ -88,6 +102,11 @@ def parsed(config_type: type[ConfigType], stated: dict[str, Any], file: Path) ->
             f"{config.hidden_size}"
         )
     return config
+
+
+@functools.cache
+def _adapter(config_type: type[Config]) -> TypeAdapter[Any]:
+    return TypeAdapter(config_type)
 
 
 def content_of(directory: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ head; tokens the longest of a batch's rows. Weights of an adapter are those of a
 204 have 1,811,520 at the shape of DeBERTa-v3-base, biases apart.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -63,10 +64,11 @@ class Config(AnyConfig):
         "position_biased_input": True,
     }
 
-    position_buckets: Size
+    position_buckets: Annotated[Size, Field(ge=2)]
     max_relative_positions: int = -1
     type_vocab_size: Annotated[int, Field(ge=0, le=256)] = 0
     embedding_size: Size | None = None
+    attention_head_size: Size | None = None
     layer_norm_eps: float = 1e-7
     hidden_dropout_prob: Share = 0.1
     attention_probs_dropout_prob: Share = 0.1
@@ -92,11 +94,19 @@ class Config(AnyConfig):
         types = stated.get("pos_att_type")
         if isinstance(types, str):
             types = types.split("|")
-        return {**stated, "pos_att_type": sorted(types) if isinstance(types, list) else types}
+        return {**stated, "pos_att_type": sorted(types, key=str) if isinstance(types, list) else types}
 
     def __post_init__(self) -> None:
         if self.embedding_size not in (None, self.hidden_size):
             raise ValueError(f"embedding_size is {self.embedding_size}; allowed: hidden_size, {self.hidden_size}")
+        d = self.hidden_size // self.num_attention_heads
+        if self.attention_head_size not in (None, d):
+            raise ValueError(f"attention_head_size is {self.attention_head_size}; allowed: {d}, as hidden_size has it")
+        if self.farthest - 1 <= self.position_buckets // 2:
+            raise ValueError(
+                f"position_buckets is {self.position_buckets}, and the farthest distance {self.farthest}; allowed: "
+                f"fewer than {2 * (self.farthest - 1)} buckets"
+            )
 
 
 class Embeddings(nn.Module):
@@ -172,7 +182,6 @@ class Deberta(Bert):
     title = "DeBERTa"
     config_type = Config
     has_pooler = False
-    mlm_heads = (HEAD, MLM_PARTS)
 
     def __init__(self, config: Config, pooler: bool = False) -> None:
         super().__init__(config, pooler)  # type: ignore[arg-type]
@@ -180,6 +189,11 @@ class Deberta(Bert):
         self.encoder["LayerNorm"] = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         # in fp32 as Hugging Face's, so that a distance at a bucket's edge has the same
         self.log_range = torch.tensor((config.farthest - 1) / (config.position_buckets // 2), device="cpu").log().item()
+
+    @classmethod
+    def mlm_heads(cls, stated: Mapping[str, Any]) -> tuple[tuple[str | None, ...], ...]:
+        """Return the names of a checkpoint's MLM_PARTS; see `Backbone`. DeBERTa-v3's own state no `legacy`."""
+        return (MLM_PARTS, HEAD) if stated.get("legacy", True) else (HEAD, MLM_PARTS)
 
     def embeddings_of(self, config: Config) -> Embeddings:
         """Make the embeddings."""

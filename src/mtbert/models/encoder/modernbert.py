@@ -18,22 +18,24 @@ the shape of ModernBERT-base (22 layers), biases apart.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 import torch.nn.functional as F
+from pydantic import Field
 from torch import Tensor, nn
 
 from mtbert.models.encoder.attention import attention
 from mtbert.models.encoder.base import Backbone, Slots
 from mtbert.models.encoder.base import Layer as AnyLayer
+from mtbert.models.encoder.config import MOST_LAYERS, Count, Share, Size
 from mtbert.models.encoder.config import Config as AnyConfig
-from mtbert.models.encoder.config import Share, Size
 from mtbert.models.encoder.dropout import Dropout
 from mtbert.models.encoder.slot import LinearName, Slot, begin_parallel, finish_parallel
 
 FULL, LOCAL = "full_attention", "sliding_attention"
 THETA = {FULL: 160_000.0, LOCAL: 10_000.0}
+HUB_THETAS = {FULL: "global_rope_theta", LOCAL: "local_rope_theta"}  # their names on the hub
 QKV, PARTS = ".attn.Wqkv.weight", ("query", "key", "value")
 
 
@@ -46,11 +48,19 @@ class Config(AnyConfig):
         thetas: the base of the rotations of each of both kinds.
     """
 
-    expected = {"hidden_activation": "gelu", "norm_bias": False, "attention_bias": False, "mlp_bias": False}
+    expected = {
+        "hidden_activation": "gelu",
+        "norm_bias": False,
+        "attention_bias": False,
+        "mlp_bias": False,
+        "rope_type": "default",
+    }
 
     layer_types: list[Literal["full_attention", "sliding_attention"]]
-    thetas: dict[Literal["full_attention", "sliding_attention"], float]
-    local_attention: Size = 128
+    thetas: dict[Literal["full_attention", "sliding_attention"], Annotated[float, Field(gt=0)]]
+    global_attn_every_n_layers: Count = 3
+    head_dim: Size | None = None
+    local_attention: Annotated[Size, Field(ge=2)] = 128
     norm_eps: float = 1e-5
     embedding_dropout: Share = 0.0
     attention_dropout: Share = 0.0
@@ -60,6 +70,11 @@ class Config(AnyConfig):
         if len(self.layer_types) != self.num_hidden_layers:
             allowed = f"num_hidden_layers, {self.num_hidden_layers}"
             raise ValueError(f"layer_types has {len(self.layer_types)} layers; allowed: {allowed}")
+        d = self.hidden_size // self.num_attention_heads
+        if self.head_dim not in (None, d):
+            raise ValueError(f"head_dim is {self.head_dim}; allowed: {d}, as hidden_size has it")
+        if d % 2:
+            raise ValueError(f"a head's width, hidden_size / num_attention_heads, is {d}; allowed: an even number")
 
     @property
     def epsilon(self) -> float:
@@ -68,17 +83,36 @@ class Config(AnyConfig):
 
     @classmethod
     def normalised(cls, stated: dict[str, Any]) -> dict[str, Any]:
-        """Return the kinds of layers and their thetas also where they are stated as on the hub, by `every_n_layers`."""
-        every = stated.get("global_attn_every_n_layers") or 3
-        layers = range(int(stated.get("num_hidden_layers") or 0))
-        layer_types = stated.get("layer_types") or [LOCAL if number % every else FULL for number in layers]
-        rotations = stated.get("rope_parameters") or {}
-        hub_thetas = {FULL: stated.get("global_rope_theta"), LOCAL: stated.get("local_rope_theta")}
-        thetas = {}
-        for layer_type, default in THETA.items():
-            rotation = rotations.get(layer_type) or {}
-            thetas[layer_type] = rotation.get("rope_theta") or hub_thetas[layer_type] or default
-        return {**stated, "layer_types": layer_types, "thetas": thetas}
+        """Return the kinds of layers and their rotations also where they are stated as on the hub.
+
+        `rope_type` is that of the first rotation which is not the default.
+        """
+        settings = dict(stated)
+        every, layers = stated.get("global_attn_every_n_layers", 3), stated.get("num_hidden_layers")
+        if stated.get("layer_types") is None:
+            settings.pop("layer_types", None)
+            if isinstance(every, int) and every > 0 and isinstance(layers, int) and layers <= MOST_LAYERS:
+                settings["layer_types"] = [LOCAL if number % every else FULL for number in range(layers)]
+        if isinstance(stated.get("sliding_window"), int):  # to either side: transformers' other name of the same
+            settings["local_attention"] = 2 * stated["sliding_window"]
+        settings["thetas"], settings["rope_type"] = {}, "default"
+        for layer_type, name in HUB_THETAS.items():
+            rotation = _rotation(stated, layer_type)
+            default = stated[name] if stated.get(name) is not None else THETA[layer_type]
+            settings["thetas"][layer_type] = rotation.get("rope_theta", default)
+            kinds = [rotation.get("rope_type", "default"), rotation.get("type", "default"), settings["rope_type"]]
+            settings["rope_type"] = next((kind for kind in kinds if kind != "default"), "default")
+        return settings
+
+
+def _rotation(stated: dict[str, Any], layer_type: str) -> dict[str, Any]:
+    """Return what config.json states of the rotation in layers of a type; `rope_scaling` holds for all types."""
+    rotation: dict[str, Any] = {}
+    parameters = stated.get("rope_parameters")
+    for part in (parameters.get(layer_type) if isinstance(parameters, dict) else None, stated.get("rope_scaling")):
+        if isinstance(part, dict):
+            rotation |= part
+    return rotation
 
 
 @dataclass(frozen=True)
@@ -251,7 +285,6 @@ class ModernBert(Backbone):
     title = "ModernBERT"
     config_type = Config
     layers_at = "layers"
-    mlm_heads = (("head.dense.weight", None, "head.norm.weight", None, "decoder.bias"),)
     gated = True
 
     def __init__(self, config: Config, pooler: bool = False) -> None:
@@ -259,6 +292,13 @@ class ModernBert(Backbone):
         self.embeddings = Embeddings(config)
         self.layers = nn.ModuleList(Layer(config, number) for number in range(config.num_hidden_layers))
         self.final_norm = nn.LayerNorm(config.hidden_size, config.norm_eps, bias=False)
+
+    @classmethod
+    def mlm_heads(cls, stated: Mapping[str, Any]) -> tuple[tuple[str | None, ...], ...]:
+        """Return the names of a checkpoint's MLM_PARTS; see `Backbone`."""
+        dense_bias = "head.dense.bias" if stated.get("classifier_bias", False) else None
+        bias = "decoder.bias" if stated.get("decoder_bias", True) else None
+        return (("head.dense.weight", dense_bias, "head.norm.weight", None, bias),)
 
     @property
     def word_embeddings(self) -> nn.Embedding:

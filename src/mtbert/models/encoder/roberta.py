@@ -10,8 +10,9 @@ Legend: as in bert.py. Weights of an adapter are those of a BERT of the same sha
 the shape of RoBERTa-base, biases apart.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -40,6 +41,13 @@ class Config(BertConfig):
         """Tokens of the longest sequence."""
         return self.max_position_embeddings - self.pad_token_id - 1
 
+    def __post_init__(self) -> None:
+        if self.positions < 1:
+            raise ValueError(
+                f"pad_token_id is {self.pad_token_id}; allowed: less than max_position_embeddings - 1, "
+                f"{self.max_position_embeddings - 1}, since positions begin behind it"
+            )
+
 
 class Embeddings(BertEmbeddings):
     """BERT's, with positions that begin behind that of padding."""
@@ -54,7 +62,11 @@ class Roberta(Bert):
 
     title = "RoBERTa"
     config_type = Config
-    mlm_heads = (HEAD,)
+
+    @classmethod
+    def mlm_heads(cls, stated: Mapping[str, Any]) -> tuple[tuple[str | None, ...], ...]:
+        """Return the names of a checkpoint's MLM_PARTS; see `Backbone`."""
+        return (HEAD,)
 
     def embeddings_of(self, config: Config) -> Embeddings:
         """Make the embeddings."""

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from mtbert.errors import SettingsError
 from mtbert.tasks import Task
 
-OutputBias = Literal["plain", "middle"]
+OutputBias = Literal["plain", "middle", "scaled"]
 
 
 class Head(nn.Module):
@@ -28,11 +28,14 @@ class Head(nn.Module):
         learns: whether it can be trained.
         balance: of a balanced task, the weight of each class in the loss, float32 [classes]; no part of the weights.
         needs_apart: whether its loss needs the sentences of a pair encoded without each other.
+        middle, unit: of a score: outputs are counted from `middle`, in `unit`s, and so is the loss.
     """
 
     learns = True
     balance: Tensor | None
     needs_apart = False
+    middle = 0.0
+    unit = 1.0
 
     def __init__(self, settings: Any, task: Task, width: int, embeddings: int) -> None:
         super().__init__()
@@ -59,11 +62,16 @@ class Head(nn.Module):
         """Make a fresh last layer from `width` to `outputs`: PyTorch's `plain` one, or with scores from the `middle`.
 
         A score that starts near 0 spends tens of steps on learning the mean of the labels, and its large errors disturb
-        the shared encoder.
+        the shared encoder. `scaled` counts outputs from the middle in quarters of the range, so that a loss is about as
+        large as that of classes, whatever the range is.
         """
         layer = nn.Linear(width, self.outputs)
-        if self.task.kind == "score" and bias == "middle":
-            nn.init.constant_(layer.bias, (self.task.lowest + self.task.highest) / 2)
+        if self.task.kind == "score" and bias != "plain":
+            middle = (self.task.lowest + self.task.highest) / 2
+            if bias == "scaled":
+                self.middle, self.unit = middle, (self.task.highest - self.task.lowest) / 4
+            else:
+                nn.init.constant_(layer.bias, middle)
         return layer
 
     def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
@@ -84,11 +92,11 @@ class Head(nn.Module):
 
     def squared_error(self, scores: Tensor, others: Tensor) -> Tensor:
         """Return the mean squared difference of scores [batch] on the loss's scale; for score tasks only."""
-        return F.mse_loss(scores, others)
+        return F.mse_loss(scores / self.unit, others / self.unit)
 
     def scores(self, outputs: Tensor) -> Tensor:
         """Return the predicted scores [batch]; for score tasks only."""
-        return outputs.squeeze(-1)
+        return self.middle + self.unit * outputs.squeeze(-1)
 
     def log_probabilities(self, outputs: Tensor) -> Tensor:
         """Return the log of each class's probability [batch, classes]; for class tasks only."""

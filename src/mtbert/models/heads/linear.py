@@ -20,7 +20,8 @@ class Settings(Section):
 
     Attributes:
         dropout: before the layer.
-        output_bias: where a score's bias starts: as in a `plain` linear layer, or in the `middle` of its range.
+        output_bias: where scores start: `plain`, as a linear layer's; in the `middle` of the range; or `scaled`, there
+            too, with a loss in quarters of the range.
     """
 
     dropout: float = Field(default=0.3, ge=0, lt=1)

@@ -24,7 +24,8 @@ class Settings(Section):
     Attributes:
         width: of the hidden layer.
         dropout: before it.
-        output_bias: where a score's bias starts: as in a `plain` linear layer, or in the `middle` of its range.
+        output_bias: where scores start: `plain`, as a linear layer's; in the `middle` of the range; or `scaled`, there
+            too, with a loss in quarters of the range.
     """
 
     width: int = Field(default=256, ge=1, le=4096)

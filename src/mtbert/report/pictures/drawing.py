@@ -1,8 +1,10 @@
 """What all pictures share: colours that colour-blind people tell apart, and small files whose bytes know no clock."""
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
@@ -10,25 +12,45 @@ from PIL import Image
 from mtbert import files
 
 WIDTH = 9.7  # inches, which fill the page
+NARROW = 4.2  # inches, which fill a phone's
 DOTS = 100  # an inch
+NARROW_DOTS = 170
+NARROW_ENDING = "-narrow"  # of the name of a picture that the page shows in place of another on a phone
 COLOURS = 64  # of a picture's file, which makes it a third as large
 # Those of Okabe and Ito (https://jfly.uni-koeln.de/color/), with grey instead of yellow, which white swallows.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00", "#999999")
 
 
-def empty(height: float) -> Figure:
-    """Return a figure of that many inches that fills the page's width, with room around its parts."""
-    return Figure(figsize=(WIDTH, height), layout=ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.08))
+def empty(height: float, width: float = WIDTH) -> Figure:
+    """Return a figure of that many inches, with room around its parts."""
+    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.08))
+
+
+def label_lines(axes: Axes, labels: Sequence[str], is_narrow: bool = False) -> None:
+    """Name the lines of a picture at the heights 0, 1, ... from the top: beside them; if it is narrow, above each."""
+    axes.set_ylim(len(labels) - 0.4, -0.8 if is_narrow else -0.6)
+    axes.set_yticks(range(len(labels)), [""] * len(labels) if is_narrow else labels)
+    if is_narrow:
+        for height, label in enumerate(labels):
+            axes.text(0, height - 0.22, label, transform=axes.get_yaxis_transform(), va="bottom", fontsize="small")
 
 
 def put(figure: Figure, folder: Path, name: str, text: str, alt: str, dots: int = DOTS) -> str:
     """Save a figure below a report's folder; return the text above it, and the picture, as Markdown."""
+    _save(figure, folder / "pictures" / f"{name}.png", dots)
+    return "\n\n".join(filter(None, [text, f"![{alt}](pictures/{name}.png)"]))
+
+
+def put_narrow(figure: Figure, folder: Path, name: str) -> None:
+    """Save the form of a picture that the page shows on a phone."""
+    _save(figure, folder / "pictures" / f"{name}{NARROW_ENDING}.png", NARROW_DOTS)
+
+
+def _save(figure: Figure, file: Path, dots: int) -> None:
     buffer = io.BytesIO()
     figure.savefig(buffer, dpi=dots, metadata={"Software": None})
     small = Image.open(buffer).convert("RGB")
     small = small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)  # keeps rare colours, too
-    file = folder / "pictures" / f"{name}.png"
     file.parent.mkdir(parents=True, exist_ok=True)
     with files.new_file(file) as partial:
         small.save(partial, "PNG", optimize=True)
-    return "\n\n".join(filter(None, [text, f"![{alt}](pictures/{name}.png)"]))

@@ -162,10 +162,10 @@ def _draw_lines(axes: Axes, name: str, table: Frame) -> None:
 
 
 def _legend_of_labels() -> dict[str, Line2D]:
-    ends = {0: "0, negative", len(LABELS) - 1: f"{len(LABELS) - 1}, positive"}
+    names = COURSE[PICTURED].class_names
     return {
-        ends.get(label, str(label)): Line2D([], [], color=colour, marker="o", linestyle="", markersize=6)
-        for label, colour in enumerate(LABELS)
+        name: Line2D([], [], color=colour, marker="o", linestyle="", markersize=6)
+        for name, colour in zip(names, LABELS, strict=True)
     }
 
 

@@ -15,44 +15,52 @@ from mtbert.report.pictures import drawing
 
 OURS, GHOST, PUBLISHED = "#2b6a99", "#8fb6d3", "#b2402a"
 EDGE = 0.06  # largest difference that the picture of differences shows; beyond, arrows
-WRAP = 44  # letters of a line beside a picture
+WRAP, NARROW_WRAP = 44, 56  # letters of a line beside a picture, and above the lines of a narrow one
 
 
 def write(results: Sequence[ClaimResult], folder: Path) -> None:
     """Draw the picture of the questions that ran into a report's folder; the report's first section shows it."""
     ran = questions.that_ran(results)
     if ran:
-        figure = _drawn({questions.question(result): result.parts[0] for result in ran})
-        drawing.put(figure, folder, questions.PICTURE, "", "", dots=2 * 72)
+        parts = {questions.question(result): result.parts[0] for result in ran}
+        drawing.put(_drawn(parts), folder, questions.PICTURE, "", "", dots=2 * 72)
+        drawing.put_narrow(_drawn(parts, is_narrow=True), folder, questions.PICTURE)
 
 
-def _drawn(parts: dict[str, PartResult]) -> Figure:
+def _drawn(parts: dict[str, PartResult], is_narrow: bool = False) -> Figure:
     """A line for each comparison, by label: ours with its interval, and what it is to be held against."""
     figure = drawing.empty(1.2 + 0.42 * len(parts))
+    if is_narrow:
+        figure = drawing.empty(1.6 + 0.75 * len(parts), drawing.NARROW)
     axes = figure.subplots()
     for height, part in enumerate(parts.values()):
-        _draw_part(axes, height, part)
+        _draw_part(axes, height, part, band=0.5 if is_narrow else 0.8)
     axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
-    axes.set_yticks(range(len(parts)), [textwrap.fill(label, WRAP) for label in parts])
-    axes.set_ylim(len(parts) - 0.4, -0.6)
+    drawing.label_lines(axes, [textwrap.fill(label, NARROW_WRAP if is_narrow else WRAP) for label in parts], is_narrow)
     axes.set_xlim(-1.12 * EDGE, 1.12 * EDGE)
     axes.set_xticks(np.linspace(-EDGE, EDGE, 7))
     axes.xaxis.set_major_formatter(lambda x, _: markdown.number(x, "+", 2) if round(x, 3) else "0")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("ours: the first side less the second; right of 0, the first is better", fontsize="small")
+    between = "\n" if is_narrow else " "
+    axes.set_xlabel(f"ours: the first side less the second;{between}right of 0, the first is better", fontsize="small")
     marks, labels = axes.get_legend_handles_labels()
     by_label = dict(zip(labels, marks, strict=True))  # each kind of mark once
     figure.legend(
-        by_label.values(), by_label.keys(), loc="outside upper center", ncols=6, frameon=False, fontsize="small"
+        by_label.values(),
+        by_label.keys(),
+        loc="outside upper center",
+        ncols=2 if is_narrow else 6,
+        frameon=False,
+        fontsize="small",
     )
     return figure
 
 
-def _draw_part(axes: Axes, height: int, part: PartResult) -> None:
-    """Draw the line of a comparison: the margin, the published difference, and ours if it was run."""
+def _draw_part(axes: Axes, height: int, part: PartResult, band: float) -> None:
+    """Draw the line of a comparison: the margin as a band so high, the published difference, and ours if it was run."""
     margin, difference = part.part.margin, part.difference
-    axes.barh(height, 2 * margin, 0.8, -margin, color="0.9", zorder=0, label="too little to matter")
+    axes.barh(height, 2 * margin, band, -margin, color="0.9", zorder=0, label="too little to matter")
     hollow = {"label": "published", "markersize": 7, "fillstyle": "none"}
     _mark(axes, part.part.published, height, "D", PUBLISHED, beyond=height + 0.25, **hollow)
     if difference is None:

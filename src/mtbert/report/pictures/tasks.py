@@ -21,8 +21,9 @@ from mtbert.tasks import Task, main
 SUREST = 10  # errors of each task
 MOST_CLASSES = 12  # of a table
 ABOUT = (
-    "With {}, the mean over seeds. A line holds the rows of a class, in per cent of them what they are taken for. "
-    "Below are the errors of which the models are surest, at most ten; of scores, those that are farthest off."
+    "With {}, the mean over seeds. In the first table of a task a line is a class: so many per cent of its rows are "
+    "predicted as each class. The second table has the errors of which the models are surest, at most ten; of scores, "
+    "those that are farthest off."
 )
 ALL = "all models"
 HIDDEN = "A task's sentences are shown where its `show_text` in tasks.yaml is true, and those of the sample."
@@ -167,6 +168,7 @@ def _drawn(board: Scoreboard, curves: dict[str, dict[str, Frame]]) -> Figure:
                 (lines[label],) = axes.plot(curve.index, curve, "o-", color=colour, markersize=3)
         axes.set_title(board.results.tasks[task].shown, fontsize="medium")
         axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+        axes.set_xlabel("done of the training", fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
     figure.legend([*lines.values()], [*lines], loc="outside lower center", ncols=3, frameon=False)
     return figure

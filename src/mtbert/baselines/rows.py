@@ -1,0 +1,57 @@
+"""The rows of a split, as preprocessing left them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mtbert import files, layout, seeding
+from mtbert.data import checks
+from mtbert.data.readers import Example
+from mtbert.tasks import Split, Task
+
+MOST = 200_000  # rows of train, drawn at random of more: their features have to fit into memory
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a split.
+
+    Attributes:
+        ids: [rows].
+        columns: of one or two sentences, [texts][rows].
+        labels: [rows]; NaN where they are withheld.
+    """
+
+    ids: Sequence[str]
+    columns: list[list[str]]
+    labels: np.ndarray
+
+    @property
+    def texts(self) -> list[str]:
+        """All sentences."""
+        return [text for column in self.columns for text in column]
+
+    def clusters(self) -> np.ndarray:
+        """Return the number of each row's cluster, [rows]: rows that share a sentence have the same one."""
+        second = self.columns[1] if len(self.columns) > 1 else [None] * len(self.ids)
+        parts = zip(self.ids, self.columns[0], second, self.labels, strict=True)
+        return checks.clusters(checks.digests(Example(*part, line=0) for part in parts))
+
+
+def read(data: Path, task: Task, split: Split) -> Rows | None:
+    """Read the rows of a split from the folder of all examples; None where it has none.
+
+    Of train, only rows with labels, and at most MOST.
+    """
+    file = layout.examples(data, task.name, split)
+    if not file.is_file():
+        return None
+    names = ["sentence1", "sentence2"][: len(task.sentences)]
+    table = files.read_parquet(file, ["id", "label", *names])
+    if split == "train":
+        table = table[table["label"].notna()]
+        order = seeding.stream(0, "baselines", "rows", task.name).permutation(len(table))
+        table = table.iloc[np.sort(order[:MOST])]
+    return Rows(table["id"].tolist(), [table[name].tolist() for name in names], table["label"].to_numpy(float))

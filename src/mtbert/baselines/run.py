@@ -1,0 +1,169 @@
+"""Train every baseline of every task, and write a folder for each: what the `baselines` stage does.
+
+A folder has settings, scores and predictions, as that of a vote does. What mtbert can predict with, it holds as
+config.json and model.safetensors (`stored`).
+"""
+
+import datetime
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mtbert import files, layout
+from mtbert.baselines import TECHNIQUES, linear, rows, stored, untrained
+from mtbert.baselines.rows import Rows
+from mtbert.baselines.stored import Trained
+from mtbert.encoders import embeddings
+from mtbert.encoders.embeddings import Embeddings
+from mtbert.results import metrics, predictions
+from mtbert.results.columns import Predictions
+from mtbert.results.described import BASELINES, FROZEN, UNTRAINED
+from mtbert.results.schemas import BaselineMetrics
+from mtbert.tasks import Split, Task, Tasks, main, of_a_model, stated
+from mtbert.training import logs
+
+SEED = 0  # of all baselines: they have none
+SCORED: tuple[Split, ...] = ("dev", "test")
+Say = Callable[[str], None]
+Predict = Callable[[Rows], Mapping[str, np.ndarray]]  # the columns of rows' predictions
+
+
+@dataclass
+class Baseline:
+    """A baseline of all tasks.
+
+    Attributes:
+        name: of its folder.
+        trained: its models by task; none of the untrained encoder.
+        predicted: by split and task.
+        seconds: to train, by task.
+    """
+
+    name: str
+    trained: dict[str, Trained] = field(default_factory=dict)
+    predicted: Predictions = field(default_factory=lambda: {split: {} for split in SCORED})
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def weights(self) -> int:
+        """How many numbers it has to keep beside the encoder."""
+        return sum(model.weights for model in self.trained.values())
+
+
+def train_all(build: Path, tasks: Tasks, out: Path, say: Say = print) -> list[Baseline]:
+    """Train all baselines on `build/data`, and write OUT/NAME/0 for each; `say` gets each line as soon as it is known.
+
+    Tasks of the mean with training rows and labelled dev rows are trained.
+
+    Raises:
+        DataError, EncoderError: examples or the encoder are missing or damaged.
+    """
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    encoder = layout.encoder(build)
+    embed = Embeddings(encoder, layout.embeddings(build))
+    baselines = [Baseline(name) for name in (*BASELINES, UNTRAINED)]
+    for name in main(tasks):
+        splits = {split: rows.read(layout.data(build), tasks[name], split) for split in ("train", *SCORED)}
+        dev = splits["dev"]
+        if dev is None or np.isnan(dev.labels).any():
+            continue
+        for baseline in baselines:
+            if _train(baseline, tasks[name], splits, embed):
+                say(_line(baseline, tasks[name]))
+    files.keep_only(out, [])
+    for baseline in baselines:
+        if baseline.predicted["dev"]:
+            _write(baseline, tasks, out / baseline.name / str(SEED), embeddings.key(encoder), started)
+    return baselines
+
+
+def _train(baseline: Baseline, task: Task, splits: Mapping[str, Rows | None], embed: Embeddings) -> bool:
+    """Train a baseline of a task and predict; return whether it can."""
+    train = splits["train"]
+    is_embedded = baseline.name in (FROZEN, UNTRAINED)
+    if is_embedded:  # beforehand, so that one bar shows all texts, and times hold each text once
+        embed([text for part in splits.values() if part for text in part.texts])
+    clock = time.perf_counter()
+    predict = _predictor(baseline, task, train, embed)
+    baseline.seconds[task.name] = time.perf_counter() - clock
+    if is_embedded and train is not None:
+        baseline.seconds[task.name] += embed.seconds(train.texts)
+    for split in SCORED:
+        part = splits[split]
+        columns = predict(part) if part else None
+        if part and columns:
+            table = pd.DataFrame({"id": part.ids, "label": part.labels, **columns, "scored": True})
+            baseline.predicted[split][task.name] = table
+    return task.name in baseline.predicted["dev"]
+
+
+def _predictor(baseline: Baseline, task: Task, train: Rows | None, embed: Embeddings) -> Predict:
+    """Train a baseline of a task, and return what predicts rows; that returns nothing where the baseline cannot."""
+    if baseline.name == UNTRAINED:
+
+        def predict(part: Rows) -> Mapping[str, np.ndarray]:
+            predicted = untrained.predictions(task, train, part.columns, embed)
+            return {} if predicted is None else {"prediction": predicted}
+
+        return predict
+    if train is None:
+        return lambda _: {}
+    model = baseline.trained[task.name] = fit(TECHNIQUES[baseline.name], task, train, embed)
+    return lambda part: model.predict(part.columns)
+
+
+def fit(technique: Any, task: Task, train: Rows, embed: Callable[..., np.ndarray]) -> Trained:
+    """Train a technique on training rows alone."""
+    features = technique.fit(train.columns, embed)
+    result = linear.fit(task, features.matrix(train.columns), train.labels, train.clusters())
+    return Trained(task, features, result.model, result.penalty, result.scores)
+
+
+def _line(baseline: Baseline, task: Task) -> str:
+    """Return a line such as `topic      baseline-tfidf        macro-F1  0.898   12.1 s`."""
+    score = predictions.score(baseline.predicted["dev"][task.name], task)
+    shown = f"{score:.3f}" if score is not None else "-"
+    return (
+        f"{task.shown:<20.20} {baseline.name:<20} {metrics.in_words(task):>10} {shown:>7} "
+        f"{baseline.seconds[task.name]:>8.1f} s"
+    )
+
+
+def _write(baseline: Baseline, tasks: Tasks, folder: Path, encoder: str, started: str) -> None:
+    """Write the folder of a baseline, and its log."""
+    known = [name for name in tasks if name in baseline.predicted["dev"]]
+    settings = {
+        "variant": baseline.name,
+        "seed": SEED,
+        "tasks": known,
+        "described": {name: stated(of_a_model(tasks[name])) for name in known},
+    }
+    scored = BaselineMetrics(
+        variant=baseline.name,
+        seed=SEED,
+        weights=baseline.weights,
+        dev=predictions.scores(baseline.predicted["dev"], tasks),
+        test=predictions.scores(baseline.predicted["test"], tasks),
+    )
+    with files.new_directory(folder) as partial:
+        for split, by_task in baseline.predicted.items():
+            for name, table in by_task.items():
+                predictions.write(layout.predictions(partial, name, split), table)
+        if baseline.trained:
+            stored.write(partial, baseline.name, baseline.trained, encoder if baseline.name == FROZEN else None)
+        files.write_yaml(partial / layout.SETTINGS, settings)
+        files.write_json(partial / layout.METRICS, scored.model_dump())
+        layout.seal(partial)
+    log = {
+        "started": started,
+        "seconds": round(sum(baseline.seconds.values()), 1),
+        "seconds_by_task": {name: round(seconds, 2) for name, seconds in baseline.seconds.items()},
+        "machine": logs.machine(),
+        "versions": logs.versions(),
+    }
+    files.write_json(layout.log(folder) / layout.LOG, log)

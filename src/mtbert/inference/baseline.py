@@ -1,0 +1,136 @@
+"""A baseline that predicts sentences, with the interface of `mtbert.inference.model.Model`."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mtbert import files, layout
+from mtbert.baselines import stored
+from mtbert.baselines.stored import Trained
+from mtbert.data import tokens
+from mtbert.encoders import embeddings
+from mtbert.inference.model import ModelError, Row, checked_rows, task_name
+from mtbert.models.encoder.config import CONFIG
+from mtbert.results.described import FROZEN
+from mtbert.results.schemas import BaselineMetrics
+from mtbert.tasks import Task, restored
+
+ENCODER_FILES = (layout.WEIGHTS, CONFIG, tokens.TOKENIZER, tokens.NAMES)
+
+
+@dataclass
+class Baseline:
+    """A trained baseline.
+
+    Attributes:
+        run: its folder.
+        metrics: its scores.
+        trained: its models, by task.
+        encoder: the folder of the encoder that it reads; None for one that needs no encoder.
+        name, seed: those of its folder; the seed is 0.
+        tasks: the tasks that it predicts.
+        longest: most tokens of a text; longer ones are cut. None without an encoder.
+    """
+
+    run: Path
+    metrics: BaselineMetrics
+    trained: Mapping[str, Trained]
+    encoder: Path | None
+
+    def __post_init__(self) -> None:
+        self.name, self.seed, self.tasks = self.metrics.variant, self.metrics.seed, tuple(self.trained)
+        self.longest = None if self.encoder is None else embeddings.longest(self.encoder)
+
+    def predict(self, task: str, rows: Sequence[Row]) -> pd.DataFrame:
+        """Predict each row, in order; arguments, columns and errors as for `Model.predict`."""
+        chosen = self.task(task)
+        columns = [[*texts] for texts in zip(*checked_rows(chosen, rows), strict=True)]
+        predicted = self.trained[chosen.name].predict(columns)
+        prediction = predicted.pop("prediction")
+        if chosen.kind == "score":
+            labels: dict[str, Any] = {"lowest": chosen.lowest, "highest": chosen.highest}
+        else:
+            labels = {"class": [chosen.class_names[int(number)] for number in prediction]}
+        return pd.DataFrame({"prediction": prediction} | labels | predicted | {"cut": self._cut(columns)})
+
+    def timed(self, task: str, row: tuple[str, ...]) -> float:
+        """Return the seconds that a prediction of one row takes, from its text on."""
+        started = time.perf_counter()
+        self.trained[task].predict([[text] for text in row])
+        return time.perf_counter() - started
+
+    def task(self, name: str | None) -> Task:
+        """Return one of its tasks; errors as for `Model.task`."""
+        return self.trained[task_name(self, name)].task
+
+    def _cut(self, columns: Sequence[Sequence[str]]) -> np.ndarray:
+        """Return which rows have a text that is longer than the encoder takes: [rows]."""
+        if self.longest is None:
+            return np.zeros(len(columns[0]), bool)
+        counts = np.array([[len(ids) for ids in self._tokenize([*texts])] for texts in columns])
+        return counts.max(axis=0) + self._special > self.longest
+
+    @cached_property
+    def _tokenize(self) -> Any:
+        return tokens.wordpieces(Path(str(self.encoder)))
+
+    @cached_property
+    def _special(self) -> int:
+        return tokens.special_tokens(Path(str(self.encoder))).count(pair=False)
+
+
+def load(folder: Path) -> Baseline:
+    """Load the baseline of a folder; DataError where a file is missing, altered, or of another encoder."""
+    again = layout.remedy(folder)
+    layout.check_sealed(folder, only=(layout.WEIGHTS, stored.CONFIG, layout.METRICS, layout.SETTINGS))
+    settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, again, files.read_yaml)
+    encoder = _encoder(folder)
+    return Baseline(
+        run=folder,
+        metrics=files.read_as(BaselineMetrics, folder / layout.METRICS, again),
+        trained=stored.read(folder, restored(settings["described"]), _Encoder(encoder)),
+        encoder=encoder,
+    )
+
+
+def is_baseline(folder: Path) -> bool:
+    """Return whether a folder holds a baseline, also one that was moved."""
+    return (folder / stored.CONFIG).is_file()
+
+
+def _encoder(folder: Path) -> Path | None:
+    """Return the folder of the encoder that a baseline reads: within its own, else in its build folder."""
+    content = stored.read_content(folder)
+    if content.baseline != FROZEN:
+        return None
+    if (folder / "encoder").is_dir():
+        return folder / "encoder"
+    encoder = layout.encoder(layout.build_of(folder))
+    layout.check_sealed(encoder, ENCODER_FILES)
+    if embeddings.key(encoder) != content.encoder:
+        raise ModelError(
+            f"{folder} was trained with another encoder than lies in {encoder} now; `{layout.remedy(folder)}` trains "
+            "it again"
+        )
+    return encoder
+
+
+class _Encoder:
+    """An encoder that is loaded where it is first asked."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """Return an embedding of each text: [texts, width]."""
+        return self._model.encode([*texts], show_progress_bar=False)
+
+    @cached_property
+    def _model(self) -> Any:
+        return embeddings.sentence_model(Path(str(self.folder)))

@@ -1,0 +1,205 @@
+"""Whether a row of the report was trained well enough to be compared; enums and numbers, no word of English.
+
+A row fails on a task where its mean dev score over seeds is
+
+- not above that of the majority class (of a task of scores: 0, what any constant scores),
+- or below that of the untrained encoder, or of TF-IDF, by what matters of the task or more.
+
+It may gain from longer training where, on one of its tasks,
+
+- the training loss still falls at the end: over the last quarter of the steps, least squares find a slope below 0 (one
+  for all seeds, each with its own level; one-sided p of 0.025 or less) that would lower the loss, in another tenth of
+  the training, by more than 2 % of its mean over the whole training,
+- or dev was scored several times to keep the best epoch, and in most seeds that is the last one scored.
+
+A rate that decays to 0 flattens the end of the curve, so a loss that still falls there says more than one that does
+not. The mean over the whole training is the scale since a share of a loss near 0 is large where nothing is to be
+gained.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from mtbert.report.scoreboard import Group, Scoreboard
+from mtbert.results import metrics
+from mtbert.results.columns import Frame
+from mtbert.results.described import TFIDF
+from mtbert.tasks import Task
+
+TAIL = 0.25  # share of the steps that the slope is fitted to
+AHEAD, LEAST_FALL = 0.1, 0.02  # share of the training that is looked ahead, and of the mean loss that is a fall
+LEAST_LOSSES = 8  # logged in the tail, for a slope
+ALPHA = 0.025  # of the slope, one-sided
+
+
+class Below(Enum):
+    """What a row does not beat on a task."""
+
+    MAJORITY = auto()
+    TFIDF = auto()
+    UNTRAINED = auto()
+
+
+class MayGain(Enum):
+    """Why a row may gain from longer training."""
+
+    LOSS_FALLS = auto()
+    LAST_EPOCH = auto()  # is the best one
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is found of a row; nothing where it is empty.
+
+    Attributes:
+        below: by task, what the row does not beat there.
+        may_gain: by task, why longer training may raise its score there.
+    """
+
+    below: Mapping[str, Sequence[Below]] = field(default_factory=dict)
+    may_gain: Mapping[str, Sequence[MayGain]] = field(default_factory=dict)
+
+    @property
+    def fails(self) -> bool:
+        """Whether the row is not trained well enough to be compared."""
+        return bool(self.below)
+
+
+class TrainingCheck:
+    """The check of every row of a scoreboard.
+
+    Attributes:
+        yardsticks: the dev scores that a row has to beat, by task.
+    """
+
+    def __init__(self, board: Scoreboard) -> None:
+        self._board = board
+        tfidf = board.baseline(TFIDF).means if TFIDF in board.baselines else {}
+        self.yardsticks: dict[Below, Mapping[str, float]] = {
+            Below.MAJORITY: constant_scores(board),
+            Below.TFIDF: {task: mean.mean for task, mean in tfidf.items()},
+            Below.UNTRAINED: board.untrained,
+        }
+
+    def of(self, group: Group) -> Check:
+        """Check a row that was trained."""
+        tasks = [task for task in self._board.results.tasks if task in group.means]
+        below = {task: self._below(group, task) for task in tasks}
+        may_gain = {task: self._may_gain(group, task) for task in tasks}
+        return Check(
+            below={task: found for task, found in below.items() if found},
+            may_gain={task: found for task, found in may_gain.items() if found},
+        )
+
+    def _below(self, group: Group, task: str) -> list[Below]:
+        score, matters = group.means[task].mean, self._board.results.tasks[task].matters
+        below: list[Below] = []
+        for yardstick, scores in self.yardsticks.items():
+            least = matters if yardstick is not Below.MAJORITY else 0.0
+            if task in scores and score <= scores[task] - least:
+                below.append(yardstick)
+        return below
+
+    def _may_gain(self, group: Group, task: str) -> list[MayGain]:
+        variant = next(name for name in group.names if task in self._board.about[name].tasks)
+        may_gain: list[MayGain] = []
+        losses = self._losses.get((variant, f"loss/{task}"))
+        if losses is not None and still_falls(losses):
+            may_gain.append(MayGain.LOSS_FALLS)
+        if self._keeps_the_last_epoch(variant):
+            may_gain.append(MayGain.LAST_EPOCH)
+        return may_gain
+
+    @cached_property
+    def _losses(self) -> dict[tuple[str, str], Frame]:
+        """By variant and name, `seed`, `done` (share of the run's steps) and `value` of each loss of the last phase."""
+        history = self._board.results.history
+        by_run = history.groupby(["variant", "seed"], observed=True)
+        history = history.assign(
+            last_phase=by_run["phase"].transform("max"), done=history["step"] / by_run["step"].transform("max")
+        )
+        is_loss = history["name"].astype(str).str.startswith("loss/")
+        losses = history[is_loss & (history["phase"] == history["last_phase"])]
+        groups = losses.groupby(["variant", "name"], observed=True)
+        return {(str(variant), str(name)): table for (variant, name), table in groups}
+
+    def _keeps_the_last_epoch(self, variant: str) -> bool:
+        """Return whether the best of several epochs is kept, and is the last one scored, in most seeds."""
+        if self._board.about[variant].run.keep != "best" or self._board.about[variant].members:
+            return False
+        seeds = self._board.seeds[variant]
+        return sum(self._is_last_epoch(variant, seed) for seed in seeds) > len(seeds) / 2
+
+    def _is_last_epoch(self, variant: str, seed: int) -> bool:
+        """Return whether each epoch that a run keeps is the last one that was scored on dev, of at least two."""
+        epochs = [int(epoch) for epoch in str(self._board.runs.loc[(variant, seed), "epochs"] or "").split()]
+        every = (self._board.settings[variant].get("run") or {}).get("evaluations", 1)
+        scored = self._epochs_scored.get((variant, seed), 0)
+        return scored > 1 and bool(epochs) and min(epochs) >= scored * every
+
+    @cached_property
+    def _epochs_scored(self) -> dict[tuple[str, int], int]:
+        """How many epochs of each run were scored on dev."""
+        history = self._board.results.history
+        scored = history[history["name"].astype(str).str.startswith("dev/")]
+        counts = scored.groupby(["variant", "seed"], observed=True)["step"].nunique()
+        return {(str(variant), int(seed)): int(count) for (variant, seed), count in counts.items()}
+
+
+def still_falls(losses: Frame) -> bool:
+    """Return whether a training loss still falls at the end, by the rule above.
+
+    Args:
+        losses: `seed`, `done` (the share of the training's steps, 0 to 1) and `value`, of all seeds.
+    """
+    tail = losses[losses["done"] > 1 - TAIL]
+    freedom = len(tail) - tail["seed"].nunique() - 1
+    if len(tail) < LEAST_LOSSES or freedom < 1:
+        return False
+    by_seed = tail.groupby("seed")
+    done = (tail["done"] - by_seed["done"].transform("mean")).to_numpy()
+    value = (tail["value"] - by_seed["value"].transform("mean")).to_numpy()
+    if not done.any():
+        return False
+    slope = float(done @ value / (done @ done))
+    error = float(np.sqrt(((value - slope * done) ** 2).sum() / freedom / (done @ done)))
+    is_proved = slope < float(special.stdtrit(freedom, ALPHA)) * error
+    return is_proved and -slope * AHEAD > LEAST_FALL * abs(float(losses["value"].mean()))
+
+
+def constant_scores(board: Scoreboard) -> dict[str, float]:
+    """Return the dev score of always predicting the same, by task: the class that most training rows have.
+
+    Where nobody has counted the training rows, as in evidence of before 2026-11-27, it is the class that most rows of
+    dev have. A constant has no correlation with scores: 0.
+    """
+    scores: dict[str, float] = {}
+    for name, task in board.results.tasks.items():
+        labels = dev_labels(board, name)
+        if len(labels):
+            scores[name] = _constant_score(task, labels, label_counts(board, name))
+    return scores
+
+
+def _constant_score(task: Task, labels: np.ndarray, counts: Sequence[int]) -> float:
+    if task.kind == "score":
+        return 0.0
+    return metrics.of_majority(task, counts or np.bincount(labels.astype(int)).tolist(), labels)
+
+
+def label_counts(board: Scoreboard, task: str) -> Sequence[int]:
+    """Return how many training rows each class of a task has; empty where nobody has counted them."""
+    train = board.results.data.rows.get(task, {}).get("train")
+    return train.labels if train else []
+
+
+def dev_labels(board: Scoreboard, task: str) -> np.ndarray:
+    """Return the labels of a task's dev rows, [rows]."""
+    predicted = board.results.predictions
+    is_labelled = (predicted["task"] == task) & (predicted["split"] == "dev") & predicted["label"].notna()
+    return predicted[is_labelled].drop_duplicates("row")["label"].to_numpy(float)

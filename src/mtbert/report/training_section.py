@@ -1,0 +1,140 @@
+"""Whether the models are trained well enough to be compared, in words: the report's first sentence, and a section."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from mtbert.report import markdown
+from mtbert.report.answer import STUDY, Answer
+from mtbert.report.scoreboard import Scoreboard
+from mtbert.report.training_check import AHEAD, LEAST_FALL, TAIL, Below, Check, MayGain, TrainingCheck
+from mtbert.tasks import Tasks
+
+TITLE = "Trained well enough?"
+MOST_NAMED = 6  # rows in a sentence; of more it says how many
+BELOW = {
+    Below.MAJORITY: "no better than a constant prediction",
+    Below.TFIDF: "below words counted by TF-IDF",
+    Below.UNTRAINED: "below the untrained encoder",
+}
+SHORT = {
+    Below.MAJORITY: "not above a constant",
+    Below.TFIDF: "below TF-IDF",
+    Below.UNTRAINED: "below the untrained encoder",
+    MayGain.LOSS_FALLS: "loss still falls",
+    MayGain.LAST_EPOCH: "best epoch is the last",
+}
+LONGER = {  # the remedy, by whether the tasks are one's own
+    True: "Train longer: `mtbert study FOLDER --steps 2x`.",
+    False: "Train longer (`training.epochs`), or at another rate (`training.learning_rate`).",
+}
+ABOUT = (
+    "*No*: on one of its tasks, a row's mean dev score is not above a constant prediction (the majority class; 0 for "
+    "a correlation), or it is below the untrained encoder or TF-IDF by the task's margin or more. Such a row is never "
+    "recommended. Its differences stand, but they are of models that nobody would keep. *May gain*: over the last "
+    f"{100 * TAIL:.0f} % of the steps, the training loss has a significant slope, which would lower it by more than "
+    f"{100 * LEAST_FALL:.0f} % of its mean in another {100 * AHEAD:.0f} % of the training; or the best of several "
+    "epochs is the last. A learning rate that decays to 0 flattens the end of the curve."
+)
+
+
+class CheckedRow(NamedTuple):
+    """A row of the report, by its name there, and what the check found."""
+
+    label: str
+    check: Check
+
+
+def rows(board: Scoreboard, answer: Answer | None, check: TrainingCheck) -> list[CheckedRow]:
+    """Return every way and every other row of models; no baseline, and no part of a way."""
+    ways = [] if answer is None else [way for way in answer.ways if not way.is_baseline]
+    checked = [CheckedRow(way.label, answer.checks[way.label]) for way in ways] if answer else []
+    models_of_ways = {name for way in ways for name in way.group.names}
+    others = [row for row in board.rows if not models_of_ways.issuperset(row.names)]
+    for row in sorted(others, key=board.rank):
+        checked.append(CheckedRow(", ".join(row.names), check.of(row)))
+    return checked
+
+
+def headline(board: Scoreboard, checked: Sequence[CheckedRow]) -> str:
+    """Return which rows are not trained well enough, or that all may gain; empty where neither is so."""
+    failing = [row for row in checked if row.check.fails]
+    longer = LONGER[STUDY in board.by_paper]
+    if failing:
+        facts = "; ".join(_facts(checked, board.results.tasks))
+        if len(failing) == len(checked):
+            return f"**These models are not trained well enough to compare**: {facts}. {longer}"
+        some = f"**{len(failing)} of {len(checked)} rows are not trained well enough to compare**"
+        return f"{some}: {facts}. None of them is recommended. {longer}"
+    if checked and all(row.check.may_gain for row in checked):
+        reasons = {reason for row in checked for of_task in row.check.may_gain.values() for reason in of_task}
+        why = " or ".join(_REASONS[reason] for reason in MayGain if reason in reasons)
+        return f"**All of these models may gain from longer training**: {why}. {longer}"
+    return ""
+
+
+_REASONS = {
+    MayGain.LOSS_FALLS: "their training loss still falls at the end",
+    MayGain.LAST_EPOCH: "their best epoch is the last one",
+}
+
+
+def _facts(checked: Sequence[CheckedRow], tasks: Tasks) -> Iterator[str]:
+    """Yield such as `on intent all are below words counted by TF-IDF`, for each task."""
+    for name, task in tasks.items():
+        labels_by_fault = {fault: [row.label for row in checked if fault in row.check.below.get(name, ())]
+                           for fault in Below}  # fmt: skip
+        said = [f"{_who(labels, len(checked))} {BELOW[fault]}" for fault, labels in _distinct(labels_by_fault).items()]
+        if said:
+            yield f"on {markdown.literal(task.shown)} {' and '.join(said)}"
+
+
+def _distinct(labels_by_fault: Mapping[Below, list[str]]) -> dict[Below, list[str]]:
+    """Return the faults without those whose rows another one, said before or of more rows, has as well.
+
+    That a row is not above a constant is always said.
+    """
+    distinct: dict[Below, list[str]] = {}
+    by_size = sorted(labels_by_fault.items(), key=lambda item: -len(item[1]))
+    for fault, labels in by_size:
+        is_said = any({*labels} <= {*other} for other in distinct.values())
+        if labels and (fault is Below.MAJORITY or not is_said):
+            distinct[fault] = labels
+    return distinct
+
+
+def _who(labels: Sequence[str], count: int) -> str:
+    if len(labels) == count:
+        return "all are"
+    if len(labels) > MOST_NAMED:
+        return f"{len(labels)} rows are"
+    named = ", ".join(f"*{markdown.literal(label)}*" for label in labels)
+    return f"{named} {'is' if len(labels) == 1 else 'are'}"
+
+
+def cell(check: Check | None, tasks: Tasks) -> str:
+    """Return what a line of a table says of a row: why it fails, else why it may gain; empty for neither."""
+    if check is None:
+        return ""
+    if check.fails:
+        return f"no: {_reasons(check.below, tasks)}"
+    return f"may gain: {_reasons(check.may_gain, tasks)}" if check.may_gain else ""
+
+
+def _reasons(found: Mapping[str, Sequence[Below | MayGain]], tasks: Tasks) -> str:
+    """Return such as `below TF-IDF (intent, irony); not above a constant (irony)`."""
+    titles_by_reason: dict[Below | MayGain, list[str]] = {}
+    for task, reasons in found.items():
+        for reason in reasons:
+            titles_by_reason.setdefault(reason, []).append(markdown.literal(tasks[task].shown))
+    return "; ".join(f"{SHORT[reason]} ({', '.join(titles)})" for reason, titles in titles_by_reason.items())
+
+
+def render(board: Scoreboard, checked: Sequence[CheckedRow]) -> str:
+    """Return the rule and a line for each row that fails or may gain as Markdown; empty for none."""
+    tasks = board.results.tasks
+    lines = [
+        {"row": markdown.literal(row.label), "trained well enough": cell(row.check, tasks)}
+        for row in sorted(checked, key=lambda row: not row.check.fails)
+        if row.check.below or row.check.may_gain
+    ]
+    return f"{ABOUT}\n\n{markdown.lined(lines, 2)}" if lines else ""

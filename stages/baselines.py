@@ -1,0 +1,20 @@
+"""Stage `baselines`: what cheap methods score on each task, before anything is trained."""
+
+from pathlib import Path
+
+from mtbert import layout, tasks
+from mtbert.command import program, starting
+
+
+def main(build: Path, data_dir: Path, out: Path) -> None:
+    """Check what the stages before it wrote; train the baselines, and print each score as soon as it is known."""
+    with starting.quick_imports():
+        from mtbert.baselines import run
+    for folder in (layout.data(build), layout.encoder(build)):
+        layout.check_sealed(folder)
+    print("dev scores of cheap baselines, and seconds to train")
+    run.train_all(build, tasks.of_folder(data_dir), out, lambda line: print(line, flush=True))
+
+
+if __name__ == "__main__":
+    program.run(main)

@@ -1,0 +1,170 @@
+"""The stage's work: folders that are read as any model's are, and that predict again."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mtbert import files, layout
+from mtbert.baselines import run, stored
+from mtbert.encoders import embeddings
+from mtbert.errors import DataError
+from mtbert.inference import exporting, loading
+from mtbert.inference.exporting import ExportError
+from mtbert.tasks import Task
+
+TOPIC = Task("topic", 2, ("text",), "topic", "accuracy", labels={"bug": 0, "praise": 1})
+SAME = Task("same", 1, ("a", "b"), "same", "pearson", highest=5.0)
+TASKS = {"topic": TOPIC, "same": SAME}
+WORDS = {0: ["crash error", "screen freeze", "error again"], 1: ["love it", "great thanks", "love thanks"]}
+
+
+class Encoder:
+    """Embeds a text by its vowels."""
+
+    def encode(self, texts: list[str], show_progress_bar: bool = False) -> np.ndarray:
+        return np.array([[text.count(vowel) + 1 for vowel in "aeiou"] for text in texts], np.float32)
+
+
+def write(build: Path, task: str, split: str, rows: list[tuple]) -> None:
+    table = pd.DataFrame(rows, columns=["id", "sentence1", "sentence2", "label"])
+    file = layout.examples(build / "data", task, split)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    table.astype({"label": float}).to_parquet(file)
+
+
+@pytest.fixture
+def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(embeddings, "sentence_model", lambda _: Encoder())
+    encoder = layout.encoder(tmp_path)
+    for name in ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"):
+        files.write_text(encoder / name, name)
+    card = {"name": "made", "source": "", "sha256": "0" * 64, "note": "", "layers": 1, "width": 5, "positions": 64}
+    files.write_json(encoder / "encoder.json", card | {"pooler": False})
+    layout.seal(encoder)
+    files.write_json(layout.data_report(tmp_path / "data"), {"files": {}, "whose": "own"})
+    for split, count in (("train", 30), ("dev", 10), ("test", 4)):
+        known = split != "test"
+        topic = [(f"{split}{n}", f"{WORDS[n % 2][n % 3]} {n}", None, n % 2 if known else None) for n in range(count)]
+        write(tmp_path, "topic", split, topic)
+        same = [
+            (f"{split}{n}", f"{n} a dog", f"{n} a {'dog' if n % 2 else 'tree'}", 5.0 * (n % 2)) for n in range(count)
+        ]
+        write(tmp_path, "same", split, same if known else [(*row[:3], None) for row in same])
+    return tmp_path
+
+
+def trained(build: Path) -> list[str]:
+    """Train all; the lines that are said."""
+    lines: list[str] = []
+    run.train_all(build, TASKS, build / "baselines", lines.append)
+    return lines
+
+
+def test_each_score_is_said_as_soon_as_it_is_known(build: Path):
+    lines = [re.sub(r" +", " ", re.sub(r"[0-9.]+ s$", "", line)).split() for line in trained(build)]
+    assert [line[:3] for line in lines] == [
+        ["topic", "baseline-majority", "accuracy"], ["topic", "baseline-tfidf", "accuracy"],
+        ["topic", "baseline-embeddings", "accuracy"], ["topic", "untrained-encoder", "accuracy"],
+        ["same", "baseline-majority", "Pearson"], ["same", "baseline-tfidf", "Pearson"],
+        ["same", "baseline-embeddings", "Pearson"], ["same", "untrained-encoder", "Pearson"],
+    ]  # fmt: skip
+    assert [line[3] for line in lines[:2]] == ["0.500", "1.000"]
+
+
+def test_a_folder_holds_scores_of_dev_and_predictions_of_test_and_its_log_the_time(build: Path):
+    trained(build)
+    folder = build / "baselines/baseline-tfidf/0"
+    layout.check_sealed(folder)
+    metrics = files.read_json(folder / "metrics.json")
+    assert (metrics["variant"], metrics["seed"], metrics["dev"]["topic"], metrics["test"]) == (
+        "baseline-tfidf",
+        0,
+        1,
+        {},
+    )
+    test = pd.read_parquet(folder / "predictions/topic-test.parquet")
+    assert [*test] == ["id", "label", "prediction", "probability_0", "probability_1", "scored"]
+    assert (test["prediction"].tolist(), test["label"].isna().all()) == ([0, 1, 0, 1], True)
+    assert [*pd.read_parquet(folder / "predictions/same-dev.parquet")] == ["id", "label", "prediction", "scored"]
+    log = files.read_json(layout.log(folder) / "run.json")
+    assert {*log["seconds_by_task"]} == {"topic", "same"}
+    assert "seconds" not in metrics
+
+
+def test_labels_of_dev_change_no_coefficient(build: Path):
+    trained(build)
+    weights = [(build / f"baselines/{name}/0/model.safetensors").read_bytes() for name in run.BASELINES]
+    file = layout.examples(build / "data", "topic", "dev")
+    table = pd.read_parquet(file)
+    table.assign(label=1 - table["label"]).to_parquet(file)
+    trained(build)
+    assert [(build / f"baselines/{name}/0/model.safetensors").read_bytes() for name in run.BASELINES] == weights
+    assert files.read_json(build / "baselines/baseline-tfidf/0/metrics.json")["dev"]["topic"] == 0
+
+
+def test_a_task_without_dev_labels_or_train_has_no_models(build: Path):
+    write(build, "topic", "dev", [("a", "love it", None, None)])
+    layout.examples(build / "data", "same", "train").unlink()
+    trained(build)
+    assert sorted(folder.parent.name for folder in layout.baselines_of(build, "*")) == ["untrained-encoder"]
+
+
+@pytest.mark.parametrize("name", [*run.BASELINES])
+def test_a_model_that_is_loaded_predicts_what_the_stage_predicted(build: Path, name: str):
+    trained(build)
+    model = loading.load(name, build=build)
+    dev = pd.read_parquet(layout.examples(build / "data", "topic", "dev"))
+    written = pd.read_parquet(build / f"baselines/{name}/0/predictions/topic-dev.parquet")
+    found = model.predict("topic", dev["sentence1"].tolist())
+    columns = ["prediction", "probability_0", "probability_1"]
+    assert np.array_equal(found[columns].to_numpy(), written[columns].to_numpy())
+    pairs = pd.read_parquet(layout.examples(build / "data", "same", "dev"))[["sentence1", "sentence2"]]
+    scores = model.predict("same", [*pairs.itertuples(index=False, name=None)])["prediction"]
+    assert np.array_equal(
+        scores, pd.read_parquet(build / f"baselines/{name}/0/predictions/same-dev.parquet")["prediction"]
+    )
+
+
+def test_a_baseline_of_another_encoder_or_of_damaged_weights_is_refused(build: Path):
+    trained(build)
+    files.write_text(layout.encoder(build) / "model.safetensors", "another")
+    layout.seal(layout.encoder(build))
+    with pytest.raises(loading.ModelError, match="was trained with another encoder than lies in"):
+        loading.load("baseline-embeddings", build=build)
+    folder = build / "baselines/baseline-tfidf/0"
+    (folder / "model.safetensors").write_bytes(b"damaged")
+    layout.seal(folder)
+    with pytest.raises(DataError, match=r"does not fit config.json: .*`dvc repro baselines` makes both"):
+        loading.load("baseline-tfidf", build=build)
+
+
+@pytest.mark.parametrize("name", ["baseline-majority", "baseline-tfidf"])
+@pytest.mark.parametrize("task", ["topic", "same"])
+def test_the_code_of_an_export_s_card_computes_the_same(build: Path, tmp_path: Path, name: str, task: str):
+    trained(build)
+    model = loading.load(name, build=build)
+    exporting.export(model, "hf", tmp_path / "out")
+    columns = [["love ☃ it", "a dog"], ["I love it", ""]][: 1 + (task == "same")]
+    code = re.findall("```python\n(.*?)```", (tmp_path / "out/README.md").read_text(), re.DOTALL)[0]
+    of_task = re.sub(
+        r"^task, columns = .*$", f"task, columns = {task!r}, {json.dumps(columns)}", code, flags=re.MULTILINE
+    )
+    names = {"folder": str(tmp_path / "out")}
+    exec(of_task, names)
+    trained_model = stored.read(build / f"baselines/{name}/0", TASKS, Encoder().encode)[task]
+    expected = trained_model.predict(columns)
+    if task == "same":
+        assert np.asarray(names["outputs"])[:, 0].clip(0, 5) == pytest.approx(expected["prediction"], abs=1e-6)
+    else:
+        by_class = np.stack([expected["probability_0"], expected["probability_1"]], axis=1)
+        assert np.asarray(names["outputs"]) == pytest.approx(by_class, abs=1e-6)
+
+
+def test_a_baseline_has_one_form(build: Path, tmp_path: Path):
+    trained(build)
+    with pytest.raises(ExportError, match=r"baseline-tfidf is a baseline, which has one form.*got --format onnx"):
+        exporting.export(loading.load("baseline-tfidf", build=build), "onnx", tmp_path / "out")
