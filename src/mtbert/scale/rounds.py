@@ -142,10 +142,14 @@ def left(queue: Queue, seed: int) -> float | None:
 
 
 def _measured(queue: Queue) -> dict[Training, float]:
-    """Return the seconds of trainings from start to end: of those that ended, and as it seems of those that run."""
+    """Return the seconds of trainings from start to end: of those that ended, and of variants of which none has ended.
+
+    What ended counts more, since a training may end before its last step.
+    """
     whole = dict(queue.seconds)
+    ended = {training.variant for training in whole}
     for training in queue.running:
-        far = queue.progress(training)
+        far = queue.progress(training) if training.variant not in ended else None
         if far is not None and far.left is not None:
             whole[training] = time.monotonic() - queue.begun[training] + far.left
     return whole
@@ -166,16 +170,15 @@ def _examples(variant: str) -> float:
     """Return about how many examples a training of a variant sees."""
     from mtbert.variants.settings import VariantSettings
 
+    settings = layout.read_planned(VariantSettings, layout.plan(BUILD, variant))
     examples = 0.0
-    for phase in layout.read_planned(VariantSettings, layout.plan(BUILD, variant)).phases:
-        length = phase.epoch_length
-        if length.steps:
-            epoch = length.steps * phase.batch_size
-        elif length.examples:
-            epoch = length.examples * len(phase.tasks)
-        else:
-            epoch = (length.share or 1.0) * sum(map(_rows, phase.tasks))
-        examples += phase.epochs * epoch
+    for phase in settings.phases:
+        size, length = phase.batch_size, phase.epoch_length
+        turns = length.steps or 0
+        for task in () if length.steps else phase.tasks:
+            described = settings.trains(task)
+            turns += length.turns(0 if described.kind == "score" else described.classes, _rows(task) / size, size)
+        examples += phase.epochs * turns * size
     return max(examples, 1.0)
 
 

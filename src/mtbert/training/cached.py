@@ -32,7 +32,6 @@ from mtbert.command import starting
 from mtbert.data.batches import Examples
 from mtbert.models.encoder.hardware import Hardware, processor
 from mtbert.models.multitask import MultitaskModel
-from mtbert.tasks import Split
 from mtbert.training import evaluation
 from mtbert.training.checkpoints import random_state
 from mtbert.training.phases import Phase
@@ -56,33 +55,32 @@ def store(build: Path, sources: Mapping[str, str]) -> Path | None:
 def with_memos(
     builds: Sequence[Build],
     model: MultitaskModel,
-    examples: Mapping[Split, Mapping[str, Examples]],
+    scored: Sequence[Examples],
     seed: int,
     hardware: Hardware,
     store: Path | None = None,
 ) -> list[Build]:
-    """Return the functions that build phases; each also fills the memos of the examples for its phase, or clears them.
+    """Return the functions that build phases; each also fills or clears the memos of its examples and the scored ones.
 
     A GPU that records steps does without memos: its steps are as short as its processor can start them. `store` is the
     folder of what trainings with the same code have computed; None for none.
     """
-    return [partial(_built, build, model, examples, seed, hardware, store) for build in builds]
+    return [partial(_built, build, model, scored, seed, hardware, store) for build in builds]
 
 
 def _built(
     build: Build,
     model: MultitaskModel,
-    examples: Mapping[Split, Mapping[str, Examples]],
+    scored: Sequence[Examples],
     seed: int,
     hardware: Hardware,
     store: Path | None,
 ) -> Phase:
     phase = build()
-    for by_task in examples.values():
-        for of_task in by_task.values():
-            of_task.memo.clear()  # the phase before may have trained the encoder
+    for examples in (*(stream.examples for stream in phase.streams.values()), *scored):
+        examples.memo.clear()  # the phase before may have trained the encoder
     if not hardware.records and is_fixed(phase, model, hardware):
-        fill([*_repeated(phase, seed), *examples["dev"].values()], model, hardware, store)
+        fill([*_repeated(phase, seed), *scored], model, hardware, store)
     return phase
 
 
@@ -116,6 +114,8 @@ def fill(every: Sequence[Examples], model: MultitaskModel, hardware: Hardware, s
     weights = _digest_of_weights(model) if store else ""
     size = 0
     for examples in every:
+        if examples.memo.filled[examples.numbers].all():  # as part of others
+            continue
         needed = 4 * len(examples.memo.filled) * len(examples.rows[0]) * model.encoder.width
         if size + needed > LIMIT:
             print(f"{examples.task.name}: embeddings are computed in each epoch: all need {needed / 2**30:.1f} GiB")

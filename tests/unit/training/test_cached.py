@@ -46,9 +46,11 @@ def parts(of: VariantSettings, with_memos: bool, seed: int = 1, store: Path | No
         found[split] = {t: examples(t, split, of.model.pair_encoding) for t in runs.TASKS_HERE}
     model = assembly.build_model(of, small_bert(), seed)
     phases = assembly.phases(of, seed, model, found["train"])
+    choosing = assembly.choosing(of, found)
     if with_memos:
-        phases = cached.with_memos(phases, model, found, seed, ON, store)
-    return run.Parts(of, seed, model, phases, assembly.steps(of, found["train"]), found)
+        scored = [*found["dev"].values(), *choosing.values()]
+        phases = cached.with_memos(phases, model, scored, seed, ON, store)
+    return run.Parts(of, seed, model, phases, assembly.steps(of, found["train"]), found, choosing)
 
 
 def train(of: VariantSettings, folder: Path, with_memos: bool) -> dict:
@@ -196,25 +198,28 @@ def test_a_kill_after_the_last_step_leaves_predictions_as_they_would_have_been(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     of = settings({"epochs": 2, "epoch_length": "all"})
-
-    def halved(folder: Path) -> None:
-        made = parts(of, with_memos=True)
-        for dev in made.examples["dev"].values():
-            dev.choose_on(np.arange(7) % 2 == 0, crossed=True)
-        made.settings = of.model_copy(update={"run": of.run.model_copy(update={"keep": "best"})})
-        run.train(made, folder / "run", folder / "logs", runs.checkpoint(folder))
+    of = of.model_copy(update={"run": of.run.model_copy(update={"train_rows": 3})})
 
     def killed(*_: object) -> None:
         raise RuntimeError
 
-    halved(tmp_path / "whole")
+    train(of, tmp_path / "whole", with_memos=True)
     with monkeypatch.context() as patched:
         patched.setattr(run, "_predictions", killed)
         with pytest.raises(RuntimeError):
-            halved(tmp_path / "killed")
-    halved(tmp_path / "killed")
+            train(of, tmp_path / "killed", with_memos=True)
+    train(of, tmp_path / "killed", with_memos=True)
     whole, again = (tmp_path / name / "run/digests.json" for name in ("whole", "killed"))
     assert again.read_text() == whole.read_text()
+
+
+def test_spared_training_rows_that_choose_an_epoch_are_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    of = settings({"epochs": 5, "epoch_length": "all", "spared": 0.3})
+    of = of.model_copy(update={"run": of.run.model_copy(update={"selection": "spared"})})
+    rows = passes(monkeypatch)
+    train(of, tmp_path, with_memos=True)
+    probe, train_rows, dev_rows = 1, 2 * 9, 2 * 7
+    assert sum(rows) == probe + train_rows + dev_rows
 
 
 def dev_pooled(made: run.Parts) -> torch.Tensor:
