@@ -16,6 +16,7 @@
       report/ and submissions/    what people read
       logs/VARIANT/SEED/KEY/      run.json and inputs.json: what a training took, and what it was made from
       checkpoints/VARIANT/SEED/   of a training that is not finished
+      memos/CODE/KEY.safetensors  embeddings by a frozen encoder, which may be removed at any time
       locks/ and grid/            of processes that run
 
 What a stage writes ends with a seal: digests.json, the SHA-256 of each of the folder's other files.
@@ -216,6 +217,11 @@ def log_key(model: Path) -> str:
 def checkpoint(build: Path, variant: str, seed: int | str) -> Path:
     """Return the folder of a training's checkpoint."""
     return build / "checkpoints" / variant / str(seed)
+
+
+def memos(build: Path) -> Path:
+    """Return the folder of embeddings that trainings of heads share."""
+    return build / "memos"
 
 
 def lock(build: Path, *names: str) -> Path:

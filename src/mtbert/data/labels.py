@@ -135,8 +135,9 @@ def question(column: str, labels: Collection[str]) -> Question | None:
         more = f" ({len(joined)} labels are so)" if len(joined) > 1 else ""
         return Question(
             "classes",
-            f"{label!r} is made of {' and '.join(map(repr, parts))}, which other labels are or hold, too{more}. If such "
-            f"a row has several labels, {TASK_OF_EACH}. If it is a class of its own, list all labels: [{_listed(ordered)}]",
+            f"{label!r} is made of {' and '.join(map(repr, parts))}, which other labels are or hold, too{more}. "
+            f"If such a row has several labels, {TASK_OF_EACH}. "
+            f"If it is a class of its own, list all labels: [{_listed(ordered)}]",
             [label for label, _ in joined],
         )
     if twice := _truths(ordered):

@@ -24,21 +24,21 @@ Start = Callable[[Sequence[int], int, str], subprocess.Popen[bytes]]
 
 
 class Rounds(Follower):
-    """Has an interim answer made after each round.
+    """Has an interim answer made after each round but the last, and a page of the baselines before the first.
 
     Args:
         seeds: of all rounds, in order, also of those that were trained before.
         start: starts what makes an answer from seeds, of so many; its last argument says what comes next.
 
     Attributes:
-        answered: the rounds that the last answer is from.
+        answered: the rounds that the last answer is from; -1 before the page of the baselines.
         process: makes an answer; None while none is made.
     """
 
     def __init__(self, seeds: Sequence[int], start: Start | None = None) -> None:
         self.seeds = seeds
         self.start = start or _start
-        self.answered = 0
+        self.answered = -1
         self.process: subprocess.Popen[bytes] | None = None
 
     def look(self, queue: Queue) -> None:
@@ -90,7 +90,8 @@ class Rounds(Follower):
         """Print an answer, or on standard error why there is none."""
         about = _in_words(self.answered, len(self.seeds))
         if status == 0:
-            say(f"\n{ANSWER.read_text(encoding='utf-8').rstrip()}\n")
+            if answer := ANSWER.read_text(encoding="utf-8").strip():
+                say(f"\n{answer}\n")
             return
         lines = FAULTS.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         why = lines[-1] if lines else f"exit status {status}"
@@ -98,7 +99,7 @@ class Rounds(Follower):
 
 
 def _in_words(rounds: int, of: int) -> str:
-    return f"{rounds} of {of} seeds"
+    return f"{rounds} of {of} seeds" if rounds else "the baselines"
 
 
 def _start(seeds: Sequence[int], of: int, following: str) -> subprocess.Popen[bytes]:
@@ -141,10 +142,14 @@ def left(queue: Queue, seed: int) -> float | None:
 
 
 def _measured(queue: Queue) -> dict[Training, float]:
-    """Return the seconds of trainings from start to end: of those that ended, and as it seems of those that run."""
+    """Return the seconds of trainings from start to end: of those that ended, and of variants of which none has ended.
+
+    What ended counts more, since a training may end before its last step.
+    """
     whole = dict(queue.seconds)
+    ended = {training.variant for training in whole}
     for training in queue.running:
-        far = queue.progress(training)
+        far = queue.progress(training) if training.variant not in ended else None
         if far is not None and far.left is not None:
             whole[training] = time.monotonic() - queue.begun[training] + far.left
     return whole
@@ -165,16 +170,15 @@ def _examples(variant: str) -> float:
     """Return about how many examples a training of a variant sees."""
     from mtbert.variants.settings import VariantSettings
 
+    settings = layout.read_planned(VariantSettings, layout.plan(BUILD, variant))
     examples = 0.0
-    for phase in layout.read_planned(VariantSettings, layout.plan(BUILD, variant)).phases:
-        length = phase.epoch_length
-        if length.steps:
-            epoch = length.steps * phase.batch_size
-        elif length.examples:
-            epoch = length.examples * len(phase.tasks)
-        else:
-            epoch = (length.share or 1.0) * sum(map(_rows, phase.tasks))
-        examples += phase.epochs * epoch
+    for phase in settings.phases:
+        size, length = phase.batch_size, phase.epoch_length
+        turns = length.steps or 0
+        for task in () if length.steps else phase.tasks:
+            described = settings.trains(task)
+            turns += length.turns(0 if described.kind == "score" else described.classes, _rows(task) / size, size)
+        examples += phase.epochs * turns * size
     return max(examples, 1.0)
 
 

@@ -41,14 +41,22 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     model.train_only([])  # nothing is trained unless a phase says so
     cpu_precision = hardware.measured(build) if settings.run.precision == "auto" else None
     on = hardware_of(settings, cpu_precision)
+    chosen_on = choosing(settings, examples)
     return Parts(
         settings=settings,
         seed=seed,
         model=model,
-        phases=cached.with_memos(phases(settings, seed, model, examples["train"]), model, examples, seed, on),
+        phases=cached.with_memos(
+            phases(settings, seed, model, examples["train"]),
+            model,
+            [*examples["dev"].values(), *chosen_on.values()],
+            seed,
+            on,
+            cached.store(build, settings.sources),
+        ),
         steps=steps(settings, examples["train"]),
         examples=examples,
-        choosing=choosing(settings, examples),
+        choosing=chosen_on,
         cpu_precision=cpu_precision,
     )
 

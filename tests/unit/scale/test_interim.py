@@ -43,3 +43,21 @@ def test_it_leaves_the_tables_of_results_to_their_stage(build: Path):
     interim.main(build, "1", 2, "")
     assert not layout.results(build).exists()
     assert not layout.submissions(build).exists()
+
+
+def test_before_the_first_round_it_is_a_page_of_the_baselines(build: Path, capsys: pytest.CaptureFixture[str]):
+    scored = {"variant": "baseline-tfidf", "seed": 0, "parameters": built.SIZES, "dev": {"sst": 0.4125}, "test": {}}
+    files.write_json(build / "baselines/baseline-tfidf/0/metrics.json", scored)
+    interim.main(build, "", 6, FOLLOWING)
+    assert capsys.readouterr().out == f"The baselines are on the page: {layout.report(build)}/index.html\n"
+    page = (layout.report(build) / "index.html").read_text("utf-8")
+    assert "Trainings go on (baselines alone are there)" in page
+    assert "baseline-tfidf" in page
+    assert "0.412" in page
+    interim.main(build, "1", 2, "")  # takes its place
+    assert "Trainings go on (1 of 2 seeds are there)" in (layout.report(build) / "index.html").read_text("utf-8")
+
+
+def test_without_baselines_there_is_no_page_before_the_first_round(build: Path):
+    interim.main(build, "", 6, FOLLOWING)
+    assert not layout.report(build).exists()

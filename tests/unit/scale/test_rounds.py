@@ -72,11 +72,11 @@ def test_all_variants_of_a_seed_train_before_the_next_seed(tmp_path: Path, monke
 @pytest.mark.parametrize(
     ("waiting", "running", "expected"),
     [
-        (["a-2", "b-2"], ["b-1"], []),
+        (["a-2", "b-2"], ["b-1"], [([], 3)]),  # the page of the baselines
         (["b-2", "a-3"], ["a-2"], [([1], 3)]),
         (["b-3"], ["a-3"], [([1, 2], 3)]),
         ([], [], []),  # the last answer is that of `dvc repro`
-        (["b-1"], ["a-2"], []),
+        (["b-1"], ["a-2"], [([], 3)]),
     ],
 )
 def test_a_round_is_answered_once_none_of_its_trainings_waits_or_runs(

@@ -39,16 +39,18 @@ def examples(task: str, split: str, encoding: str) -> Examples:
     return Examples(frame, COURSE[task], encoding, SpecialTokens(1, 2, 0), 20)  # type: ignore[arg-type]
 
 
-def parts(of: VariantSettings, with_memos: bool) -> run.Parts:
+def parts(of: VariantSettings, with_memos: bool, seed: int = 1, store: Path | None = None) -> run.Parts:
     splits: tuple[Split, ...] = ("train", "dev")
     found: dict[Split, dict[str, Examples]] = {}
     for split in splits:
         found[split] = {t: examples(t, split, of.model.pair_encoding) for t in runs.TASKS_HERE}
-    model = assembly.build_model(of, small_bert(), 1)
-    phases = assembly.phases(of, 1, model, found["train"])
+    model = assembly.build_model(of, small_bert(), seed)
+    phases = assembly.phases(of, seed, model, found["train"])
+    choosing = assembly.choosing(of, found)
     if with_memos:
-        phases = cached.with_memos(phases, model, found, 1, ON)
-    return run.Parts(of, 1, model, phases, assembly.steps(of, found["train"]), found)
+        scored = [*found["dev"].values(), *choosing.values()]
+        phases = cached.with_memos(phases, model, scored, seed, ON, store)
+    return run.Parts(of, seed, model, phases, assembly.steps(of, found["train"]), found, choosing)
 
 
 def train(of: VariantSettings, folder: Path, with_memos: bool) -> dict:
@@ -196,23 +198,77 @@ def test_a_kill_after_the_last_step_leaves_predictions_as_they_would_have_been(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     of = settings({"epochs": 2, "epoch_length": "all"})
-
-    def halved(folder: Path) -> None:
-        made = parts(of, with_memos=True)
-        for dev in made.examples["dev"].values():
-            dev.choose_on(np.arange(7) % 2 == 0)
-        made.choosing = assembly.choosing(of, made.examples)
-        made.settings = of.model_copy(update={"run": of.run.model_copy(update={"keep": "best"})})
-        run.train(made, folder / "run", folder / "logs", runs.checkpoint(folder))
+    of = of.model_copy(update={"run": of.run.model_copy(update={"train_rows": 3})})
 
     def killed(*_: object) -> None:
         raise RuntimeError
 
-    halved(tmp_path / "whole")
+    train(of, tmp_path / "whole", with_memos=True)
     with monkeypatch.context() as patched:
         patched.setattr(run, "_predictions", killed)
         with pytest.raises(RuntimeError):
-            halved(tmp_path / "killed")
-    halved(tmp_path / "killed")
+            train(of, tmp_path / "killed", with_memos=True)
+    train(of, tmp_path / "killed", with_memos=True)
     whole, again = (tmp_path / name / "run/digests.json" for name in ("whole", "killed"))
     assert again.read_text() == whole.read_text()
+
+
+def test_spared_training_rows_that_choose_an_epoch_are_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    of = settings({"epochs": 5, "epoch_length": "all", "spared": 0.3})
+    of = of.model_copy(update={"run": of.run.model_copy(update={"selection": "spared"})})
+    rows = passes(monkeypatch)
+    train(of, tmp_path, with_memos=True)
+    probe, train_rows, dev_rows = 1, 2 * 9, 2 * 7
+    assert sum(rows) == probe + train_rows + dev_rows
+
+
+def dev_pooled(made: run.Parts) -> torch.Tensor:
+    made.phases[0]()
+    memo = made.examples["dev"]["sst"].memo
+    assert memo.pooled is not None
+    return memo.pooled
+
+
+def test_the_training_of_another_seed_reads_what_the_first_one_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    of = settings({"epochs": 5, "epoch_length": "all"})
+    first = dev_pooled(parts(of, True, 1, tmp_path))
+    rows = passes(monkeypatch)
+    assert torch.equal(dev_pooled(parts(of, True, 2, tmp_path)), first)
+    assert rows == [1]  # whether the pass draws random numbers
+
+
+def test_a_damaged_file_of_embeddings_is_made_again(tmp_path: Path):
+    first = dev_pooled(parts(settings(), True, 1, tmp_path))
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    for file, content in before.items():
+        file.write_bytes(content[:-9])
+    assert torch.equal(dev_pooled(parts(settings(), True, 1, tmp_path)), first)
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_embeddings_of_other_weights_rows_or_pooling_have_other_names(tmp_path: Path):
+    made = parts(settings(), True)
+    dev, model = made.examples["dev"]["sst"], made.model
+    weights = cached._digest_of_weights(model)
+
+    def key(of: Examples, **changes: object) -> str:
+        return cached._key(of, model, ON, **({"weights": weights} | changes))  # type: ignore[arg-type]
+
+    with torch.no_grad():
+        model.encoder.layer_modules()[0].linears()["query"].bias[0] += 1e-6
+    model.pooling["sts"] = "mean"
+    keys = [key(dev), key(dev.drawn(6)), key(dev, weights=cached._digest_of_weights(model))]
+    model.pooling["sst"] = "mean"
+    keys.append(key(dev))
+    assert len({*keys}) == 4
+
+
+def test_embeddings_of_other_code_lie_in_another_folder(tmp_path: Path):
+    assert cached.store(tmp_path, {}) is None
+    (tmp_path / "plan").mkdir()
+    (tmp_path / "plan/code-train.yaml").write_text("a: 1")
+    folders = [cached.store(tmp_path, {"models/adapters/pals.py": digest}) for digest in ("1a", "2b")]
+    (tmp_path / "plan/code-train.yaml").write_text("a: 2")
+    assert len({*folders, cached.store(tmp_path, {"models/adapters/pals.py": "1a"})}) == 3

@@ -1,0 +1,44 @@
+"""The first page of a report, before any training has ended: what the baselines score on dev."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from mtbert import files
+from mtbert.report import markdown, page
+from mtbert.report.page import PageSection
+from mtbert.results.schemas import Lenient
+from mtbert.tasks import Tasks, main, of_build
+
+
+class Scores(Lenient):
+    """What is read of a baseline's metrics.json: its name, and its dev scores by task."""
+
+    variant: str
+    dev: dict[str, float]
+
+
+def write(build: Path, metrics: Sequence[Path], directory: Path, interim: str) -> None:
+    """Write the page into a report's folder; `metrics` are files of baselines' scores, `interim` comes first."""
+    tasks = of_build(build)
+    scores: dict[str, Mapping[str, float]] = {}
+    for file in metrics:
+        scored = files.read_as(Scores, file, "dvc repro baselines")
+        scores[scored.variant] = scored.dev
+    section = PageSection("results", "Results: baselines", f"{interim}\n\n{table(scores, tasks)}")
+    rows = [(name, task, score) for name, by_task in scores.items() for task, score in by_task.items()]
+    with files.new_directory(directory) as partial:
+        files.write_text(partial / "index.html", page.render([section], partial))
+        files.write_text(partial / "README.md", f"{section.markdown.removeprefix('#')}\n")
+        results = pd.DataFrame(rows, columns=["variant", "task", "dev"])
+        files.write_text(partial / "results.csv", results.to_csv(index=False, lineterminator="\n"))
+
+
+def table(scores: Mapping[str, Mapping[str, float]], tasks: Tasks) -> str:
+    """Return a line for each baseline, with its score on each task of the mean."""
+    lines: list[dict[str, str]] = []
+    for name, by_task in scores.items():
+        cells = {markdown.heading(task, tasks): markdown.number(by_task.get(task)) for task in main(tasks)}
+        lines.append({"": markdown.literal(name), **cells})
+    return markdown.lined(lines)
