@@ -10,6 +10,8 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.baselines import run, stored
+from mtbert.data import tokens
+from mtbert.data.tokens import SpecialTokens
 from mtbert.encoders import embeddings
 from mtbert.errors import DataError
 from mtbert.inference import exporting, loading, speed
@@ -41,6 +43,8 @@ def write(build: Path, task: str, split: str, rows: list[tuple]) -> None:
 @pytest.fixture
 def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(embeddings, "sentence_model", lambda _: Encoder())
+    monkeypatch.setattr(tokens, "wordpieces", lambda _: lambda texts: [[7] * len(text.split()) for text in texts])
+    monkeypatch.setattr(tokens, "special_tokens", lambda _: SpecialTokens(1, 2, 0))
     encoder = layout.encoder(tmp_path)
     for name in ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"):
         files.write_text(encoder / name, name)
@@ -208,6 +212,13 @@ def test_the_code_of_an_export_s_card_computes_the_same(build: Path, tmp_path: P
     else:
         by_class = np.stack([expected["probability_0"], expected["probability_1"]], axis=1)
         assert np.asarray(names["outputs"]) == pytest.approx(by_class, abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "is_cut"), [("baseline-tfidf", False), ("baseline-embeddings", True)])
+def test_a_text_that_is_longer_than_the_encoder_takes_is_cut_for_embeddings_alone(build: Path, name: str, is_cut: bool):
+    trained(build)
+    texts = ["love " * 62, "love " * 63]  # with two tokens around them, and 64 that the encoder takes
+    assert loading.load(name, build=build).predict("topic", texts)["cut"].tolist() == [False, is_cut]
 
 
 def test_a_baseline_has_no_other_seed(build: Path):
