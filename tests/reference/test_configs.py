@@ -125,7 +125,7 @@ OTHERS: dict[str, tuple[Any, ...]] = {
 }
 COMPUTED = {  # keys of which some change is computed: not everything is refused
     "bert": {"layer_norm_eps", "num_attention_heads", "hidden_dropout_prob", "id2label", "pad_token_id"},
-    "roberta": {"layer_norm_eps", "num_attention_heads", "hidden_dropout_prob", "id2label"},
+    "roberta": {"layer_norm_eps", "num_attention_heads", "hidden_dropout_prob"},
     "modernbert": {"norm_eps", "num_attention_heads", "local_attention", "layer_types", "sliding_window"},
     "deberta-v2": {"layer_norm_eps", "num_attention_heads", "pos_att_type", "max_relative_positions"},
 }

@@ -122,7 +122,7 @@ def test_a_training_reads_no_encoder_with_such_numbers(tmp_path: Path):
     """One that was fetched before they were checked."""
     out = fetched(encoders.folder(tmp_path / "bert"), tmp_path / "out")
     reweigh(out, QUERY, torch.nan)
-    with pytest.raises(EncoderError, match=f"{QUERY} holds numbers that are NaN or infinite; `dvc repro encoder`"):
+    with pytest.raises(EncoderError, match=f"{QUERY} holds numbers that are NaN or infinite; `dvc repro "):
         read(out)
 
 
