@@ -85,7 +85,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
 # Keys that are no fields of transformers' classes, but that they or older ones read.
 OTHERS: dict[str, tuple[Any, ...]] = {
     "quantization_config": ({"quant_method": "bitsandbytes", "load_in_8bit": True},),
-    "per_layer_config": ({"0": {"layer_norm_eps": 0.1, "norm_eps": 0.1}},),
+    "per_layer_config": ({"0": {"layer_norm_eps": 0.1}}, {"0": {"norm_eps": 0.1}}),
     "position_embedding_type": ("relative_key",),
     "pruned_heads": ({"0": [0]},),
     "embedding_size": (12,),
