@@ -31,9 +31,12 @@ def build(folder: Path) -> Path:
     return folder
 
 
-def settings(name: str, **model: object) -> VariantSettings:
+def settings(name: str, tasks: tuple[str, ...] = runs.TASKS_HERE, **model: object) -> VariantSettings:
     """Of a small variant with that model."""
     given = runs.settings(phase=STEPS, run={"precision": PRECISION.get(name, "fp32")}).model_dump()
+    given["tasks"] = given["phases"][0]["tasks"] = [*tasks]
+    for part in ("heads", "pooling"):
+        given["model"][part] = {task: given["model"][part][task] for task in tasks}
     return VariantSettings(**given | {"variant": name, "model": given["model"] | {"max_tokens": 16} | model})
 
 

@@ -95,6 +95,9 @@ def export(
     model: Annotated[str, Argument(help="A variant's name, or a run's folder.")],
     out: Annotated[Path, Argument(help="The folder to write; it must not exist.")],
     form: Annotated[Form, Option("--format", help="The libraries that are to load it.")] = "hf",
+    task: Annotated[
+        str | None, Option(help="For sentence-transformers: the task of embeddings where a caller names none.")
+    ] = None,
     seed: Seed = None,
     build: Build = BUILD,
 ) -> None:
@@ -105,7 +108,7 @@ def export(
     with starting.quick_imports():
         from mtbert.inference import exporting, loading
     trained = loading.load(model, seed, build, "cpu")
-    exporting.export(trained, form, out)
+    exporting.export(trained, form, out, task)
     print(f"{out} holds {trained.name}, seed {trained.seed}; its README.md shows how to load it")
 
 

@@ -85,7 +85,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
 # Keys that are no fields of transformers' classes, but that they or older ones read.
 OTHERS: dict[str, tuple[Any, ...]] = {
     "quantization_config": ({"quant_method": "bitsandbytes", "load_in_8bit": True},),
-    "per_layer_config": ({"0": {"layer_norm_eps": 0.1, "norm_eps": 0.1}},),
+    "per_layer_config": ({"0": {"layer_norm_eps": 0.1}}, {"0": {"norm_eps": 0.1}}),
     "position_embedding_type": ("relative_key",),
     "pruned_heads": ({"0": [0]},),
     "embedding_size": (12,),
@@ -125,7 +125,7 @@ OTHERS: dict[str, tuple[Any, ...]] = {
 }
 COMPUTED = {  # keys of which some change is computed: not everything is refused
     "bert": {"layer_norm_eps", "num_attention_heads", "hidden_dropout_prob", "id2label", "pad_token_id"},
-    "roberta": {"layer_norm_eps", "num_attention_heads", "hidden_dropout_prob", "id2label"},
+    "roberta": {"layer_norm_eps", "num_attention_heads", "hidden_dropout_prob"},
     "modernbert": {"norm_eps", "num_attention_heads", "local_attention", "layer_types", "sliding_window"},
     "deberta-v2": {"layer_norm_eps", "num_attention_heads", "pos_att_type", "max_relative_positions"},
 }

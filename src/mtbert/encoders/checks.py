@@ -13,7 +13,7 @@ from mtbert import files
 from mtbert.data import tokens
 from mtbert.encoders import folders
 from mtbert.errors import EncoderError, first_of
-from mtbert.models.encoder.config import CONFIG
+from mtbert.models.encoder.config import CONFIG, content_of
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -24,7 +24,8 @@ BATCHES = ((3, 12), (1, 512))  # rows and tokens of what is compared; the long o
 EQUAL = 1e-4  # largest difference of outputs, as a share of the largest output: both add up in other orders
 INERT = {  # what config.json may state without a change of the outputs, so that no message names it
     "architectures", "dtype", "torch_dtype", "transformers_version", "model_type", "id2label", "label2id",
-    "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id", "use_cache", "initializer_range", "_name_or_path",
+    "pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id", "initializer_range",
+    "_name_or_path",
 }  # fmt: skip
 Json = dict[str, Any]
 
@@ -133,17 +134,16 @@ def check_outputs(folder: Path, theirs: "PreTrainedModel", written: Path) -> Non
             if not difference <= EQUAL * max(1.0, float(goal.abs().max())):
                 raise EncoderError(
                     f"{folder}: its outputs here differ from those of transformers by {difference:.2g}, so {CONFIG} "
-                    f"has a setting that is not supported; it may be {_unknown(folder, ours)}"
+                    f"has a setting that is not supported; it may be {_unknown(folder, theirs.config, ours)}"
                 )
 
 
-def _unknown(folder: Path, ours: Any) -> str:
-    """Return which settings of config.json are not read here."""
-    from mtbert.models.encoder.config import content_of
-
+def _unknown(folder: Path, config: Any, ours: Any) -> str:
+    """Return which settings of config.json are not read here, and are not transformers' defaults."""
+    defaults = vars(type(config)())
     known = {*vars(ours.backbone.config), *ours.backbone.config.expected, *INERT}
-    names = sorted(content_of(folder).keys() - known)
-    return first_of(names, folders.SHOWN) or "another"
+    names = [name for name, value in content_of(folder).items() if name not in known and defaults.get(name) != value]
+    return first_of(sorted(names), folders.SHOWN) or "any of them"
 
 
 Batch = tuple["Tensor", "Tensor", "Tensor"]

@@ -12,9 +12,25 @@ from mtbert.results import metrics
 TEMPLATE = Path(__file__).with_name("card.md")
 
 
-def card(model: Model, form: str) -> str:
-    """Return the text of README.md, with metadata for the Hub, of an export in that form."""
+def classifies(model: Model) -> bool:
+    """Return whether transformers' pipeline `text-classification` can run an export: one task, of classes.
+
+    The pipeline cannot encode the sentences of a pair apart.
+    """
+    if len(model.tasks) > 1:
+        return False
+    task = model.task(model.tasks[0])
+    return task.kind != "score" and not (task.is_pair and model.settings.model.pair_encoding == "bi")
+
+
+def card(model: Model, form: str, embedding_task: str | None = None) -> str:
+    """Return the text of README.md, with metadata for the Hub, of an export in that form.
+
+    `embedding_task` is the task of embeddings where a caller names none.
+    """
     is_for_sentences = form == "sentence-transformers"
+    has_pipeline = form == "hf" and classifies(model)
+    pipeline = "sentence-similarity" if is_for_sentences else "text-classification" if has_pipeline else None
     data_kind = layout.data_kind(layout.build_of(model.run))
     is_of_sample = data_kind == "sample"
     metadata = ModelCardData(
@@ -23,13 +39,15 @@ def card(model: Model, form: str) -> str:
         library_name=form if is_for_sentences or form == "onnx" else "transformers",
         tags=["mtbert", *model.tasks],
         model_name=f"{model.name}-{model.seed}",
-        pipeline_tag="sentence-similarity" if is_for_sentences else "text-classification",
+        pipeline_tag=pipeline,
     )
     text = ModelCard.from_template(
         metadata,
         template_path=str(TEMPLATE),
         model=model,
         form=form,
+        embedding_task=embedding_task,
+        has_pipeline=has_pipeline,
         sample=is_of_sample,
         tasks=[model.task(name) for name in model.tasks],
         metric_in_words=metrics.in_words,

@@ -25,6 +25,7 @@ from mtbert.errors import MtbertError
 from mtbert.inference import bundling, cards, exporting_baselines, modeling
 from mtbert.inference.baseline import Baseline
 from mtbert.inference.model import Model
+from mtbert.models.encoder.config import CONFIG
 from mtbert.models.heads import HEADS
 from mtbert.training import evaluation
 from mtbert.variants.building import PARTS
@@ -45,28 +46,34 @@ class ExportError(MtbertError):
     """A model cannot be exported in that form, or its folder cannot be written."""
 
 
-def export(model: Model | Baseline, form: str, out: Path) -> None:
+def export(model: Model | Baseline, form: str, out: Path, task: str | None = None) -> None:
     """Write the folder, whole or not at all.
 
     Args:
         model: a trained model, on the CPU, or a baseline.
         form: a key of FORMS; `hf` for a baseline, which has one form.
         out: a folder that does not exist.
+        task: the task of embeddings where a caller of sentence-transformers names none; else `embedding_task`.
 
     Raises:
         ExportError: the folder exists, the model cannot have the form, or the export computes other numbers than it.
     """
     if out.exists():
         raise ExportError(f"{out} exists; name a new folder")
+    if task is not None and not isinstance(model, Baseline):
+        _check_task(model, form, task)
     try:
         loading.silence()
         if isinstance(model, Baseline):
-            _export_baseline(model, form, out)
+            _export_baseline(model, form, out, task)
             return
         with files.new_directory(out) as partial:
             _tokenizer(model, partial)
             FORMS[form](model, partial)
-            files.write_text(partial / "README.md", cards.card(model, form))
+            if task is not None:
+                config = files.read_json(partial / CONFIG)
+                files.write_json(partial / CONFIG, config | {"embedding_task": task})
+            files.write_text(partial / "README.md", cards.card(model, form, task or embedding_task(model)))
             for name in (layout.SETTINGS, layout.METRICS):
                 shutil.copyfile(model.run / name, partial / f"mtbert_{name}")
             _check(model, form, partial)
@@ -74,13 +81,42 @@ def export(model: Model | Baseline, form: str, out: Path) -> None:
         raise ExportError(f"{out} cannot be written: {error}") from None
 
 
-def _export_baseline(model: Baseline, form: str, out: Path) -> None:
+def _export_baseline(model: Baseline, form: str, out: Path, task: str | None) -> None:
     if form != "hf":
         raise ExportError(
             f"{model.name} is a baseline, which has one form: safetensors and JSON; got --format {form}, allowed: none"
         )
+    if task is not None:
+        raise ExportError(f"--task is {task}, but {model.name} has one model a task, and exports all of them")
     with files.new_directory(out) as partial:
         exporting_baselines.write(model, partial)
+
+
+def _check_task(model: Model, form: str, task: str) -> None:
+    """Raise ExportError where a task cannot be that of embeddings."""
+    if form != "sentence-transformers":
+        raise ExportError(f"--task is {task}, but format {form} has no embeddings; allowed: sentence-transformers")
+    allowed = _apart(model)
+    if allowed and task not in allowed:
+        raise ExportError(f"--task is {task}; allowed: {', '.join(allowed)}")
+
+
+def embedding_task(model: Model) -> str | None:
+    """Return the task whose embeddings suit comparisons best: a score of pairs, else other pairs, else the first task.
+
+    None for a model whose sentences have no embeddings of their own.
+    """
+    names = _apart(model)
+    pairs = [name for name in names if model.task(name).is_pair]
+    scores = [name for name in pairs if model.task(name).kind == "score"]
+    return next(iter([*scores, *pairs, *names]), None)
+
+
+def _apart(model: Model) -> list[str]:
+    """Return the tasks of which one sentence alone has an embedding."""
+    if model.settings.model.pair_encoding == "cross":
+        return []
+    return [task for task in model.tasks if task not in model.network.connector.mixed]
 
 
 def _tokenizer(model: Model, out: Path) -> None:
@@ -103,8 +139,11 @@ def _transformers(model: Model, out: Path) -> None:
     exported = rebuilt(model)
     code = bundling.file_name(MODELING)
     exported.config.auto_map = {"AutoConfig": f"{code}.MtbertConfig", "AutoModel": f"{code}.MtbertModel"}
-    exported.save_pretrained(out)
     definitions = [(MODELING, "MtbertModel"), (MODELING, "MtbertConfig")]
+    if cards.classifies(model):
+        exported.config.auto_map["AutoModelForSequenceClassification"] = f"{code}.MtbertForSequenceClassification"
+        definitions.append((MODELING, "MtbertForSequenceClassification"))
+    exported.save_pretrained(out)
     for part_class in (*exported.classes.values(), *exported.head_classes.values()):
         definitions.append((part_class.__module__, part_class.__qualname__))
     texts = bundling.bundle(definitions)
@@ -115,7 +154,7 @@ def _transformers(model: Model, out: Path) -> None:
 
 def _sentence_transformers(model: Model, out: Path) -> None:
     """Write for SentenceTransformer, whose own module for models of transformers loads it."""
-    if model.settings.model.pair_encoding == "cross" or set(model.tasks) <= model.network.connector.mixed:
+    if not _apart(model):
         raise ExportError(
             f"{model.name} encodes both sentences of a pair together, so that one alone has no embedding; allowed: "
             "a variant with pair_encoding: bi, or format hf or onnx"
@@ -156,7 +195,10 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
         pair_encoding=settings.pair_encoding,
         max_tokens=settings.max_tokens,
         vocabulary=tokens.vocabulary(model.encoder) if has_feature_weights else [],
+        embedding_task=embedding_task(model),
     )
+    if cards.classifies(model):
+        entries["id2label"] = dict(enumerate(model.task(model.tasks[0]).class_names))
     classes: dict[str, Any] = {"backbone": type(encoder.backbone)}
     classes |= {part: PARTS[part].class_of(chosen) for part, chosen in parts.items()}
     head_classes = {task: HEADS.class_of(head) for task, head in heads.items()}

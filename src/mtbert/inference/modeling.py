@@ -22,6 +22,8 @@ from mtbert.models.encoder.encoder import Encoder
 from mtbert.models.multitask import build
 from mtbert.tasks import Task
 
+ROLES = ("query", "document")  # what sentence-transformers names as the task in encode_query and encode_document
+
 
 class MtbertConfig(PretrainedConfig):
     """The configuration of the model.
@@ -38,6 +40,7 @@ class MtbertConfig(PretrainedConfig):
         pair_encoding: `cross` puts both sentences of a pair into one sequence, `bi` each into its own.
         max_tokens: longest sequence.
         vocabulary: word pieces by id, where features need them.
+        embedding_task: the task of an embedding for which none is named; None where sentences have no embeddings.
     """
 
     model_type = "mtbert"
@@ -117,9 +120,12 @@ class MtbertModel(PreTrainedModel):
     ) -> Tensor:
         """Return the embeddings [rows, width] of single sentences that the task's head reads; inputs as above.
 
-        ValueError for a task whose sentences are not encoded apart.
+        Without a task, or with one of ROLES, they are those of `config.embedding_task`. ValueError for a task whose
+        sentences are not encoded apart.
         """
         mixed = self.model.connector.mixed
+        if task is None or (task in ROLES and task not in self.config.tasks):
+            task = self.config.embedding_task
         task = self.task(task)
         if task in mixed:
             allowed = ", ".join(name for name in self.config.tasks if name not in mixed)
@@ -149,6 +155,17 @@ def check_finite(outputs: Tensor, task: str) -> None:
             f"{task}: the outputs of rows {rows} (from 0) are not finite (NaN or infinite); load the model in "
             "float32, and if they still are, its weights are faulty: export it again"
         )
+
+
+class MtbertForSequenceClassification(MtbertModel):
+    """The same for transformers' pipeline `text-classification`, of a model of one task with classes."""
+
+    def forward(self, *args: Any, **kwargs: Any) -> SequenceClassifierOutput:
+        """Return a logit for each class, also of two: their softmax has the probabilities."""
+        logits = super().forward(*args, **kwargs).logits
+        if logits.shape[-1] == 1:
+            logits = torch.cat([torch.zeros_like(logits), logits], dim=-1)
+        return SequenceClassifierOutput(logits=logits)
 
 
 def batch(ids: Tensor, mask: Tensor | None, types: Tensor | None, task: str, sequences: int = 1) -> Any:

@@ -56,9 +56,17 @@ def test_a_folder_as_on_the_hub_is_read_below_its_head_and_stays_the_hubs_own(ki
     assert (card["width"], card["positions"], card["pooler"]) == (24, positions, False)
 
 
-@others
-def test_a_masked_language_model_begins_with_the_head_of_the_checkpoint(kind: str, tmp_path: Path):
-    folder = architectures.folder(kind, tmp_path / "theirs", legacy=False)
+@pytest.mark.parametrize(
+    ("kind", "form"),
+    [
+        *((kind, {"legacy": False}) for kind in architectures.OTHERS),
+        ("deberta-v2", {"legacy": True}),
+        ("modernbert", {"classifier_bias": True}),
+        ("modernbert", {"decoder_bias": False}),
+    ],
+)
+def test_a_masked_language_model_begins_with_the_head_of_the_checkpoint(kind: str, form: dict, tmp_path: Path):
+    folder = architectures.folder(kind, tmp_path / "theirs", **form)
     backbone = read(fetched(folder, tmp_path / "out")).eval()
     built = MultitaskModel.__new__(MultitaskModel)
     torch.nn.Module.__init__(built)

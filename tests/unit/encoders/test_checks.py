@@ -122,7 +122,7 @@ def test_a_training_reads_no_encoder_with_such_numbers(tmp_path: Path):
     """One that was fetched before they were checked."""
     out = fetched(encoders.folder(tmp_path / "bert"), tmp_path / "out")
     reweigh(out, QUERY, torch.nan)
-    with pytest.raises(EncoderError, match=f"{QUERY} holds numbers that are NaN or infinite; `dvc repro encoder`"):
+    with pytest.raises(EncoderError, match=f"{QUERY} holds numbers that are NaN or infinite; `dvc repro "):
         read(out)
 
 
@@ -221,10 +221,21 @@ def test_a_head_that_is_not_tied_to_the_words_is_refused(kind: str, tmp_path: Pa
     assert "tie_word_embeddings is False; allowed: True; without its head of a masked language model" in message
 
 
-def test_a_head_with_words_of_its_own_is_refused_also_where_nothing_says_so(tmp_path: Path):
-    folder = architectures.folder("roberta", tmp_path / "theirs", tie_word_embeddings=False)
-    edit(folder / "config.json", tie_word_embeddings=True)
-    assert "lm_head.decoder.weight differs from the words' embeddings; allowed: the same numbers" in refused(folder)
+@pytest.mark.parametrize(
+    ("part", "tied"), [("weight", "the words' embeddings"), ("bias", "lm_head.bias")], ids=["weight", "bias"]
+)
+def test_a_head_with_words_of_its_own_is_refused_also_where_nothing_says_so(part: str, tied: str, tmp_path: Path):
+    folder = architectures.folder("roberta", tmp_path / "theirs")
+    shape = (80, 24) if part == "weight" else (80,)
+    reweigh(folder, f"lm_head.decoder.{part}", torch.ones(shape))
+    assert f"lm_head.decoder.{part} differs from {tied}; allowed: the same numbers" in refused(folder)
+
+
+def test_half_a_head_is_refused(tmp_path: Path):
+    folder = architectures.folder("modernbert", tmp_path / "theirs")
+    edit(folder / "config.json", classifier_bias=True)
+    message = "lacks weights of its head of a masked language model: head.dense.bias"
+    assert refused(folder).endswith(message)
 
 
 def test_a_heads_activation_is_gelu(tmp_path: Path):

@@ -17,7 +17,7 @@ from mtbert import files
 from mtbert.baselines import untrained
 from mtbert.encoders import fetching, folders, loading, sbert
 from mtbert.encoders.settings import EncoderSettings, SbertSettings
-from mtbert.errors import DataError
+from mtbert.errors import DataError, EncoderError
 from mtbert.models.encoder.architectures import read
 from mtbert.results import metrics
 
@@ -185,3 +185,15 @@ def test_stage_where_nothing_needs_it(tmp_path: Path, monkeypatch: pytest.Monkey
     out = tmp_path / "encoders" / "sbert"
     assert sorted(path.name for path in out.iterdir()) == ["digests.json", "encoder.json"]
     assert files.read_json(out / "encoder.json") == {"needed": False}
+
+
+def test_a_pretraining_that_diverges_is_an_error_and_writes_nothing(
+    build: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def train(trainer: sbert.Trainer) -> None:
+        next(trainer.model.parameters()).data.fill_(torch.nan)
+
+    monkeypatch.setattr(sbert.Trainer, "train", train)
+    with pytest.raises(EncoderError, match=r"diverged: .* NaN or infinite; lower pretrain\.sbert\.learning_rate$"):
+        sbert.pretrain(SETTINGS, build)
+    assert not (build / "encoders" / "sbert").exists()

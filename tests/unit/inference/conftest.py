@@ -13,4 +13,5 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = trained.build(tmp_path_factory.mktemp("trained") / "build")
     trained.train(folder, trained.settings("apart-in-fp32", **trained.MODEL["apart"] | RANKING))
     trained.train(folder, trained.settings("typed", **trained.MODEL["crossed"], token_types="by_sentence"))
+    trained.train(folder, trained.settings("alone", tasks=("sst",), **trained.MODEL["crossed"]))
     return folder

@@ -15,6 +15,7 @@ import torch
 from huggingface_hub import ModelCard
 from pipeline import preloaded
 from safetensors.torch import load_file
+from transformers.modeling_outputs import SequenceClassifierOutput
 
 from mtbert import files, layout
 from mtbert.inference import cards, exporting, loading, modeling
@@ -24,13 +25,14 @@ from mtbert.training import evaluation
 
 TEXTS = ["A man plays.", "Someone plays a guitar, and nobody listens."]
 OTHERS = ["A woman sings.", "It rains."]
-FORMS = {"crossed": "hf", "typed": "hf", "apart": "hf", "apart-in-fp32": "sentence-transformers"}
+FORMS = {"crossed": "hf", "typed": "hf", "apart": "hf", "apart-in-fp32": "sentence-transformers", "alone": "hf"}
 OUTSIDE = """
 import json, sys
 sys.modules["mtbert"] = None
 texts, others, root = json.loads(sys.argv[1])
 from sentence_transformers import SentenceTransformer
-from transformers import AutoModel, AutoTokenizer
+from sentence_transformers.sentence_transformer.evaluation import EmbeddingSimilarityEvaluator
+from transformers import AutoModel, AutoTokenizer, pipeline
 
 def said(folder):
     model = AutoModel.from_pretrained(folder, trust_remote_code=True).eval()
@@ -46,8 +48,13 @@ def said(folder):
 
 model = SentenceTransformer(f"{root}/apart-in-fp32", trust_remote_code=True, device="cpu")
 embedded = [model.encode(texts, task=task).tolist() for task in ("sst", "sts")]
+unnamed = [model.encode(texts).tolist(), model.encode_query(texts).tolist(), model.encode_document(texts).tolist()]
+evaluated = EmbeddingSimilarityEvaluator(texts, others, [0.0, 1.0])(model)
+classify = pipeline("text-classification", model=f"{root}/alone", trust_remote_code=True)
+classified = classify(texts, truncation=True, top_k=None)
 others = {name: said(f"{root}/{name}") for name in ("crossed", "typed", "apart")}
-print(json.dumps({**others, "apart-in-fp32": embedded}))
+found = {"unnamed": unnamed, "evaluated": [*evaluated], "classified": classified}
+print(json.dumps({**others, **found, "apart-in-fp32": embedded}))
 """
 
 
@@ -117,6 +124,52 @@ def test_sentence_transformers_gives_each_tasks_embeddings(
         examples, _ = model.examples(model.task(task), rows)
         own = evaluation.embed(model.network, examples, model.device)[:, 0]
         assert np.array(embeddings) == pytest.approx(own, abs=1e-6)
+
+
+def test_without_a_task_embeddings_are_of_pairs_scores(outside: tuple[Path, dict[str, list]]) -> None:
+    """Also those of a query and of a document, and for the library's evaluators, which name no task of ours."""
+    _, sts = outside[1]["apart-in-fp32"]
+    assert outside[1]["unnamed"] == [sts, sts, sts]
+    assert outside[1]["evaluated"] == ["pearson_cosine", "spearman_cosine"]
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_the_task_of_embeddings_is_chosen_at_export(load: Callable[[str], Model], tmp_path: Path) -> None:
+    model = load("apart-in-fp32")
+    export(model, "sentence-transformers", tmp_path / "out", "sst")
+    assert files.read_json(tmp_path / "out/config.json")["embedding_task"] == "sst"
+    assert "`encode_document` and the library's evaluators, it is `sst`." in (tmp_path / "out/README.md").read_text()
+    with pytest.raises(ExportError, match=r"--task is cola; allowed: sst, sts$"):
+        export(model, "sentence-transformers", tmp_path / "more", "cola")
+    with pytest.raises(ExportError, match=r"--task is sst, but format hf has no embeddings; allowed: sentence-tr"):
+        export(model, "hf", tmp_path / "more", "sst")
+
+
+def test_a_pipeline_names_the_classes_of_the_only_task(
+    load: Callable[[str], Model], outside: tuple[Path, dict[str, list]]
+) -> None:
+    rows = load("alone").predict("sst", TEXTS)
+    for found, (_, row) in zip(outside[1]["classified"], rows.iterrows(), strict=True):
+        assert len(found) == 5
+        assert found[0]["label"] == row["class"]
+        assert found[0]["score"] == pytest.approx(max(row[f"probability_{number}"] for number in range(5)), abs=1e-5)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_card_says_pipeline_where_there_is_one(load: Callable[[str], Model], tmp_path: Path) -> None:
+    cases = (("alone", "hf"), ("crossed", "hf"), ("alone", "sentence-transformers"), ("alone", "onnx"))
+    cards_of = {case: ModelCard(cards.card(load(case[0]), case[1])) for case in cases}
+    tags = [card.data.to_dict().get("pipeline_tag") for card in cards_of.values()]
+    assert tags == ["text-classification", None, "sentence-similarity", None]
+    assert ['pipeline("text-classification"' in card.text for card in cards_of.values()] == [True, False, False, False]
+
+
+def test_a_pipeline_has_two_classes_of_one_logit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """0.88 is the sigmoid of 2."""
+    logits = SequenceClassifierOutput(logits=torch.tensor([[2.0]]))
+    monkeypatch.setattr(modeling.MtbertModel, "forward", lambda *_, **__: logits)
+    model = modeling.MtbertForSequenceClassification.__new__(modeling.MtbertForSequenceClassification)
+    assert model.forward(IDS).logits.softmax(dim=-1)[0].tolist() == pytest.approx([0.1192, 0.8808], abs=1e-4)
 
 
 @pytest.mark.usefixtures("unchecked")

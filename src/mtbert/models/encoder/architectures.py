@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from mtbert.errors import EncoderError, first_of
-from mtbert.layout import WEIGHTS
+from mtbert.layout import WEIGHTS, remedy
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert
 from mtbert.models.encoder.config import CONFIG, MLM_HEAD, Config, content_of, parsed
@@ -67,16 +67,16 @@ def backbone(directory: Path, weights: Mapping[str, Tensor]) -> Backbone:
     return encoder
 
 
-def check_finite(weights: Mapping[str, Tensor], source: str, remedy: str) -> None:
+def check_finite(weights: Mapping[str, Tensor], source: str, what_to_do: str) -> None:
     """Raise EncoderError where a weight is NaN, or infinite in fp32.
 
     Args:
         weights: tensors of any type, by name.
         source: where they come from, at the start of the message.
-        remedy: what to do, at its end.
+        what_to_do: the message's end.
     """
     if names := sorted(name for name, value in weights.items() if not value.float().isfinite().all()):
-        raise EncoderError(f"{source}: {first_of(names, SHOWN)} holds numbers that are NaN or infinite; {remedy}")
+        raise EncoderError(f"{source}: {first_of(names, SHOWN)} holds numbers that are NaN or infinite; {what_to_do}")
 
 
 def read(directory: Path) -> Backbone:
@@ -86,7 +86,7 @@ def read(directory: Path) -> Backbone:
     """
     architecture, _ = read_config(directory)
     weights = {name: value.float() for name, value in load_file(directory / WEIGHTS).items()}
-    check_finite(weights, str(directory / WEIGHTS), "`dvc repro encoder` makes it again")
+    check_finite(weights, str(directory / WEIGHTS), f"`{remedy(directory)}` makes it again")
     encoder = backbone(directory, architecture.from_hugging_face(weights))
     if (directory / MLM_HEAD).is_file():
         encoder.mlm_head = load_file(directory / MLM_HEAD)
