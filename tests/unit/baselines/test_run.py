@@ -1,6 +1,5 @@
 """The stage's work: folders that are read as any model's are, and that predict again."""
 
-import json
 import re
 from pathlib import Path
 
@@ -171,7 +170,7 @@ def test_a_baseline_is_a_run_in_mlflow_with_its_scores_and_seconds(build: Path):
     folder = layout.baselines_of(build, "baseline-tfidf")[0]
     found = record.of_baseline(folder, record.read_catalog(build))
     assert (found.name, found.tags["variant"], found.params["tasks"]) == (
-        "baseline-tfidf seed 0", "baseline-tfidf", '["topic", "same"]',
+        "data=mine baseline-tfidf seed 0", "baseline-tfidf", '["topic", "same"]',
     )  # fmt: skip
     points = {point.name: point.value for point in found.points}
     assert points["final/dev/topic"] == 1
@@ -200,9 +199,8 @@ def test_the_code_of_an_export_s_card_computes_the_same(build: Path, tmp_path: P
     exporting.export(model, "hf", tmp_path / "out")
     columns = [["love ☃ it", "a dog"], ["I love it", ""]][: 1 + (task == "same")]
     code = re.findall("```python\n(.*?)```", (tmp_path / "out/README.md").read_text(), re.DOTALL)[0]
-    of_task = re.sub(
-        r"^task, columns = .*$", f"task, columns = {task!r}, {json.dumps(columns)}", code, flags=re.MULTILINE
-    )
+    asked = f"task, columns = {task!r}, {columns!r}"
+    of_task = re.sub(r"^task, columns = .*$", lambda _: asked, code, flags=re.MULTILINE)
     names = {"folder": str(tmp_path / "out")}
     exec(of_task, names)
     trained_model = stored.read(build / f"baselines/{name}/0", TASKS, Encoder().encode)[task]
