@@ -35,6 +35,7 @@ cloned:
 	@git rev-parse --git-dir > /dev/null 2>&1 || { echo "$(UNCLONED)" >&2; exit 1; }
 
 experiments: setup  ## what was changed in each experiment of `dvc exp run`, and what came of it
+	@echo "A variant's column is its dev score: the mean over tasks; of a variant of one task, the score on that task"
 	@$(BIN)/dvc exp show --only-changed --drop '.*/|^(build|data|models|papers|src|stages|variants|params.yaml|Created|State|Executor)$$'
 
 official: setup  ## download the corpora into data/official, for dvc exp run -S data_dir=data/official
