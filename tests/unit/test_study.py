@@ -304,7 +304,7 @@ def test_what_only_the_user_knows_is_asked_in_tasks_yaml_and_its_answer_is_read(
     assert params.read_bytes() == (ROOT / "params.yaml").read_bytes()
     assert own.read_text().splitlines()[1].startswith("# a.left_out: a-train.csv: 999 may stand for no score, since ")
     with pytest.raises(
-        MtbertError, match=r"tasks\.yaml:11: a\.left_out: it is '\?', where `mtbert study` asks something"
+        MtbertError, match=r"tasks\.yaml:12: a\.left_out: it is '\?', where `mtbert study` asks something"
     ):
         study.run(folder, QUICK, "utf-8", params)
     own.write_text(own.read_text().replace("left_out: '?'", "left_out: [999]"))

@@ -133,13 +133,10 @@ def question(column: str, labels: Collection[str]) -> Question | None:
     if joined := joined_labels(ordered, JOINTS):
         label, parts = joined[0]
         more = f" ({len(joined)} labels are so)" if len(joined) > 1 else ""
-        return Question(
-            "classes",
-            f"{label!r} is made of {' and '.join(map(repr, parts))}, which other labels are or hold, too{more}. "
-            f"If such a row has several labels, {TASK_OF_EACH}. "
-            f"If it is a class of its own, list all labels: [{_listed(ordered)}]",
-            [label for label, _ in joined],
-        )
+        fault = f"{label!r} is made of {' and '.join(map(repr, parts))}, which other labels are or hold, too{more}"
+        several_labels = f"If such a row has several labels, {TASK_OF_EACH}"
+        own_class = f"If it is a class of its own, list all labels: [{_listed(ordered)}]"
+        return Question("classes", f"{fault}. {several_labels}. {own_class}", [label for label, _ in joined])
     if twice := _truths(ordered):
         answer = ", ".join(f"{_quoted(label)}: {number}" for label, number in twice.items())
         return Question(

@@ -299,3 +299,11 @@ def test_another_number_of_sequences_than_the_task_has_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=f"{task}: sequences is {sequences}; {allowed}$"):
         exported(load(name))(IDS, task=task, sequences=sequences)
+
+
+def test_outputs_that_are_not_finite_are_an_error_with_their_rows():
+    modeling.check_finite(torch.tensor([[1.0], [2.0]]), "sts")
+    with pytest.raises(
+        ValueError, match=r"^sts: the outputs of rows \[1\] \(from 0\) are not finite .*load the model in "
+    ):
+        modeling.check_finite(torch.tensor([[1.0], [float("inf")]]), "sts")

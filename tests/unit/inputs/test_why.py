@@ -108,3 +108,11 @@ def test_nothing_is_said_where_nothing_has_changed(build: Path):
 def test_a_variant_that_is_not_selected_is_an_error_that_names_those_that_are(build: Path):
     with pytest.raises(UnknownNameError, match="unknown selected variant 'pal'; did you mean pals"):
         why.explain(build, "pal")
+
+
+def test_a_run_is_compared_with_the_inputs_of_now_where_both_are_known(build: Path):
+    trained(build, 204, "2026-01-02", seed=2, is_there=True)
+    run = build / "runs/pals/2"
+    assert why.of_run(run) == [Cause(InputKind.SETTING, "pals.dim", "204", "276")]
+    (build / "manifest/pals.json").unlink()  # it is not selected any more
+    assert why.of_run(run) == []
