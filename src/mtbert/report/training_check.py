@@ -19,6 +19,7 @@ not. The mean over the whole training is the scale since a share of a loss near 
 gained.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -145,9 +146,9 @@ class TrainingCheck:
     def _is_last_epoch(self, variant: str, seed: int) -> bool:
         """Return whether each epoch that a run keeps is the last one that was scored."""
         run = self._board.runs.loc[(variant, seed)]
-        epochs = [int(epoch) for epoch in (str(run["epochs"] or "") or str(run["epoch"])).split()]
+        epochs = [float(epoch) for epoch in (run["epoch"], *str(run["epochs"] or "").split())]  # one or two
         every = (self._board.settings[variant].get("run") or {}).get("evaluations", 1)
-        return min(epochs) >= self._epochs_scored[variant, seed] * every
+        return min(filter(math.isfinite, epochs), default=0) >= self._epochs_scored[variant, seed] * every
 
     @cached_property
     def _epochs_scored(self) -> dict[tuple[str, int], int]:
