@@ -121,6 +121,8 @@ def test_dev_scores_of_epochs_come_before_losses(run: Path) -> None:
 
 def test_the_page_that_shows_changes_and_scores() -> None:
     found = json.loads(view.saved(view.scores(COURSE)))
+    state = json.loads(found["state"])
+    assert (state["orderByKey"], state["orderByAsc"]) == ("metrics.`final/dev/overall_raw`", False)  # the best on top
     assert (found["name"], json.loads(found["state"])["selectedColumns"]) == (
         "Scores",
         [

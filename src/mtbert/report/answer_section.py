@@ -16,7 +16,7 @@ MOST_NAMED = 3  # ways in a sentence
 ABOUT = (
     "Dev scores: the mean over seeds, in brackets its 95 % interval. A verdict needs six seeds of each side "
     "(docs/verdicts.md). *As good*: proved to differ by less than {margin:g}. *Better*, *worse*: proved to differ by "
-    "more. *Too close to call*: neither is proved."
+    "more. *By how much is open*: proved to differ, perhaps by less. *Too close to call*: none of these."
 )
 DIFFERENCE = "difference to one model per task"  # a column
 TRAINED = "trained well enough"  # a column

@@ -18,9 +18,9 @@ PICTURE = "questions"
 NAMED = 2  # so many questions that were not run are named, more are counted
 START, END = "<!-- questions -->\n", "<!-- /questions -->\n"
 WORDS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL: "yes, but too little to matter"}
-SIZE_OPEN = {
-    Standing.BETTER_SIZE_OPEN: "better, by how much is open",
-    Standing.WORSE_SIZE_OPEN: "worse, by how much is open",
+SIZE_OPEN = {  # of a verdict that is too close to call; by the margin, too, it may be no more once it is corrected
+    **dict.fromkeys((Standing.BETTER, Standing.BETTER_SIZE_OPEN), "better, by how much is open"),
+    **dict.fromkeys((Standing.WORSE, Standing.WORSE_SIZE_OPEN), "worse, by how much is open"),
 }
 PUBLISHED = {  # what a paper says that prints no difference
     "higher": "better", "lower": "worse", "close": "as good", "not higher": "not better", "not lower": "not worse",
@@ -68,8 +68,9 @@ def _verdict(result: ClaimResult) -> str:
     difference = result.parts[0].difference
     if difference is not None and difference.lacks_seeds(SEEDS):
         return f"open: {difference.fewest_seeds} of {SEEDS} seeds"
-    if result.verdict is Verdict.TOO_CLOSE and claims.has_size_open(result.parts[0]):
-        return SIZE_OPEN[result.parts[0].standing]
+    part = result.parts[0]
+    if result.verdict is Verdict.TOO_CLOSE and part.part.expects in claims.EXPECT_A_SIZE and part.standing in SIZE_OPEN:
+        return SIZE_OPEN[part.standing]
     return WORDS[result.verdict or result.reason]
 
 

@@ -25,6 +25,7 @@ from enum import Enum, auto
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from mtbert.report.scoreboard import Group, Scoreboard
@@ -145,9 +146,10 @@ class TrainingCheck:
     def _is_last_epoch(self, variant: str, seed: int) -> bool:
         """Return whether each epoch that a run keeps is the last one that was scored."""
         run = self._board.runs.loc[(variant, seed)]
-        epochs = [int(epoch) for epoch in (str(run["epochs"] or "") or str(run["epoch"])).split()]
+        texts = [str(run[column]) for column in ("epoch", "epochs") if not pd.isna(run[column])]
+        epochs = [float(epoch) for epoch in " ".join(texts).split()]  # old evidence has one for each half of dev
         every = (self._board.settings[variant].get("run") or {}).get("evaluations", 1)
-        return min(epochs) >= self._epochs_scored[variant, seed] * every
+        return bool(epochs) and min(epochs) >= self._epochs_scored[variant, seed] * every
 
     @cached_property
     def _epochs_scored(self) -> dict[tuple[str, int], int]:

@@ -27,6 +27,14 @@ def result(seeds: int = 6, verdict: Verdict | None = None, reason: Reason | None
     return ClaimResult(claim, verdict, reason, NOTHING, (PartResult(claim.parts[0], reason, found),))
 
 
+def worse(expects: str, mean: float = -0.017) -> ClaimResult:
+    """An answer whose interval ends below 0, and whose difference is not proved to reach the margin."""
+    difference = Difference(mean, 0.005, 10.0, (6, 6), 100, 100)
+    part = Part(ours="new", other="old", metric="sst", expects=expects, margin=0.01)
+    claim = Claim(name="c", paper="front", statement="As good?", parts=(part,))
+    return ClaimResult(claim, Verdict.TOO_CLOSE, None, NOTHING, (PartResult(part, None, difference, p=NOTHING),))
+
+
 @pytest.mark.parametrize(
     ("answer", "cells"),
     [
@@ -35,6 +43,9 @@ def result(seeds: int = 6, verdict: Verdict | None = None, reason: Reason | None
         (result(verdict=Verdict.FAILS, other="untrained-encoder"), {"published": markdown.DASH, "answer": "no"}),
         (result(verdict=Verdict.FAILS, expects="not lower"), {"published": "not worse"}),
         (result(verdict=Verdict.FAILS, published=0.02), {"published": "+0.020"}),
+        (worse("not lower"), {"answer": "worse, by how much is open"}),
+        (worse("not lower", -0.023), {"answer": "worse, by how much is open"}),  # by the margin, but not corrected
+        (worse("higher"), {"answer": "too close to call"}),
         (result(verdict=Verdict.FAILS, metric="qqp"), {"ours": f"{OURS} {claims.MAY_BE_KNOWN}"}),
     ],
 )

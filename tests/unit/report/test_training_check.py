@@ -119,6 +119,18 @@ def test_the_best_epoch_is_the_last_one_of_those_scored(monkeypatch, keep, epoch
     assert found == ({"sst": [MayGain.LAST_EPOCH]} if finds else {})
 
 
+def test_where_an_earlier_epoch_is_the_best_a_falling_loss_says_nothing(monkeypatch):
+    monkeypatch.setattr(made, "LABELS", LABELS)
+    one = made.results({("one", 1): {"sst": said("sst", 5)}}, {"one": {"run": {"keep": "best"}}})
+    falling = pd.DataFrame({"step": range(1, 101), "name": "loss/sst", "value": np.linspace(2, 1, 100)})
+    spared = pd.DataFrame({"step": [50, 100], "name": "spared/sst", "value": 0.9})
+    history = pd.concat([falling, spared]).assign(phase=1, variant="one", seed=1)
+    history = tables.joined([history], "history", COURSE)
+    for epoch, finds in ((1, {}), (2, {"sst": [MayGain.LOSS_FALLS, MayGain.LAST_EPOCH]})):
+        scored = Scoreboard(Results(one.runs.assign(epoch=epoch), one.predictions, history))
+        assert TrainingCheck(scored).of(scored.group(["one"])).may_gain == finds
+
+
 def test_where_all_rows_fail_the_headline_says_so_and_what_to_do(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20, "qqp": 10})
     rows = [

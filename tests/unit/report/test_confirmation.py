@@ -1,0 +1,132 @@
+"""One look at labelled test rows, after dev has chosen, and what is said of it."""
+
+from pathlib import Path
+
+import made
+import numpy as np
+import pandas as pd
+import pytest
+
+from mtbert.report import answer, answer_section, confirmation
+from mtbert.report.answer import Answer, Plan
+from mtbert.report.scoreboard import Scoreboard
+from mtbert.results import checks
+from mtbert.results.described import BASELINES, FROZEN, TFIDF
+from mtbert.results.results import Results
+
+ROWS = 120
+LABELS = {"sst": (np.arange(ROWS) % 5).astype(float), "qqp": (np.arange(ROWS) % 2).astype(float),
+          "sts": np.linspace(0, 5, ROWS)}  # fmt: skip
+EACH = {"of-sst": ["sst"], "of-qqp": ["qqp"], "of-sts": ["sts"]}
+
+
+def said(task: str, share: float, random: np.random.Generator) -> list[float]:
+    """Predictions of which so many are right, and of a score so near."""
+    labels = LABELS[task].copy()
+    if task == "sts":
+        return (labels + random.normal(0, 5 * (1 - share), ROWS)).tolist()
+    wrong = random.permutation(ROWS)[: round((1 - share) * ROWS)]
+    labels[wrong] = (labels[wrong] + 1) % (5 if task == "sst" else 2)
+    return labels.tolist()
+
+
+def predicted(shares: dict[str, float], random: np.random.Generator) -> dict[tuple[str, int], dict[str, list[float]]]:
+    """What each model predicts with six seeds, by how good its way is; `single` is one model per task."""
+    by_run = {}
+    for seed in range(1, 7):
+        for way, share in shares.items():
+            for name, tasks in (EACH if way == "single" else {way: [*LABELS]}).items():
+                by_run[name, seed] = {task: said(task, share, random) for task in tasks}
+    return by_run
+
+
+def answered(
+    monkeypatch: pytest.MonkeyPatch, dev: dict[str, float], test: dict[str, float] | None, seeds: int = 0
+) -> Answer:
+    """The answer of ways that are so good on dev and on test; test has no labels where it is None."""
+    monkeypatch.setattr(made, "LABELS", {task: labels.tolist() for task, labels in LABELS.items()})
+    random = np.random.default_rng(3)
+    settings = {name: {"paper": "own", "row": "One model per task" if name in EACH else name.title()}
+                for name in (*EACH, *dev)}  # fmt: skip
+    results = made.results(predicted(dev, random), settings, {"whose": "own"})
+    rows = made.results(predicted(test or dev, random), settings).predictions.assign(split="test")
+    if test is None:
+        rows["label"] = np.nan
+    is_baseline = results.runs["variant"].isin(BASELINES)
+    runs = results.runs.assign(kind=results.runs["kind"].mask(is_baseline, "baseline"))
+    runs = runs[~is_baseline | (runs["seed"] == 1)]
+    rows = pd.concat([results.predictions, rows])
+    rows = rows[~rows["variant"].isin(BASELINES) | (rows["seed"] == 1)]
+    results = Results(runs, rows, results.history)
+    for (variant, seed), scores in checks.computed_scores(results).items():
+        is_run = (results.runs["variant"] == variant) & (results.runs["seed"] == seed)
+        for column, value in scores.items():
+            results.runs.loc[is_run, column] = value
+    found = answer.of_board(Scoreboard(results), plan=Plan(seeds))
+    assert found is not None
+    found.margin = 0.05
+    return found
+
+
+def test_the_way_to_keep_is_compared_on_test_with_one_model_per_task(monkeypatch):
+    one = answered(monkeypatch, {"single": 0.9, "shared": 0.9}, {"single": 0.8, "shared": 0.8})
+    look = confirmation.look(one)
+    assert look is not None
+    assert (look.ours.label, [*look.scores], look.tasks) == (
+        "Shared", ["Shared", "One model per task"], ["sst", "qqp", "sts"],
+    )  # fmt: skip
+    assert look.scores["Shared"].means["qqp"].mean == pytest.approx(0.8)
+    (compared,) = look.comparisons
+    assert compared.test.difference is not None
+    assert compared.test.difference.rows == 3 * ROWS
+    assert not compared.disagrees
+    last = answer_section.confirmed(one, look).splitlines()[-1]
+    assert last.startswith("| Shared less One model per task |")
+    assert last.count(": as good |") == 1
+
+
+def test_the_best_baseline_is_looked_at_too(monkeypatch):
+    one = answered(monkeypatch, {"single": 0.9, "shared": 0.9, TFIDF: 0.7, FROZEN: 0.8}, {})
+    assert [way.label for way in one.ways if way.is_baseline] == [BASELINES[FROZEN], BASELINES[TFIDF]]
+    look = confirmation.look(one)
+    assert look is not None
+    assert [compared.other.label for compared in look.comparisons] == ["One model per task", BASELINES[FROZEN]]
+    assert look.scores[BASELINES[FROZEN]].means["qqp"].mean == pytest.approx(0.8)
+
+
+def test_without_labels_of_test_there_is_no_look(monkeypatch):
+    assert confirmation.look(answered(monkeypatch, {"single": 0.9, "shared": 0.9}, None)) is None
+
+
+def test_where_dev_and_test_disagree_that_comes_first(monkeypatch):
+    one = answered(monkeypatch, {"single": 0.9, "shared": 0.9}, {"single": 0.9, "shared": 0.7})
+    look = confirmation.look(one)
+    first, *_ = answer_section.headlines(one, look)
+    assert first.startswith("**Dev and test disagree**: *Shared* less *One model per task* (overall) is ")
+    turned = answered(monkeypatch, {"single": 0.7, "shared": 0.9}, {"single": 0.75, "shared": 0.74})
+    flipped = confirmation.look(turned)
+    assert flipped is not None
+    assert flipped.disagreements == list(flipped.comparisons)  # better on dev, a little below on test
+
+
+def test_an_answer_from_fewer_seeds_than_asked_for_is_interim(monkeypatch):
+    one = answered(monkeypatch, {"single": 0.9, "shared": 0.9}, None, seeds=8)
+    assert [*answer_section.headlines(one, None)] == ["**Interim: 6 of 8 seeds.**"]
+    one.plan = Plan(6)
+    assert [*answer_section.headlines(one, None)] == []
+
+
+def test_whether_rates_were_tried_is_said_where_it_is_known(monkeypatch, tmp_path: Path):
+    one = answered(monkeypatch, {"single": 0.9, "shared": 0.9}, None)
+    default = "Each way has its default learning rates."
+    assert default not in [*answer_section.sentences(one)]
+    one.plan = answer.plan_of({"seeds": [1, 2]})
+    assert (one.plan.seeds, [*answer_section.sentences(one)][-1]) == (2, default)
+    trial = {"factor": 0.33333, "score": 0.81234, "seconds": 30.0}
+    one.plan = answer.plan_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in (*EACH, "shared")}})
+    tuned = "Learning rates were tuned, with equally many trials of each model."
+    assert [*answer_section.sentences(one)][-1] == tuned
+    cells = [cell.strip() for cell in answer_section.trials(one.plan).splitlines()[-1].split("|")[1:-1]]
+    assert cells == ["`shared`", "0.33", "0.812", "30 s"]
+    one.plan = answer.plan_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in EACH}})
+    assert [*answer_section.sentences(one)][-1] == f"{tuned[:-1]}; default rates: `shared`."
