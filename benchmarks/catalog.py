@@ -264,7 +264,7 @@ def train(
 
     with tempfile.TemporaryDirectory() as scratch, FlopCounterMode(display=False) as counter:
         nowhere, history = Checkpoint(Path(scratch), "benchmark"), History(1000, lambda *_: None)
-        trainer = Measured(model, settings.run, settings.described, on, history, [{}], SEED, nowhere, Stop())
+        trainer = Measured(model, settings.run, settings.described, on, history, {}, SEED, nowhere, Stop())
         hooks = torch.autograd.graph.saved_tensors_hooks(graph_memory.hold, lambda graph_tensor: graph_tensor.tensor)
         with hooks, contextlib.redirect_stderr(io.StringIO()):  # its progress bar
             trainer.run([partial(shortened, build) for build in assembly.phases(settings, SEED, model, examples)], 1)

@@ -81,7 +81,7 @@ def seconds(build: Path, epochs: int, with_memo: bool) -> tuple[float, float]:
         builds = assembly.phases(of, ours.SEED, parts.model, parts.examples["train"])
     nowhere, history = Checkpoint(build / "checkpoints", "heads"), History(of.run.log_every, lambda *_: None)
     on = hardware_of(of)
-    trainer = Trainer(parts.model, of.run, of.described, on, history, [{}], ours.SEED, nowhere, Stop())
+    trainer = Trainer(parts.model, of.run, of.described, on, history, {}, ours.SEED, nowhere, Stop())
     with contextlib.redirect_stderr(io.StringIO()):  # its progress bars
         start = time.perf_counter()
         outcome = trainer.run(builds, parts.steps)

@@ -190,7 +190,7 @@ def training(
     nowhere = Checkpoint(build / "checkpoints", "benchmark")
 
     def run(stamp: Callable[[], None]) -> None:
-        trainer = Stamped(parts.model, settings.run, settings.described, on, history, [{}], SEED, nowhere, Stop())
+        trainer = Stamped(parts.model, settings.run, settings.described, on, history, {}, SEED, nowhere, Stop())
         trainer.stamp = stamp
         if on.device.type == "cuda" and kind.fixed_order:
             hardware.repeatable()

@@ -17,9 +17,10 @@ def classifies(model: Model) -> bool:
 
     The pipeline cannot encode the sentences of a pair apart.
     """
-    if len(model.tasks) > 1:
+    names = [*model.tasks]
+    if len(names) > 1:
         return False
-    task = model.task(model.tasks[0])
+    task = model.task(names[0])
     return task.kind != "score" and not (task.is_pair and model.settings.model.pair_encoding == "bi")
 
 

@@ -162,7 +162,7 @@ class MtbertForSequenceClassification(MtbertModel):
 
     def forward(self, *args: Any, **kwargs: Any) -> SequenceClassifierOutput:
         """Return a logit for each class, also of two: their softmax has the probabilities."""
-        logits = super().forward(*args, **kwargs).logits
+        logits: Any = super().forward(*args, **kwargs).logits
         if logits.shape[-1] == 1:
             logits = torch.cat([torch.zeros_like(logits), logits], dim=-1)
         return SequenceClassifierOutput(logits=logits)
