@@ -15,7 +15,7 @@ def main(params: Path, out: Path) -> None:
     """Write the plan files."""
     with starting.quick_imports():
         from mtbert.claims import names
-        from mtbert.config import code, planning
+        from mtbert.config import code, overrides, planning
         from mtbert.config.params import Params
     settings = Params(params)
     try:
@@ -27,6 +27,8 @@ def main(params: Path, out: Path) -> None:
         os.utime(params)  # git may take it for unchanged: DVC writes it within a second of git's last look at it
         raise SettingsError(f"{error}{STAYS.format(file=params)}") from None
     planning.write(documents | code.of_stages(Path(__file__).parent), out)
+    for key, presets in overrides.of_profile(settings, settings.get("variants")).items():
+        print(f"{key}: profile {settings.get('profile')} sets it, not {', '.join(presets)}")
 
 
 def _edited_by_dvc() -> bool:

@@ -4,13 +4,13 @@ A value in a section at the top departs from the profile's, else the preset's, e
 `catalog` departs from the paper's. Variants of one's own depart from nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from mtbert.config import resolve
-from mtbert.config.params import Params, Place, at, layers
+from mtbert.config.params import Params, Place, at, dotted, layers
 from mtbert.config.sections import keys
 from mtbert.config.techniques import SECTIONS
 from mtbert.encoders.settings import SBERT
@@ -40,6 +40,17 @@ def find(params: Params, selected: Variants) -> Iterator[Override]:
         if name in params.of_papers["catalog"]:
             for place, value in leaves(("catalog", name), entry):
                 yield Override(place, value, _changes(params, selected, place))
+
+
+def of_profile(params: Params, names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the presets of these variants whose value of a key gives way to another one of the profile, by the key."""
+    presets_by_key: dict[str, list[str]] = {}
+    for preset in dict.fromkeys(str(layers(params, name)[0][1]) for name in names):
+        for place, value in leaves((), params.get("presets", preset) or {}):
+            stronger = params.get("profiles", str(params.get("profile")), *place)
+            if stronger is not None and stronger != value:
+                presets_by_key.setdefault(dotted(place), []).append(preset)
+    return presets_by_key
 
 
 def _in_section(params: Params, selected: Variants, section: str, values: Any) -> Iterator[Override]:

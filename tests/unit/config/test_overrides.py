@@ -139,3 +139,10 @@ def test_an_emptied_list_leaves_the_file_readable(file: Path, place: tuple[str, 
     for value in ("[a,b]", "[]"):
         apply_overrides(file, [f"{'.'.join(place)}={value}"])
     assert Params(file).own == PARAMS.put(place, []).own
+
+
+def test_what_a_paper_sets_and_the_profile_sets_otherwise_is_listed_by_key():
+    presets = {"small": {"training": {"epochs": 3, "clip": 1.0, "eps": 1e-8}}}
+    variants = {"mine": {"tasks": ["sst"], "preset": "small"}}
+    params = PARAMS.put(("presets",), presets).put(("catalog",), variants)
+    assert overrides.of_profile(params, ["mine"]) == {"training.epochs": ["small"]}  # sample: 4 epochs, clip 1.0
