@@ -14,7 +14,7 @@ from mtbert import files
 WIDTH = 9.7  # inches, which fill the page
 NARROW = 4.2  # inches, which fill a phone's
 DOTS = 100  # an inch
-NARROW_DOTS = 170
+NARROW_DOTS = 120  # the page of 119 variants stays below 1.5 MB
 NARROW_ENDING = "-narrow"  # of the name of a picture that the page shows in place of another on a phone
 COLOURS = 64  # of a picture's file, which makes it a third as large
 # Those of Okabe and Ito (https://jfly.uni-koeln.de/color/), with grey instead of yellow, which white swallows.
