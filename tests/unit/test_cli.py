@@ -16,6 +16,7 @@ from mtbert.command import locking
 from mtbert.inference import exporting, loading
 from mtbert.inference.model import Model
 from mtbert.report import write
+from mtbert.report.answer import UNKNOWN
 from mtbert.results import merge, tables
 from mtbert.scale import grid, packs
 
@@ -53,7 +54,7 @@ def test_the_help_imports_nothing_large():
         (
             ["tables", "nowhere"],
             1,
-            "error: nowhere/results/runs.parquet is missing; `dvc repro collect` writes build/results",
+            "error: nowhere/plan/catalog.yaml is missing; `dvc repro plan` makes it",
         ),
         (["predict", "pals"], 2, "pass either sentences or --file"),
         (["predicct"], 2, "No such command 'predicct'. Did you mean 'predict'?"),
@@ -72,15 +73,20 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
     (grid, "run", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25, None)),
     (packs, "pack", ["pack", "o", "--variants", "a b"], (Path("o"), "a b")),
     (merge, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
-    (write, "write", ["report", "--evidence", "/r/evidence", "--out", "o"], ("/r/evidence", Path("o"), None, None, {})),
-    (write, "write", ["report", "--evidence", "/r/evidence"], ("/r/evidence", Path("/r"), None, None, {})),
+    (
+        write,
+        "write",
+        ["report", "--evidence", "/r/evidence", "--out", "o"],
+        ("/r/evidence", Path("o"), None, None, {}, UNKNOWN),
+    ),
+    (write, "write", ["report", "--evidence", "/r/evidence"], ("/r/evidence", Path("/r"), None, None, {}, UNKNOWN)),
     (
         write,
         "write",
         ["report", "--evidence", f"{LAPTOP}/evidence", "--out", "o"],
-        (f"{LAPTOP}/evidence", Path("o"), f"{LAPTOP}/third", None, {}),
+        (f"{LAPTOP}/evidence", Path("o"), f"{LAPTOP}/third", None, {}, UNKNOWN),
     ),
-    (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"))),
+    (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"), None)),
 ]
 
 

@@ -74,7 +74,7 @@ def test_every_way_and_baseline_has_a_row_with_scores_weights_and_times(report: 
     head, _, *rows = cells(report)
     assert head == [
         "way", "mean", "dup", "rel", "topic", "urgent", "difference to one model per task", "verdict",
-        "weights to keep", "to train", "a prediction",
+        "trained well enough", "weights to keep", "to train", "a prediction",
     ]  # fmt: skip
     assert {row[0] for row in rows[:-1]} == {
         "One model per task", "One shared model", "Shared, PALs", "Shared, low-rank layers", "LoRA", "Merged, mean",

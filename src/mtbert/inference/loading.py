@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError
@@ -12,8 +12,6 @@ from safetensors.torch import load_file
 from mtbert import files, layout
 from mtbert.data import tokens
 from mtbert.errors import EncoderError, UnknownNameError
-from mtbert.inference import baseline
-from mtbert.inference.baseline import Baseline
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model, ModelError
 from mtbert.layout import METRICS, SETTINGS, WEIGHTS
@@ -26,6 +24,9 @@ from mtbert.settings import NAME
 from mtbert.variants import building
 from mtbert.variants.settings import VariantSettings
 
+if TYPE_CHECKING:
+    from mtbert.inference.baseline import Baseline
+
 ENCODER_FILES = (tokens.TOKENIZER, tokens.NAMES, CONFIG)
 LONGEST_SHOWN = 300  # characters of torch's message
 WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a run
@@ -33,7 +34,7 @@ WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a ru
 
 def load_any(
     source: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto"
-) -> Model | Baseline | Ensemble:
+) -> "Model | Baseline | Ensemble":
     """Load a trained model, a baseline, or an ensemble that votes; arguments and errors as for `load`."""
     name, build = str(source), Path(build)
     folder = Path(source).resolve()
@@ -61,7 +62,7 @@ def load_any(
 
 def load(
     source: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto"
-) -> Model | Baseline:
+) -> "Model | Baseline":
     """Load a trained model, or a baseline.
 
     Args:
@@ -139,9 +140,13 @@ def _training(name: str, seeds: Sequence[int]) -> str:
     return f"`dvc exp run -S 'variants=[{name}]' -S 'seeds=[{','.join(map(str, seeds))}]'`"
 
 
-def of_folder(folder: Path, device: str = "auto") -> Model | Baseline:
+def of_folder(folder: Path, device: str = "auto") -> "Model | Baseline":
     """Load the model, or the baseline, of a folder; errors as for `load`."""
-    return baseline.load(folder) if baseline.is_baseline(folder) else of_run(folder, device)
+    if not (folder / layout.BASELINE).is_file():  # which a baseline's folder has, also one that was moved
+        return of_run(folder, device)
+    from mtbert.inference import baseline  # and with it scikit-learn, which no trained model needs
+
+    return baseline.load(folder)
 
 
 def of_run(folder: Path, device: str = "auto") -> Model:

@@ -176,4 +176,5 @@ def batch(ids: Tensor, mask: Tensor | None, types: Tensor | None, task: str, seq
         mask=torch.ones_like(ids) if mask is None else mask,
         token_types=torch.zeros_like(ids) if types is None else types,
         sequences=sequences,
+        pooled=None,
     )

@@ -5,7 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mtbert import files, layout
 from mtbert.data.records import (
@@ -20,11 +20,13 @@ from mtbert.data.records import (
 )
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
-from mtbert.inference.baseline import Baseline
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import ANY_TASK, Model, fault_of_row
 from mtbert.inputs import why
 from mtbert.tasks import Task
+
+if TYPE_CHECKING:
+    from mtbert.inference.baseline import Baseline
 
 Values = dict[str, Any]  # a row's, by column
 STANDARD = Path("-")  # standard input
@@ -73,7 +75,7 @@ def run(
         print("\n".join(_in_words(chosen, predicted)))
 
 
-def _note_changes(model: Model | Baseline) -> None:
+def _note_changes(model: "Model | Baseline") -> None:
     """Say in what the model's inputs differ from those of now: `dvc repro` would train it again, or does so now."""
     try:
         causes = why.of_run(model.run)
@@ -183,7 +185,7 @@ def _columns(task: Task, available: Sequence[str]) -> tuple[str, ...]:
     raise DataError(f"the rows have the columns {', '.join(available)}; {task.name} needs {allowed}")
 
 
-def _predict(model: Model | Baseline | Ensemble, task: Task, rows: list[Values]) -> list[Values]:
+def _predict(model: "Model | Baseline | Ensemble", task: Task, rows: list[Values]) -> list[Values]:
     """Return the rows as they came with their predictions beside them; warn of rows that were cut."""
     columns = _columns(task, [*rows[0]])
     table = model.predict(task.name, [tuple(row[column] for column in columns) for row in rows])
