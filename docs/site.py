@@ -29,7 +29,8 @@ def on_files(files: Files, config: Any) -> Files:
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         for picture in IMAGE.findall(page.read_text(encoding="utf-8")):
             file = (page.parent / picture).resolve().relative_to(ROOT).as_posix()
-            if not file.startswith("docs/") and files.get_file_from_path(file) is None:
+            is_there = page.name != "README.md" and file.startswith("docs/")  # MkDocs has found it
+            if not is_there and files.get_file_from_path(file) is None:
                 files.append(File(file, str(ROOT), config.site_dir, use_directory_urls=False))
     files.append(File(REPORT, str(ROOT), config.site_dir, use_directory_urls=False))
     for package in _packages():
