@@ -123,7 +123,7 @@ def test_ctrl_c_stops_at_once_and_leaves_a_checkpoint_alone(project: Project):
     with project.start("stages/train.py", "long", "1", PYTHONPATH="src", MTBERT_LIVE="off") as training:
         assert training.stdout is not None
         told = ""
-        while "/1000000 [" not in told:  # whose line is not ended
+        while not re.search(r"[1-9]\d*/1000000 \[", told):  # a step is done; the line is not ended
             told += (character := training.stdout.read(1))
             assert character, "it ended"
         training.send_signal(signal.SIGINT)
