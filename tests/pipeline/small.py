@@ -62,7 +62,12 @@ class Project:
         contents = {file.stem: yaml.safe_load(file.read_text()) for file in (REPOSITORY / "papers").glob("*.yaml")}
         contents["mine"] = {"title": "Mine", "order": 9, "presets": {"mine": {}}}
         for name, paper in contents.items():
-            empty = {"presets": {key: {} for key in paper.get("presets", {})}, "variants": {}, "ensembles": {}, "claims": {}}
+            empty = {
+                "presets": {key: {} for key in paper.get("presets", {})},
+                "variants": {},
+                "ensembles": {},
+                "claims": {},
+            }
             (self.root / f"papers/{name}.yaml").write_text(yaml.safe_dump(paper | empty, sort_keys=False))
         common = self.root / "src/mtbert/claims/common.yaml"  # whose questions are of the papers' variants
         common.write_text(yaml.safe_dump(yaml.safe_load(common.read_text()) | {"questions": {}}))
