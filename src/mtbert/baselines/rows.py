@@ -20,7 +20,7 @@ class Rows:
 
     Attributes:
         ids: [rows].
-        columns: of one or two sentences, [texts][rows].
+        columns: for each of one or two sentences, its texts [rows].
         labels: [rows]; NaN where they are withheld.
     """
 
