@@ -126,9 +126,14 @@ def _trained(estimator: Any, matrix: Matrix, labels: np.ndarray, penalty: float)
     """Train an estimator with a penalty; a logistic regression goes on from its last coefficients."""
     is_ridge = isinstance(estimator, Ridge)
     estimator.set_params(**({"alpha": penalty} if is_ridge else {"C": 1 / penalty}))
-    with warnings.catch_warnings():
+    # OpenBLAS's products of few fp32 features may raise the processor's flag for invalid numbers although their results
+    # are finite. scikit-learn refuses features that are not.
+    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         warnings.simplefilter("ignore", ConvergenceWarning)  # the number of steps is bounded on purpose
-        return estimator.fit(matrix, labels if is_ridge else labels.astype(int))
+        estimator.fit(matrix, labels if is_ridge else labels.astype(int))
+    if not np.isfinite(estimator.coef_).all():
+        raise RuntimeError(f"{estimator} found coefficients that are not finite numbers.")
+    return estimator
 
 
 def _linear(estimator: Any) -> Linear:

@@ -187,7 +187,7 @@ def test_one_way_alone_has_no_answer(monkeypatch):
     assert answer.of_board(Scoreboard(results)) is None
 
 
-def test_on_the_course_s_data_the_answer_and_the_readme_s_questions_say_the_same():
+def test_on_the_course_s_data_the_answer_and_the_page_of_the_papers_say_the_same():
     board = Scoreboard(tables.read(ROOT / "reports/laptop/evidence"))
     one = answer.of_board(board)
     assert one is not None
@@ -198,7 +198,7 @@ def test_on_the_course_s_data_the_answer_and_the_readme_s_questions_say_the_same
         assert ours == theirs
     assert one.baseline is not None
     assert one.baseline.label == "One model per task"
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"> {next(answer_section.sentences(one))}\n" in readme
-    assert "**A shared model comes close to single-task models** with a third of the weights" in readme
+    page = (ROOT / "docs/course.md").read_text(encoding="utf-8")
+    assert f"> {next(answer_section.sentences(one))}\n" in page
+    assert "**A shared model comes close to single-task models** with a third of the weights" in page
     assert one.shown.weights / one.baseline.weights == pytest.approx(1 / 3, abs=0.01)
