@@ -159,7 +159,8 @@ def on_both(walk: Walk) -> None:
         (run,) = tracked.client(uri).search_runs([experiment.experiment_id], asked)
         assert run.info.run_name == "pals.dim=276 pals seed 1"
     assert {file.is_symlink() for file in lab.rglob("model.safetensors")} == {False}
-    assert tracked.rows(lab / "mlflow.db", "select name, version from model_versions") == [("mtbert-sample-pals", 1)]
+    versions = tracked.rows(lab / "mlflow.db", "select name, version from model_versions")
+    assert ("mtbert-sample-pals", 1) in versions
 
 
 def from_copies(walk: Walk) -> None:

@@ -17,6 +17,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from mtbert import seeding
 from mtbert.baselines.base import Matrix
+from mtbert.errors import TrainingError
 from mtbert.results import metrics
 from mtbert.tasks import Task
 
@@ -132,7 +133,7 @@ def _trained(estimator: Any, matrix: Matrix, labels: np.ndarray, penalty: float)
         warnings.simplefilter("ignore", ConvergenceWarning)  # the number of steps is bounded on purpose
         estimator.fit(matrix, labels if is_ridge else labels.astype(int))
     if not np.isfinite(estimator.coef_).all():
-        raise RuntimeError(f"{estimator} found coefficients that are not finite numbers.")
+        raise TrainingError(f"scikit-learn's {estimator} has coefficients that are not finite numbers.")
     return estimator
 
 
