@@ -154,7 +154,7 @@ def tune(
 @app.command()
 def study(
     folder: Annotated[Path, Argument(help="The folder of your files, such as topic-train.csv and topic-dev.csv.")],
-    quick: Annotated[bool, Option("--quick", help="Train one seed of five ways, to see that it works.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Train one seed of three ways, for a first answer.")] = False,
     seeds: Annotated[int, Option(min=1, max=100, help="Seeds of each way; verdicts need six.")] = 3,
     encoder: Annotated[
         str | None, Option(help="The starting weights: a name such as bert-base-uncased, or a folder; else MiniLM.")

@@ -36,7 +36,7 @@ from mtbert.variants.settings import VariantSettings
 
 WAYS = "own"  # the paper of what is trained: papers/own.yaml
 PROFILE = "own"  # the recipe of its ways: profiles.own in params.yaml
-QUICK = 5  # ways of it that are trained with --quick
+QUICK = 3  # ways of it that are trained with --quick
 USUAL_WIDTH, USUAL_RATE = 384, 2e-4  # of MiniLM, by the search of data/searches/own-recipe.csv
 JOBS = 2  # trainings that `make reproduce` runs side by side on a CPU
 CLASSES_SHOWN = 6

@@ -42,7 +42,7 @@ def test_the_four_tasks_of_a_support_desk_in_every_form(
     ]
     assert [*tasks.of_folder(tmp_path / "desk")] == ["dup", "rel", "topic", "urgent"]
     now, before = (files.read_yaml(file, "") for file in (params, ROOT / "params.yaml"))
-    ways = ["single-dup", "single-rel", "single-topic", "single-urgent", "shared", "pals", "low-rank", "lora"]
+    ways = ["single-dup", "single-rel", "single-topic", "single-urgent", "shared", "lora"]
     assert now == before | {
         "profile": "own",
         "data_dir": "desk",
