@@ -8,8 +8,12 @@ import pandas as pd
 from mtbert import files
 from mtbert.report import markdown, page
 from mtbert.report.page import PageSection
+from mtbert.results.described import BASELINES, UNTRAINED
+from mtbert.results.metrics import in_words
 from mtbert.results.schemas import Lenient
 from mtbert.tasks import Tasks, main, of_build
+
+NAMES = BASELINES | {UNTRAINED: "Untrained encoder"}  # by variant
 
 
 class Scores(Lenient):
@@ -39,6 +43,8 @@ def table(scores: Mapping[str, Mapping[str, float]], tasks: Tasks) -> str:
     """Return a line for each baseline, with its score on each task of the mean."""
     lines: list[dict[str, str]] = []
     for name, by_task in scores.items():
-        cells = {markdown.heading(task, tasks): markdown.number(by_task.get(task)) for task in main(tasks)}
-        lines.append({"": markdown.literal(name), **cells})
+        cells = {
+            f"{tasks[task].shown} ({in_words(tasks[task])})": markdown.number(by_task.get(task)) for task in main(tasks)
+        }
+        lines.append({"": NAMES[name], **cells})
     return markdown.lined(lines)

@@ -52,7 +52,8 @@ def test_before_the_first_round_it_is_a_page_of_the_baselines(build: Path, capsy
     assert capsys.readouterr().out == f"The baselines are on the page: {layout.report(build)}/index.html\n"
     page = (layout.report(build) / "index.html").read_text("utf-8")
     assert "Trainings go on (baselines alone are there)" in page
-    assert "baseline-tfidf" in page
+    assert "TF-IDF" in page
+    assert "SST-5 (accuracy)" in page
     assert "0.412" in page
     shutil.rmtree(build / "baselines")  # which is no whole one here
     interim.main(build, "1", 2, "")  # takes its place
