@@ -1,7 +1,7 @@
 """Stage `preprocess`: make tokens from corpus files.
 
 NEEDS is a file of the plan: the splits that must exist, the number of rows to hold out, the share of a file's rows that
-may be faulty, and how long a sequence may be. Prints what is wrong with the files and does not end the stage.
+may be faulty, how long a sequence may be, and the corpora that pretraining reads. Prints what is wrong with the files and does not end the stage.
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ from mtbert.layout import read_plan
 
 def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:
     """Read, check and tokenize every corpus file below `data_dir` into `out`."""
-    plan = read_plan(needs, "splits", "held_out", "most_refused", "longest")
+    plan = read_plan(needs, "splits", "held_out", "most_refused", "longest", "pretraining")
     report = preprocess(
         data_dir,
         out,
@@ -24,6 +24,7 @@ def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:
         most_refused=plan["most_refused"],
         longest=plan["longest"],
         special_tokens=special_tokens(encoder_dir),
+        pretraining=plan["pretraining"],
     )
     for line in report["faults"]:
         print(line)

@@ -4,7 +4,7 @@
       machine.json                processor and PyTorch where the folder was begun
       plan/VARIANT.yaml           resolved settings; beside them catalog.yaml, encoder.yaml, needs.yaml, code-STAGE.yaml
       encoders/NAME/              starting weights: base, and sbert, which was pretrained from it
-      data/TASK/SPLIT.parquet     rows and word pieces; beside them dev-rows.parquet, and data/report.json of the files
+      data/TASK/SPLIT.parquet     rows and word pieces; beside them dev-rows.parquet, report.json, pretraining.json
       manifest/VARIANT.json       digests of what a variant is trained from
       runs/VARIANT/SEED/          a trained model: weights, settings, scores, history, embeddings, predictions
       merged/NAME/SEED/           a merged model: the same
@@ -90,6 +90,11 @@ def rows(data: Path, task: str, split: str) -> Path:
 def data_report(data: Path) -> Path:
     """Return the file that says what preprocessing found in the corpora."""
     return data / "report.json"
+
+
+def pretraining(data: Path) -> Path:
+    """Return the file of the digests of the examples that pretraining reads, its only input of all examples."""
+    return data / "pretraining.json"
 
 
 def manifest(build: Path, variant: str) -> Path:

@@ -44,7 +44,7 @@ outs = {
         "code-preprocess", "code-baselines", "code-pretrain", "code-train", "code-merge", "code-ensemble", "code-speed",
         "code-collect", "code-report")],
     "encoder": [*encoder, "build/encoders/base/encoder.json"],
-    "preprocess": ["build/data/sst/train.parquet", "build/data/report.json"],
+    "preprocess": ["build/data/sst/train.parquet", "build/data/report.json", "build/data/pretraining.json"],
     "baselines": ["build/baselines/one"],
     "pretrain": ["build/encoders/sbert/weights"],
     "manifest": [f"build/manifest/{name}.json" for name in variants],

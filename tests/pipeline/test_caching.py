@@ -47,6 +47,16 @@ def test_an_edited_technique_and_another_pretraining_train_those_that_use_them(p
     assert sorted(stage for stage in ran if "train" in stage) == ["pretrain", "train@sbert-1", "train@smart-1"]
 
 
+def test_longer_sequences_and_one_more_task_pretrain_nothing(project: Project):
+    longer = project.dvc("exp", "run", "-S", "model.max_tokens=24", "train")
+    assert "preprocess" in longer
+    assert "pretrain" not in longer
+    project.git("checkout", "-q", "--force", "HEAD")
+    fewer = project.dvc("exp", "run", "-S", "variants=[plain,sbert]", "train")
+    assert "preprocess" in fewer
+    assert "pretrain" not in fewer
+
+
 def test_an_edit_of_the_loop_trains_everything(project: Project):
     project.append("src/mtbert/training/loop.py", "\nEDITED = 1\n")
     assert project.trained("-S", "variants=[plain]") == ["plain-1"]

@@ -49,6 +49,7 @@ def plan(params: Params) -> Documents:
         "held_out": params.get("held_out"),
         "most_refused": MOST_REFUSED if most_refused is None else most_refused,
         "longest": _longest(selected),
+        "pretraining": _pretraining(shared),
     }
     return {**selected, **shared, "needs": needs, "catalog": catalog}
 
@@ -104,10 +105,14 @@ def _splits(selected: Documents, shared: Documents) -> list[list[str]]:
             needed |= {(task, "train"), (task, "dev")}
         for phase in variant["phases"]:
             needed |= {(entry, "train") for entry in phase["tasks"]}
-    pretrain = dict(shared["pretrain"])
-    if pretrain.pop("needed"):
-        needed |= {(corpus, "train") for corpus in SbertSettings(**pretrain).corpora}
+    needed |= {(corpus, "train") for corpus in _pretraining(shared)}
     return [list(pair) for pair in sorted(needed)]
+
+
+def _pretraining(shared: Documents) -> list[str]:
+    """Return the corpora whose train pretraining reads; none where no selected variant starts from it."""
+    pretrain = dict(shared["pretrain"])
+    return [*SbertSettings(**pretrain).corpora] if pretrain.pop("needed") else []
 
 
 def _longest(selected: Documents) -> dict[str, list[Any]]:

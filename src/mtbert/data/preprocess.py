@@ -8,7 +8,7 @@ epochs are chosen), `in_train` (whether its sentences are a row there, case, spa
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,7 @@ def preprocess(
     most_refused: float = MOST_REFUSED,
     longest: Mapping[str, tuple[bool, int]] | None = None,
     special_tokens: SpecialTokens = AS_BERTS,
+    pretraining: Collection[str] = (),
 ) -> dict[str, Any]:
     """Read every corpus file below `data_dir` into the new directory `out`.
 
@@ -67,6 +68,7 @@ def preprocess(
         most_refused: the largest share of a required file's rows that may be faulty, and are then left out.
         longest: by task, whether pairs are one sequence, and how many tokens a sequence may have.
         special_tokens: what the encoder's tokenizer puts around sentences, which counts there, too.
+        pretraining: tasks whose train pretraining reads; the digests of these files go into a file of their own.
 
     Returns:
         The content of report.json: rows read, kept and refused, duplicates and conflicts of each file; what is wrong
@@ -104,6 +106,8 @@ def preprocess(
         kind = "own" if held_out_rows else official.data_kind(file_digests)
         report = {"files": entries, "faults": _faults(entries), "whose": kind}
         write_json(layout.data_report(directory), report)
+        read_by_pretraining = {task: sha256(layout.examples(directory, task, "train")) for task in pretraining}
+        write_json(layout.pretraining(directory), read_by_pretraining)
         layout.seal(directory)
     return report
 

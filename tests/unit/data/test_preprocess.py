@@ -98,6 +98,22 @@ def test_the_same_files_give_the_same_bytes(data_dir: Path, tmp_path: Path) -> N
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes()
 
 
+def test_what_pretraining_reads_changes_with_its_own_files_alone(data_dir: Path, tmp_path: Path) -> None:
+    (data_dir / "cs224n/sts-train.csv").write_text(STS)
+
+    def digests(longest: int) -> bytes:
+        limits = {"sts": (True, longest)}
+        preprocess(data_dir, tmp_path / "out", tokenize, set(), longest=limits, pretraining=["sst"])
+        return (tmp_path / "out/pretraining.json").read_bytes()
+
+    before = digests(longest=64)
+    (data_dir / "cs224n/sts-train.csv").unlink()
+    assert digests(longest=8) == before
+    file = data_dir / "cs224n/ids-sst-train.csv"
+    file.write_text(file.read_text().replace("a", "o"))
+    assert digests(longest=8) != before
+
+
 def test_names_every_file_that_is_needed_and_missing(data_dir: Path, tmp_path: Path) -> None:
     named = r": cs224n/quora-train\.csv \(for qqp/train\), cs224n/sts-test-student\.csv \(for sts/test\); looked below"
     with pytest.raises(DataError, match=named):
