@@ -1,7 +1,8 @@
 """Stage `preprocess`: make tokens from corpus files.
 
 NEEDS is a file of the plan: the splits that must exist, the number of rows to hold out, the share of a file's rows that
-may be faulty, how long a sequence may be, and the corpora that pretraining reads. Prints what is wrong with the files and does not end the stage.
+may be faulty, how long a sequence may be, and the corpora that pretraining reads. Prints what is wrong with the files
+and does not end the stage.
 """
 
 from pathlib import Path

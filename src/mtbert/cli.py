@@ -165,12 +165,13 @@ def study(
 ) -> None:
     """Prepare a study of a folder of your own: find out its tasks, and set params.yaml.
 
-    It writes FOLDER/tasks.yaml if there is none. Then `make reproduce` trains, and the report answers: docs/own.md.
+    It writes what it understood to FOLDER/tasks.yaml, with a ? where only you know. Then `make reproduce` trains, and
+    the report answers: docs/own.md.
     """
     with starting.quick_imports():
-        from mtbert import study
-    wishes = study.Wishes(quick, seeds, encoder, None if steps is None else study.times(steps))
-    study.run(folder, wishes, encoding, params)
+        from mtbert.study import run, selecting
+    wishes = selecting.Wishes(quick, seeds, encoder, None if steps is None else selecting.times(steps))
+    run.run(folder, wishes, encoding, params)
 
 
 @app.command()

@@ -13,7 +13,8 @@ from mtbert.tasks.task import NAME, NOT_OF_A_MODEL, TITLE, Metric, Split, Task, 
 
 FILE = "tasks.yaml"
 # What settings and reports call something else beside a task of such a name.
-TAKEN = ("all", "each", "others", "smallest", "features", "adapter", "connector", "overfitting", "mean")
+IGNORE = "ignore"  # files in the folder that are of no task
+TAKEN = (IGNORE, "all", "each", "others", "smallest", "features", "adapter", "connector", "overfitting", "mean")
 COLUMNS = ("row", "way", "mean", "overall", "normalised", "verdict", "seeds")  # of tables, beside those of tasks
 SHOWN = 5  # most numbers in a message
 OF_SCORES = ("pearson", "spearman")
@@ -84,6 +85,7 @@ def read(file: Path) -> dict[str, Task]:
     content: Any = files.read_yaml(file, "correct it")
     if not isinstance(content, dict) or not content:
         raise SettingsError(f"{file} has to hold tasks by name, and holds none")
+    _check_ignored(file, content.pop(IGNORE, []))
     tasks = {str(name): _task(file, str(name), entry) for name, entry in content.items()}
     for name, task in tasks.items():
         if not task.serves:
@@ -99,6 +101,15 @@ def read(file: Path) -> dict[str, Task]:
     if not main(tasks):
         raise SettingsError(f"{file}: no task is part of the mean; allowed: one at least without `in_mean: false`")
     return tasks
+
+
+def _check_ignored(file: Path, ignored: Any) -> None:
+    """Raise SettingsError where `ignore` is no list of files that are there."""
+    if not isinstance(ignored, list) or not all(isinstance(name, str) for name in ignored):
+        raise _fault(file, (IGNORE,), f"it is {ignored!r}; allowed: [FILE, OTHER]")
+    for number, name in enumerate(ignored):
+        if not (file.parent / name).is_file():
+            raise _fault(file, (IGNORE, number), f"{name} is not there; allowed: files below the folder")
 
 
 def _check_titles(file: Path, tasks: Tasks) -> None:

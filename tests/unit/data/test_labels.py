@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from mtbert import files, tasks
-from mtbert.data import guessing, readers
 from mtbert.data import labels as labelling
+from mtbert.data import readers
 from mtbert.errors import DataError
+from mtbert.study.drafting import draft
 from mtbert.tasks import COURSE, Task
 
 
@@ -148,19 +149,17 @@ def test_questions_are_asked_with_all_that_is_understood(tmp_path: Path):
     scores = [0, 0.5, 1, 2.5, 5, 999]
     (tmp_path / "rel.csv").write_text("text,score\n" + "".join(f"text number {n},{scores[n % 6]}\n" for n in range(60)))
     (tmp_path / "a.csv").write_text("text,label\n" + "".join(f"text number {n},{n % 2}\n" for n in range(60)))
-    with pytest.raises(guessing.AskedError) as error:
-        guessing.tasks_of(tmp_path)
-    assert error.value.entries == {
+    asked = draft(tmp_path)
+    assert asked.changes == {
         "a": {"files": {"train": "a.csv"}, "sentences": ["text"], "label": "label", "classes": [0, 1]},
         "rel": {
             "files": {"train": "rel.csv"}, "sentences": ["text"], "label": "score", "score": [0, 5], "left_out": "?",
         },
     }  # fmt: skip
-    assert str(error.value) == (
-        f"{tmp_path / 'tasks.yaml'} is written with a question: rel.left_out: rel.csv: 999 may stand for no score, "
-        "since the others are 0 to 5. If so, write [999]. If it is a score, write [], and its range at `score`. Answer "
-        "it there, in place of '?', and give this command again"
-    )
+    assert asked.questions == [
+        "rel.left_out: rel.csv: 999 may stand for no score, since the others are 0 to 5. If so, write [999]. If it is "
+        "a score, write [], and its range at `score`"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -170,10 +169,9 @@ def test_questions_are_asked_with_all_that_is_understood(tmp_path: Path):
 def test_each_answer_that_is_named_is_read(tmp_path: Path, labels: list[str]):
     rows = "".join(f'text number {n},"{labels[n % len(labels)]}"\n' for n in range(60))
     (tmp_path / "a.csv").write_text(f"text,label\n{rows}")
-    with pytest.raises(guessing.AskedError) as error:
-        guessing.tasks_of(tmp_path)
-    for answer in re.findall(r"\{[^{}]*\}|\[[^\[\]]*\]", error.value.questions[0]):
-        files.write_yaml(tmp_path / "tasks.yaml", error.value.entries, in_order=True)
+    asked = draft(tmp_path)
+    for answer in re.findall(r"\{[^{}]*\}|\[[^\[\]]*\]", asked.questions[0]):
+        files.write_yaml(tmp_path / "tasks.yaml", asked.changes, in_order=True)
         text = (tmp_path / "tasks.yaml").read_text()
         (tmp_path / "tasks.yaml").write_text(text.replace("'?'", answer))
         task = tasks.of_folder(tmp_path)["a"]
@@ -184,7 +182,7 @@ def test_each_answer_that_is_named_is_read(tmp_path: Path, labels: list[str]):
 def test_percentages_are_refused_with_their_file(tmp_path: Path):
     (tmp_path / "a.csv").write_text("text,label\n" + "".join(f"text number {n},{n % 5}0%\n" for n in range(60)))
     with pytest.raises(DataError, match=r"a\.csv: its label holds 00%, a percentage; .*, or list its `classes` in ta"):
-        guessing.tasks_of(tmp_path)
+        draft(tmp_path)
 
 
 @pytest.mark.parametrize(

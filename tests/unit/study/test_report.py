@@ -9,10 +9,13 @@ from typing import Any
 import desk
 import pytest
 
-from mtbert import files, study
+from mtbert import files
+from mtbert.study import costs
+from mtbert.study.run import run
+from mtbert.study.selecting import Wishes
 from mtbert.tracking import live
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SMALL = dict.fromkeys(desk.SIZES, (60, 40))
 ENCODER = {"width": 24, "heads": 2, "feed_forward": 48, "vocabulary": 1000}
 
@@ -28,7 +31,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home, build = tmp_path_factory.mktemp("home"), Path("build")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(home)
-        patched.setattr(study, "TRIED", 0.0)
+        patched.setattr(costs, "TRIED", 0.0)
         patched.setenv(live.OFF, "off")
         patched.setenv("MTBERT_TABLES", "later")
         shutil.copytree(ROOT / "papers", home / "papers")
@@ -42,7 +45,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         given["encoder"] |= ENCODER | {"name": "tiny"}
         given["training"] |= {"epochs": 1, "epoch_length": "40 examples of each task"}
         files.write_yaml(home / "params.yaml", given, in_order=True)
-        study.run(Path("desk"), study.Wishes(quick=True), "utf-8", Path("params.yaml"))
+        run(Path("desk"), Wishes(quick=True), "utf-8", Path("params.yaml"))
         stage("plan", Path("params.yaml"), build / "plan")
         stage("machine", build / "machine.json")
         stage("encoder", build / "plan/encoder.yaml", Path("desk"), build / "encoders/base")

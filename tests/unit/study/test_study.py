@@ -7,24 +7,28 @@ from pathlib import Path
 import desk
 import pytest
 
-from mtbert import files, study, tasks
+from mtbert import files, tasks
 from mtbert.data.readers import Example
 from mtbert.errors import MtbertError
+from mtbert.study import costs
+from mtbert.study.run import run
+from mtbert.study.selecting import Wishes, times
+from mtbert.study.understanding import majority_score
 from mtbert.tasks import Split
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SMALL = dict.fromkeys(desk.SIZES, (60, 40))
 
 
 @pytest.fixture
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository's params.yaml and papers; steps are measured for an instant."""
-    monkeypatch.setattr(study, "TRIED", 0.0)
+    monkeypatch.setattr(costs, "TRIED", 0.0)
     shutil.copytree(ROOT / "papers", tmp_path / "papers")
     return Path(shutil.copy(ROOT / "params.yaml", tmp_path))
 
 
-QUICK = study.Wishes(quick=True)
+QUICK = Wishes(quick=True)
 
 
 @pytest.mark.parametrize("form", desk.FORMS)
@@ -32,7 +36,7 @@ def test_the_four_tasks_of_a_support_desk_in_every_form(
     tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str], form: str
 ):
     desk.write(tmp_path / "desk", form, SMALL)
-    study.run(tmp_path / "desk", QUICK, "utf-8", params)
+    run(tmp_path / "desk", QUICK, "utf-8", params)
     lines = [line.split("    ") for line in capsys.readouterr().out.splitlines()[:4]]
     assert [[cell.strip() for cell in line if cell] for line in lines] == [
         ["dup", "60 train, 40 dev", "sentence1, sentence2", "2 classes: 0, 1", "accuracy", "majority 0.50"],
@@ -53,10 +57,10 @@ def test_the_four_tasks_of_a_support_desk_in_every_form(
 
 def test_without_quick_every_way_has_its_seeds_and_a_written_file_is_read(tmp_path: Path, params: Path):
     desk.write(tmp_path / "desk", "csv", SMALL)
-    study.run(tmp_path / "desk", QUICK, "utf-8", params)
+    run(tmp_path / "desk", QUICK, "utf-8", params)
     own = tmp_path / "desk/tasks.yaml"
     own.write_text(own.read_text() + "  matters: 0.02\n")
-    study.run(tmp_path / "desk", study.Wishes(seeds=6), "utf-8", params)
+    run(tmp_path / "desk", Wishes(seeds=6), "utf-8", params)
     assert (files.read_yaml(params, "")["seeds"], len(files.read_yaml(params, "")["variants"]) > 10) == (
         [1, 2, 3, 4, 5, 6], True,
     )  # fmt: skip
@@ -67,7 +71,7 @@ def test_texts_with_two_labels_are_told(tmp_path: Path, params: Path, capsys: py
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/a-train.csv").write_text(f"{TRAIN}text number 1,no\n")
     (tmp_path / "mine/a-dev.csv").write_text(TRAIN)
-    study.run(tmp_path / "mine", QUICK, "utf-8", params)
+    run(tmp_path / "mine", QUICK, "utf-8", params)
     assert "\na-train.csv: 1 text has rows of different labels\n" in capsys.readouterr().out
 
 
@@ -76,14 +80,14 @@ def test_f1_is_called_by_the_class_that_it_is_of(tmp_path: Path, params: Path, c
     (tmp_path / "mine/a-train.csv").write_text(TRAIN)
     described = "a:\n  files: {train: a-train.csv}\n  sentences: [text]\n  label: label\n  classes: ['no', 'yes']\n"
     (tmp_path / "mine/tasks.yaml").write_text(f"{described}  positive: 'no'\n")
-    study.run(tmp_path / "mine", QUICK, "utf-8", params)
+    run(tmp_path / "mine", QUICK, "utf-8", params)
     assert "    F1 of no    majority " in capsys.readouterr().out
 
 
 def test_of_two_equally_frequent_classes_the_majority_is_the_first_as_in_a_report():
     labels: dict[Split, list[float]] = {"train": [1.0, 0.0], "dev": [0.0, 0.0, 0.0, 1.0]}
     rows = {split: [Example("", "", None, label, 2) for label in of_split] for split, of_split in labels.items()}
-    assert study.majority_score(tasks.COURSE["qqp"], rows) == 0.75
+    assert majority_score(tasks.COURSE["qqp"], rows) == 0.75
 
 
 @pytest.mark.parametrize(
@@ -98,12 +102,12 @@ def test_as_many_rows_may_be_faulty_as_params_yaml_says(
     (tmp_path / "mine/a-dev.csv").write_text(TRAIN + faulty * " ,no\n")
     refused = pytest.raises(MtbertError, match=f"a-dev.csv: {faulty} of {40 + faulty} rows cannot be used")
     with contextlib.nullcontext() if is_read else refused:
-        study.run(tmp_path / "mine", QUICK, "utf-8", params)
+        run(tmp_path / "mine", QUICK, "utf-8", params)
 
 
 def test_outside_a_repository_nothing_is_read(tmp_path: Path):
     with pytest.raises(MtbertError, match=r"params.yaml is missing; commands run at the repository's root$"):
-        study.run(tmp_path, QUICK, "utf-8", tmp_path / "params.yaml")
+        run(tmp_path, QUICK, "utf-8", tmp_path / "params.yaml")
 
 
 @pytest.mark.parametrize("name", ["2024", "null", "a: b"])
@@ -111,7 +115,7 @@ def test_a_folder_of_any_name_is_the_one_that_is_trained(tmp_path: Path, params:
     (tmp_path / name).mkdir()
     (tmp_path / name / "a-train.csv").write_text(TRAIN)
     for _ in range(2):  # the second time over the first one's value
-        study.run(tmp_path / name, QUICK, "utf-8", params)
+        run(tmp_path / name, QUICK, "utf-8", params)
         assert files.read_yaml(params, "")["data_dir"] == name
     assert "# which sentences: data/sample," in params.read_text()
 
@@ -121,7 +125,7 @@ def told(folder: Path, params: Path, capsys: pytest.CaptureFixture[str], **conte
     folder.mkdir(exist_ok=True)
     for name, content in contents.items():
         (folder / f"{name.replace('_', '-')}.csv").write_text(content)
-    study.run(folder, QUICK, "utf-8", params)
+    run(folder, QUICK, "utf-8", params)
     return capsys.readouterr().out.split("\n\n")[1].splitlines()
 
 
@@ -163,21 +167,35 @@ def test_files_that_no_task_reads_are_told(tmp_path: Path, params: Path, capsys:
     deep = "not read: b/v1/train.csv; allowed: files in the folder, or in a folder in it"
     drawn = "a-train.csv: tasks.yaml names no dev file, so 8 of its rows, drawn by their text, are dev"
     assert told(tmp_path / "mine", params, capsys, a_train=TRAIN)[1:] == [unreadable, deep, drawn]
-    unnamed = (
-        "tasks.yaml does not name a-dev.csv, b-train.csv: add them there, or remove tasks.yaml and give this command "
-        "again"
-    )
-    assert told(tmp_path / "mine", params, capsys, a_dev=TRAIN, b_train=TRAIN)[1:] == [unnamed, unreadable, deep, drawn]
+
+
+def test_a_task_more_is_added_to_tasks_yaml_and_after_a_fault_it_is_as_it_was(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder, own = tmp_path / "mine", tmp_path / "mine/tasks.yaml"
+    told(folder, params, capsys, a_train=TRAIN)
+    own.write_text(f"# mine\n{own.read_text()}")
+    before = own.read_text()
+    (folder / "b-train.csv").write_text(TRAIN.replace("text number", "other text"))
+    (folder / "b-dev.csv").write_text(HEAD + "x,yes\ny,yes\n")
+    with pytest.raises(MtbertError, match="all rows of dev have one label"):
+        run(folder, QUICK, "utf-8", params)
+    assert own.read_text() == before
+    (folder / "b-dev.csv").write_text(HEAD + "x,yes\ny,no\n")
+    run(folder, QUICK, "utf-8", params)
+    assert f"{own} has b now, too: correct it where it is wrong" in capsys.readouterr().out
+    assert own.read_text().startswith(before)
+    assert [*tasks.of_folder(folder)] == ["a", "b"]
 
 
 def test_an_encoding_beside_another_one_in_tasks_yaml_is_refused(tmp_path: Path, params: Path):
     (tmp_path / "a-train.csv").write_bytes(
         TRAIN.replace("text", "café").encode("cp1252").replace(b"caf\xe9", b"text", 1)
     )
-    study.run(tmp_path, QUICK, "cp1252", params)
-    study.run(tmp_path, QUICK, "cp1252", params)
+    run(tmp_path, QUICK, "cp1252", params)
+    run(tmp_path, QUICK, "cp1252", params)
     with pytest.raises(MtbertError) as error:
-        study.run(tmp_path, QUICK, "latin-1", params)
+        run(tmp_path, QUICK, "latin-1", params)
     assert str(error.value) == (
         f"--encoding is latin-1, and {tmp_path / 'tasks.yaml'} says that a is cp1252; set `encoding` there, and leave "
         "--encoding out"
@@ -219,10 +237,6 @@ FAULTS = {
         {"a-train.csv": TRAIN.replace("number 7", "number\0")},
         "line 9: it holds a NUL byte, as no text does",
     ),
-    "no column of labels": (
-        {"a-train.csv": "text,more\n" + "".join(f"text number {n},more of {n}\n" for n in range(40))},
-        "which of them is the label cannot be told; allowed: one that is called label; say it in ",
-    ),
     "numbers and words": (
         {"a-train.csv": HEAD + "".join(f"text number {n},{n if n % 2 else 'no'}\n" for n in range(40))},
         "a-train.csv: its label holds numbers such as 1, and 'no'; correct it, or say in tasks.yaml its `classes`, or ",
@@ -232,7 +246,10 @@ FAULTS = {
         "no dev can be drawn from its 40 rows, which share sentences or are too few; name a file `dev` of a in ",
     ),
     "a file outside": (
-        {"tasks.yaml": "a:\n  files: {train: ../a.csv}\n  sentences: [text]\n  label: label\n  classes: 2\n"},
+        {
+            "a-train.csv": None,
+            "tasks.yaml": "a:\n  files: {train: ../a.csv}\n  sentences: [text]\n  label: label\n  classes: 2\n",
+        },
         "tasks.yaml:2: a.files: it has to name that of train, and files below the folder",
     ),
     "no train": ({"a-train.csv": None, "a-dev.csv": TRAIN}, "a has a-dev.csv, but no train; add a-train.csv"),
@@ -256,7 +273,7 @@ def test_what_cannot_be_understood_is_refused_and_nothing_is_written(tmp_path: P
             (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     there = {file.name for file in folder.iterdir()}
     with pytest.raises(MtbertError) as error:
-        study.run(folder, study.Wishes(), "utf-8", params)
+        run(folder, Wishes(), "utf-8", params)
     assert told in str(error.value)
     assert {file.name for file in folder.iterdir()} == there
     assert params.read_bytes() == (ROOT / "params.yaml").read_bytes()
@@ -264,28 +281,28 @@ def test_what_cannot_be_understood_is_refused_and_nothing_is_written(tmp_path: P
 
 def test_another_encoder_and_other_lengths_are_set_and_a_wide_encoder_has_a_lower_rate(tmp_path: Path, params: Path):
     desk.write(tmp_path / "desk", "csv", SMALL)
-    study.run(tmp_path / "desk", study.Wishes(quick=True, encoder="bert-base-uncased", steps=2.0), "utf-8", params)
+    run(tmp_path / "desk", Wishes(quick=True, encoder="bert-base-uncased", steps=2.0), "utf-8", params)
     now = files.read_yaml(params)
     assert (now["encoder"]["name"], now["training"]["epochs"]) == ("bert-base-uncased", 12)
     assert now["training"]["learning_rate"]["encoder"] == 1e-4  # 2e-4 of a width of 384, halved
     assert "# (bert-base-uncased) tiny, minilm," in params.read_text()
 
 
-@pytest.mark.parametrize(("text", "times"), [("2x", 2.0), ("0.5x", 0.5), ("3", 3.0)])
-def test_how_many_times_as_long_models_train(text: str, times: float):
-    assert study.times(text) == times
+@pytest.mark.parametrize(("text", "number"), [("2x", 2.0), ("0.5x", 0.5), ("3", 3.0)])
+def test_how_many_times_as_long_models_train(text: str, number: float):
+    assert times(text) == number
 
 
 @pytest.mark.parametrize("text", ["", "x", "2y", "0x", "1000x", "-1x", "nan"])
 def test_other_words_for_it_are_refused(text: str):
     with pytest.raises(MtbertError, match=r"allowed: a number from 0\.1x to 100x"):
-        study.times(text)
+        times(text)
 
 
 def test_an_unknown_encoder_is_refused_with_those_that_are_known(tmp_path: Path, params: Path):
     desk.write(tmp_path / "desk", "csv", SMALL)
     with pytest.raises(MtbertError, match=r"--encoder: name: unknown encoder 'bert'.*minilm"):
-        study.run(tmp_path / "desk", study.Wishes(encoder="bert"), "utf-8", params)
+        run(tmp_path / "desk", Wishes(encoder="bert"), "utf-8", params)
     assert not (tmp_path / "desk/tasks.yaml").exists()
 
 
@@ -300,15 +317,15 @@ def test_what_only_the_user_knows_is_asked_in_tasks_yaml_and_its_answer_is_read(
     with pytest.raises(
         MtbertError, match=r"tasks\.yaml is written with a question: a\.left_out: a-train\.csv: 999 may"
     ):
-        study.run(folder, QUICK, "utf-8", params)
+        run(folder, QUICK, "utf-8", params)
     assert params.read_bytes() == (ROOT / "params.yaml").read_bytes()
     assert own.read_text().splitlines()[1].startswith("# a.left_out: a-train.csv: 999 may stand for no score, since ")
     with pytest.raises(
         MtbertError, match=r"tasks\.yaml:12: a\.left_out: it is '\?', where `mtbert study` asks something"
     ):
-        study.run(folder, QUICK, "utf-8", params)
+        run(folder, QUICK, "utf-8", params)
     own.write_text(own.read_text().replace("left_out: '?'", "left_out: [999]"))
-    study.run(folder, QUICK, "utf-8", params)
+    run(folder, QUICK, "utf-8", params)
     assert "40 train, 10 dev    text    score 0 to 5" in capsys.readouterr().out
 
 
@@ -325,7 +342,7 @@ def test_a_folder_that_cannot_be_written_is_copied(tmp_path: Path, params: Path,
 
     monkeypatch.setattr(files, "write_yaml", refuse)
     with pytest.raises(MtbertError) as error:
-        study.run(folder, QUICK, "utf-8", params)
+        run(folder, QUICK, "utf-8", params)
     assert str(error.value) == (
         f"{folder / 'tasks.yaml'} cannot be written: Permission denied; copy the folder to where you may write, such "
         f"as `cp -r {folder} .`, and study the copy"
@@ -337,4 +354,4 @@ def test_settings_without_the_papers_beside_them_are_refused(tmp_path: Path):
     with pytest.raises(
         MtbertError, match=r"params\.yaml: .*papers/own\.yaml, which says what is trained, is missing; na"
     ):
-        study.run(tmp_path, QUICK, "utf-8", tmp_path / "params.yaml")
+        run(tmp_path, QUICK, "utf-8", tmp_path / "params.yaml")

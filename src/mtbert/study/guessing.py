@@ -1,34 +1,22 @@
-"""Guess a folder's tasks from its files: the splits of each, its sentences, its label, and the kind of label.
+"""Guess a task from its train: the columns of its sentences and of its label, and the kind of label.
 
-What cannot be guessed is refused, with the lines that tasks.yaml needs. The order of columns decides nothing.
+What cannot be guessed is asked. The order of columns decides nothing.
 """
 
 import math
 import re
-import unicodedata
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePath
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from mtbert.data import labels as labelling
 from mtbert.data import readers
 from mtbert.data.labels import ASKED, NUMBER, SCORES, SEVERAL, TASK_OF_EACH, Question
-from mtbert.data.readers import ENDINGS
 from mtbert.data.records import repeats_header
 from mtbert.errors import DataError, first_of
-from mtbert.files import sha256
-from mtbert.tasks import FILE, Split, Task, label_text
+from mtbert.study import naming
+from mtbert.tasks import FILE, Task, label_text
 
-SPLIT_NAMES: dict[str, Split] = {
-    "train": "train", "training": "train", "dev": "dev", "development": "dev", "val": "dev", "valid": "dev",
-    "validation": "dev", "eval": "dev", "evaluation": "dev", "test": "test", "testing": "test",
-}  # fmt: skip
-SPLIT_WORDS = (*SPLIT_NAMES, "holdout")  # which a file's name may hold nowhere else
-WORD = re.compile(r"[A-Z]*[^\W\d_A-Z]+|[A-Z]+")  # topicTrain has two
-# A file's name without ending: its task, if it names one, its split, and which of several files it is.
-STEM = re.compile(rf"(?:(?P<task>.+?)[-_. ])?(?P<split>{'|'.join(SPLIT_NAMES)})(?P<part>-\d+-of-\d+)?", re.I)
-SPLIT_FIRST = re.compile(rf"(?P<split>{'|'.join(SPLIT_NAMES)})[-_. ](?P<task>[^\W\d_].*)", re.I)
 LABELS = ("label", "gold_label")  # the label's column has such a name, else the task's, else one of OTHER_LABELS
 OF_PAIRS = (*SCORES, "is_duplicate")  # beside a pair of sentences, the only one of OTHER_LABELS is surely the label
 OTHER_LABELS = ("class", "category", "target", *OF_PAIRS)
@@ -39,220 +27,87 @@ FEW = 20  # values of a column of labels, if it has no label's name, and of whol
 MOST_CLASSES = 200
 HEADED = (".csv", ".tsv")
 WHOLE = re.compile(r"-?[0-9]+")
-TEMPLATE = "{name}:\n  files: {{{files}}}\n  sentences: [COLUMN]\n  label: COLUMN\n  classes: [ONE, OTHER]"
+COLUMNS_TO_WRITE = "Write the label's here, and the one or two of text at `sentences`, such as [text]"
+Entry = dict[str, Any]  # a task as tasks.yaml has it
 Records = Sequence[Mapping[str, Any]]  # a file's rows, by column
 
 
-class AskedError(DataError):
-    """Something is in doubt that only the user knows.
+class DoubtError(Exception):
+    """Only the user knows a column.
 
     Attributes:
-        entries: the tasks as tasks.yaml has them, with ASKED in place of each answer.
-        questions: a line each.
+        key: of tasks.yaml, whose value is the answer.
+        text: why it is in doubt, and what to write.
     """
 
-    def __init__(self, folder: Path, entries: dict[str, dict[str, Any]], questions: Sequence[str]) -> None:
-        self.entries, self.questions = entries, questions
-        super().__init__(
-            f"{folder / FILE} is written with a question: {first_of(questions, 3)}. Answer it there, in place of "
-            f"'{ASKED}', and give this command again"
-        )
+    def __init__(self, key: str, text: str) -> None:
+        self.key, self.text = key, text
 
 
-def tasks_of(folder: Path, encoding: str = "utf-8") -> dict[str, dict[str, Any]]:
-    """Return a folder's tasks as tasks.yaml has them, by name.
+def describe(folder: Path, name: str, entry: Entry, encoding: str) -> tuple[Entry, Question | None]:
+    """Return a task as tasks.yaml has it, with what its train tells; and what to ask of it, if anything.
 
     Args:
-        folder: with files such as topic-train.csv, topic.csv or topic/train.csv.
+        folder: that of the files.
+        name: the task's.
+        entry: its files, and what is known of its columns: `sentences` and `label`.
         encoding: of its text files.
 
     Raises:
-        AskedError: all is understood but what only the user knows.
-        DataError: there is no such file, two are of one split, or what a file holds cannot be guessed.
+        DataError: its train is not there, holds no row, or labels that are wrong as they are written.
     """
-    files_by_task = _files_by_task(folder)
-    if not files_by_task:
-        others = [*unreadable_files(folder), *deep_files(folder)]
-        not_read = f"; not read: {first_of(others, 3)}" if others else ""
-        allowed = f"files such as topic-train.csv and topic-dev.csv, or of the endings {', '.join(ENDINGS[1:])}"
-        raise DataError(f"{folder} holds no task; allowed: {allowed}{not_read}")
-    entries, questions = dict[str, dict[str, Any]](), list[str]()
-    for name, files in files_by_task.items():
-        entries[name], question = _describe(folder, name, files, encoding)
-        if question:
-            questions.append(f"{name}.{question.key}: {files['train']}: {question.text}")
-    if questions:
-        raise AskedError(folder, entries, questions)
-    return entries
-
-
-def _files_by_task(folder: Path) -> dict[str, dict[Split, str]]:
-    """Return the file of each split of each task."""
-    files_by_task: dict[str, dict[Split, str]] = {}
-    spellings: dict[str, str] = {}
-    for shown in data_files(folder):
-        words, split = _words_and_split(folder / shown, folder)
-        name = _task_name(words)
-        of_task = files_by_task.setdefault(name, {})
-        spelling = _spelling(words)
-        if spellings.setdefault(name, spelling) != spelling:
-            both = f"{first_of([*of_task.values()], 1)} and {shown} would both be of the task {name}"
-            raise DataError(f"{folder}: {both}; a task's name holds a to z and 0 to 9 alone: rename them")
-        if other := of_task.get(split):
-            parts = STEM.fullmatch(_stem(folder / shown))
-            remedy = "join them into one file" if parts and parts["part"] else "remove one, or rename it"
-            raise DataError(f"{folder}: two files are {split} of {name}: {other} and {shown}; {remedy}")
-        of_task[split] = shown
-    _check_copies(folder, files_by_task)
-    return files_by_task
-
-
-def _check_copies(folder: Path, files_by_task: Mapping[str, Mapping[Split, str]]) -> None:
-    """Raise DataError where two tasks would have one train, such as `Copy of topic-train.csv`."""
-    trains = [files["train"] for files in files_by_task.values() if "train" in files]
-    sizes = Counter((folder / name).stat().st_size for name in trains)
-    first: dict[str, str] = {}  # by digest
-    for name in trains:
-        if sizes[(folder / name).stat().st_size] > 1:
-            other = first.setdefault(sha256(folder / name), name)
-            if other != name:
-                raise DataError(f"{folder}: {other} and {name} hold the same; remove the copy")
-
-
-def data_files(folder: Path) -> list[str]:
-    """Return the files in a folder, and one below, that hold rows by their ending."""
-    return [shown for shown, file in _files(folder) if readers.ending(file) in ENDINGS]
-
-
-def unreadable_files(folder: Path) -> list[str]:
-    """Return the files that are named like those of a split, and have another ending, such as topic-dev.json."""
-    others = [(shown, file) for shown, file in _files(folder) if readers.ending(file) not in ENDINGS]
-    return [shown for shown, file in others if _parts(file.stem) or _parts(PurePath(file.stem).stem)]
-
-
-def deep_files(folder: Path) -> list[str]:
-    """Return the files that would hold rows by their ending, and lie below more than one folder."""
-    paths = [file.relative_to(folder) for file in sorted(folder.glob("*/*/**/*")) if file.is_file()]
-    return [path.as_posix() for path in paths if readers.ending(path) in ENDINGS and "/." not in f"/{path.as_posix()}"]
-
-
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    for file in sorted([*folder.glob("*"), *folder.glob("*/*")]):
-        path = file.relative_to(folder)
-        if file.is_file() and not any(part.startswith(".") for part in path.parts):  # such as .ipynb_checkpoints
-            yield path.as_posix(), file
-
-
-def _stem(file: Path) -> str:
-    """Return a file's name without the ending that names its format."""
-    return PurePath(re.sub(r"\.gz$", "", file.name, flags=re.I)).stem
-
-
-def _parts(stem: str) -> re.Match[str] | None:
-    """Return the task and the split that a name without ending holds; None where it names no split."""
-    return STEM.fullmatch(stem) or SPLIT_FIRST.fullmatch(stem)
-
-
-def _words_and_split(file: Path, folder: Path) -> tuple[str, Split]:
-    """Return the words for a file's task, and its split; one that names no split is train.
-
-    A folder below `folder` is called like a split, or like the task of files whose names have none.
-    """
-    stem = _stem(file)
-    parts = _parts(stem)
-    parent = file.parent.name if file.parent != folder else ""
-    of_folder = SPLIT_NAMES.get(parent.casefold())
-    of_name = SPLIT_NAMES[parts["split"].casefold()] if parts else None
-    if of_folder and of_name not in (None, of_folder):
-        raise DataError(f"{file}: its folder says {of_folder}, its name {of_name}; rename one of them")
-    if not of_folder and not of_name:
-        _check_without_split(file, folder)
-    words = parts["task"] if parts else stem
-    return words or (folder.name if of_folder else file.parent.name), of_name or of_folder or "train"
-
-
-def _check_without_split(file: Path, folder: Path) -> None:
-    """Raise DataError where a name that is taken for train's holds a word for a split.
-
-    The name of a folder below `folder` counts where the file's names no task.
-    """
-    stem = _stem(file)
-    holder, words = "its name", WORD.findall(stem)
-    of_folder = WORD.findall(file.parent.name) if file.parent != folder else []
-    of_task = [*filter(_is_no_split, words)] or [*filter(_is_no_split, of_folder)]
-    if not words:
-        holder, words = "its folder's name", of_folder
-    if of_split := [word for word in words if not _is_no_split(word)]:
-        task = "-".join(of_task) or "topic"
-        allowed = ", ".join(f"{task}-{split}{file.name[len(stem) :]}" for split in ("train", "dev", "test"))
-        fault = f"{holder} holds {of_split[0]}, but which split it is cannot be told"
-        raise DataError(f"{file}: {fault}; rename the file, such as {allowed}, or name it in {FILE}")
-
-
-def _is_no_split(word: str) -> bool:
-    return word.casefold() not in SPLIT_WORDS
-
-
-def _task_name(words: str) -> str:
-    name = re.sub(r"[^a-z0-9]+", "_", words.casefold()).strip("_")
-    return name if name[:1].isalpha() else f"task_{name}".rstrip("_")
-
-
-def _spelling(words: str) -> str:
-    """Return the words for a task as they are compared: capitals, and blanks or -_. between them, do not count."""
-    return re.sub(r"[-_. ]+", "_", unicodedata.normalize("NFKC", words).casefold()).strip("_")
-
-
-def _describe(
-    folder: Path, name: str, files: dict[Split, str], encoding: str
-) -> tuple[dict[str, Any], Question | None]:
-    """Return a task as tasks.yaml has it, and what to ask of its labels."""
-    if "train" not in files:
-        fault = f"{name} has {first_of([*files.values()], 3)}, but no train"
-        remedy = f"add {name}-train.csv, or rename it like the train of its task"
-        raise DataError(f"{folder}: {fault}; {remedy}{_understood_name(folder, name, files)}")
-    file = folder / files["train"]
+    files = entry["files"]
+    file = folder / _train(folder, name, files)
     rows = [row.values for row in readers.rows_of(file, encoding, name) if not repeats_header(row.values)]
     if not rows:
         raise DataError(f"{file}: it holds no row")
     columns = [*dict.fromkeys(column for row in rows for column in row)]  # in JSON lines, each row has its own
     try:
-        label = _label(name, rows, columns)
-        sentences = _sentences(rows, columns, label)
-        labels = _labels(file, rows, label)
-        if readers.ending(file) in HEADED and _looks_like_a_row(name, sentences, label, labels):
-            fault = f"line 1 looks like a row, not a header: the column of the label would be called {label}"
-            remedy = f"if line 1 is the header, describe it in {FILE}; if not, write one above it, such as text,label"
-            raise DataError(f"{file}: {fault}; {remedy}")
-        question = labelling.question(label, labels)
-        kind = _kind(file, label, labels, question) | _names(file, label, labels)
-    except ValueError as error:
-        fault = f"its columns are {', '.join(columns)}, and {error}"
-        of_splits = ", ".join(f"{split}: {of_split}" for split, of_split in files.items())
-        example = TEMPLATE.format(name=name, files=of_splits)
-        raise DataError(f"{file}: {fault}; say it in {folder / FILE}:\n{example}") from None
-    entry = {"files": dict(files), "sentences": sentences, "label": label, **kind}
+        entry, question = _with_labels(file, name, entry, rows, columns)
+    except DoubtError as doubt:
+        asked = {"sentences": ASKED, "label": ASKED} if doubt.key == "label" else {"sentences": ASKED}
+        text = f"its columns are {', '.join(columns)}, and {doubt.text}"
+        return entry | asked, Question(doubt.key, text, ())
     entry |= {"encoding": encoding} if encoding != "utf-8" else {}
     others = [folder / other for split, other in files.items() if split != "train"]
-    if column := _id(name, columns, rows, others, encoding):
+    if "id" not in entry and (column := _id(name, columns, rows, others, encoding)):
         entry["id"] = column
     return entry, question
 
 
-def _understood_name(folder: Path, name: str, files: dict[Split, str]) -> str:
-    """Return what the first of a task's files is taken for, and what to call it if it is another's train."""
-    split, shown = next(iter(files.items()))
-    file = folder / shown
-    stem = _stem(file)
-    parts = _parts(stem)
-    if not parts or not parts["task"]:
-        return ""
-    other_name = f"{stem}-train{file.name[len(stem) :]}"
-    return f"; {shown} is taken for {split} of {name}; if it is train of {_task_name(stem)}, call it {other_name}"
+def _train(folder: Path, name: str, files: naming.FilesOfTask) -> str:
+    """Return a task's train; DataError where it has none."""
+    if "train" in files:
+        return files["train"]
+    fault = f"{name} has {first_of([*files.values()], 3)}, but no train"
+    remedy = f"add {name}-train.csv, or rename it like the train of its task"
+    raise DataError(f"{folder}: {fault}; {remedy}{naming.other_name(folder, name, files)}")
+
+
+def _with_labels(
+    file: Path, name: str, entry: Entry, rows: Records, columns: Sequence[str]
+) -> tuple[Entry, Question | None]:
+    """Return a task with its columns and its classes or score, and what to ask of its labels.
+
+    DoubtError where a column cannot be told. A label that the entry names may have any number of classes.
+    """
+    is_named = "label" in entry
+    label = entry["label"] if is_named else _label(name, rows, columns)
+    if label not in columns:
+        raise DataError(f"{file}: it has no column {label}, which {FILE} calls the label; it has {', '.join(columns)}")
+    entry = entry | {"sentences": entry.get("sentences") or _sentences(rows, columns, label), "label": label}
+    labels = _labels(file, rows, label)
+    if not is_named and _looks_like_a_row(file, name, entry["sentences"], label, labels):
+        fault = f"line 1 looks like a row, not a header: the column of the label would be called {label}"
+        remedy = f"if line 1 is the header, describe it in {FILE}; if not, write one above it, such as text,label"
+        raise DataError(f"{file}: {fault}; {remedy}")
+    question = labelling.question(label, labels)
+    kind = _kind(file, label, labels, question, len(labels) if is_named else MOST_CLASSES)
+    return entry | kind | _names(file, label, labels), question
 
 
 def _label(name: str, rows: Records, columns: Sequence[str]) -> str:
-    """Return the column of the label: by its name, or the only one with few values; ValueError where neither helps.
+    """Return the column of the label: by its name, or the only one with few values; DoubtError where neither helps.
 
     A column that is called like the task may be its text, such as `review`.
     """
@@ -271,7 +126,7 @@ def _label(name: str, rows: Records, columns: Sequence[str]) -> str:
         candidates = [probably[0], *rivals]
     if len(candidates) != 1:
         shown = f" (it may be {first_of(candidates, 3)})" if candidates else ""
-        raise ValueError(f"which of them is the label cannot be told{shown}; allowed: one that is called label")
+        raise DoubtError("label", f"which of them is the label cannot be told{shown}. {COLUMNS_TO_WRITE}")
     return candidates[0]
 
 
@@ -303,11 +158,13 @@ def _holds_several(value: object) -> bool:
     return isinstance(value, list | dict) or bool(isinstance(value, str) and SEVERAL.fullmatch(value.strip()))
 
 
-def _looks_like_a_row(name: str, sentences: Sequence[str], label: str, labels: set[str]) -> bool:
+def _looks_like_a_row(file: Path, name: str, sentences: Sequence[str], label: str, labels: set[str]) -> bool:
     """Return whether a header seems to be a row: the label's column is a number, or a class beside several words.
 
     A column may be called like one of its classes, such as `spam`.
     """
+    if readers.ending(file) not in HEADED:
+        return False
     if _is_number(label):
         return True
     is_a_name = label.casefold() in (name, *LABELS, *OTHER_LABELS)
@@ -320,7 +177,7 @@ def _pair(columns: Sequence[str]) -> list[str]:
 
 
 def _sentences(rows: Records, columns: Sequence[str], label: str) -> list[str]:
-    """Return the column of text, or two that are called like a pair; ValueError where there is none, or more."""
+    """Return the column of text, or two that are called like a pair; DoubtError where there is none, or more."""
     columns = [column for column in columns if column != label and column.casefold() not in IDS]
     if pair := _pair(columns):
         return pair
@@ -328,7 +185,9 @@ def _sentences(rows: Records, columns: Sequence[str], label: str) -> list[str]:
     if not texts:
         texts = columns  # a handful of rows has few values in each
     if len(texts) != 1:
-        raise ValueError("which of them are the one or two sentences cannot be told")
+        raise DoubtError(
+            "sentences", "which of them are the one or two of text cannot be told. Write them here, such as [text]"
+        )
     return texts
 
 
@@ -369,12 +228,12 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _kind(file: Path, label: str, labels: set[str], question: Question | None) -> dict[str, Any]:
+def _kind(file: Path, label: str, labels: set[str], question: Question | None, most: int) -> dict[str, Any]:
     """Return the entries of tasks.yaml about a task's labels: a score's range, or the classes in order, and a metric.
 
     What is asked has ASKED.
 
-    DataError where they are neither, ValueError where there are too many: another column may be the label.
+    DataError where they are neither, DoubtError where they are more classes than `most`.
     """
     shown = f"{file}: its {label} holds"
     if len(labels) < 2:
@@ -395,8 +254,8 @@ def _kind(file: Path, label: str, labels: set[str], question: Question | None) -
     if words and len(numbers) > labelling.FEW:
         remedy = f"correct it, or say in {FILE} its `classes`, or its `score` and what is `left_out`"
         raise DataError(f"{shown} numbers such as {min(numbers)}, and {words[0]!r}; {remedy}")
-    if len(labels) > MOST_CLASSES:
-        raise ValueError(f"{label} holds {len(labels):,} words; allowed: at most {MOST_CLASSES} classes")
+    if len(labels) > most:
+        raise DoubtError("label", f"{label} holds {len(labels):,} words. {COLUMNS_TO_WRITE}")
     entry: dict[str, Any] = {"classes": [*map(_in_yaml, sorted(labels))] if words else [*map(_whole, numbers)]}
     if len(labels) > 2:
         entry["metric"] = "f1"

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mtbert.data import guessing
-from mtbert.errors import DataError
+from mtbert import tasks
+from mtbert.errors import DataError, SettingsError
+from mtbert.study import guessing, naming
+from mtbert.study.drafting import draft, written
 from mtbert.tasks import Task
 
 TOPIC = "text,topic\n" + "".join(f"text number {n},{'bug' if n % 3 else 'praise'}\n" for n in range(30))
@@ -54,8 +56,8 @@ def write(folder: Path, **files: str) -> Path:
     ],
 )
 def test_a_files_name_tells_task_and_split(name: str, task: str, split: str):
-    words, split_of_file = guessing._words_and_split(Path("/desk", name), Path("/desk"))
-    assert (guessing._task_name(words), split_of_file) == (task, split)
+    words, split_of_file = naming._words_and_split(Path("/desk", name), Path("/desk"))
+    assert (naming._task_name(words), split_of_file) == (task, split)
 
 
 @pytest.mark.parametrize(
@@ -89,13 +91,13 @@ def test_a_files_name_tells_task_and_split(name: str, task: str, split: str):
 )
 def test_a_name_that_may_mean_another_split_is_refused(name: str, told: str):
     with pytest.raises(DataError) as error:
-        guessing._words_and_split(Path("/desk", name), Path("/desk"))
+        naming._words_and_split(Path("/desk", name), Path("/desk"))
     assert told in str(error.value)
 
 
 def test_a_task_is_told_from_its_header_and_rows(tmp_path: Path):
     write(tmp_path, topic_csv=TOPIC)
-    assert guessing.tasks_of(tmp_path) == {
+    assert draft(tmp_path).changes == {
         "topic": {
             "files": {"train": "topic.csv"}, "sentences": ["text"], "label": "topic", "classes": ["bug", "praise"],
         }
@@ -123,25 +125,25 @@ def test_a_task_is_told_from_its_header_and_rows(tmp_path: Path):
 def test_labels_tell_whether_they_are_classes_or_a_score(tmp_path: Path, labels: list[str], told: dict):
     rows = "".join(f"text number {n},{labels[n % len(labels)]}\n" for n in range(60))
     write(tmp_path, a_csv=f"text,label\n{rows}")
-    found = guessing.tasks_of(tmp_path)["a"]
+    found = draft(tmp_path).changes["a"]
     assert {key: found[key] for key in found if key not in ("files", "sentences", "label")} == told
 
 
 def test_numbers_in_a_column_called_score_are_a_score(tmp_path: Path):
     write(tmp_path, a_csv="text,score\n" + "".join(f"text number {n},{n % 6}\n" for n in range(60)))
-    assert guessing.tasks_of(tmp_path)["a"]["score"] == [0, 5]
+    assert draft(tmp_path).changes["a"]["score"] == [0, 5]
 
 
 def test_more_whole_numbers_than_classes_may_be_are_a_score(tmp_path: Path):
     write(tmp_path, a_csv="text,label\n" + "".join(f"text number {n},{n % 201}\n" for n in range(600)))
-    assert guessing.tasks_of(tmp_path)["a"]["score"] == [0, 200]
+    assert draft(tmp_path).changes["a"]["score"] == [0, 200]
 
 
 def test_null_is_no_label_and_the_word_none_is_one(tmp_path: Path):
     labels = ["None", None, float("nan"), "Favor"]
     rows = [json.dumps({"text": f"text number {n}", "label": labels[n % 4]}) for n in range(40)]
     (tmp_path / "a.jsonl").write_text("\n".join(rows))
-    assert guessing.tasks_of(tmp_path)["a"]["classes"] == ["Favor", "None"]
+    assert draft(tmp_path).changes["a"]["classes"] == ["Favor", "None"]
 
 
 MANY = Task("a", 30, ("text",), "label", "macro_f1", {str(n): n for n in range(30)})
@@ -195,7 +197,7 @@ def test_columns_are_told_by_name_or_by_how_many_values_they_hold(
     """Each column has so many different values."""
     rows = [",".join(f"{column} value {n % count}" for column, count in columns.items()) for n in range(400)]
     write(tmp_path, **{f"{name}_csv": "\n".join([",".join(columns), *rows])})
-    entry = guessing.tasks_of(tmp_path)[name]
+    entry = draft(tmp_path).changes[name]
     assert (entry["sentences"], entry["label"]) == (sentences, label)
 
 
@@ -206,16 +208,16 @@ def test_files_with_rows_are_known_by_their_ending_and_others_by_the_name_of_a_s
     ):  # fmt: skip
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).touch()
-    assert guessing.data_files(tmp_path) == ["a.CSV", "e/train.jsonl.gz"]
-    assert guessing.unreadable_files(tmp_path) == ["b-dev.json", "c-test.csv.zip", "e/dev.xlsx"]
-    assert guessing.deep_files(tmp_path) == ["f/g/dev.csv", "f/g/h/dev.tsv.gz"]
+    assert naming.data_files(tmp_path) == ["a.CSV", "e/train.jsonl.gz"]
+    assert naming.unreadable_files(tmp_path) == ["b-dev.json", "c-test.csv.zip", "e/dev.xlsx"]
+    assert naming.deep_files(tmp_path) == ["f/g/dev.csv", "f/g/h/dev.tsv.gz"]
 
 
 def test_an_id_is_taken_where_it_differs_in_every_row(tmp_path: Path):
     write(tmp_path, a_csv="id,text,label\n" + "".join(f"{n},text number {n},{n % 2}\n" for n in range(30)))
-    assert guessing.tasks_of(tmp_path)["a"]["id"] == "id"
+    assert draft(tmp_path).changes["a"]["id"] == "id"
     write(tmp_path, a_csv="id,text,label\n" + "".join(f"1,text number {n},{n % 2}\n" for n in range(30)))
-    assert "id" not in guessing.tasks_of(tmp_path)["a"]
+    assert "id" not in draft(tmp_path).changes["a"]
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,7 @@ def test_an_id_is_taken_where_it_differs_in_every_row(tmp_path: Path):
 )
 def test_a_column_may_be_called_like_one_of_its_classes(tmp_path: Path, name: str, header: str, labels: list[str]):
     write(tmp_path, **{f"{name}_csv": columns_of(header, labels * 30)})
-    entry = guessing.tasks_of(tmp_path)[name]
+    entry = draft(tmp_path).changes[name]
     assert (entry["label"], entry["classes"]) == (header.split(",")[1], sorted(labels))
 
 
@@ -239,7 +241,7 @@ def test_ids_that_repeat_are_no_label_beside_a_column_that_is_called_like_one(tm
     rows = [f"{n},{n % 300},{n % 299},question {n},other {n},{n % 2}" for n in range(400)]
     users = ["user,text,target", *(f"{n % 300},text {n},{n % 2}" for n in range(400))]
     write(tmp_path, a_csv="\n".join([quora, *rows]), b_csv="\n".join(users))
-    labels = {name: entry["label"] for name, entry in guessing.tasks_of(tmp_path).items()}
+    labels = {name: entry["label"] for name, entry in draft(tmp_path).changes.items()}
     assert labels == {"a": "is_duplicate", "b": "target"}
 
 
@@ -247,7 +249,7 @@ def test_ids_that_repeat_are_no_label_beside_a_column_that_is_called_like_one(tm
 def test_whole_numbers_that_all_differ_are_no_label(tmp_path: Path, others: list[str]):
     rows = "".join(f"{1000 + n},text number {n},{n % 2}\n" for n in range(400))
     write(tmp_path, a_csv=f"tweet,{','.join(others)}\n{rows}")
-    assert guessing.tasks_of(tmp_path)["a"]["label"] == others[1]
+    assert draft(tmp_path).changes["a"]["label"] == others[1]
 
 
 DEV_IDS = {
@@ -265,21 +267,21 @@ def test_an_id_is_taken_where_all_files_of_the_task_have_it(tmp_path: Path, ids:
     (tmp_path / "a-train.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     dev = [{"text": "x", "label": 1} | ({"id": value} if ids != "none" else {}) for value in DEV_IDS[ids] or [0]]
     (tmp_path / "a-dev.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in dev))
-    assert guessing.tasks_of(tmp_path)["a"].get("id") == ("id" if ids == "of its own" else None)
+    assert draft(tmp_path).changes["a"].get("id") == ("id" if ids == "of its own" else None)
 
 
 def test_another_encoding_of_dev_is_told_with_the_tasks_name(tmp_path: Path):
     write(tmp_path, **{"a-train_csv": "id,text,label\n1,x,0\n2,y,1\n"})
     (tmp_path / "a-dev.csv").write_bytes("id,text,label\n1,é,0\n".encode("cp1252"))
     with pytest.raises(DataError, match=r"a-dev\.csv, line 2: not UTF-8 text; set `encoding` of a in tasks"):
-        guessing.tasks_of(tmp_path)
+        draft(tmp_path)
 
 
 def test_columns_of_json_lines_are_those_of_all_rows(tmp_path: Path):
     first = {"sentence1": "text number 30"}
     rows = [{"label": n % 2, "sentence2": f"other number {n}", "sentence1": f"text number {n}"} for n in range(30)]
     (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in [first, *rows]))
-    entry = guessing.tasks_of(tmp_path)["a"]
+    entry = draft(tmp_path).changes["a"]
     assert (entry["sentences"], entry["label"]) == (["sentence1", "sentence2"], "label")
 
 
@@ -293,22 +295,6 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        ({"a_csv": columns_of("text,sentiment,score", ["neg", "pos"] * 30, range(60))}, "(it may be score, sentiment)"),
-        (
-            {
-                "a_csv": "premise,hypothesis,class,score\n"
-                + "".join(f"a {n},b {n},{n % 2},{n % 6}\n" for n in range(60))
-            },
-            "which of them is the label cannot be told (it may be class, score); allowed: one that is called label",
-        ),
-        (
-            {"a_csv": columns_of("text,target,sentiment", ["A", "B", "C"] * 20, ["neg", "pos"] * 30)},
-            "which of them is the label cannot be told (it may be target, sentiment)",
-        ),
-        (
-            {"a_csv": columns_of("text,row", range(60))},
-            "its columns are text, row, and which of them is the label cann",
-        ),
         (
             {"a_csv": columns_of("red cat,0", [0, 1] * 30)},
             "a.csv: line 1 looks like a row, not a header: the column of the label would be called 0; if line 1 is ",
@@ -372,37 +358,133 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
         ({"a-dev_csv": TOPIC}, "a has a-dev.csv, but no train; add a-train.csv"),
         ({"a_csv": "text,label\n"}, "a.csv: it holds no row"),
         ({"a_csv": "text,label\none,x\ntwo,x\n"}, "its label holds x; allowed: two labels or more"),
-        ({"a_csv": "x,y\n" + "".join(f"a {n} b,c {n} d\n" for n in range(60))}, "which of them is the label cannot be"),
-        (
-            {"a_csv": "text,label\n" + "".join(f"a {n} b,c {n % 300} d\n" for n in range(600))},
-            "its columns are text, label, and label holds 300 words; allowed: at most 200 classes; say it in ",
-        ),
-        (
-            {"a_csv": "date,text,label\n" + "".join(f"day {n % 30},b {n},{n % 2}\n" for n in range(60))},
-            "its columns are date, text, label, and which of them are the one or two sentences cannot be told; say",
-        ),
-        (
-            {"a_csv": "x,y,z,label\n" + "".join(f"a {n},b {n},c {n},{n % 2}\n" for n in range(60))},
-            "its columns are x, y, z, label, and which of them are the one or two sentences cannot be told; say it in ",
-        ),
     ],
 )
 def test_what_the_files_do_not_tell_is_refused(tmp_path: Path, files: dict[str, str], told: str):
     write(tmp_path, **files)
     with pytest.raises(DataError) as error:
-        guessing.tasks_of(tmp_path)
+        draft(tmp_path)
     assert told in str(error.value)
 
 
-def test_where_it_cannot_be_told_the_message_has_the_five_lines_that_say_it(tmp_path: Path):
-    rows = "x,y\n" + "".join(f"a {n} b,c {n} d\n" for n in range(60))
-    write(tmp_path, **{"a-train_csv": rows, "a-dev_csv": rows})
-    with pytest.raises(DataError) as error:
-        guessing.tasks_of(tmp_path)
-    assert str(error.value).splitlines()[1:] == [
-        "a:", "  files: {dev: a-dev.csv, train: a-train.csv}", "  sentences: [COLUMN]", "  label: COLUMN",
-        "  classes: [ONE, OTHER]",
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("files", "asked"),
+    [
+        (
+            {"a_csv": columns_of("text,sentiment,score", ["neg", "pos"] * 30, range(60))},
+            "its columns are text, sentiment, score, and which of them is the label cannot be told (it may be score, "
+            "sentiment). Write the label's here, and the one or two of text at `sentences`, such as [text]",
+        ),
+        (
+            {
+                "a_csv": "premise,hypothesis,class,score\n"
+                + "".join(f"a {n},b {n},{n % 2},{n % 6}\n" for n in range(60))
+            },
+            "which of them is the label cannot be told (it may be class, score). Write",
+        ),
+        (
+            {"a_csv": columns_of("text,target,sentiment", ["A", "B", "C"] * 20, ["neg", "pos"] * 30)},
+            "which of them is the label cannot be told (it may be target, sentiment)",
+        ),
+        (
+            {"a_csv": columns_of("text,row", range(60))},
+            "its columns are text, row, and which of them is the label cann",
+        ),
+        ({"a_csv": "x,y\n" + "".join(f"a {n} b,c {n} d\n" for n in range(60))}, "which of them is the label cannot be"),
+        (
+            {"a_csv": "text,label\n" + "".join(f"a {n} b,c {n % 300} d\n" for n in range(600))},
+            "its columns are text, label, and label holds 300 words. Write the label's here, ",
+        ),
+    ],
+)
+def test_a_label_that_the_files_do_not_tell_is_asked(tmp_path: Path, files: dict[str, str], asked: str):
+    write(tmp_path, **files)
+    drafted = draft(tmp_path)
+    assert drafted.changes == {"a": {"files": {"train": "a.csv"}, "sentences": "?", "label": "?"}}
+    (question,) = drafted.questions
+    assert question.startswith("a.label: a.csv: its columns are ")
+    assert asked in question
+
+
+@pytest.mark.parametrize(
+    ("header", "row"), [("date,text,label", "day {n},b {n},{odd}"), ("x,y,z,label", "a {n},b {n},c {n},{odd}")]
+)
+def test_texts_that_the_files_do_not_tell_are_asked(tmp_path: Path, header: str, row: str):
+    write(tmp_path, a_csv="\n".join([header, *(row.format(n=n, odd=n % 2) for n in range(60))]))
+    drafted = draft(tmp_path)
+    assert drafted.changes == {"a": {"files": {"train": "a.csv"}, "sentences": "?"}}
+    assert drafted.questions == [
+        f"a.sentences: a.csv: its columns are {header.replace(',', ', ')}, and which of them are the one or two of "
+        "text cannot be told. Write them here, such as [text]"
+    ]
+
+
+def test_the_classes_of_a_task_are_told_once_its_columns_are_written(tmp_path: Path):
+    write(tmp_path, a_csv=columns_of("text,more,mood", TEXTS, ["bad", "good"] * 30), b_csv=TOPIC)
+    said = "# mine\nc:\n  files: {train: a.csv}\n  sentences: [text]\n  label: mood\n"
+    (tmp_path / "tasks.yaml").write_text(said)
+    told = draft(tmp_path)
+    assert told.changes["c"] == {
+        "files": {"train": "a.csv"}, "sentences": ["text"], "label": "mood", "classes": ["bad", "good"],
+    }  # fmt: skip
+    assert (told.tasks, told.questions) == (["b", "c"], [])
+    with written(tmp_path, told):
+        pass
+    text = (tmp_path / "tasks.yaml").read_text()
+    assert text.startswith("# mine\nc:\n")
+    assert [*tasks.of_folder(tmp_path)] == ["c", "b"]
+    assert draft(tmp_path).changes == {}
+
+
+def test_a_label_that_is_named_may_have_any_number_of_classes(tmp_path: Path):
+    write(tmp_path, a_csv="text,label\n" + "".join(f"a {n} b,c {n % 300} d\n" for n in range(600)))
+    (tmp_path / "tasks.yaml").write_text("a:\n  files: {train: a.csv}\n  sentences: [text]\n  label: label\n")
+    assert len(draft(tmp_path).changes["a"]["classes"]) == 300
+
+
+def test_a_label_that_is_named_and_not_there_is_refused(tmp_path: Path):
+    write(tmp_path, a_csv=TOPIC)
+    (tmp_path / "tasks.yaml").write_text("a:\n  files: {train: a.csv}\n  sentences: [text]\n  label: mood\n")
+    with pytest.raises(
+        DataError, match=r"a\.csv: it has no column mood, which tasks\.yaml calls the label; it has text"
+    ):
+        draft(tmp_path)
+
+
+def test_files_that_tasks_yaml_lacks_are_drafted_beside_it_and_those_that_it_ignores_are_not(tmp_path: Path):
+    write(
+        tmp_path, **{"a-train_csv": TOPIC, "a-dev_csv": TOPIC, "b_csv": f"{TOPIC}one more,bug\n", "old-dev_csv": TOPIC}
+    )
+    mine = "a:\n  files: {train: a-train.csv}\n  sentences: [text]\n  label: topic\n  classes: [bug, praise]\n"
+    (tmp_path / "tasks.yaml").write_text(f"{mine}ignore: [old-dev.csv]\n")
+    told = draft(tmp_path)
+    assert told.changes["a.files"] == {"train": "a-train.csv", "dev": "a-dev.csv"}
+    assert told.changes["b"]["label"] == "topic"
+    assert (told.tasks, told.questions) == (["b"], [])
+
+
+def test_a_second_file_of_a_split_is_refused(tmp_path: Path):
+    write(tmp_path, **{"a-train_csv": TOPIC, "a-dev_csv": TOPIC, "a-val_csv": TOPIC})
+    mine = "a:\n  files: {train: a-train.csv, dev: a-dev.csv}\n  sentences: [text]\n  label: topic\n  classes: 2\n"
+    (tmp_path / "tasks.yaml").write_text(mine)
+    told = r"a-val\.csv would be dev of a, as a-dev\.csv is; list it in `ignore` of tasks\.yaml, or rename it$"
+    with pytest.raises(DataError, match=told):
+        draft(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("ignored", "told"),
+    [
+        ("a.csv", r"tasks\.yaml:6: ignore: it is 'a\.csv'; allowed: \[FILE, OTHER\]"),
+        ("[b.csv]", r"tasks\.yaml:6: ignore\.0: b\.csv is not there; allowed: files below the folder"),
+    ],
+)
+def test_what_is_ignored_is_a_list_of_files_that_are_there(tmp_path: Path, ignored: str, told: str):
+    write(tmp_path, a_csv=TOPIC)
+    mine = "a:\n  files: {train: a.csv}\n  sentences: [text]\n  label: topic\n  classes: [bug, praise]\n"
+    (tmp_path / "tasks.yaml").write_text(f"{mine}ignore: {ignored}\n")
+    with pytest.raises(SettingsError, match=told):
+        tasks.of_folder(tmp_path)
 
 
 @pytest.mark.parametrize(("labels", "left_out"), [([0, 1], {}), ([0, 1, -1], {"left_out": [-1]})])
@@ -411,11 +493,11 @@ def test_classes_that_a_parquet_file_names_have_these_names(tmp_path: Path, labe
     info = {"huggingface": json.dumps({"info": {"features": features}})}
     table = pa.table({"text": TEXTS, "label": [labels[n % len(labels)] for n in range(60)]})
     pq.write_table(table.replace_schema_metadata(info), tmp_path / "a.parquet")
-    entry = guessing.tasks_of(tmp_path)["a"]
+    entry = draft(tmp_path).changes["a"]
     found = {key: entry[key] for key in ("classes", "names", "left_out") if key in entry}
     assert found == {"classes": [0, 1, 2], "names": ["neg", "neutral", "pos"]} | left_out
 
 
 def test_a_further_header_is_no_class(tmp_path: Path):
     write(tmp_path, a_csv=TOPIC + TOPIC)
-    assert guessing.tasks_of(tmp_path)["a"]["classes"] == ["bug", "praise"]
+    assert draft(tmp_path).changes["a"]["classes"] == ["bug", "praise"]

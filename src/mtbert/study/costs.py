@@ -1,0 +1,128 @@
+"""Estimate how long trainings take on this machine, and what their models store."""
+
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+
+from mtbert import seeding
+from mtbert.data.batches import Batch
+from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
+from mtbert.models.encoder.architectures import read_config
+from mtbert.models.encoder.base import Backbone
+from mtbert.models.encoder.bert import Bert, Config
+from mtbert.study.understanding import Understood
+from mtbert.variants.building import build_model
+from mtbert.variants.settings import VariantSettings
+
+JOBS = 2  # trainings that `make reproduce` runs side by side on a CPU
+TRIED, LEAST = 3.0, 4  # seconds in which steps are counted, and how many at least
+WORDS = re.compile(r"\w+|[^\w\s]")
+COUNTED = 1000  # rows of a task whose words are counted
+PIECES, LEAST_PIECES = 30_522, 1000  # word pieces of BERT, and of every encoder at least
+BYTES = 4  # of a weight
+
+
+def _tokens(understood: Sequence[Understood]) -> int:
+    """Return about how many tokens a row has: words and marks, and a third more for words of several pieces."""
+    counts: list[int] = []
+    for of_task in understood:
+        for row in of_task.rows["train"][:COUNTED]:
+            counts.append(len(WORDS.findall(f"{row.sentence1} {row.sentence2 or ''}")))
+    return 3 + round(4 / 3 * sum(counts) / len(counts))
+
+
+def in_words(
+    encoder: EncoderSettings, variants: Mapping[str, VariantSettings], seeds: int, understood: Sequence[Understood]
+) -> str:
+    """Return how long the trainings take here at most, by the speed of a few seconds of steps, and what they store."""
+    first = next(iter(variants.values()))
+    backbone = _backbone(encoder)
+    adapters = [*_adapters_in_words(variants, backbone)]
+    speed = _measure(backbone, first, min(_tokens(understood), first.model.max_tokens))
+    rows = {of_task.task.name: len(of_task.rows["train"]) for of_task in understood}
+    steps = sum(_steps(settings, rows) for settings in variants.values()) * seeds
+    gigabytes = BYTES * speed.weights * len(variants) * seeds / 2**30
+    on_gpu = torch.cuda.is_available()
+    jobs = 1 if on_gpu else min(JOBS, os.cpu_count() or 1)
+    minutes = speed.seconds * steps / jobs / 60
+    time_in_words = f"{minutes:,.0f} minutes" if minutes < 120 else f"{minutes / 60:,.1f} hours"
+    device = "its GPU" if on_gpu else f"{jobs} cores"
+    text = (
+        f"At most about {time_in_words} on {device} of this machine: {steps:,} steps of "
+        f"{1000 * speed.seconds:,.0f} ms; a model that stops to improve ends sooner. "
+        f"About {gigabytes:,.1f} GB of weights."
+    )
+    return f"{text}\nAdapters' weights, in millions: {'; '.join(adapters)}." if adapters else text
+
+
+def _adapters_in_words(variants: Mapping[str, VariantSettings], backbone: Backbone) -> Iterator[str]:
+    """Yield the row of each variant that has an adapter, with the adapter's weights."""
+    for settings in variants.values():
+        if settings.model.adapter.name != "none":
+            adapter = build_model(settings, backbone, 1).adapter
+            weights = sum(parameter.numel() for parameter in adapter.parameters())
+            yield f"{settings.row} {weights / 1e6:.2f}"
+
+
+def _steps(settings: VariantSettings, rows: Mapping[str, int]) -> int:
+    """Return at most how many steps a training has, by the rows of train of each task."""
+    steps = 0
+    for phase in settings.phases:
+        turns = 0
+        for name in phase.tasks:
+            task = settings.described[name]
+            batches = (1 - phase.spared) * rows[name] / phase.batch_size
+            turns += phase.epoch_length.turns(0 if task.kind == "score" else task.classes, batches, phase.batch_size)
+        steps += phase.epochs * (phase.epoch_length.steps or turns)
+    return steps
+
+
+class Speed(NamedTuple):
+    """The seconds of a step of a model, and how many weights it has."""
+
+    seconds: float
+    weights: int
+
+
+def _measure(backbone: Backbone, settings: VariantSettings, tokens: int) -> Speed:
+    """Train such a model for some steps on made-up rows of so many tokens."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = build_model(settings, backbone, 1).to(device).train()
+    optimiser = torch.optim.AdamW(model.parameters())
+    size = settings.phases[0].batch_size
+    ids = torch.from_numpy(seeding.stream(1, "study").integers(5, LEAST_PIECES, (size, tokens)))
+    rows = ("",) * size
+    batch = Batch(settings.tasks[0], rows, ids, torch.ones_like(ids), torch.zeros_like(ids), torch.zeros(size), 1)
+    batch = batch.to(device)
+    torch.set_num_threads(settings.run.threads)
+    ends: list[float] = []
+    while len(ends) < LEAST or ends[-1] - ends[0] < TRIED:  # the first step is slower
+        model.loss(batch, model(batch)).backward()
+        optimiser.step()
+        optimiser.zero_grad()
+        ends.append(time.perf_counter())
+    seconds = (ends[-1] - ends[0]) / (len(ends) - 1)
+    return Speed(seconds, sum(parameter.numel() for parameter in model.parameters()))
+
+
+def _backbone(encoder: EncoderSettings) -> Backbone:
+    """Return an encoder of such sizes with random weights, since its files may not be here yet."""
+    if encoder.folder:
+        architecture, config = read_config(encoder.folder)
+        return architecture(config)
+    is_tiny = encoder.source is SOURCES[TINY]
+    width = encoder.known_width or encoder.width
+    return Bert(
+        Config(
+            vocab_size=encoder.vocabulary if is_tiny else PIECES,
+            hidden_size=width,
+            num_hidden_layers=encoder.known_layers,
+            num_attention_heads=encoder.heads if is_tiny else 12,
+            intermediate_size=encoder.feed_forward if is_tiny else 4 * width,
+            max_position_embeddings=encoder.positions,
+        )
+    )

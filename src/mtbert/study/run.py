@@ -1,0 +1,61 @@
+"""What `mtbert study` does: understand a folder of one's own, print what it is and takes, and set params.yaml to it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mtbert import tasks
+from mtbert.config.techniques import NAMES
+from mtbert.errors import DataError
+from mtbert.study import drafting, understanding
+from mtbert.study.selecting import Wishes, most_refused, select
+from mtbert.tasks import Task
+
+
+def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
+    """Print what the folder's tasks are, and how long they take; write its tasks.yaml and set params.yaml.
+
+    Raises:
+        DataError: what is in the folder cannot be understood, or something is asked in tasks.yaml.
+        SettingsError: its tasks.yaml, or the settings, are faulty. Unless something is asked, both files are as they
+            were.
+    """
+    if not folder.is_dir():
+        raise DataError(f"{folder} is no folder; allowed: one that holds files such as topic-train.csv")
+    share = most_refused(file)
+    task_file = folder / tasks.FILE
+    is_new = not task_file.is_file()
+    draft = drafting.draft(folder, encoding)
+    with drafting.written(folder, draft):
+        described = _read(task_file, encoding)
+        own = [task for task in described.values() if not task.serves]
+        understood = [understanding.understand(folder, task, task.name in draft.tasks, share) for task in own]
+        print(understanding.table(understood))
+        notes = [note for of_task in understood for note in of_task.notes]
+        separators = understanding.separators_in_words(folder, described)
+        print("\n".join(["", *separators, *understanding.files_not_read(folder, described), *notes]))
+        models = select(file, folder, wishes, understood)
+    print(
+        f"\n{task_file} {_state(is_new, [*draft.changes])}.\n{file} trains {models} for these tasks now; "
+        "`make reproduce` does."
+    )
+
+
+def _read(file: Path, encoding: str) -> dict[str, Task]:
+    """Return the tasks of tasks.yaml; DataError where one has another encoding, or a technique's name."""
+    described = tasks.read(file)
+    if taken := [name for name in described if name in NAMES]:
+        raise DataError(f"{file}: {taken[0]} is a technique's name; allowed: any other name")
+    for name, task in described.items():
+        if encoding not in (drafting.ENCODING, task.encoding):
+            fault = f"--encoding is {encoding}, and {file} says that {name} is {task.encoding}"
+            raise DataError(f"{fault}; set `encoding` there, and leave --encoding out")
+    return described
+
+
+def _state(is_new: bool, changes: Sequence[str]) -> str:
+    """Return what became of tasks.yaml."""
+    if is_new:
+        return "is written: correct it where it is wrong, and give this command again"
+    if changes:
+        return f"has {', '.join(changes)} now, too: correct it where it is wrong, and give this command again"
+    return "is read"

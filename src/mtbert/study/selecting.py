@@ -1,0 +1,111 @@
+"""Set params.yaml to a folder of one's own, as a person wishes."""
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pydantic
+
+from mtbert import files, tasks
+from mtbert.config import papers, planning, studies
+from mtbert.config.params import Params, at
+from mtbert.data.preprocess import MOST_REFUSED
+from mtbert.encoders.settings import EncoderSettings
+from mtbert.errors import SettingsError
+from mtbert.errors import in_words as faults_in_words
+from mtbert.models.encoder.architectures import read_config
+from mtbert.study import costs
+from mtbert.study.understanding import Understood
+from mtbert.variants.settings import VariantSettings
+
+WAYS = "own"  # the paper of what is trained: papers/own.yaml
+PROFILE = "own"  # the recipe of its ways: profiles.own in params.yaml
+QUICK = 3  # ways of it that are trained with --quick
+USUAL_WIDTH, USUAL_RATE = 384, 2e-4  # of MiniLM, by the search of data/searches/own-recipe.csv
+
+
+class Wishes(NamedTuple):
+    """What a person asks of a study.
+
+    Attributes:
+        quick: whether one seed of a few ways is enough.
+        seeds: of each way.
+        encoder: a name or folder as `encoder.name` takes it; None leaves that as it is.
+        steps: how many times as long as usual every model trains; None leaves `training.epochs` as it is.
+    """
+
+    quick: bool = False
+    seeds: int = 3
+    encoder: str | None = None
+    steps: float | None = None
+
+
+def times(text: str) -> float:
+    """Return the number that `2x` or `0.5x` says; SettingsError for other texts."""
+    number = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)x?", text.strip())
+    if number is None or not 0.1 <= float(number[1]) <= 100:
+        raise SettingsError(f"--steps is {text!r}; allowed: a number from 0.1x to 100x, such as 2x")
+    return float(number[1])
+
+
+def most_refused(file: Path) -> float:
+    """Return which share of a file's rows may be faulty, by params.yaml; what is no number there is refused later."""
+    if not file.is_file():
+        raise SettingsError(f"{file} is missing; commands run at the repository's root")
+    if not (ways := file.resolve().parent / "papers" / f"{WAYS}.yaml").is_file():
+        raise SettingsError(f"{file}: {ways}, which says what is trained, is missing; name params.yaml of a repository")
+    settings = files.read_yaml(file, "correct it", aliases=True)
+    share = settings.get("most_refused") if isinstance(settings, dict) else None
+    return share if isinstance(share, int | float) else MOST_REFUSED
+
+
+def select(file: Path, folder: Path, wishes: Wishes, understood: Sequence[Understood]) -> str:
+    """Set params.yaml to the folder; print how long that takes, and return what is trained. It is checked before."""
+    home = file.resolve().parent
+    data = folder.resolve()
+    ways = [*papers.load(home / "papers")[WAYS].variants.items()]
+    seeds = 1 if wishes.quick else wishes.seeds
+    if wishes.quick:
+        ways = ways[:QUICK]
+    names = [*studies.expanded(dict(ways), tasks.main(tasks.of_folder(folder)))]
+    values: dict[str, Any] = {
+        "profile": PROFILE,
+        "data_dir": (data.relative_to(home) if data.is_relative_to(home) else data).as_posix(),
+        "seeds": [*range(1, 1 + seeds)],
+        "variants": names,
+    }
+    if wishes.encoder is not None:
+        values["encoder.name"] = wishes.encoder
+        values["training.learning_rate.encoder"] = _rate(wishes.encoder)
+    if wishes.steps is not None:
+        values["training.epochs"] = max(1, round(wishes.steps * _usual_epochs(file)))
+    with files.new_file(file) as partial:
+        shutil.copy(file, partial)
+        files.edit_yaml(partial, values)
+        planned = planning.plan(Params(partial))
+        variants = {name: VariantSettings(**planned[name]) for name in names}
+        print(f"\n{costs.in_words(EncoderSettings(**planned['encoder']), variants, seeds, understood)}")
+    return f"{len(names)} models, {'one seed' if seeds == 1 else f'{seeds} seeds'} each,"
+
+
+def _rate(encoder: str) -> float | None:
+    """Return the rate at which a whole encoder is trained; None for one as wide as that of the profile's rate.
+
+    A wider encoder needs a lower one: 2e-4 for a width of 384 becomes 1e-4 for 768. Nobody has searched it there.
+    """
+    try:
+        settings = EncoderSettings(name=encoder)
+    except pydantic.ValidationError as error:
+        raise SettingsError(f"--encoder: {faults_in_words(error)}") from None
+    width = read_config(settings.folder)[1].hidden_size if settings.folder else settings.known_width or USUAL_WIDTH
+    return None if width <= USUAL_WIDTH else float(f"{USUAL_RATE * USUAL_WIDTH / width:.1e}")
+
+
+def _usual_epochs(file: Path) -> int:
+    """Return how many epochs the profile of own tasks trains."""
+    epochs = at(files.read_yaml(file, "correct it", aliases=True), ("profiles", PROFILE, "training", "epochs"))
+    if not isinstance(epochs, int):
+        raise SettingsError(f"{file}: profiles.{PROFILE}.training.epochs is {epochs!r}; allowed: a whole number")
+    return epochs

@@ -1,0 +1,177 @@
+"""Read all rows of a folder's tasks, and note what is odd in them."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any
+
+from mtbert.data import checks, drawing, readers
+from mtbert.data import labels as labels_of
+from mtbert.data.preprocess import are_too_many, classes_without_rows
+from mtbert.data.readers import Example
+from mtbert.errors import DataError, first_of
+from mtbert.results import metrics
+from mtbert.study import guessing, naming
+from mtbert.tasks import SPLITS, Split, Task
+
+CLASSES_SHOWN = 6
+SHOWN = 5  # files and columns
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+SplitRows = dict[Split, list[Example]]
+
+
+@dataclass(frozen=True)
+class Understood:
+    """A task with its rows by split, and notes on its files, a line each."""
+
+    task: Task
+    rows: SplitRows
+    notes: list[str]
+
+
+def understand(folder: Path, task: Task, is_new: bool, most_refused: float) -> Understood:
+    """Read all of a task's rows, which was guessed if it is new; DataError where a score of it could not be trusted."""
+    rows: SplitRows = {}
+    notes: list[str] = []
+    for split in SPLITS:
+        if drawing.source(task, split) in task.files:
+            of_split = drawing.read(folder, task, split)
+            rows[split] = of_split.examples
+            notes += _notes(folder, task, split, of_split, most_refused)
+    if task.kind != "score":
+        _check_classes(folder, task, rows)
+    if len({row.label for row in rows["dev"]}) < 2:
+        raise DataError(
+            f"{_file(folder, task, 'dev')}: all rows of dev have one label, so that no score tells models apart; add "
+            "rows of another"
+        )
+    notes += [*_notes_of_columns(folder, task, rows, is_new), *_notes_of_rows(folder, task, rows)]
+    return Understood(task, rows, notes)
+
+
+def _notes_of_columns(folder: Path, task: Task, rows: SplitRows, is_new: bool) -> Iterator[str]:
+    """Yield which columns of train are not used, and what to check of its labels."""
+    file = _file(folder, task, "train")
+    rows_of_train = readers.rows_of(file, task.encoding, task.name)
+    columns = dict.fromkeys(column for row in rows_of_train for column in row.values)
+    unused = [column for column in columns if column and column not in (*task.sentences, task.label, task.id)]
+    if unused:
+        yield f"{file.name}: not used: {first_of(unused, SHOWN)}"
+    labels = {float(row.label or 0) for row in (*rows["train"], *rows["dev"])}
+    if is_new and (doubt := guessing.doubt(task, labels)):
+        yield f"{file.name}: {doubt}"
+    if is_new and (several := labels_of.several(task.labels)):
+        yield f"{file.name}: {several}"
+    if is_new and (stand_ins := labels_of.stand_ins(task)):
+        remedy = f"move them from `classes` to `left_out: [{', '.join(map(repr, stand_ins))}]`"
+        shown = first_of(stand_ins, SHOWN)
+        yield f"{file.name}: taken for classes: {shown}; if they stand for no label, {remedy}"
+    alike: dict[str, dict[int, str]] = {}  # by what is seen of a label: its spelling in each class
+    for label, number in task.labels.items():
+        alike.setdefault(labels_of.seen(label), {})[number] = label
+    if groups := [" and ".join(map(repr, labels.values())) for labels in alike.values() if len(labels) > 1]:
+        yield f"{file.name}: different classes, though they look alike: {', '.join(groups)}"
+
+
+def _notes_of_rows(folder: Path, task: Task, rows: SplitRows) -> Iterator[str]:
+    """Yield what is odd in the rows: contradicting labels, rows of train in another split, and lacking classes."""
+    digests: dict[Split, Any] = {split: checks.digests(of_split) for split, of_split in rows.items()}
+    if task.kind != "score" and (conflicts := checks.conflicts(digests["train"])):
+        text = "text has rows" if conflicts == 1 else "texts have rows"
+        yield f"{_file(folder, task, 'train').name}: {conflicts:,} {text} of different labels"
+    for split, of_split in digests.items():
+        name = _file(folder, task, split).name
+        if split != "train" and (count := int(of_split["folded"].isin(digests["train"]["folded"]).sum())):
+            yield f"{name}: {count:,} of {len(of_split):,} {split} rows are in train, too"
+        if split != "test" and (lacking := classes_without_rows(task, of_split)):
+            yield f"{name}: no row of {split} has the label {first_of(lacking, CLASSES_SHOWN)}"
+
+
+def _check_classes(folder: Path, task: Task, rows: SplitRows) -> None:
+    """Raise DataError where dev has a class that train lacks."""
+    classes = {row.label for row in rows["train"]}
+    for row in rows["dev"]:
+        if row.label in classes:
+            continue
+        if drawing.draws(task):
+            remedy = "all rows of which were drawn for dev; add more of them, or give the task a dev file"
+        else:
+            remedy = "which no row of train has; add such rows to train, or leave it out of dev"
+        name = task.class_names[int(row.label or 0)]
+        file = _file(folder, task, "dev")
+        raise DataError(f"{file}, line {row.line}: its {task.label} is {name!r}, {remedy}")
+
+
+def _file(folder: Path, task: Task, split: Split) -> Path:
+    return folder / task.files[drawing.source(task, split)]
+
+
+def _notes(folder: Path, task: Task, split: Split, rows: drawing.RowsOfSplit, most_refused: float) -> list[str]:
+    """Return what to know of a file; DataError where too many of its rows are faulty, or a class is not listed."""
+    file = _file(folder, task, split)
+    faulty = [refusal for refusal in rows.refusals if refusal.is_faulty]
+    lines = [f"line {refusal.line}: {refusal.reason}" for refusal in faulty]
+    for refusal, line in zip(faulty, lines, strict=True):
+        if refusal.label and task.kind != "score":
+            raise DataError(f"{file}, {line}; correct it, or list it in `classes` of {task.name} in tasks.yaml")
+    if are_too_many(len(faulty), rows.in_file, most_refused):
+        raise DataError(f"{file}: {len(faulty):,} of {rows.in_file:,} rows cannot be used; {first_of(lines, 3)}")
+    notes: list[str] = []
+    if faulty:
+        notes.append(f"{file.name}: {len(faulty)} rows are left out; {lines[0]}")
+    if split == "dev" and drawing.draws(task):
+        drawn = f"{len(rows.examples):,} of its rows, drawn by their text, are dev"
+        notes.append(f"{file.name}: tasks.yaml names no dev file, so {drawn}")
+    return notes
+
+
+def files_not_read(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:
+    """Yield which files look like data, and cannot be read."""
+    named = {PurePath(name).as_posix() for task in described.values() for name in task.files.values()}
+    if unreadable := [name for name in naming.unreadable_files(folder) if name not in named]:
+        yield f"not read: {first_of(unreadable, SHOWN)}; allowed: {', '.join(readers.ENDINGS)}"
+    if deep := [name for name in naming.deep_files(folder) if name not in named]:
+        yield f"not read: {first_of(deep, SHOWN)}; allowed: files in the folder, or in a folder in it"
+
+
+def separators_in_words(folder: Path, described: Mapping[str, Task]) -> list[str]:
+    """Return a line for what the columns of .csv files are taken to be separated by."""
+    names_by: dict[str, list[str]] = {}
+    for task in described.values():
+        for name in task.files.values():
+            if readers.ending(Path(name)) == ".csv":
+                names_by.setdefault(readers.separator(folder / name, task.encoding), []).append(name)
+    return [f"separated by {SEPARATORS[separator]}: {', '.join(names)}" for separator, names in names_by.items()]
+
+
+def table(understood: Sequence[Understood]) -> str:
+    """Return a line a task: its rows, columns, labels, metric, and the score of its most frequent class."""
+    rows = [_cells(of_task) for of_task in understood]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append("    ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _cells(understood: Understood) -> list[str]:
+    task = understood.task
+    counts = ", ".join(f"{len(rows):,} {split}" for split, rows in understood.rows.items())
+    if task.kind == "score":
+        labels = f"score {task.lowest:g} to {task.highest:g}"
+    else:
+        labels = f"{task.classes} classes: {first_of(task.class_names, CLASSES_SHOWN)}"
+    score = majority_score(task, understood.rows)
+    majority = "\N{EN DASH}" if score is None else f"majority {score:.2f}"
+    return [task.name, counts, ", ".join(task.sentences), labels, metrics.in_words(task), majority]
+
+
+def majority_score(task: Task, rows: SplitRows) -> float | None:
+    """Return the dev score of always predicting train's most frequent class; None for a score."""
+    if task.kind == "score":
+        return None
+    counts = Counter(row.label for row in rows["train"])
+    labels = [float(row.label or 0) for row in rows["dev"]]
+    return metrics.of_majority(task, [counts[number] for number in range(task.classes)], labels)
