@@ -46,18 +46,18 @@ def draft(folder: Path, encoding: str = ENCODING) -> Draft:
     Raises:
         DataError: there is no task, two files are of one split, or what a file holds cannot be read.
     """
-    entries, ignored = _written(folder)
-    named = {name for entry in entries.values() for name in _files(entry).values()}
-    found = naming.files_by_task(folder, named | ignored)
-    if not found and not entries:
+    entries, files_to_ignore = _entries(folder)
+    files_of_entries = {name for entry in entries.values() for name in _files(entry).values()}
+    new_files = naming.files_by_task(folder, files_of_entries | files_to_ignore)
+    if not new_files and not entries:
         raise _no_task(folder)
     result = Draft({}, [], [])
-    for name, of_task in found.items():
+    for name, by_split in new_files.items():
         if name in entries:
-            result.changes[f"{name}.files"] = _joined(folder, name, _files(entries[name]), of_task)
+            result.changes[f"{name}.files"] = _joined(folder, name, _files(entries[name]), by_split)
         else:
-            _check_name(folder, name, of_task)
-            _add(result, folder, name, {"files": dict(of_task)}, encoding)
+            _check_name(folder, name, by_split)
+            _add(result, folder, name, {"files": dict(by_split)}, encoding)
     for name, entry in entries.items():
         if _lacks_labels(entry):
             _add(result, folder, name, entry, entry.get("encoding", ENCODING))
@@ -65,7 +65,7 @@ def draft(folder: Path, encoding: str = ENCODING) -> Draft:
 
 
 @contextlib.contextmanager
-def written(folder: Path, draft: Draft) -> Iterator[None]:
+def with_draft(folder: Path, draft: Draft) -> Iterator[None]:
     """Write the draft into tasks.yaml; if the block raises, the file is as it was.
 
     Raises:
@@ -90,14 +90,16 @@ def written(folder: Path, draft: Draft) -> Iterator[None]:
         raise
 
 
-def _written(folder: Path) -> tuple[dict[str, Entry], set[str]]:
-    """Return the entries of tasks.yaml that may be tasks, and the files that it ignores; `tasks.read` checks them."""
+def _entries(folder: Path) -> tuple[dict[str, Entry], set[str]]:
+    """Return the tasks of tasks.yaml as it has them, and the files that it ignores; `tasks.read` checks both later."""
     file = folder / tasks.FILE
     content = files.read_yaml(file, "correct it") if file.is_file() else {}
     content = content if isinstance(content, dict) else {}
-    ignored = content.get(IGNORE)
     entries = {str(name): entry for name, entry in content.items() if name != IGNORE and isinstance(entry, dict)}
-    return entries, {PurePath(name).as_posix() for name in ignored or () if isinstance(name, str)}
+    files_to_ignore = content.get(IGNORE)
+    if not isinstance(files_to_ignore, list):
+        return entries, set()
+    return entries, {PurePath(name).as_posix() for name in files_to_ignore if isinstance(name, str)}
 
 
 def _files(entry: Entry) -> dict[Any, str]:
@@ -110,34 +112,34 @@ def _files(entry: Entry) -> dict[Any, str]:
 
 def _lacks_labels(entry: Entry) -> bool:
     """Return whether an entry names a label and texts, and leaves its classes or score to the files."""
-    is_asked = ASKED in (entry.get("label"), entry.get("sentences"))
+    has_question = ASKED in (entry.get("label"), entry.get("sentences"))
     has_columns = isinstance(entry.get("label"), str) and isinstance(entry.get("sentences"), list)
-    return has_columns and not is_asked and "train" in _files(entry) and not any(key in entry for key in OF_LABELS)
+    return has_columns and not has_question and "train" in _files(entry) and not any(key in entry for key in OF_LABELS)
 
 
 def _add(result: Draft, folder: Path, name: str, entry: Entry, encoding: str) -> None:
     """Add what a task's train tells to a draft."""
-    described, question = guessing.describe(folder, name, entry, encoding)
-    result.changes[name] = described
+    task, question = guessing.describe(folder, name, entry, encoding)
+    result.changes[name] = task
     result.tasks.append(name)
     if question:
-        result.questions.append(f"{name}.{question.key}: {described['files']['train']}: {question.text}")
+        result.questions.append(f"{name}.{question.key}: {task['files']['train']}: {question.text}")
 
 
-def _joined(folder: Path, name: str, said: Mapping[Any, str], found: Mapping[Any, str]) -> dict[Any, str]:
-    """Return the files of a task in tasks.yaml, with those that are there now; DataError for two of one split."""
-    for split in found:
-        if split in said:
+def _joined(folder: Path, name: str, of_entry: Mapping[Any, str], more: Mapping[Any, str]) -> dict[Any, str]:
+    """Return the files of a task in tasks.yaml, and more of them; DataError for two of one split."""
+    for split, file in more.items():
+        if split in of_entry:
             remedy = f"list it in `{IGNORE}` of {tasks.FILE}, or rename it"
-            raise DataError(f"{folder}: {found[split]} would be {split} of {name}, as {said[split]} is; {remedy}")
-    return {**said, **found}
+            raise DataError(f"{folder}: {file} would be {split} of {name}, as {of_entry[split]} is; {remedy}")
+    return {**of_entry, **more}
 
 
-def _check_name(folder: Path, name: str, of_task: Mapping[Any, str]) -> None:
+def _check_name(folder: Path, name: str, by_split: Mapping[Any, str]) -> None:
     """Raise DataError where a task of this name would be called like something else."""
     if name in (*NAMES, *TAKEN, *COLUMNS):
         fault = f"a task would be called {name}, as something else in settings or tables is"
-        raise DataError(f"{folder}: {fault}; rename {next(iter(of_task.values()))}")
+        raise DataError(f"{folder}: {fault}; rename {next(iter(by_split.values()))}")
 
 
 def _no_task(folder: Path) -> DataError:

@@ -65,9 +65,9 @@ def describe(folder: Path, name: str, entry: Entry, encoding: str) -> tuple[Entr
     try:
         entry, question = _with_labels(file, name, entry, rows, columns)
     except DoubtError as doubt:
-        asked = {"sentences": ASKED, "label": ASKED} if doubt.key == "label" else {"sentences": ASKED}
+        blanks = {"sentences": ASKED, "label": ASKED} if doubt.key == "label" else {"sentences": ASKED}
         text = f"its columns are {', '.join(columns)}, and {doubt.text}"
-        return entry | asked, Question(doubt.key, text, ())
+        return entry | blanks, Question(doubt.key, text, ())
     entry |= {"encoding": encoding} if encoding != "utf-8" else {}
     others = [folder / other for split, other in files.items() if split != "train"]
     if "id" not in entry and (column := _id(name, columns, rows, others, encoding)):

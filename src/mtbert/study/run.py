@@ -25,7 +25,7 @@ def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
     task_file = folder / tasks.FILE
     is_new = not task_file.is_file()
     draft = drafting.draft(folder, encoding)
-    with drafting.written(folder, draft):
+    with drafting.with_draft(folder, draft):
         described = _read(task_file, encoding)
         own = [task for task in described.values() if not task.serves]
         understood = [understanding.understand(folder, task, task.name in draft.tasks, share) for task in own]

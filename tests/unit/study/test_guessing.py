@@ -12,7 +12,7 @@ import pytest
 from mtbert import tasks
 from mtbert.errors import DataError, SettingsError
 from mtbert.study import guessing, naming
-from mtbert.study.drafting import draft, written
+from mtbert.study.drafting import draft, with_draft
 from mtbert.tasks import Task
 
 TOPIC = "text,topic\n" + "".join(f"text number {n},{'bug' if n % 3 else 'praise'}\n" for n in range(30))
@@ -428,7 +428,7 @@ def test_the_classes_of_a_task_are_told_once_its_columns_are_written(tmp_path: P
         "files": {"train": "a.csv"}, "sentences": ["text"], "label": "mood", "classes": ["bad", "good"],
     }  # fmt: skip
     assert (told.tasks, told.questions) == (["b", "c"], [])
-    with written(tmp_path, told):
+    with with_draft(tmp_path, told):
         pass
     text = (tmp_path / "tasks.yaml").read_text()
     assert text.startswith("# mine\nc:\n")
