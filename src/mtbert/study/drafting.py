@@ -57,7 +57,8 @@ def draft(folder: Path, encoding: str = ENCODING) -> Draft:
             result.changes[f"{name}.files"] = _joined(folder, name, _files(entries[name]), by_split)
         else:
             _check_name(folder, name, by_split)
-            _add(result, folder, name, {"files": dict(by_split)}, encoding)
+            with _remedy_where(bool(entries)):
+                _add(result, folder, name, {"files": dict(by_split)}, encoding)
     for name, entry in entries.items():
         if _lacks_labels(entry):
             _add(result, folder, name, entry, entry.get("encoding", ENCODING))
@@ -93,13 +94,26 @@ def with_draft(folder: Path, draft: Draft) -> Iterator[None]:
 def _entries(folder: Path) -> tuple[dict[str, Entry], set[str]]:
     """Return the tasks of tasks.yaml as it has them, and the files that it ignores; `tasks.read` checks both later."""
     file = folder / tasks.FILE
-    content = files.read_yaml(file, "correct it") if file.is_file() else {}
-    content = content if isinstance(content, dict) else {}
+    if not file.is_file():
+        return {}, set()
+    content = files.read_yaml(file, "correct it")
+    if not isinstance(content, dict) or not content:
+        tasks.read(file)  # which says what is wrong
     entries = {str(name): entry for name, entry in content.items() if name != IGNORE and isinstance(entry, dict)}
     files_to_ignore = content.get(IGNORE)
     if not isinstance(files_to_ignore, list):
         return entries, set()
     return entries, {PurePath(name).as_posix() for name in files_to_ignore if isinstance(name, str)}
+
+
+@contextlib.contextmanager
+def _remedy_where(has_tasks: bool) -> Iterator[None]:
+    """Add to a DataError what to do about a file beside those of tasks.yaml that is no task's."""
+    try:
+        yield
+    except DataError as error:
+        remedy = f"; if it is the file of no task, list it in `{IGNORE}` of {tasks.FILE}" if has_tasks else ""
+        raise DataError(f"{error}{remedy}") from None
 
 
 def _files(entry: Entry) -> dict[Any, str]:

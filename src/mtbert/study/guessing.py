@@ -27,7 +27,10 @@ FEW = 20  # values of a column of labels, if it has no label's name, and of whol
 MOST_CLASSES = 200
 HEADED = (".csv", ".tsv")
 WHOLE = re.compile(r"-?[0-9]+")
-COLUMNS_TO_WRITE = "Write the label's here, and the one or two of text at `sentences`, such as [text]"
+COLUMNS_TO_WRITE = (
+    "Write the label's here, and the one or two of text at `sentences`, such as [text]. If it is the file "
+    "of no task, write `ignore: [FILE]` in place of these lines"
+)
 Entry = dict[str, Any]  # a task as tasks.yaml has it
 Records = Sequence[Mapping[str, Any]]  # a file's rows, by column
 

@@ -472,6 +472,23 @@ def test_a_second_file_of_a_split_is_refused(tmp_path: Path):
         draft(tmp_path)
 
 
+def test_a_file_of_no_task_beside_those_of_tasks_yaml_may_be_ignored(tmp_path: Path):
+    write(tmp_path, a_csv=TOPIC, notes_csv="text,label\none,x\n")
+    mine = "a:\n  files: {train: a.csv}\n  sentences: [text]\n  label: topic\n  classes: [bug, praise]\n"
+    (tmp_path / "tasks.yaml").write_text(mine)
+    with pytest.raises(DataError, match=r"two labels or more; if it is the file of no task, list it in `ignore` of ta"):
+        draft(tmp_path)
+    (tmp_path / "tasks.yaml").write_text("ignore: [notes.csv]\n")
+    assert draft(tmp_path).tasks == ["a"]
+
+
+def test_a_tasks_yaml_without_tasks_is_refused(tmp_path: Path):
+    write(tmp_path, a_csv=TOPIC)
+    (tmp_path / "tasks.yaml").write_text("# nothing\n")
+    with pytest.raises(SettingsError, match=r"tasks\.yaml has to hold tasks by name, and holds none"):
+        draft(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("ignored", "told"),
     [
