@@ -57,5 +57,5 @@ def _state(is_new: bool, changes: Sequence[str]) -> str:
     if is_new:
         return "is written: correct it where it is wrong, and give this command again"
     if changes:
-        return f"has {', '.join(changes)} now, too: correct it where it is wrong, and give this command again"
+        return f"says more now ({', '.join(changes)}): correct it where it is wrong, and give this command again"
     return "is read"

@@ -183,7 +183,7 @@ def test_a_task_more_is_added_to_tasks_yaml_and_after_a_fault_it_is_as_it_was(
     assert own.read_text() == before
     (folder / "b-dev.csv").write_text(HEAD + "x,yes\ny,no\n")
     run(folder, QUICK, "utf-8", params)
-    assert f"{own} has b now, too: correct it where it is wrong" in capsys.readouterr().out
+    assert f"{own} says more now (b): correct it where it is wrong" in capsys.readouterr().out
     assert own.read_text().startswith(before)
     assert [*tasks.of_folder(folder)] == ["a", "b"]
 
