@@ -92,7 +92,8 @@ def test_votes_and_merges_appear_once_where_the_plan_selects_them(root: Path) ->
     assert sorted(run.info.run_name for run in found) == [
         f"{changed} both seed 1", f"{changed} one seed 1", f"{changed} vote seed 1", "data=mine two seed 1",
     ]  # fmt: skip
-    files.write_yaml(build / "plan/catalog.yaml", catalog | {"ensembles": {}})
+    unselected = {name: entry | {"selected": False} for name, entry in ensembles_of_plan.items()}
+    files.write_yaml(build / "plan/catalog.yaml", catalog | {"ensembles": unselected})
     assert sync_runs(root) == "runs in MLflow: 0 new, 2 already there"
 
 
