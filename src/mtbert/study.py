@@ -203,8 +203,8 @@ def _notes_of_columns(folder: Path, task: Task, rows: SplitRows, is_new: bool) -
         yield f"{file.name}: {several}"
     if is_new and (stand_ins := labels_of.stand_ins(task)):
         remedy = f"move them from `classes` to `left_out: [{', '.join(map(repr, stand_ins))}]`"
-        shown = first_of(stand_ins, SHOWN)
-        yield f"{file.name}: taken for classes: {shown}; if they stand for no label, {remedy}"
+        first_labels = first_of(stand_ins, SHOWN)
+        yield f"{file.name}: taken for classes: {first_labels}; if they stand for no label, {remedy}"
     alike: dict[str, dict[int, str]] = {}  # by what is seen of a label: its spelling in each class
     for label, number in task.labels.items():
         alike.setdefault(labels_of.seen(label), {})[number] = label

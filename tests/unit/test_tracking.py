@@ -255,8 +255,8 @@ def test_runs_on_a_server_are_not_shown_from_here(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_database_is_named_by_its_file_and_a_server_by_its_variable() -> None:
-    assert store.shown("sqlite:////home/a@b/mlflow.db") == "/home/a@b/mlflow.db"
-    assert store.shown("http://ann:s3cret@host:5000") == "MLFLOW_TRACKING_URI"
+    assert store.place("sqlite:////home/a@b/mlflow.db") == "/home/a@b/mlflow.db"
+    assert store.place("http://ann:s3cret@host:5000") == "MLFLOW_TRACKING_URI"
 
 
 def test_the_reason_is_what_an_error_goes_back_to(monkeypatch: pytest.MonkeyPatch) -> None:

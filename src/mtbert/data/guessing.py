@@ -90,19 +90,19 @@ def _files_by_task(folder: Path) -> dict[str, dict[Split, str]]:
     """Return the file of each split of each task."""
     files_by_task: dict[str, dict[Split, str]] = {}
     spellings: dict[str, str] = {}
-    for shown in data_files(folder):
-        words, split = _words_and_split(folder / shown, folder)
+    for path in data_files(folder):
+        words, split = _words_and_split(folder / path, folder)
         name = _task_name(words)
         of_task = files_by_task.setdefault(name, {})
         spelling = _spelling(words)
         if spellings.setdefault(name, spelling) != spelling:
-            both = f"{first_of([*of_task.values()], 1)} and {shown} would both be of the task {name}"
+            both = f"{first_of([*of_task.values()], 1)} and {path} would both be of the task {name}"
             raise DataError(f"{folder}: {both}; a task's name holds a to z and 0 to 9 alone: rename them")
         if other := of_task.get(split):
-            parts = STEM.fullmatch(_stem(folder / shown))
+            parts = STEM.fullmatch(_stem(folder / path))
             remedy = "join them into one file" if parts and parts["part"] else "remove one, or rename it"
-            raise DataError(f"{folder}: two files are {split} of {name}: {other} and {shown}; {remedy}")
-        of_task[split] = shown
+            raise DataError(f"{folder}: two files are {split} of {name}: {other} and {path}; {remedy}")
+        of_task[split] = path
     _check_copies(folder, files_by_task)
     return files_by_task
 
@@ -121,13 +121,13 @@ def _check_copies(folder: Path, files_by_task: Mapping[str, Mapping[Split, str]]
 
 def data_files(folder: Path) -> list[str]:
     """Return the files in a folder, and one below, that hold rows by their ending."""
-    return [shown for shown, file in _files(folder) if readers.ending(file) in ENDINGS]
+    return [path for path, file in _files(folder) if readers.ending(file) in ENDINGS]
 
 
 def unreadable_files(folder: Path) -> list[str]:
     """Return the files that are named like those of a split, and have another ending, such as topic-dev.json."""
-    others = [(shown, file) for shown, file in _files(folder) if readers.ending(file) not in ENDINGS]
-    return [shown for shown, file in others if _parts(file.stem) or _parts(PurePath(file.stem).stem)]
+    others = [(path, file) for path, file in _files(folder) if readers.ending(file) not in ENDINGS]
+    return [path for path, file in others if _parts(file.stem) or _parts(PurePath(file.stem).stem)]
 
 
 def deep_files(folder: Path) -> list[str]:
@@ -241,14 +241,14 @@ def _describe(
 
 def _understood_name(folder: Path, name: str, files: dict[Split, str]) -> str:
     """Return what the first of a task's files is taken for, and what to call it if it is another's train."""
-    split, shown = next(iter(files.items()))
-    file = folder / shown
+    split, path = next(iter(files.items()))
+    file = folder / path
     stem = _stem(file)
     parts = _parts(stem)
     if not parts or not parts["task"]:
         return ""
     other_name = f"{stem}-train{file.name[len(stem) :]}"
-    return f"; {shown} is taken for {split} of {name}; if it is train of {_task_name(stem)}, call it {other_name}"
+    return f"; {path} is taken for {split} of {name}; if it is train of {_task_name(stem)}, call it {other_name}"
 
 
 def _label(name: str, rows: Records, columns: Sequence[str]) -> str:
@@ -270,8 +270,8 @@ def _label(name: str, rows: Records, columns: Sequence[str]) -> str:
         rivals = [column for column in others if _may_be_the_label(rows, column, probably[0])]
         candidates = [probably[0], *rivals]
     if len(candidates) != 1:
-        shown = f" (it may be {first_of(candidates, 3)})" if candidates else ""
-        raise ValueError(f"which of them is the label cannot be told{shown}; allowed: one that is called label")
+        hint = f" (it may be {first_of(candidates, 3)})" if candidates else ""
+        raise ValueError(f"which of them is the label cannot be told{hint}; allowed: one that is called label")
     return candidates[0]
 
 
@@ -291,10 +291,10 @@ def _labels(file: Path, rows: Records, label: str) -> set[str]:
     """Return a file's labels; DataError where rows have several each."""
     values = [row.get(label) for row in rows]
     if several := sorted(label_text(value) for value in values if _holds_several(value)):
-        shown = f"{file}: its {label} holds {several[0]}"
+        beginning = f"{file}: its {label} holds {several[0]}"
         if several[0].startswith("{"):
-            raise DataError(f"{shown}, an object; write the label alone in its place, as a word or a number")
-        raise DataError(f"{shown}, several labels a row; {TASK_OF_EACH}")
+            raise DataError(f"{beginning}, an object; write the label alone in its place, as a word or a number")
+        raise DataError(f"{beginning}, several labels a row; {TASK_OF_EACH}")
     return {*map(label_text, values)} - {""}
 
 
@@ -376,11 +376,11 @@ def _kind(file: Path, label: str, labels: set[str], question: Question | None) -
 
     DataError where they are neither, ValueError where there are too many: another column may be the label.
     """
-    shown = f"{file}: its {label} holds"
+    beginning = f"{file}: its {label} holds"
     if len(labels) < 2:
-        raise DataError(f"{shown} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
+        raise DataError(f"{beginning} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
     if why := labelling.fault(label, labels):
-        raise DataError(f"{shown} {why}, or list its `classes` in {FILE}")
+        raise DataError(f"{beginning} {why}, or list its `classes` in {FILE}")
     if question and question.key == "classes":
         return {"classes": ASKED} | ({"metric": "f1"} if len(labels) > 2 else {})
     doubted = question.doubted if question else ()
@@ -394,7 +394,7 @@ def _kind(file: Path, label: str, labels: set[str], question: Question | None) -
     words = sorted(labels.difference(numbers))
     if words and len(numbers) > labelling.FEW:
         remedy = f"correct it, or say in {FILE} its `classes`, or its `score` and what is `left_out`"
-        raise DataError(f"{shown} numbers such as {min(numbers)}, and {words[0]!r}; {remedy}")
+        raise DataError(f"{beginning} numbers such as {min(numbers)}, and {words[0]!r}; {remedy}")
     if len(labels) > MOST_CLASSES:
         raise ValueError(f"{label} holds {len(labels):,} words; allowed: at most {MOST_CLASSES} classes")
     entry: dict[str, Any] = {"classes": [*map(_in_yaml, sorted(labels))] if words else [*map(_whole, numbers)]}
@@ -430,15 +430,15 @@ def doubt(task: Task, labels: set[float]) -> str:
     """Return what to check of a guessed task whose labels are many whole numbers; empty where nothing is in doubt."""
     if task.label.casefold() in SCORES or not FEW < len(labels) <= MOST_CLASSES:
         return ""
-    shown = f"its {task.label} holds {len(labels)} whole numbers, which are taken for"
+    beginning = f"its {task.label} holds {len(labels)} whole numbers, which are taken for"
     if task.kind == "score":
         is_whole = all(label.is_integer() for label in labels)
-        return f"{shown} a score; if they are classes, write `classes` in place of `score`" if is_whole else ""
+        return f"{beginning} a score; if they are classes, write `classes` in place of `score`" if is_whole else ""
     numbers = [*filter(NUMBER.fullmatch, task.class_labels)]
     if len(numbers) < task.classes:
         return ""
     score = f"`score: [{numbers[0]}, {numbers[-1]}]`"
-    return f"{shown} classes; if they are a score, write {score} in place of `classes` and `metric`"
+    return f"{beginning} classes; if they are a score, write {score} in place of `classes` and `metric`"
 
 
 def _whole(number: str) -> int | str:

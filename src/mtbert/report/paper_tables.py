@@ -179,10 +179,10 @@ def _rows(
     models = board.joined(board.answering(paper, label))
     rows: list[Row] = []
     for names in models:
-        shown = label or ", ".join(names)
+        row_label = label or ", ".join(names)
         if label and len(models) > 1:
-            shown = f"{label} ({', '.join(names)})"
-        rows.append(Row(shown, split, scores, board.group(names, split, averaged), published.note))
+            row_label = f"{label} ({', '.join(names)})"
+        rows.append(Row(row_label, split, scores, board.group(names, split, averaged), published.note))
     return rows
 
 

@@ -42,7 +42,7 @@ def sync_runs(build: Path) -> str:
         raise
     except Exception as error:  # of MLflow, its database or the network: many types, with one message
         raise TrackingError(
-            f"the runs are not in MLflow at {store.shown(uri)} yet ({store.reason(error, uri)}); "
+            f"the runs are not in MLflow at {store.place(uri)} yet ({store.reason(error, uri)}); "
             f"their results are safe in {build}: once MLflow answers, `{store.COMMAND}` brings them in"
         ) from None  # the cause's own text may hold credentials
     summary = f"runs in MLflow: {new} new, {len(records) - new} already there"
