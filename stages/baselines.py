@@ -10,10 +10,12 @@ def main(build: Path, data_dir: Path, out: Path) -> None:
     """Check what the stages before it wrote; train the baselines, and print each score as soon as it is known."""
     with starting.quick_imports():
         from mtbert.baselines import run
+        from mtbert.results import nothing
     for folder in (layout.data(build), layout.encoder(build)):
         layout.check_sealed(folder)
     print("dev scores of cheap baselines, and seconds to train")
     run.train_all(build, tasks.of_folder(data_dir), out, lambda line: print(line, flush=True))
+    nothing.explain(out, "No task has labelled dev rows.")
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ from mtbert.command import program, starting
 def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the votes."""
     with starting.quick_imports():
-        from mtbert.results import ensembles
+        from mtbert.results import ensembles, nothing
     layout.check_inputs(build)
     for line in ensembles.vote_all(build, out):
         print(line)
+    nothing.explain(out, "params.yaml selects no ensemble that votes, or one of its members is not trained.")
 
 
 if __name__ == "__main__":

@@ -10,9 +10,11 @@ def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the merged models."""
     with starting.quick_imports():
         from mtbert.merging import run
+        from mtbert.results import nothing
     layout.check_inputs(build)
     for line in run.merge_all(build, out):
         print(line)
+    nothing.explain(out, "params.yaml selects no ensemble that is merged, or its members have no weights here.")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,14 @@ def run(build: Path, name: str, said: list[float]) -> Path:
     files.write_json(place / "metrics.json", scores | {"examples": {"sst": 640}, "epochs": [1, 2]})
     files.write_yaml(
         place / "settings.yaml",
-        {"paper": "pals-for-pals", "row": name, "tasks": ["sst"], "profile": "own", "code": "c0de"},
+        {
+            "variant": name,
+            "paper": "pals-for-pals",
+            "row": name,
+            "tasks": ["sst"],
+            "profile": "own",
+            "code": "c0de",
+        },
     )
     files.write_text(place / "history.csv", "phase,step,name,value\n1,10,loss/sst,1.5\n")
     layout.seal(place)

@@ -45,8 +45,8 @@ def main() -> None:
         app(prog_name="mtbert")
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(is_wanted: bool) -> None:
+    if is_wanted:
         print(f"mtbert {metadata.version('mtbert')}")
         raise typer.Exit
 

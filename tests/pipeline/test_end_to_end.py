@@ -63,6 +63,11 @@ def test_the_report_has_every_row_that_ran(project: Project):
     assert "Original PALs" in project.output.stdout  # type: ignore[attr-defined]
 
 
+def test_dvc_warns_of_no_empty_folder(project: Project):
+    assert "is empty" not in project.output.stdout  # type: ignore[attr-defined]
+    assert (project.root / "build/merged/nothing.txt").is_file()
+
+
 def test_dvc_shows_plots(project: Project):
     drawn = project.run("-m", "dvc", "plots", "show", "--json")
     assert drawn.returncode == 0, drawn.stdout
@@ -71,7 +76,7 @@ def test_dvc_shows_plots(project: Project):
 
 def test_every_run_stands_in_mlflow_once_and_complete(project: Project):
     baselines = [f"{name} seed 0" for name in ("baseline-embeddings", "baseline-majority", "baseline-tfidf")]
-    names = ["apart seed 1", *baselines, "bert-sst seed 1", "pals seed 1", "untrained-encoder seed 0"]
+    names = ["apart seed 1", *baselines, "bert-sst seed 1", "pals seed 1", "untrained-encoder seed 0", "vote seed 1"]
     assert runs_in_mlflow(project.root) == [(name, "FINISHED") for name in names]
     query = "SELECT DISTINCT key FROM metrics JOIN runs USING (run_uuid) WHERE name = 'pals seed 1'"
     found = {key for (key,) in tracked.rows(project.root / "mlflow.db", query)}

@@ -8,7 +8,7 @@ import psutil
 import pytest
 import yaml
 from pipeline.small import wait_for
-from pipeline.stubs import Stubs
+from pipeline.stubs import Stubs, told
 
 from mtbert import files
 from mtbert.errors import SettingsError
@@ -53,9 +53,21 @@ def test_the_whole_catalog_is_set_in_params_and_what_is_missing_made(project: St
     project.edit(variants=["c"])
     project.commit()
     (project.root / "build/runs/12/1/scores").unlink()
-    assert project.grid("--variants", "all") == (0, ["12-1: restored", "c-1: trained", "off-1: trained"])
+    with project.start_grid("--variants", "all") as process:
+        output, _ = process.communicate()
+    assert (process.returncode, sorted(told(output))) == (0, ["12-1: restored", "c-1: trained", "off-1: trained"])
+    assert "dvc push" not in output  # there is no place to push to
     assert files.read_yaml(project.root / "params.yaml", aliases=True)["variants"] == NAMES
+    assert project.git("for-each-ref", "refs/exps") == ""  # an experiment of it would have no scores
     assert (project.root / "build/runs/12/1/scores").exists()
+
+
+def test_an_unknown_variant_is_refused_before_params_are_set(project: Stubs):
+    before = (project.root / "params.yaml").read_bytes()
+    with project.start_grid("--variants", "c d") as process:
+        output, _ = process.communicate()
+    assert (process.returncode, output) == (1, "error: unknown variant 'd'; known: off, 12, c\n")
+    assert (project.root / "params.yaml").read_bytes() == before
 
 
 def test_a_killed_grids_trainings_stop_and_the_next_one_trains_them(project: Stubs):

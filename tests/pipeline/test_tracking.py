@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import built
 import numpy
 import pytest
 from pipeline import tracked
@@ -18,6 +19,7 @@ from pipeline.small import wait_for
 from pipeline.tracked import POINTS, Server, outcomes, runs, train, write_catalog, write_run
 
 from mtbert import files, layout, tracking
+from mtbert.results import ensembles
 from mtbert.tasks import COURSE
 from mtbert.tracking import live, record, store, view
 
@@ -71,6 +73,28 @@ def test_restored_runs_appear_once_beside_those_of_other_settings(root: Path) ->
     write_catalog(root, ["pals", "not-yet"])
     assert sync_runs(root) == "runs in MLflow: 0 new, 1 already there, 1 not trained yet"
     assert outcomes(tracking.tracking_uri()) == [FINISHED, ("pals.dim=276 pals seed 1", "FINISHED", POINTS)]
+
+
+def test_votes_and_merges_appear_once_where_the_plan_selects_them(root: Path) -> None:
+    build = built.build(root / "build")
+    ensembles.vote_all(build, build / "votes")
+    merged = Path(shutil.copytree(build / "runs/one/1", build / "merged/both/1"))
+    files.write_yaml(merged / "settings.yaml", {"variant": "both", "members": ["one", "two"], "profile": "own"})
+    layout.seal(merged)
+    catalog = files.read_yaml(build / "plan/catalog.yaml")
+    ensembles_of_plan = catalog["ensembles"] | {"both": {"selected": True, "merge": "mean", "members": ["one", "two"]}}
+    files.write_yaml(build / "plan/catalog.yaml", catalog | {"ensembles": ensembles_of_plan})
+    assert sync_runs(root) == "runs in MLflow: 4 new, 0 already there"
+    assert sync_runs(root) == "runs in MLflow: 0 new, 4 already there"
+    client = tracked.client(tracking.tracking_uri())
+    found = client.search_runs([client.get_experiment_by_name("mtbert-own-mine").experiment_id])
+    changed = "data=mine pals.dim=8"
+    assert sorted(run.info.run_name for run in found) == [
+        f"{changed} both seed 1", f"{changed} one seed 1", f"{changed} vote seed 1", "data=mine two seed 1",
+    ]  # fmt: skip
+    unselected = {name: entry | {"selected": False} for name, entry in ensembles_of_plan.items()}
+    files.write_yaml(build / "plan/catalog.yaml", catalog | {"ensembles": unselected})
+    assert sync_runs(root) == "runs in MLflow: 0 new, 2 already there"
 
 
 def break_off(root: Path) -> None:

@@ -123,9 +123,12 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "reference_compile": (True,),
     "name_or_path": ("elsewhere",),
 }
+ROBERTAS = {"layer_norm_eps", "num_attention_heads", "hidden_dropout_prob"}
 COMPUTED = {  # keys of which some change is computed: not everything is refused
     "bert": {"layer_norm_eps", "num_attention_heads", "hidden_dropout_prob", "id2label", "pad_token_id"},
-    "roberta": {"layer_norm_eps", "num_attention_heads", "hidden_dropout_prob"},
+    "roberta": ROBERTAS,
+    "xlm-roberta": ROBERTAS,
+    "camembert": ROBERTAS,
     "modernbert": {"norm_eps", "num_attention_heads", "local_attention", "layer_types", "sliding_window"},
     "deberta-v2": {"layer_norm_eps", "num_attention_heads", "pos_att_type", "max_relative_positions"},
 }
@@ -206,7 +209,7 @@ def outcome(kind: str, folder: Path, out: Path) -> str:
     return "equal"
 
 
-@pytest.mark.parametrize("kind", architectures.ONE_EACH)
+@pytest.mark.parametrize("kind", architectures.KINDS)
 def test_each_key_is_computed_as_transformers_does_or_refused(kind: str, tmp_path: Path):
     folder = tmp_path / "theirs"
     legacy = {"legacy": False} if kind == "deberta-v2" else {}

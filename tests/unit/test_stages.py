@@ -5,6 +5,7 @@ import runpy
 import sys
 from pathlib import Path
 
+import built
 import pytest
 
 from mtbert import files, layout
@@ -57,6 +58,26 @@ def test_an_altered_input_is_told_with_what_makes_it(
     message = told(monkeypatch, tmp_path, "collect", "build", "build/results")
     assert message.startswith(f"error: build/{folder} is not as it was written (altered: {name}); ")
     assert f"dvc repro {again}`" in message
+
+
+@pytest.mark.parametrize(
+    ("stage", "folder", "reason"),
+    [
+        ("merge", "merged", "selects no ensemble that is merged"),
+        ("ensemble", "votes", "selects no ensemble that votes"),
+    ],
+)
+def test_where_no_ensemble_is_selected_the_folder_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stage: str, folder: str, reason: str
+):
+    """DVC warns of an empty one."""
+    build = built.build(tmp_path / "build")
+    files.write_yaml(build / "plan/catalog.yaml", files.read_yaml(build / "plan/catalog.yaml") | {"ensembles": {}})
+    for name in ("plan", "data", "manifest"):
+        layout.seal(build / name)
+    assert told(monkeypatch, tmp_path, stage, "build", f"build/{folder}") == "0"
+    assert [file.name for file in (build / folder).iterdir()] == ["nothing.txt"]
+    assert reason in (build / folder / "nothing.txt").read_text()
 
 
 def set_data_dir(place: Path, value: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import built
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from pipeline.tracked import planned, write_catalog, write_run
 
 from mtbert import files, layout, tracking
 from mtbert.errors import DataError
+from mtbert.results import ensembles
 from mtbert.tasks import COURSE
 from mtbert.tracking import live, record, server, store, view
 
@@ -98,6 +100,54 @@ def test_a_finished_run(run: Path) -> None:
     tags = found.tags
     assert (tags["data"], tags["variant"], tags["seed"]) == ("data/sample", "pals", "1")
     assert tags["changed"] == "pals.dim=204"
+
+
+def test_a_vote_has_its_scores_members_and_settings_and_the_name_of_what_was_changed_in_a_member(
+    tmp_path: Path,
+) -> None:
+    build = built.build(tmp_path / "build")
+    ensembles.vote_all(build, build / "votes")
+    folder = build / "votes/vote/1"
+    found = record.of_model(folder, record.read_catalog(build))
+    assert (found.experiment, found.name) == ("mtbert-own-mine", "data=mine pals.dim=8 vote seed 1")
+    assert found.params == {
+        "variant": "vote",
+        "seed": "1",
+        "paper": "pals-for-pals",
+        "row": "vote",
+        "profile": "own",
+        "members": '["one", "two"]',
+        "tasks": '["sst"]',
+        "data": "mine",
+    }
+    assert [point[:3] for point in found.points] == [
+        ("final/dev/sst", 0, 2 / 3),
+        ("parameters/encoder", 0, 1000),
+        ("parameters/added", 0, 20),
+        ("parameters/trained", 0, 2020),
+        ("parameters/stored", 0, 2020),
+    ]
+    assert (found.tags["changed"], found.tags["inputs"]) == ("pals.dim=8", files.sha256(folder / "inputs.json"))
+
+
+def test_a_vote_of_other_members_is_another_run_even_where_its_scores_are_the_same(tmp_path: Path) -> None:
+    build = built.build(tmp_path / "build")
+    ensembles.vote_all(build, build / "votes")
+    catalog = record.read_catalog(build)
+    first = record.of_model(build / "votes/vote/1", catalog).run_key
+    file = built.run(build, "two", [0.0, 1.0, 1.0]) / "history.csv"
+    files.write_text(file, "phase,step,name,value\n1,10,loss/sst,2.5\n")
+    layout.seal(file.parent)
+    ensembles.vote_all(build, build / "votes")
+    assert record.of_model(build / "votes/vote/1", catalog).run_key != first
+
+
+def test_an_altered_vote_is_not_logged(tmp_path: Path) -> None:
+    build = built.build(tmp_path / "build")
+    ensembles.vote_all(build, build / "votes")
+    files.write_json(build / "votes/vote/1/inputs.json", {})
+    with pytest.raises(DataError, match=r"\(altered: inputs.json\); .* dvc repro ensemble`"):
+        record.of_model(build / "votes/vote/1", record.read_catalog(build))
 
 
 @pytest.mark.parametrize(
@@ -205,8 +255,8 @@ def test_runs_on_a_server_are_not_shown_from_here(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_database_is_named_by_its_file_and_a_server_by_its_variable() -> None:
-    assert store.shown("sqlite:////home/a@b/mlflow.db") == "/home/a@b/mlflow.db"
-    assert store.shown("http://ann:s3cret@host:5000") == "MLFLOW_TRACKING_URI"
+    assert store.place("sqlite:////home/a@b/mlflow.db") == "/home/a@b/mlflow.db"
+    assert store.place("http://ann:s3cret@host:5000") == "MLFLOW_TRACKING_URI"
 
 
 def test_the_reason_is_what_an_error_goes_back_to(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,7 +326,7 @@ def test_a_short_training_needs_no_mlflow(
 def test_a_study_is_named_by_profile_and_data(
     tmp_path: Path, profile: str, data_dir: str, kind: str | None, name: str
 ) -> None:
-    catalog = {"profile": profile, "data_dir": data_dir, "variants": {}, "seeds": [1]}
+    catalog = {"profile": profile, "data_dir": data_dir, "variants": {}, "ensembles": {}, "seeds": [1]}
     files.write_yaml(tmp_path / "plan/catalog.yaml", catalog)
     if kind:
         files.write_json(tmp_path / "data/report.json", {"whose": kind})

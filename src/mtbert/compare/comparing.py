@@ -117,9 +117,9 @@ def _changes(name: str, task: str | None, build: Path) -> Iterator[str]:
     seeds = [seed for seed, causes in causes_by_seed.items() if causes]
     if seeds:
         changed = dict.fromkeys(why.in_words(cause) for seed in seeds for cause in causes_by_seed[seed])
-        shown = f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(seeds)}"
+        seeds_in_words = f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(seeds)}"
         yield (
-            f"{name}, {shown}, was trained before these changed: {first_of([*changed], why.SHOWN)}; "
+            f"{name}, {seeds_in_words}, was trained before these changed: {first_of([*changed], why.SHOWN)}; "
             f"`dvc repro` trains it again (mtbert why {name})"
         )
 

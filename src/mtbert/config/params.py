@@ -116,8 +116,8 @@ class Params:
         for place, message in by_place.items():
             by_key.setdefault(self.find(place), message)
         lines = sorted((*key, message) for key, message in by_key.items())
-        shown = "\n".join(f"  {file}:{line}: {key}: {message}" for file, line, key, message in lines)
-        return f"{len(lines)} fault{'s' * (len(lines) > 1)} in the settings; nothing was trained\n{shown}"
+        listing = "\n".join(f"  {file}:{line}: {key}: {message}" for file, line, key, message in lines)
+        return f"{len(lines)} fault{'s' * (len(lines) > 1)} in the settings; nothing was trained\n{listing}"
 
 
 def _put(node: Any, place: Place, value: Any) -> Any:

@@ -246,10 +246,10 @@ def _adapter(*place: str) -> TypeAdapter[Any]:
     return TypeAdapter(bounded, config=CHECKED)
 
 
-def _unknown(place: Place, values: Iterable[str], known: Collection[str]) -> Iterator[Fault]:
+def _unknown(place: Place, values: Iterable[str], allowed: Collection[str]) -> Iterator[Fault]:
     for key in values:
-        if key not in known:
-            yield Fault((*place, key), str(UnknownNameError("key", key, known)))
+        if key not in allowed:
+            yield Fault((*place, key), str(UnknownNameError("key", key, allowed)))
 
 
 def _no_mapping(place: Place, values: Any) -> Iterator[Fault]:

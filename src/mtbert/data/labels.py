@@ -212,11 +212,11 @@ def _truths(labels: Collection[str]) -> dict[str, int]:
     """Return the class of each label, where they are yes and no in several ways, such as 0, 1 and yes."""
     number_of = {word: number for pair in TRUTHS for number, word in enumerate(pair)}
     pair_of = {word: pair for pair in TRUTHS for word in pair}
-    known = [label for label in labels if label.casefold() in number_of]
-    others = [label for label in labels if label not in known and not is_stand_in(label)]
-    if others or len({pair_of[label.casefold()] for label in known}) < 2:
+    truths = [label for label in labels if label.casefold() in number_of]
+    others = [label for label in labels if label not in truths and not is_stand_in(label)]
+    if others or len({pair_of[label.casefold()] for label in truths}) < 2:
         return {}
-    return {label: number_of[label.casefold()] for label in known}
+    return {label: number_of[label.casefold()] for label in truths}
 
 
 def is_stand_in(label: str) -> bool:
@@ -249,12 +249,12 @@ def several(labels: Collection[str]) -> str:
 def hint(task: Task, label: object) -> str:
     """Return what else to say of a label that a task has not: which one looks like it, or how to write a number."""
     text = label_text(label)
-    for known in task.labels:
-        if _visible(known) == _visible(text):
-            codes = f"{text!a} and {known!a}"
-            return f"; it looks like {known!r}, and differs in how its characters are coded: {codes}; write both alike"
-        if seen(known) == seen(text):
-            return f"; it differs from {known!r} in capitals, blanks or how a number is written; write both alike"
+    for other in task.labels:
+        if _visible(other) == _visible(text):
+            codes = f"{text!a} and {other!a}"
+            return f"; it looks like {other!r}, and differs in how its characters are coded: {codes}; write both alike"
+        if seen(other) == seen(text):
+            return f"; it differs from {other!r} in capitals, blanks or how a number is written; write both alike"
     if (advice := _like_number(text)) and not task.labels:
         return f"; it is {advice}"
     if task.kind == "score" and (is_stand_in(text) or (NUMBER.fullmatch(text) and abs(float(text)) in (1, *CODES))):

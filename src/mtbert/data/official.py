@@ -89,9 +89,9 @@ def download(out: Path, downloads: Sequence[Download] = DOWNLOADS) -> None:
 def _fetch(item: Download, cache: Path) -> Path:
     """Return the file in the folder of downloads; download it if it is not there."""
     pooch.get_logger().setLevel(logging.WARNING)
-    shown = item.path or item.url.rsplit("/", 1)[-1]
-    name = shown.replace("/", "-")  # GLUE's files have one name in several folders
-    print(shown, file=sys.stderr)
+    label = item.path or item.url.rsplit("/", 1)[-1]
+    name = label.replace("/", "-")  # GLUE's files have one name in several folders
+    print(label, file=sys.stderr)
     digest = f"sha256:{item.sha256}" if item.sha256 else None
     transfer = pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT)
     try:
@@ -101,7 +101,7 @@ def _fetch(item: Download, cache: Path) -> Path:
     except (requests.RequestException, ValueError) as error:  # pooch raises ValueError for other content
         if isinstance(error, requests.HTTPError) and error.response is not None:
             error.response.close()
-        message = f"{shown} could not be downloaded from {item.url}: {error}"
+        message = f"{label} could not be downloaded from {item.url}: {error}"
         raise DataError(f"{message}. Try again later, or use your own copies: docs/data.md") from error
     return Path(path)
 

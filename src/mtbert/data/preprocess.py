@@ -130,9 +130,9 @@ def _is_wanted(tasks: Tasks, key: TaskSplit, required: set[TaskSplit]) -> bool:
 
 
 def _missing_files(data_dir: Path, names: Mapping[TaskSplit, str]) -> DataError:
-    shown = ", ".join(f"{name} (for {task}/{split})" for (task, split), name in names.items())
+    listing = ", ".join(f"{name} (for {task}/{split})" for (task, split), name in names.items())
     return DataError(
-        f"the variants need files that are missing: {shown}; looked below {data_dir}, which is data_dir in "
+        f"the variants need files that are missing: {listing}; looked below {data_dir}, which is data_dir in "
         f"params.yaml{compressed(data_dir, names.values())}"
     )
 

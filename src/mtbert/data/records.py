@@ -117,18 +117,18 @@ def separated(text: str, name: str, separator: str) -> Iterator[NumberedRow]:
         header = next(reader, [])
         columns = _columns(header)
         if doubled := sorted({column for column in columns if columns.count(column) > 1}):
-            shown = ", ".join(column.strip() or NAMELESS for column in doubled)
-            raise DataError(f"{name}, line 1: columns come twice: {shown}")
+            names = ", ".join(column.strip() or NAMELESS for column in doubled)
+            raise DataError(f"{name}, line 1: columns come twice: {names}")
         line = reader.line_num + 1
         for fields in reader:
             if not fields and len(header) == 1:
                 fields = [""]  # in a file of one column an empty line is an empty value
             if fields:  # an empty line is not a row of several columns
-                shown = f"{name}, line {line}"
-                _check_fields(fields, header, separator, shown, has_lines=reader.line_num > line)
+                place = f"{name}, line {line}"
+                _check_fields(fields, header, separator, place, has_lines=reader.line_num > line)
                 if surplus := [*filter(None, fields[len(columns) :])]:
                     fault = f"it holds {surplus[0]!r} in a column without a name"
-                    raise DataError(f"{shown}: {fault}; name the column in line 1, or empty it")
+                    raise DataError(f"{place}: {fault}; name the column in line 1, or empty it")
                 yield NumberedRow(line, dict(zip(columns, fields, strict=False)))
             line = reader.line_num + 1
     except csv.Error as error:
@@ -161,13 +161,13 @@ def _fault(error: str) -> str:
     return f"{fault}; {remedy}; or save the file as JSON lines, .jsonl"
 
 
-def _check_fields(fields: Sequence[str], header: Sequence[str], separator: str, shown: str, has_lines: bool) -> None:
+def _check_fields(fields: Sequence[str], header: Sequence[str], separator: str, place: str, has_lines: bool) -> None:
     """Raise DataError where a row has not as many fields as the header, or one of several lines seems to be two."""
     if has_lines and len(header) > 1:
-        _check_texts(fields, len(header), separator, shown)
+        _check_texts(fields, len(header), separator, place)
     if len(fields) != len(header):
         counts = f"it has {len(fields)} fields, the header {len(header)}"
-        raise DataError(f"{shown}: {counts}; quote a text that holds {separator!r}")
+        raise DataError(f"{place}: {counts}; quote a text that holds {separator!r}")
 
 
 @functools.cache
@@ -180,13 +180,13 @@ def _separates(separator: str) -> re.Pattern[str]:
     return re.compile(rf"{re.escape(separator)}(?! |${thousands})")
 
 
-def _check_texts(fields: Sequence[str], columns: int, separator: str, shown: str) -> None:
+def _check_texts(fields: Sequence[str], columns: int, separator: str, place: str) -> None:
     """Raise DataError where a field of a row of several lines looks like a further row."""
     for column, field in enumerate(fields):
         is_before_empty = column < len(fields) - 1 and not fields[-1]
         if _holds_a_row(field, column, columns, separator, is_before_empty):
             raise DataError(
-                f"{shown}: a quoted text holds what looks like a further row; a quote may lack its other one, or those "
+                f"{place}: a quoted text holds what looks like a further row; a quote may lack its other one, or those "
                 "within a text are not doubled; if the text is right, save the file as JSON lines, .jsonl"
             )
 

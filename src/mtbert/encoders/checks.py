@@ -141,8 +141,8 @@ def check_outputs(folder: Path, theirs: "PreTrainedModel", written: Path) -> Non
 def _unknown(folder: Path, config: Any, ours: Any) -> str:
     """Return which settings of config.json are not read here, and are not transformers' defaults."""
     defaults = vars(type(config)())
-    known = {*vars(ours.backbone.config), *ours.backbone.config.expected, *INERT}
-    names = [name for name, value in content_of(folder).items() if name not in known and defaults.get(name) != value]
+    keys = {*vars(ours.backbone.config), *ours.backbone.config.expected, *INERT}
+    names = [name for name, value in content_of(folder).items() if name not in keys and defaults.get(name) != value]
     return first_of(sorted(names), folders.SHOWN) or "any of them"
 
 

@@ -101,9 +101,9 @@ def read_weights(directory: Path) -> "dict[str, Tensor]":
     for shard, names in shards.items():
         part = _read_file(directory / shard)
         if in_one_alone := sorted(part.keys() ^ names):
-            shown = first_of(in_one_alone, folders.SHOWN)
+            listing = first_of(in_one_alone, folders.SHOWN)
             raise EncoderError(
-                f"{directory / shard} and {folders.INDEX} name different weights: {shown}; fetch the folder again"
+                f"{directory / shard} and {folders.INDEX} name different weights: {listing}; fetch the folder again"
             )
         weights |= part
     return weights

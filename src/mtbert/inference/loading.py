@@ -50,10 +50,10 @@ def load_any(
     seeds = sorted(set.intersection(*({*of_member} for of_member in of_seed.values())))
     if not seeds or seed not in (None, *seeds):
         wanted = seeds if seed is None else sorted({*seeds, seed})
-        shown = "; ".join(f"{member}: {_seeds_in_words(of_member)}" for member, of_member in of_seed.items())
+        seeds_by_member = "; ".join(f"{member}: {_seeds_in_words(of_member)}" for member, of_member in of_seed.items())
         raise ModelError(
             f"{name} is a vote of models that are not all trained with {'one' if seed is None else 'that'} seed "
-            f"(seeds that are: {shown}); {_training(name, wanted or [1])} trains or restores them"
+            f"(seeds that are: {seeds_by_member}); {_training(name, wanted or [1])} trains or restores them"
         )
     chosen = seeds[0] if seed is None else seed
     models = [of_run(of_member[chosen], device) for of_member in of_seed.values()]

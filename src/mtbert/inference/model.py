@@ -43,8 +43,8 @@ class NotFiniteError(ModelError):
 
     def __init__(self, source: str, rows: Sequence[int], fault: str) -> None:
         self.source, self.rows, self.fault = source, rows, fault
-        shown = first_of([str(number + 1) for number in rows], SHOWN)
-        super().__init__(f"{source}: row {shown}: what is computed is not finite (NaN or infinite); {fault}")
+        numbers = first_of([str(number + 1) for number in rows], SHOWN)
+        super().__init__(f"{source}: row {numbers}: what is computed is not finite (NaN or infinite); {fault}")
 
 
 @dataclass

@@ -125,7 +125,7 @@ def read(path: Path, encoding: str = ENCODING) -> Content:
             line.
     """
     form = _form(path)
-    name = _shown(path)
+    name = _source_name(path)
     try:
         text = decoded(sys.stdin.buffer.read() if path == STANDARD else path.read_bytes(), name, encoding, REMEDY)
     except OSError as error:
@@ -153,11 +153,11 @@ def _checked(task: Task, rows: list[NumberedRow], path: Path) -> list[Values]:
         elif fault := fault_of_row(columns, [row.values.get(column) for column in columns]):
             faults.append(f"line {row.line}: {fault}")
     if faults:
-        raise DataError(f"{_shown(path)}, {first_of(faults, SHOWN)}; each row needs its text")
+        raise DataError(f"{_source_name(path)}, {first_of(faults, SHOWN)}; each row needs its text")
     return [row.values for row in rows]
 
 
-def _shown(path: Path) -> str:
+def _source_name(path: Path) -> str:
     return "standard input" if path == STANDARD else str(path)
 
 

@@ -8,14 +8,16 @@ import pandas as pd
 
 from mtbert.claims.sides import differences
 from mtbert.config import papers
-from mtbert.report import markdown
+from mtbert.report import markdown, training_section
 from mtbert.report.scoreboard import RIVALS, Group, Mean, Scoreboard, title
+from mtbert.report.training_check import TrainingCheck
 from mtbert.results.columns import metric_names, shown_metrics
 from mtbert.results.described import BASELINES
 from mtbert.results.metrics import in_words
 from mtbert.tasks import COURSE, Tasks, are_the_courses, main
 
 UNTRAINED = "Untrained encoder"
+FAILING = "\N{DAGGER}"  # marks a row that is not trained well enough
 TIMES_BERT = f"{markdown.TIMES} BERT"
 ABOUT = "Ours is the mean over seeds, in brackets its 95 % interval (Student's t). "
 OF_COURSE = (
@@ -177,10 +179,10 @@ def _rows(
     models = board.joined(board.answering(paper, label))
     rows: list[Row] = []
     for names in models:
-        shown = label or ", ".join(names)
+        row_label = label or ", ".join(names)
         if label and len(models) > 1:
-            shown = f"{label} ({', '.join(names)})"
-        rows.append(Row(shown, split, scores, board.group(names, split, averaged), published.note))
+            row_label = f"{label} ({', '.join(names)})"
+        rows.append(Row(row_label, split, scores, board.group(names, split, averaged), published.note))
     return rows
 
 
@@ -190,19 +192,40 @@ def _averaged(published: papers.Scores, every: tuple[str, ...]) -> tuple[str, ..
     return published_tasks if published_tasks and "overall_raw" in published else every
 
 
-def render(table: Table, board: Scoreboard) -> str:
+def render(table: Table, board: Scoreboard, check: TrainingCheck) -> str:
     """Return the table as Markdown, with what a reader must know below it."""
+    reasons = _reasons(table, board, check)
     splits = {row.split for row in table.rows}
     rows = table.rows
     if "dev" in splits:
         rows = [*_cheap_rows(board), *rows]
     is_published = any(row.published for row in rows)
-    lines = [_line(table, row, is_published, with_split=len(splits) > 1) for row in rows]
+    marks = dict.fromkeys(reasons, f" {FAILING}")
+    lines = [_line(table, row, is_published, marks.get(row.label, ""), with_split=len(splits) > 1) for row in rows]
     notes = [f"- {markdown.literal(row.label)}: {markdown.literal(row.note)}." for row in table.rows if row.note]
     heading = f"### {markdown.literal(table.heading)}"
     notes += _alike(table, board)
-    parts = [heading, markdown.lined(lines), table.more, "\n".join(dict.fromkeys(notes))]
+    parts = [heading, markdown.lined(lines), _failing(reasons), table.more, "\n".join(dict.fromkeys(notes))]
     return "\n\n".join(filter(None, parts))
+
+
+def _reasons(table: Table, board: Scoreboard, check: TrainingCheck) -> dict[str, str]:
+    """Return by label why a row's models are not trained well enough, by their dev scores whatever the row's split."""
+    reasons: dict[str, str] = {}
+    for row in table.rows:
+        checked = check.of(board.group(row.group.names))
+        if checked.fails:
+            reasons[row.label] = training_section.reasons(checked.below, table.tasks)
+    return reasons
+
+
+def _failing(reasons: Mapping[str, str]) -> str:
+    """Return the line below a table that says why rows are marked; empty for none."""
+    labels_by_reason: dict[str, list[str]] = {}
+    for label, reason in reasons.items():
+        labels_by_reason.setdefault(reason, []).append(markdown.literal(label))
+    sentences = [f"{', '.join(labels)}: {reason}." for reason, labels in labels_by_reason.items()]
+    return f"{FAILING} Not trained well enough to compare. {' '.join(sentences)}" if sentences else ""
 
 
 def _alike(table: Table, board: Scoreboard) -> Iterator[str]:
@@ -236,9 +259,9 @@ def _cheap_rows(board: Scoreboard) -> Iterator[Row]:
             yield Row(label, "dev", {}, Group((), {key: Mean(score) for key, score in by_metric.items()}, [], {}))
 
 
-def _line(table: Table, row: Row, is_published: bool, with_split: bool) -> dict[str, str]:
+def _line(table: Table, row: Row, is_published: bool, mark: str, with_split: bool) -> dict[str, str]:
     split = f" ({row.split})" if with_split else ""
-    cells = {"row": f"{markdown.literal(row.label)}{split}"}
+    cells = {"row": f"{markdown.literal(row.label)}{split}{mark}"}
     for metric in table.metrics:
         heading = markdown.heading(metric, table.tasks)
         ours = str(row.group.means.get(metric, markdown.DASH))

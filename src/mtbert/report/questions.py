@@ -1,4 +1,4 @@
-"""What the report begins with: questions in a student's words, each answered by a difference, as rows and as a picture.
+"""What the report begins with: questions in a student's words, each lines by a difference, as rows and as a picture.
 
 The questions are those of claims/common.yaml, judged like claims.
 """
@@ -84,15 +84,15 @@ def render(board: Scoreboard, questions: Sequence[ClaimResult], pictures: str) -
     ran = that_ran(questions)
     if not ran:
         return ""
-    shown, every = rows(ran), rows(questions)
+    lines, every = rows(ran), rows(questions)
     picture = f"![Differences with their intervals, and the published ones]({pictures}/{PICTURE}.png)"
     about = f"{ABOUT} {claims.contamination(board)}".strip()
-    absent = [row["question"] for row in every if row not in shown]
+    absent = [row["question"] for row in every if row not in lines]
     if len(absent) > NAMED:
         about += f" {len(absent)} more questions: not run."
     elif absent:
         about += f" Not run, and open with 0 of {SEEDS} seeds: *{'*; *'.join(absent)}*."
-    return "\n\n".join(filter(None, [picture, markdown.lined(shown), about]))
+    return "\n\n".join(filter(None, [picture, markdown.lined(lines), about]))
 
 
 def put(readme: Path, board: Scoreboard, questions: Sequence[ClaimResult], report: Path) -> None:

@@ -96,8 +96,8 @@ class TrainingCheck:
         below = {task: self._below(group, task) for task in tasks}
         may_gain = {task: self._may_gain(group, task) for task in tasks}
         return Check(
-            below={task: found for task, found in below.items() if found},
-            may_gain={task: found for task, found in may_gain.items() if found},
+            below={task: reasons for task, reasons in below.items() if reasons},
+            may_gain={task: reasons for task, reasons in may_gain.items() if reasons},
         )
 
     def _below(self, group: Group, task: str) -> list[Below]:

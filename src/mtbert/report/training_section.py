@@ -117,15 +117,15 @@ def cell(check: Check | None, tasks: Tasks) -> str:
     if check is None:
         return ""
     if check.fails:
-        return f"no: {_reasons(check.below, tasks)}"
-    return f"may gain: {_reasons(check.may_gain, tasks)}" if check.may_gain else ""
+        return f"no: {reasons(check.below, tasks)}"
+    return f"may gain: {reasons(check.may_gain, tasks)}" if check.may_gain else ""
 
 
-def _reasons(found: Mapping[str, Sequence[Below | MayGain]], tasks: Tasks) -> str:
+def reasons(by_task: Mapping[str, Sequence[Below | MayGain]], tasks: Tasks) -> str:
     """Return such as `below TF-IDF (intent, irony); not above a constant (irony)`."""
     titles_by_reason: dict[Below | MayGain, list[str]] = {}
-    for task, reasons in found.items():
-        for reason in reasons:
+    for task, task_reasons in by_task.items():
+        for reason in task_reasons:
             titles_by_reason.setdefault(reason, []).append(markdown.literal(tasks[task].shown))
     return "; ".join(f"{SHORT[reason]} ({', '.join(titles)})" for reason, titles in titles_by_reason.items())
 

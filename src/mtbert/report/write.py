@@ -52,8 +52,14 @@ FILES = (
 
 
 class Conclusions(NamedTuple):
-    """Which way to keep, which rows are trained well enough, and what test says of the way to keep."""
+    """Which way to keep, which rows are trained well enough, and what test says of the way to keep.
 
+    Attributes:
+        check: of any row.
+        checked: every way and every other row of models.
+    """
+
+    check: TrainingCheck
     which_way: Answer | None
     checked: list[CheckedRow]
     confirmation: Confirmation | None
@@ -91,12 +97,11 @@ def write(
     judged = claims.judge(board, None if third is None else Scoreboard(third))
     tables = paper_tables.tables(board)
     conclusions = _conclusions(board, plan)
-    which_way, checked, confirmation = conclusions
     with files.new_directory(directory) as partial:
         _write_numbers(board, judged.claims, partial)
         every = [
-            *_first_sections(board, tables, judged, which_way, confirmation, checked, partial, interim),
-            *_sections_of_pictures(board, which_way, sentences or {}, partial),
+            *_first_sections(board, tables, judged, conclusions, partial, interim),
+            *_sections_of_pictures(board, conclusions.which_way, sentences or {}, partial),
         ]
         sections = [section for section in every if section.body]
         files.write_text(partial / "index.html", page.render(sections, partial))
@@ -120,7 +125,7 @@ def in_short(results: Results, directory: Path, plan: Plan = answer.UNKNOWN) -> 
 def _in_short(
     board: Scoreboard, tables: Sequence[Table], conclusions: Conclusions, directory: Path, interim: str
 ) -> str:
-    which_way, checked, confirmation = conclusions
+    _, which_way, checked, confirmation = conclusions
     headlines = [training_section.headline(board, checked)]
     if which_way is not None:
         headlines += answer_section.headlines(which_way, confirmation)
@@ -133,7 +138,7 @@ def _conclusions(board: Scoreboard, plan: Plan) -> Conclusions:
     which_way = answer.of_board(board, check, plan)
     is_last = which_way is not None and not which_way.is_interim
     confirmation = confirmations.look(which_way) if which_way is not None and is_last else None
-    return Conclusions(which_way, training_section.rows(board, which_way, check), confirmation)
+    return Conclusions(check, which_way, training_section.rows(board, which_way, check), confirmation)
 
 
 def _refuse_others(directory: Path) -> None:
@@ -159,13 +164,12 @@ def _first_sections(
     board: Scoreboard,
     tables: Sequence[Table],
     judged: Judged,
-    which_way: Answer | None,
-    confirmation: Confirmation | None,
-    checked: Sequence[CheckedRow],
+    conclusions: Conclusions,
     folder: Path,
     interim: str,
 ) -> Iterator[PageSection]:
     """Yield the sections of text in order, and draw their pictures; a new one is a line here."""
+    check, which_way, checked, confirmation = conclusions
     which_way_text = ""
     if which_way is not None:
         which_way_text = answer_section.render(which_way, folder, confirmation)
@@ -174,7 +178,7 @@ def _first_sections(
     first = [interim, training_section.headline(board, checked), which_way_text]
     results = _results(board, first, judged.questions)
     yield PageSection("results", f"Results: {_size(board)}, on {board.results.data.name}", results)
-    yield PageSection("tables", "Tables", _tables(board, tables))
+    yield PageSection("tables", "Tables", _tables(board, tables, check))
     yield PageSection("claims", "Claims", claims.render(board, judged.claims))
     if which_way is not None:
         tried = answer_section.trials(which_way.plan)
@@ -279,9 +283,9 @@ def _changes(board: Scoreboard) -> list[str]:
     return changes
 
 
-def _tables(board: Scoreboard, tables: Sequence[Table]) -> str:
+def _tables(board: Scoreboard, tables: Sequence[Table], check: TrainingCheck) -> str:
     """Return the papers' tables with ours, and the differences of one's own variants."""
-    texts = [*(paper_tables.render(table, board) for table in tables), differences.render(board)]
+    texts = [*(paper_tables.render(table, board, check) for table in tables), differences.render(board)]
     texts = [text for text in texts if text]
     return "\n\n".join([paper_tables.about(board.results.tasks), *texts]) if texts else ""
 

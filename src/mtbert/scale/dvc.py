@@ -1,6 +1,6 @@
 """DVC in this repository: what has to be trained, what its cache has, and what is recorded.
 
-The one place that gives DVC's commands; `restoring` uses what no command does.
+The one place that gives DVC's commands; `restoring` and `repro` use what no command does.
 """
 
 import os
@@ -9,12 +9,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from mtbert import files
 from mtbert.config.params import Params
+from mtbert.errors import UnknownNameError
 from mtbert.scale import restoring
 from mtbert.scale.restoring import State
 from mtbert.scale.trainings import OUTPUT, Training, say
 
-DVC = (sys.executable, "-m", "dvc", "--wait-for-lock")
+MODULES = {"repro": "mtbert.scale.repro"}  # by DVC's command, what runs it in place of DVC's own program
 BIN = str(Path(sys.executable).parent)  # stages start `python`, which has to be this one, activated or not
 PARAMS = Path("params.yaml")
 LOCK = OUTPUT / "lock"
@@ -24,7 +26,8 @@ def run(*arguments: str) -> None:
     """Run a DVC command on the terminal; leave with its status where it fails. Only `commit` is deaf to Ctrl-C."""
     environment = os.environ | {"PATH": os.pathsep.join([BIN, os.environ.get("PATH", os.defpath)])}
     deaf = arguments[0] == "commit"
-    done = subprocess.run([*DVC, *arguments], env=environment, start_new_session=deaf, check=False)
+    command = [sys.executable, "-m", MODULES.get(arguments[0], "dvc"), "--wait-for-lock", *arguments]
+    done = subprocess.run(command, env=environment, start_new_session=deaf, check=False)
     if done.returncode:
         sys.exit(abs(done.returncode))
 
@@ -35,15 +38,23 @@ def prepare(variants: str | None = None) -> list[Training]:
     `variants` are set in params.yaml first: names with spaces between, or all; None for what it says.
 
     Raises:
+        UnknownNameError: there is no such variant; params.yaml stays as it is.
         SystemExit: a stage failed, and DVC has printed why.
     """
-    if variants is None:
-        run("repro", "manifest")
-    else:
-        names = Params(PARAMS).get("catalog") if variants == "all" else variants.split()
-        quoted = ",".join(map(repr, names))  # a name may be 12
-        run("exp", "run", "-S", f"variants=[{quoted}]", "manifest")
+    if variants is not None:
+        _select(variants)
+    run("repro", "manifest")
     return _outdated(listed())
+
+
+def _select(variants: str) -> None:
+    """Set the variants in params.yaml: `dvc exp run` would do it, too, and keep an experiment without scores."""
+    catalog = Params(PARAMS).get("catalog")
+    names = [*catalog] if variants == "all" else variants.split()
+    for name in names:
+        if name not in catalog:
+            raise UnknownNameError("variant", name, catalog)
+    files.edit_yaml(PARAMS, {"variants": names})
 
 
 def listed() -> list[Training]:

@@ -26,7 +26,7 @@ def _bounded(act: Callable[..., None]) -> Callable[..., None]:
                 act(run, *arguments)
         except Exception as error:  # of MLflow, its database or the network: many types, with one message
             run.is_on = False
-            where = f" at {store.shown(run.uri)}" if run.uri else ""
+            where = f" at {store.place(run.uri)}" if run.uri else ""
             print(
                 f"warning: this run is not logged to MLflow{where} any further ({store.reason(error, run.uri)}); the "
                 f"training goes on, and `{store.COMMAND}` brings the run in later",

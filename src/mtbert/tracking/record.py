@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from mtbert import files, layout
 from mtbert.layout import HISTORY, METRICS, SETTINGS
-from mtbert.results.schemas import BaselineMetrics, RunLog
+from mtbert.results.schemas import BaselineMetrics, RunLog, Scored
 from mtbert.tasks import COURSE, restored
 from mtbert.tracking import view
 from mtbert.tracking.view import CHANGED
@@ -45,7 +45,7 @@ class Record:
         experiment, name: of the run in MLflow.
         scores: those that the experiment's page shows.
         params, tags: in MLflow's form. The tag `settings_key` is equal for equal settings and seed; `inputs` is a
-            digest of starting weights, data and code.
+            digest of starting weights, data and code, and of a vote that of its members.
         run_key: SHA-256 over settings, seed and results: identifies the run.
         chosen_by: the score that chose the epoch of its weights; None where the run's folder does not say it.
         points: the final scores, the dev scores of each epoch, the rest of the history: MLflow's pages keep that order.
@@ -68,7 +68,7 @@ class Record:
 
 def read_catalog(build: Path) -> dict[str, Any]:
     """Return the plan's catalog, with the study's name as `study`; DataError where there is no plan."""
-    catalog = layout.read_catalog(build, "variants", "seeds", "profile", "data_dir")
+    catalog = layout.read_catalog(build, "variants", "ensembles", "seeds", "profile", "data_dir")
     return catalog | {"study": study(catalog, layout.data_kind(build))}
 
 
@@ -95,15 +95,14 @@ def begun(settings: Mapping[str, Any], seed: int, build: Path, catalog: Mapping[
     """Return the record of a run that has no results yet.
 
     Args:
-        settings: the plan file of a variant.
+        settings: the plan file of a variant, or what settings.yaml says of a merge, a vote or a baseline.
         seed: the run's seed.
         build: the build directory.
         catalog: of its plan, as `read_catalog` returns it: what departs from the defaults, and which data they are.
     """
     settings = {**settings, "seed": seed}
     variant = str(settings["variant"])
-    entry = catalog["variants"].get(variant, {})
-    changes = dict(sorted((entry.get("overrides") or {}).items()))
+    changes = _changes(catalog, settings.get("members") or [variant])
     other_data = catalog["study"].removeprefix(str(settings["profile"])).removeprefix("-")
     data = other_data or catalog["data_dir"]
     return Record(
@@ -113,6 +112,14 @@ def begun(settings: Mapping[str, Any], seed: int, build: Path, catalog: Mapping[
         params=parameters(settings) | {"data": data},
         tags=_tags(settings, build, data, changes),
     )
+
+
+def _changes(catalog: Mapping[str, Any], variants: Sequence[str]) -> dict[str, Any]:
+    """Return what any of these variants departs in from the defaults, sorted by key."""
+    changes: dict[str, Any] = {}
+    for variant in variants:
+        changes |= catalog["variants"].get(variant, {}).get("overrides") or {}
+    return dict(sorted(changes.items()))
 
 
 def _tags(settings: Mapping[str, Any], build: Path, data: str, changes: Mapping[str, Any]) -> dict[str, str]:
@@ -179,8 +186,14 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
+def of_model(directory: Path, catalog: Mapping[str, Any]) -> Record:
+    """Return the record of a trained or merged model, a vote or a baseline, as its folder says; errors of `of_run`."""
+    makers = {"ensemble": of_vote, "baselines": of_baseline}
+    return makers.get(layout.stage(directory), of_run)(directory, catalog)
+
+
 def of_run(directory: Path, catalog: Mapping[str, Any]) -> Record:
-    """Return the record of a finished run, from `build/runs/<variant>/<seed>`, its log, and its plan's catalog.
+    """Return the record of a trained or merged model, from its folder, its log, and its plan's catalog.
 
     Raises: DataError where the run has been altered, or its log is damaged.
     """
@@ -206,14 +219,36 @@ def of_run(directory: Path, catalog: Mapping[str, Any]) -> Record:
     )
 
 
+def of_vote(directory: Path, catalog: Mapping[str, Any]) -> Record:
+    """Return the record of a vote, from `build/votes/<name>/<seed>`; DataError as for `of_run`."""
+    layout.check_sealed(directory, (*FILES[:2], layout.INPUTS))
+    metrics = files.read_as(Scored, directory / METRICS, layout.remedy(directory)).model_dump()
+    record = _of_scores(directory, files.read_yaml(directory / SETTINGS), metrics, metrics, catalog)
+    return replace(record, tags=record.tags | {"inputs": files.sha256(directory / layout.INPUTS)})
+
+
 def of_baseline(directory: Path, catalog: Mapping[str, Any]) -> Record:
     """Return the record of a baseline, from `build/baselines/<name>/0` and its log; DataError as for `of_run`."""
     layout.check_sealed(directory, FILES[:2])
     metrics = files.read_as(BaselineMetrics, directory / METRICS, layout.remedy(directory)).model_dump()
     settings = {"variant": metrics["variant"], "profile": catalog["profile"]}
     settings["tasks"] = files.read_yaml(directory / SETTINGS)["tasks"]
-    log = _read_log(directory)
     results = metrics | {"parameters": {"stored": metrics["weights"]}}
+    return _of_scores(directory, settings, metrics, results, catalog)
+
+
+def _of_scores(
+    directory: Path,
+    settings: Mapping[str, Any],
+    metrics: Mapping[str, Any],
+    results: Mapping[str, Any],
+    catalog: Mapping[str, Any],
+) -> Record:
+    """Return the record of what has no history: its final scores, and its times where it has a log.
+
+    `metrics` identify it; `results` are shown.
+    """
+    log = _read_log(directory)
     record = begun(settings, int(metrics["seed"]), layout.build_of(directory), catalog)
     started = int(1000 * datetime.fromisoformat(log.started).timestamp()) if log and log.started else None
     return replace(
@@ -235,7 +270,7 @@ def _read_log(run: Path) -> RunLog | None:
 
 
 def _final(results: Mapping[str, Any], log: RunLog | None) -> dict[str, float]:
-    """Return the values of a whole run, or of a baseline, by the names that MLflow shows."""
+    """Return the values of a finished record by the names that MLflow shows."""
     final: dict[str, float] = {}
     for group, title in GROUPS.items():
         final |= {f"{title}/{name}": value for name, value in results.get(group, {}).items()}

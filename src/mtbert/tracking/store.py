@@ -77,7 +77,7 @@ def _address(file: Path) -> str:
     return URL.create("sqlite+pysqlite", database=str(file), query={"timeout": "60"}).render_as_string()
 
 
-def shown(uri: str) -> str:
+def place(uri: str) -> str:
     """Return an address for messages: the database's file, or the variable that holds it, perhaps with a password."""
     return str(database(uri) or URI)
 
@@ -90,7 +90,7 @@ def reason(error: BaseException, uri: str) -> str:
     while not uri.startswith("sqlite") and (below := error.__cause__ or error.__context__):
         error = below
     line = f"{type(error).__name__}: {str(error).strip()}".splitlines()[0]
-    return credentials.masked(line.replace(uri, shown(uri)) if uri else line)[:300]
+    return credentials.masked(line.replace(uri, place(uri)) if uri else line)[:300]
 
 
 def create(file: Path) -> None:

@@ -1,6 +1,9 @@
-"""Log the runs of a build directory that MLflow lacks: not logged live, or restored from DVC's cache."""
+"""Log what MLflow lacks of a build directory: merges, votes, baselines, and runs that were not logged live."""
 
+import itertools
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from mtbert import layout
 from mtbert.command import locking
@@ -13,7 +16,9 @@ NO_MODELS = "\nwarning: no models are logged, since the server has no place for 
 
 
 def sync_runs(build: Path) -> str:
-    """Log every selected run of `build` and its baselines to MLflow, once and completely, and their models.
+    """Log every selected run, merge and vote of `build`, and its baselines, to MLflow, once and completely.
+
+    So are the models of those that have weights.
 
     Returns: how many were logged now, were there already, and are not trained.
 
@@ -21,10 +26,10 @@ def sync_runs(build: Path) -> str:
         TrackingError: MLflow cannot be reached, or refuses. Runs logged before the error stay.
     """
     catalog = record.read_catalog(build)
-    selected = [name for name, entry in catalog["variants"].items() if entry["selected"]]
-    directories = [layout.run(build, name, seed) for seed in catalog["seeds"] for name in selected]
-    trained = [record.of_run(run, catalog) for run in directories if (run / layout.METRICS).is_file()]
-    records = [*trained, *(record.of_baseline(folder, catalog) for folder in layout.baselines_of(build, "*"))]
+    runs = _folders(layout.runs(build), catalog["variants"], catalog)
+    ensembles = [_folders(kind, catalog["ensembles"], catalog) for kind in (layout.merged(build), layout.votes(build))]
+    folders = [folder for folder in (*runs, *itertools.chain(*ensembles)) if (folder / layout.METRICS).is_file()]
+    records = [record.of_model(folder, catalog) for folder in (*folders, *layout.baselines_of(build, "*"))]
     uri = store.tracking_uri()
     try:
         with locking.exclusive(store.project_root() / LOCK, "track"):
@@ -37,11 +42,17 @@ def sync_runs(build: Path) -> str:
         raise
     except Exception as error:  # of MLflow, its database or the network: many types, with one message
         raise TrackingError(
-            f"the runs are not in MLflow at {store.shown(uri)} yet ({store.reason(error, uri)}); "
+            f"the runs are not in MLflow at {store.place(uri)} yet ({store.reason(error, uri)}); "
             f"their results are safe in {build}: once MLflow answers, `{store.COMMAND}` brings them in"
         ) from None  # the cause's own text may hold credentials
     summary = f"runs in MLflow: {new} new, {len(records) - new} already there"
-    untrained = len(directories) - len(trained)
+    untrained = len({*runs} - {*folders})
     if untrained:
         summary += f", {untrained} not trained yet"
     return summary if has_models else summary + NO_MODELS
+
+
+def _folders(kind: Path, entries: Mapping[str, Any], catalog: Mapping[str, Any]) -> list[Path]:
+    """Return the folders that a plan asks for of the models of a kind, there or not."""
+    selected = [name for name, entry in entries.items() if entry["selected"]]
+    return [kind / name / str(seed) for seed in catalog["seeds"] for name in selected]

@@ -13,6 +13,7 @@ from mtbert.claims import of_results
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown, numbers, paper_tables, submissions, terminal, write
 from mtbert.report.scoreboard import Scoreboard
+from mtbert.report.training_check import TrainingCheck
 from mtbert.results import tables
 from mtbert.results.metrics import OVERALLS
 from mtbert.results.results import Results
@@ -85,10 +86,25 @@ def test_single_task_models_make_one_row_beside_the_published_one(board: Scorebo
     assert (own.heading, [row.label for row in own.rows]) == ("Variants of one's own (dev)", ["mine"])
 
 
+def first_table(board: Scoreboard) -> str:
+    """The report's first table."""
+    return paper_tables.render(paper_tables.tables(board)[0], board, TrainingCheck(board))
+
+
+def test_a_row_that_is_not_trained_well_enough_has_a_mark_and_its_reason_below_the_table(results: Results):
+    board = Scoreboard(results)
+    board.untrained = {"sst": 0.8}
+    rows = first_table(board).splitlines()
+    labels = [row.split("|")[1].strip() for row in rows[4:7]]
+    assert labels == [paper_tables.UNTRAINED, "Fine-tuned BERT \N{DAGGER}", "Original PALs"]  # 0.750 and 0.875
+    reason = "Fine-tuned BERT: below the untrained encoder (SST-5)."
+    assert rows[8] == f"\N{DAGGER} Not trained well enough to compare. {reason}"
+
+
 def test_the_untrained_encoder_is_the_first_row(results: Results):
     board = Scoreboard(results)
     board.untrained = {"qqp": 0.8, "sts": 0.9}
-    rows = paper_tables.render(paper_tables.tables(board)[0], board).splitlines()
+    rows = first_table(board).splitlines()
     assert [cell.strip() for cell in rows[4].split("|")][1:6:2] == [paper_tables.UNTRAINED, markdown.DASH, "0.800"]
 
 
@@ -106,7 +122,7 @@ def test_two_published_rows_that_are_one_training_here_are_told(dim, expected):
     predicted = {(name, 1): {"sst": SST, "qqp": QQP, "sts": STS} for name in ("pals", "smart-pals")}
     about = {"pals": settings("Original PALs", 204), "smart-pals": settings("SMART PALs", dim)}
     board = Scoreboard(made.results(predicted, about))
-    rendered = paper_tables.render(paper_tables.tables(board)[0], board).splitlines()
+    rendered = first_table(board).splitlines()
     assert [line for line in rendered if "same settings" in line] == expected
 
 

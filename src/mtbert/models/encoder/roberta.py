@@ -4,7 +4,9 @@ Formula: BERT's layers; the first token's position is padding + 1.
 
 Source: Liu et al. (2019), "RoBERTa: A Robustly Optimized BERT Pretraining Approach", section 3: BERT, trained anew.
 Positions and token types are those of the authors' code (fairseq): padding has position `pad_token_id`, so that a
-sequence's begin behind it, and 514 positions hold 512 tokens; the second sentence of a pair has no type of its own.
+sequence's begin behind it, and 514 positions hold 512 tokens; the second sentence of a pair has no type of its own. One
+thing differs: a `<pad>` that a text itself holds has the next position, as any token. In transformers it has padding's,
+and each token behind it has the position of the token before.
 
 Legend: as in bert.py. Weights of an adapter are those of a BERT of the same shape: PALs of width 204 have 1,811,520 at
 the shape of RoBERTa-base, biases apart.

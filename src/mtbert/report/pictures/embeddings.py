@@ -49,8 +49,8 @@ def _sentence_pictures(board: Scoreboard, folder: Path) -> list[str]:
     for paper, names in board.by_paper.items():
         panels = {name: by_variant[name] for name in names if name in by_variant}
         if panels:
-            shown = f"{COURSE[PICTURED].title} by label, {_shown_rows(next(iter(panels.values())))}"
-            pictures.append(_put(paper, EMBEDDINGS, shown, panels, folder))
+            caption = f"{COURSE[PICTURED].title} by label, {_shown_rows(next(iter(panels.values())))}"
+            pictures.append(_put(paper, EMBEDDINGS, caption, panels, folder))
     return pictures
 
 
@@ -78,7 +78,7 @@ def _shown_rows(table: Frame) -> str:
     return f"{part}; the mean of their labels is {mean:.2f}, of all {mean_of_all:.2f}"
 
 
-def _put(paper: str, picture: str, shown: str, panels: Mapping[str, Frame], folder: Path) -> str:
+def _put(paper: str, picture: str, caption: str, panels: Mapping[str, Frame], folder: Path) -> str:
     """Draw the first panels of a paper; return them as Markdown, which tells of more."""
     first = dict(itertools.islice(panels.items(), PANELS))
     if picture == PAIRS:
@@ -86,7 +86,7 @@ def _put(paper: str, picture: str, shown: str, panels: Mapping[str, Frame], fold
     else:
         figure = _drawn(first, _draw_points, _legend_of_labels())
     part = f"; the first {PANELS} of {len(panels)} panels" if len(panels) > PANELS else ""
-    text = f"**{markdown.literal(title(paper))}**: {shown}{part}"
+    text = f"**{markdown.literal(title(paper))}**: {caption}{part}"
     return drawing.put(figure, folder, f"{paper}-{picture}", text, f"Dev sentences in the plane, {picture} of {paper}")
 
 
