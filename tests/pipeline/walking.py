@@ -96,17 +96,10 @@ class Walk:
             into_params(self.root / "params.yaml", block.text)
         elif block.language == "python":
             self.shell(block, Typed("", f"python -c {quote(block.text)}"), within)
-        elif block.language == "" and not block.named:
+        else:
             for prompt, group in itertools.groupby(typed(block), key=lambda one: one.prompt):
                 answer = self._session if prompt == ">>> " else self._commands
                 answer(block, [*group], within)
-        else:
-            self._excerpt(block)
-
-    def _excerpt(self, block: Block) -> None:
-        """Find the lines of a block in the file of the sample that is named above it."""
-        there = (self.root / "data/sample" / block.named).read_text(encoding="utf-8").splitlines()
-        assert [line for line in block.text.splitlines() if line not in there] == [], block
 
     def _commands(self, block: Block, commands: list[Typed], within: float) -> None:
         for command in commands:

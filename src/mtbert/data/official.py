@@ -102,7 +102,7 @@ def _fetch(item: Download, cache: Path) -> Path:
         if isinstance(error, requests.HTTPError) and error.response is not None:
             error.response.close()
         message = f"{label} could not be downloaded from {item.url}: {error}"
-        raise DataError(f"{message}. Try again later, or use your own copies: docs/data.md") from error
+        raise DataError(f"{message}. Try again later, or use your own copies: docs/course.md") from error
     return Path(path)
 
 
