@@ -148,12 +148,18 @@ def _kept(answer: Answer, kept: Way) -> str:
     """Return which way to keep, and why."""
     best, margin = answer.best, f"{answer.margin:g}"
     if kept is not best:
-        proved = f"proved to be less than {margin} below {_named(best.label)}, which has the highest mean"
+        proved = f"proved to be less than {margin} below {_named(best.label)}, which has {_highest(answer)}"
         return f"**Keep {_named(kept.label)}**: {proved}. {_share(kept, answer.baseline or best)}"
     others = f"each way with fewer weights is proved to be worse by {margin} or more"
     if best.weights == min(way.weights for way in answer.ways):
         others = "no way has fewer weights"
-    return f"**Keep {_named(best.label)}**: it has the highest mean, and {others}."
+    return f"**Keep {_named(best.label)}**: it has {_highest(answer)}, and {others}."
+
+
+def _highest(answer: Answer) -> str:
+    """Return among which ways the best one leads: all, or those that may be kept."""
+    is_of_all = answer.best is answer.ways[0]
+    return "the highest mean" if is_of_all else "the highest mean of the ways that are trained well enough"
 
 
 def _share(way: Way, whole: Way) -> str:
@@ -166,7 +172,7 @@ def _undecided(answer: Answer) -> str:
     if choice is None:
         return _too_few(answer)
     of_these = f"of these {markdown.count(len(answer.ways))}, {_named(best.label)}"
-    highest = f"**Nothing is decided**: {of_these} has the highest mean"
+    highest = f"**Nothing is decided**: {of_these} has {_highest(answer)}"
     if choice.likely is None or choice.against is None:
         return " ".join([f"{highest}, and no way has fewer weights.", *_missing(answer)])
     likely = answer.ways[choice.likely]

@@ -138,6 +138,14 @@ def test_a_way_that_does_not_beat_the_majority_class_is_never_kept(monkeypatch):
     ]
 
 
+def test_the_best_way_that_may_be_kept_is_not_said_to_lead_those_that_may_not(monkeypatch):
+    one = found(monkeypatch, 6, single=0.8, shared=0.95)
+    monkeypatch.setattr(type(one), "candidates", [1])
+    assert answer_section._kept(one, one.best).startswith(
+        "**Keep *One model per task***: it has the highest mean of the ways that are trained well enough, and "
+    )
+
+
 def test_a_row_that_fails_the_check_keeps_its_difference_with_the_reason_beside_it(monkeypatch, tmp_path: Path):
     one = found(monkeypatch, 6, single=0.9, shared=0.89, heads=0.15)
     lines = [line.split("|") for line in answer_section.render(one, tmp_path).splitlines() if line.startswith("|")]
