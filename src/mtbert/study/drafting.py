@@ -54,7 +54,9 @@ def draft(folder: Path, encoding: str = ENCODING) -> Draft:
     result = Draft({}, [], [])
     for name, by_split in new_files.items():
         if name in entries:
-            result.changes[f"{name}.files"] = _joined(folder, name, _files(entries[name]), by_split)
+            by_split = _joined(folder, name, _files(entries[name]), by_split)
+            entries[name] = entries[name] | {"files": by_split}
+            result.changes[f"{name}.files"] = by_split
         else:
             _check_name(folder, name, by_split)
             with _remedy_where(bool(entries)):
@@ -118,10 +120,10 @@ def _remedy_where(has_tasks: bool) -> Iterator[None]:
 
 def _files(entry: Entry) -> dict[Any, str]:
     """Return the files that an entry of tasks.yaml names, by split."""
-    of_task = entry.get("files")
-    return (
-        {split: PurePath(str(name)).as_posix() for split, name in of_task.items()} if isinstance(of_task, dict) else {}
-    )
+    by_split = entry.get("files")
+    if not isinstance(by_split, dict):
+        return {}
+    return {split: PurePath(str(name)).as_posix() for split, name in by_split.items()}
 
 
 def _lacks_labels(entry: Entry) -> bool:

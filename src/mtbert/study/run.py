@@ -26,13 +26,13 @@ def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
     is_new = not task_file.is_file()
     draft = drafting.draft(folder, encoding)
     with drafting.with_draft(folder, draft):
-        described = _read(task_file, encoding)
-        own = [task for task in described.values() if not task.serves]
+        tasks_by_name = _read(task_file, encoding)
+        own = [task for task in tasks_by_name.values() if not task.serves]
         understood = [understanding.understand(folder, task, task.name in draft.tasks, share) for task in own]
         print(understanding.table(understood))
         notes = [note for of_task in understood for note in of_task.notes]
-        separators = understanding.separators_in_words(folder, described)
-        print("\n".join(["", *separators, *understanding.files_not_read(folder, described), *notes]))
+        separators = understanding.separators_in_words(folder, tasks_by_name)
+        print("\n".join(["", *separators, *understanding.files_not_read(folder, tasks_by_name), *notes]))
         models = select(file, folder, wishes, understood)
     print(
         f"\n{task_file} {_state(is_new, [*draft.changes])}.\n{file} trains {models} for these tasks now; "
@@ -42,14 +42,14 @@ def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
 
 def _read(file: Path, encoding: str) -> dict[str, Task]:
     """Return the tasks of tasks.yaml; DataError where one has another encoding, or a technique's name."""
-    described = tasks.read(file)
-    if taken := [name for name in described if name in NAMES]:
-        raise DataError(f"{file}: {taken[0]} is a technique's name; allowed: any other name")
-    for name, task in described.items():
+    tasks_by_name = tasks.read(file)
+    if names := [name for name in tasks_by_name if name in NAMES]:
+        raise DataError(f"{file}: {names[0]} is a technique's name; allowed: any other name")
+    for name, task in tasks_by_name.items():
         if encoding not in (drafting.ENCODING, task.encoding):
             fault = f"--encoding is {encoding}, and {file} says that {name} is {task.encoding}"
             raise DataError(f"{fault}; set `encoding` there, and leave --encoding out")
-    return described
+    return tasks_by_name
 
 
 def _state(is_new: bool, changes: Sequence[str]) -> str:

@@ -463,6 +463,15 @@ def test_files_that_tasks_yaml_lacks_are_drafted_beside_it_and_those_that_it_ign
     assert (told.tasks, told.questions) == (["b"], [])
 
 
+def test_a_dev_that_comes_with_the_answer_to_a_question_is_kept_with_the_classes(tmp_path: Path):
+    write(tmp_path, **{"a-train_csv": TOPIC, "a-dev_csv": TOPIC})
+    mine = "a:\n  files: {train: a-train.csv}\n  sentences: [text]\n  label: topic\n"
+    (tmp_path / "tasks.yaml").write_text(mine)
+    with with_draft(tmp_path, draft(tmp_path)):
+        pass
+    assert tasks.of_folder(tmp_path)["a"].files == {"train": "a-train.csv", "dev": "a-dev.csv"}
+
+
 def test_a_second_file_of_a_split_is_refused(tmp_path: Path):
     write(tmp_path, **{"a-train_csv": TOPIC, "a-dev_csv": TOPIC, "a-val_csv": TOPIC})
     mine = "a:\n  files: {train: a-train.csv, dev: a-dev.csv}\n  sentences: [text]\n  label: topic\n  classes: 2\n"
