@@ -14,7 +14,7 @@ from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
-from mtbert.study.understanding import Understood
+from mtbert.study.understanding import TaskRows
 from mtbert.variants.building import build_model
 from mtbert.variants.settings import VariantSettings
 
@@ -26,24 +26,24 @@ PIECES, LEAST_PIECES = 30_522, 1000  # word pieces of BERT, and of every encoder
 BYTES = 4  # of a weight
 
 
-def _tokens(understood: Sequence[Understood]) -> int:
+def _tokens(task_rows: Sequence[TaskRows]) -> int:
     """Return about how many tokens a row has: words and marks, and a third more for words of several pieces."""
     counts: list[int] = []
-    for of_task in understood:
+    for of_task in task_rows:
         for row in of_task.rows["train"][:COUNTED]:
             counts.append(len(WORDS.findall(f"{row.sentence1} {row.sentence2 or ''}")))
     return 3 + round(4 / 3 * sum(counts) / len(counts))
 
 
 def in_words(
-    encoder: EncoderSettings, variants: Mapping[str, VariantSettings], seeds: int, understood: Sequence[Understood]
+    encoder: EncoderSettings, variants: Mapping[str, VariantSettings], seeds: int, task_rows: Sequence[TaskRows]
 ) -> str:
     """Return how long the trainings take here at most, by the speed of a few seconds of steps, and what they store."""
     first = next(iter(variants.values()))
     backbone = _backbone(encoder)
     adapters = [*_adapters_in_words(variants, backbone)]
-    speed = _measure(backbone, first, min(_tokens(understood), first.model.max_tokens))
-    rows = {of_task.task.name: len(of_task.rows["train"]) for of_task in understood}
+    speed = _measure(backbone, first, min(_tokens(task_rows), first.model.max_tokens))
+    rows = {of_task.task.name: len(of_task.rows["train"]) for of_task in task_rows}
     steps = sum(_steps(settings, rows) for settings in variants.values()) * seeds
     gigabytes = BYTES * speed.weights * len(variants) * seeds / 2**30
     on_gpu = torch.cuda.is_available()

@@ -28,12 +28,12 @@ def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
     with drafting.with_draft(folder, draft):
         tasks_by_name = _read(task_file, encoding)
         own = [task for task in tasks_by_name.values() if not task.serves]
-        understood = [understanding.understand(folder, task, task.name in draft.tasks, share) for task in own]
-        print(understanding.table(understood))
-        notes = [note for of_task in understood for note in of_task.notes]
+        task_rows = [understanding.understand(folder, task, task.name in draft.tasks, share) for task in own]
+        print(understanding.table(task_rows))
+        notes = [note for of_task in task_rows for note in of_task.notes]
         separators = understanding.separators_in_words(folder, tasks_by_name)
         print("\n".join(["", *separators, *understanding.files_not_read(folder, tasks_by_name), *notes]))
-        models = select(file, folder, wishes, understood)
+        models = select(file, folder, wishes, task_rows)
     print(
         f"\n{task_file} {_state(is_new, [*draft.changes])}.\n{file} trains {models} for these tasks now; "
         "`make reproduce` does."

@@ -17,7 +17,7 @@ from mtbert.errors import SettingsError
 from mtbert.errors import in_words as faults_in_words
 from mtbert.models.encoder.architectures import read_config
 from mtbert.study import costs
-from mtbert.study.understanding import Understood
+from mtbert.study.understanding import TaskRows
 from mtbert.variants.settings import VariantSettings
 
 WAYS = "own"  # the paper of what is trained: papers/own.yaml
@@ -61,7 +61,7 @@ def most_refused(file: Path) -> float:
     return share if isinstance(share, int | float) else MOST_REFUSED
 
 
-def select(file: Path, folder: Path, wishes: Wishes, understood: Sequence[Understood]) -> str:
+def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRows]) -> str:
     """Set params.yaml to the folder; print how long that takes, and return what is trained. It is checked before."""
     home = file.resolve().parent
     data = folder.resolve()
@@ -86,7 +86,7 @@ def select(file: Path, folder: Path, wishes: Wishes, understood: Sequence[Unders
         files.edit_yaml(partial, values)
         planned = planning.plan(Params(partial))
         variants = {name: VariantSettings(**planned[name]) for name in names}
-        print(f"\n{costs.in_words(EncoderSettings(**planned['encoder']), variants, seeds, understood)}")
+        print(f"\n{costs.in_words(EncoderSettings(**planned['encoder']), variants, seeds, task_rows)}")
     return f"{len(names)} models, {'one seed' if seeds == 1 else f'{seeds} seeds'} each,"
 
 

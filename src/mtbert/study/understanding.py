@@ -22,7 +22,7 @@ SplitRows = dict[Split, list[Example]]
 
 
 @dataclass(frozen=True)
-class Understood:
+class TaskRows:
     """A task with its rows by split, and notes on its files, a line each."""
 
     task: Task
@@ -30,7 +30,7 @@ class Understood:
     notes: list[str]
 
 
-def understand(folder: Path, task: Task, is_new: bool, most_refused: float) -> Understood:
+def understand(folder: Path, task: Task, is_new: bool, most_refused: float) -> TaskRows:
     """Read all of a task's rows, which was guessed if it is new; DataError where a score of it could not be trusted."""
     rows: SplitRows = {}
     notes: list[str] = []
@@ -47,7 +47,7 @@ def understand(folder: Path, task: Task, is_new: bool, most_refused: float) -> U
             "rows of another"
         )
     notes += [*_notes_of_columns(folder, task, rows, is_new), *_notes_of_rows(folder, task, rows)]
-    return Understood(task, rows, notes)
+    return TaskRows(task, rows, notes)
 
 
 def _notes_of_columns(folder: Path, task: Task, rows: SplitRows, is_new: bool) -> Iterator[str]:
@@ -145,9 +145,9 @@ def separators_in_words(folder: Path, described: Mapping[str, Task]) -> list[str
     return [f"separated by {SEPARATORS[separator]}: {', '.join(names)}" for separator, names in names_by.items()]
 
 
-def table(understood: Sequence[Understood]) -> str:
+def table(task_rows: Sequence[TaskRows]) -> str:
     """Return a line a task: its rows, columns, labels, metric, and the score of its most frequent class."""
-    rows = [_cells(of_task) for of_task in understood]
+    rows = [_cells(of_task) for of_task in task_rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
@@ -156,14 +156,14 @@ def table(understood: Sequence[Understood]) -> str:
     return "\n".join(lines)
 
 
-def _cells(understood: Understood) -> list[str]:
-    task = understood.task
-    counts = ", ".join(f"{len(rows):,} {split}" for split, rows in understood.rows.items())
+def _cells(rows_of_task: TaskRows) -> list[str]:
+    task = rows_of_task.task
+    counts = ", ".join(f"{len(rows):,} {split}" for split, rows in rows_of_task.rows.items())
     if task.kind == "score":
         labels = f"score {task.lowest:g} to {task.highest:g}"
     else:
         labels = f"{task.classes} classes: {first_of(task.class_names, CLASSES_SHOWN)}"
-    score = majority_score(task, understood.rows)
+    score = majority_score(task, rows_of_task.rows)
     majority = "\N{EN DASH}" if score is None else f"majority {score:.2f}"
     return [task.name, counts, ", ".join(task.sentences), labels, metrics.in_words(task), majority]
 
