@@ -36,6 +36,7 @@ from mtbert.command import starting
 from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
 from mtbert.learning.states import Stateful
+from mtbert.models.encoder import hardware
 from mtbert.models.encoder.hardware import Hardware
 from mtbert.models.encoder.streams import own_stream
 from mtbert.models.multitask import MultitaskModel
@@ -51,6 +52,8 @@ from mtbert.variants.settings import RunSettings
 
 if TYPE_CHECKING:
     import pandas as pd
+
+GIVE_BACK_MEMORY_EVERY = 50  # steps: a thousandth of their time
 
 
 @dataclass
@@ -263,6 +266,8 @@ class Trainer(Stateful):
                 if self.position.step < len(groups):  # _end_epoch sets the rate after the last: it may need a dev score
                     phase.lr_scheduler.step()
                 self._checkpoint_where_due(phase)
+                if self.outcome.steps % GIVE_BACK_MEMORY_EVERY == 0:
+                    hardware.give_back_memory()
             self._read_numbers()
             self.epochs += 1
             self._end_epoch(phase)

@@ -26,7 +26,7 @@ def test_rows_are_in_the_files_order_although_they_were_batched_by_length():
 
 
 def test_the_error_of_a_mean_is_that_of_its_tasks_scores():
-    """Three of four right have the standard error sqrt(0.75 x 0.25 / 4); all right have none; the mean has half of it."""
+    """Three of four right have the error sqrt(0.75 x 0.25 / 4); all right have none; the mean has half of it."""
     sst = pd.DataFrame({"label": [0.0, 1.0, 2.0, 3.0], "prediction": [0.0, 1.0, 2.0, 4.0]})
     qqp = pd.DataFrame({"label": [0.0, 1.0], "prediction": [0.0, 1.0]})
     error = evaluation.error_of_mean({"sst": sst, "qqp": qqp, "sts": sst}, COURSE, ["sst", "qqp"])

@@ -94,6 +94,14 @@ def test_the_seconds_of_a_training_are_those_of_its_steps_until_their_numbers_ar
     assert log["training_seconds"] == 6 * (10.0 + 1.0)
 
 
+def test_memory_is_given_back_every_so_many_steps(tmp_path, monkeypatch):
+    given_back_after: list[int] = []
+    monkeypatch.setattr(loop, "GIVE_BACK_MEMORY_EVERY", 4)
+    monkeypatch.setattr(loop.hardware, "give_back_memory", lambda: given_back_after.append(4))
+    train(tmp_path, phase={"epochs": 3, "epoch_length": "3 steps"})
+    assert given_back_after == [4, 4]
+
+
 def test_a_checkpoint_of_another_precision_is_not_used(tmp_path, capsys):
     here, other = (
         run.on_the_same_hardware(checkpoint(tmp_path), Hardware(torch.device("cpu"), precision))
