@@ -119,9 +119,9 @@ def _longest(selected: Documents) -> dict[str, list[Any]]:
     """Return by task the limit that cuts most rows: whether a sequence holds a pair, and its most tokens."""
     limits: dict[str, list[Any]] = {}
     for variant in selected.values():
-        model = variant["model"]
-        limit = [model["pair_encoding"] == "cross", model["max_tokens"]]
+        settings = VariantSettings(**variant)
         for task in variant["tasks"]:
+            limit = [not settings.model.is_apart(settings.described[task]), settings.model.max_tokens]
             limits[task] = min(limit, limits.get(task, limit), key=_cuts_most_first)
     return limits
 

@@ -328,7 +328,8 @@ class _Resolver:
             connector.check(settings, self.tasks, encoder.known_width)
             mixed = connector.mixes(settings, self.tasks)
             for task, head in model["heads"].items():
-                embeddings = 2 if self.params.tasks[task].is_pair and model.get("pair_encoding") == "bi" else 1
+                is_apart = model.get("pair_encoding") == "bi" or HEADS.class_of(head).compares
+                embeddings = 2 if self.params.tasks[task].is_pair and is_apart else 1
                 with self._faults_at("model", "heads", task):
                     HEADS.class_of(head).check(head.settings, self.params.tasks[task], embeddings)
                     check_apart(task, HEADS.class_of(head), mixed)

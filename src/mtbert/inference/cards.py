@@ -21,7 +21,7 @@ def classifies(model: Model) -> bool:
     if len(names) > 1:
         return False
     task = model.task(names[0])
-    return task.kind != "score" and not (task.is_pair and model.settings.model.pair_encoding == "bi")
+    return task.kind != "score" and not model.settings.model.is_apart(task)
 
 
 def card(model: Model, form: str, embedding_task: str | None = None) -> str:

@@ -113,10 +113,10 @@ def embedding_task(model: Model) -> str | None:
 
 
 def _apart(model: Model) -> list[str]:
-    """Return the tasks of which one sentence alone has an embedding."""
-    if model.settings.model.pair_encoding == "cross":
-        return []
-    return [task for task in model.tasks if task not in model.network.connector.mixed]
+    """Return the tasks of which one sentence alone has an embedding: pairs apart, and with `bi` single sentences."""
+    chosen, mixed = model.settings.model, model.network.connector.mixed
+    names = [name for name in model.tasks if chosen.pair_encoding == "bi" or chosen.is_apart(model.task(name))]
+    return [name for name in names if name not in mixed]
 
 
 def _tokenizer(model: Model, out: Path) -> None:
@@ -192,7 +192,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
         parts={part: chosen.settings.model_dump() for part, chosen in parts.items()},
         heads={task: head.settings.model_dump() for task, head in heads.items()},
         pooling={task: settings.pooling[task] for task in model.tasks},
-        pair_encoding=settings.pair_encoding,
+        apart=[task for task in model.tasks if settings.is_apart(model.task(task))],
         max_tokens=settings.max_tokens,
         vocabulary=tokens.vocabulary(model.encoder) if has_feature_weights else [],
         embedding_task=embedding_task(model),
@@ -211,7 +211,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
 
 def sequences(model: Model, task: str) -> int:
     """Return the number of sequences of an example: 2 where the sentences of a pair are encoded apart."""
-    return 2 if model.task(task).is_pair and model.settings.model.pair_encoding == "bi" else 1
+    return 2 if model.settings.model.is_apart(model.task(task)) else 1
 
 
 def _onnx(model: Model, out: Path) -> None:

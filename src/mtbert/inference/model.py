@@ -130,14 +130,15 @@ class Model:
 
     def examples(self, task: Task, rows: Sequence[tuple[str, ...]]) -> tuple[Examples, np.ndarray]:
         """Make examples without labels, and a mask [rows] of those that are cut to the longest sequence."""
-        encoding = self.settings.model.pair_encoding
+        is_apart = self.settings.model.is_apart(task)
         columns = [self.tokenize([*texts]) for texts in zip(*rows, strict=True)]  # word pieces, [texts][rows]
         table: dict[str, Any] = {f"tokens{number}": column for number, column in enumerate(columns, 1)}
         table |= {"id": [str(number) for number in range(len(rows))], "label": [np.nan] * len(rows)}
         counts = np.array([[len(ids) for ids in column] for column in columns])  # [texts, rows]
-        is_joined = task.is_pair and encoding == "cross"
+        is_joined = task.is_pair and not is_apart
         longest = counts.sum(axis=0) if is_joined else counts.max(axis=0)
         is_cut = longest + self.special_tokens.count(is_joined) > self.longest
+        encoding = "bi" if is_apart else "cross"
         return Examples(table, task, encoding, self.special_tokens, self.longest), is_cut
 
     @contextlib.contextmanager

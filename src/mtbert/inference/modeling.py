@@ -5,7 +5,7 @@
     inputs = tokenizer(first, second, truncation=True, padding=True, return_tensors="pt")
     model(**inputs, task="sts").logits
 
-Where the sentences of a pair are encoded apart (`config.pair_encoding` is `bi`), the inputs hold all first sentences,
+Where the sentences of a task's pairs are encoded apart (`config.apart` names it), the inputs hold all first sentences,
 then all second ones, and `sequences` is 2: `tokenizer([*first, *second], ...)`.
 """
 
@@ -37,7 +37,7 @@ class MtbertConfig(PretrainedConfig):
         parts: settings of `features`, `adapter` and `connector`.
         heads: settings of each task's head.
         pooling: which embedding of a sequence each task's head reads.
-        pair_encoding: `cross` puts both sentences of a pair into one sequence, `bi` each into its own.
+        apart: the tasks of pairs whose two sentences are encoded apart; others have both in one sequence.
         max_tokens: longest sequence.
         vocabulary: word pieces by id, where features need them.
         embedding_task: the task of an embedding for which none is named; None where sentences have no embeddings.
@@ -75,7 +75,7 @@ class MtbertModel(PreTrainedModel):
             heads=heads,
             tasks=[Task(**row) for row in config.tasks.values()],
             pooling=config.pooling,
-            pair_encoding=config.pair_encoding,
+            apart=config.apart,
             vocabulary=config.vocabulary,
         )
         self.post_init()
@@ -97,7 +97,7 @@ class MtbertModel(PreTrainedModel):
         They are a logit for each class, the logit of "yes", or the score. ValueError where one is not finite.
         """
         task = self.task(task)
-        is_apart = self.is_pair(task) and self.config.pair_encoding == "bi"
+        is_apart = task in self.config.apart
         expected = 2 if is_apart else 1
         if sequences != expected:
             order = ": all first sentences, then all second ones" if is_apart else ""

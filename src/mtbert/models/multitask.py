@@ -171,7 +171,7 @@ def build(
     heads: Mapping[str, Callable[[Task, int, int], Head]],
     tasks: Sequence[Task],
     pooling: Mapping[str, Pooling],
-    pair_encoding: str,
+    apart: Collection[str],
     vocabulary: Sequence[str],
 ) -> MultitaskModel:
     """Build the parts around an encoder, always in the same order, in which a seed draws their weights.
@@ -184,7 +184,7 @@ def build(
         heads: by task, what builds its head, from the task, the width, and the number of embeddings of an example.
         tasks: the model's tasks.
         pooling: by task, which embedding of a sequence its head reads.
-        pair_encoding: `cross` or `bi`.
+        apart: the tasks of pairs whose two sentences are encoded apart.
         vocabulary: word pieces by id, where features need them.
     """
     config = encoder.backbone.config
@@ -202,6 +202,6 @@ def build(
     built_connector = connector(encoder.width, names)
     built_heads: dict[str, Head] = {}
     for task in tasks:
-        embeddings = 2 if task.is_pair and pair_encoding == "bi" else 1
+        embeddings = 2 if task.name in apart else 1
         built_heads[task.name] = heads[task.name](task, encoder.width, embeddings)
     return MultitaskModel(encoder, built_features, built_adapter, built_connector, built_heads, pooling)

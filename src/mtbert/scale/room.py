@@ -18,6 +18,7 @@ from safetensors import safe_open
 
 from mtbert.layout import WEIGHTS
 from mtbert.learning.samplers import SAMPLERS
+from mtbert.models.heads import HEADS
 
 GIB = 2**30
 CONTEXT = 0.6 * GIB  # of CUDA, for each process
@@ -58,7 +59,8 @@ def needed(plan: Mapping[str, Any], count: int, config: Mapping[str, Any]) -> fl
     from mtbert.training import evaluation
 
     model = plan["model"]
-    sequences = 2 if model["pair_encoding"] == "bi" else 1
+    compares = any(HEADS.class_of(HEADS.choose(head)).compares for head in model["heads"].values())
+    sequences = 2 if compares or model["pair_encoding"] == "bi" else 1
     state = sequences * model["max_tokens"] * config["hidden_size"]  # numbers of a hidden state of an example
     step = max(map(_rows, plan["phases"]), default=0) * config["num_hidden_layers"] * state * BY_STATE
     predictions = evaluation.GPU_BATCH * state * BY_EVALUATED

@@ -94,11 +94,11 @@ def _measure(backbone: Backbone, settings: VariantSettings, tokens: int) -> Spee
     now = time.thread_time if device.type == "cpu" else time.perf_counter  # other programs on a CPU do not count
     model = build_model(settings, backbone, 1).to(device).train()
     optimiser = torch.optim.AdamW(model.parameters())
-    size = settings.phases[0].batch_size
-    ids = torch.from_numpy(seeding.stream(1, "study").integers(5, LEAST_PIECES, (size, tokens)))
-    rows = ("",) * size
-    batch = Batch(settings.tasks[0], rows, ids, torch.ones_like(ids), torch.zeros_like(ids), torch.zeros(size), 1)
-    batch = batch.to(device)
+    size, name = settings.phases[0].batch_size, settings.tasks[0]
+    sequences = 2 if settings.model.is_apart(settings.described[name]) else 1
+    ids = torch.from_numpy(seeding.stream(1, "study").integers(5, LEAST_PIECES, (sequences * size, tokens)))
+    mask, types, labels = torch.ones_like(ids), torch.zeros_like(ids), torch.zeros(size)
+    batch = Batch(name, ("",) * size, ids, mask, types, labels, sequences).to(device)
     torch.set_num_threads(settings.run.threads)
     ends: list[float] = []
     while len(ends) < LEAST or ends[-1] - ends[0] < TRIED:  # the first step is slower

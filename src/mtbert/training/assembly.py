@@ -80,9 +80,9 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
     special = tokens.special_tokens(encoder)
 
     def load(name: str, split: Split) -> Examples:
-        model = settings.model
-        file = layout.examples(data, name, split)
-        return batches.load(file, settings.trains(name), model.pair_encoding, special, model.max_tokens)
+        task = settings.trains(name)
+        encoding = "bi" if settings.model.is_apart(task) else "cross"
+        return batches.load(layout.examples(data, name, split), task, encoding, special, settings.model.max_tokens)
 
     examples: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
     for name, split in itertools.product(settings.tasks, SPLITS):

@@ -32,13 +32,14 @@ def build_model(
     """Build the model with fresh adapters and heads, drawn by the seed; the tokenizer brings the last two arguments."""
     torch.manual_seed(seeding.derive(seed, "weights"))
     chosen = settings.model
+    tasks = [settings.described[name] for name in settings.tasks]
     mask_token = special.mask if special else None
     return multitask.build(
         Encoder(weights, chosen.dropout, mask_token, chosen.token_types == "by_sentence"),
         **{kind: partial(registry.build, getattr(chosen, kind)) for kind, registry in PARTS.items()},
         heads={name: partial(HEADS.build, chosen.heads[name]) for name in settings.tasks},
-        tasks=[settings.described[name] for name in settings.tasks],
+        tasks=tasks,
         pooling=chosen.pooling,
-        pair_encoding=chosen.pair_encoding,
+        apart=[task.name for task in tasks if chosen.is_apart(task)],
         vocabulary=vocabulary,
     )

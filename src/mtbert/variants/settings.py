@@ -193,6 +193,8 @@ class ModelSettings(Section):
 
     Attributes:
         max_tokens: longest sequence; longer ones lose tokens from the end of the longer sentence.
+        pair_encoding: `cross` puts both sentences of a pair into one sequence, `bi` encodes each apart. A head that
+            compares two embeddings has those of its task apart in either case.
         token_types: of a pair in one sequence: `zeros` for all its tokens, as in the course's BERT, or `by_sentence`: 1
             for the second sentence, as BERT was trained. An encoder without types has neither.
     """
@@ -207,6 +209,10 @@ class ModelSettings(Section):
     connector: Connector
     pooling: dict[TaskName, Pooling]
     heads: dict[TaskName, Head]
+
+    def is_apart(self, task: Task) -> bool:
+        """Return whether the two sentences of a task's pairs are encoded apart."""
+        return task.is_pair and (self.pair_encoding == "bi" or HEADS.class_of(self.heads[task.name]).compares)
 
 
 RATES = ("learning_rate", "adapter_rate", "head_rate")  # keys of PhaseSettings

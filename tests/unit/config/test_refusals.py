@@ -130,7 +130,7 @@ def test_a_folder_of_compressed_corpora_is_told_what_unpacks_them(refused: Refus
             ["annealed", "round_robin"],
             "catalog.pals.uses.1: 'round_robin' would take the place of",
         ),
-        ("catalog.pals.model", {"heads": {"sts": "squared_cosine"}}, "catalog.pals.model.heads.sts: "),
+        ("catalog.pals.model", {"heads": {"sst": "squared_cosine"}}, "catalog.pals.model.heads.sst: "),
         (
             "catalog.pals",
             {"uses": ["round_robin"], "training": {"sampler": "sequential"}},

@@ -158,9 +158,27 @@ def test_ranked_scores_differ_on_a_scale_of_0_to_1():
         *(("squared_cosine", *kind) for kind in (("snli", 2), ("sts", 1))),
     ],
 )
-def test_other_tasks_and_pairs_in_one_sequence_are_refused(name: str, task: str, embeddings: int):
-    with pytest.raises(SettingsError, match=rf"model\.heads\.{task} is {name}, which .* model\.pair_encoding: bi"):
+def test_other_tasks_and_a_single_embedding_are_refused(name: str, task: str, embeddings: int):
+    with pytest.raises(SettingsError, match=rf"model\.heads\.{task} is {name}, which .* a task of pairs of kind "):
         pair_head(name, task, embeddings)
+
+
+@pytest.mark.parametrize(("task", "outputs"), [("sts", [[2.0], [0.0], [-2.0], [-6.0]]), ("snli", [[0.0] * 3] * 4)])
+def test_matching_starts_at_the_cosine(task: str, outputs: list):
+    assert torch.allclose(pair_head("matching", task).eval()(U, V), torch.tensor(outputs), atol=1e-6)
+
+
+def test_matching_scores_the_cosine_on_the_range_of_scores_and_as_a_probability():
+    score, binary = pair_head("matching", "sts").eval(), pair_head("matching", "qqp").eval()
+    assert score.scores(score(U, V)).tolist() == pytest.approx([5.0, 2.5, 0.0, -5.0], abs=1e-6)
+    assert binary.log_probabilities(binary(U, V)).exp()[1, 1].item() == pytest.approx(0.5)
+
+
+def test_matching_adds_both_sentences_their_distance_and_their_product():
+    head = pair_head("matching").eval()
+    head.get_submodule("linear").weight.data = torch.tensor([[1.0, 10, 100, 1000, 1, 10, 100, 1000]])
+    cosine, u, v, distance, product = 4.0, 1 * 2 + 10 * 0, 100 * 3 + 1000 * 0, 1 * 1 + 10 * 0, 100 * 6 + 1000 * 0
+    assert head(U[:1], V[:1]).item() == pytest.approx(cosine + u + v + distance + product - 2)
 
 
 # --- chance -----------------------------------------------------------------------------------------------------------

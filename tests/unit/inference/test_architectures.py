@@ -46,7 +46,7 @@ def given(tokenizer, apart, columns, kind):
 
 def hf(folder, task, columns):
     model = AutoModel.from_pretrained(folder, trust_remote_code=True).eval()
-    apart = len(columns) == 2 and model.config.pair_encoding == "bi"
+    apart = task in model.config.apart
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
     return model(**given(tokenizer, apart, columns, "pt"), task=task, sequences=1 + apart).logits
 

@@ -25,7 +25,10 @@ from mtbert.training import evaluation
 
 TEXTS = ["A man plays.", "Someone plays a guitar, and nobody listens."]
 OTHERS = ["A woman sings.", "It rains."]
-FORMS = {"crossed": "hf", "typed": "hf", "apart": "hf", "apart-in-fp32": "sentence-transformers", "alone": "hf"}
+FORMS = {
+    **dict.fromkeys(("crossed", "typed", "apart", "matched", "alone"), "hf"),
+    "apart-in-fp32": "sentence-transformers",
+}
 OUTSIDE = """
 import json, sys
 sys.modules["mtbert"] = None
@@ -37,7 +40,7 @@ from transformers import AutoModel, AutoTokenizer, pipeline
 def said(folder):
     model = AutoModel.from_pretrained(folder, trust_remote_code=True).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
-    apart = model.config.pair_encoding == "bi"
+    apart = "sts" in model.config.apart
     one = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
     pairs = ([*texts, *others],) if apart else (texts, others)
     both = dict(tokenizer(*pairs, padding=True, truncation=True, return_tensors="pt"), sequences=1 + apart)
@@ -52,7 +55,7 @@ unnamed = [model.encode(texts).tolist(), model.encode_query(texts).tolist(), mod
 evaluated = EmbeddingSimilarityEvaluator(texts, others, [0.0, 1.0])(model)
 classify = pipeline("text-classification", model=f"{root}/alone", trust_remote_code=True)
 classified = classify(texts, truncation=True, top_k=None)
-others = {name: said(f"{root}/{name}") for name in ("crossed", "typed", "apart")}
+others = {name: said(f"{root}/{name}") for name in ("crossed", "typed", "apart", "matched")}
 found = {"unnamed": unnamed, "evaluated": [*evaluated], "classified": classified}
 print(json.dumps({**others, **found, "apart-in-fp32": embedded}))
 """
@@ -100,7 +103,7 @@ def logits(model: Model, task: str) -> np.ndarray:
         return model.network(examples.batch([0, 1])).numpy()
 
 
-@pytest.mark.parametrize("name", ["crossed", "typed", "apart"])
+@pytest.mark.parametrize("name", ["crossed", "typed", "apart", "matched"])
 def test_transformers_loads_it_with_its_code_and_says_the_same(
     name: str, load: Callable[[str], Model], outside: tuple[Path, dict[str, list]]
 ) -> None:
@@ -173,7 +176,7 @@ def test_a_pipeline_has_two_classes_of_one_logit(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("name", ["apart", "typed"])
+@pytest.mark.parametrize("name", ["apart", "typed", "matched"])
 def test_onnx_takes_any_batch_and_length_and_what_the_tokenizer_returns(
     load: Callable[[str], Model], tmp_path: Path, name: str
 ) -> None:
@@ -291,6 +294,7 @@ def test_the_logit_of_a_score_is_the_score_alone(load: Callable[[str], Model]) -
     [
         ("apart", "sts", 1, "allowed: 2: all first sentences, then all second ones"),
         ("apart", "sst", 2, "allowed: 1"),
+        ("matched", "sts", 1, "allowed: 2: all first sentences, then all second ones"),
         ("crossed", "sts", 2, "allowed: 1"),
     ],
 )

@@ -43,7 +43,8 @@ def test_the_rule_tells_at_least_what_a_variant_was_seen_to_need(
     ],
 )
 def test_the_rule_counts_what_is_kept_and_predictions_where_no_step_needs_more(run: dict, kept: float):
-    plan = {"model": {"pair_encoding": "bi", "max_tokens": 512}, "phases": [], "run": run}
+    model = {"pair_encoding": "bi", "max_tokens": 512, "heads": {}}
+    plan = {"model": model, "phases": [], "run": run}
     of_predictions = 256 * 2 * 512 * 768 * 24
     assert room.needed(plan, 10**9, SHAPE) == pytest.approx(0.6 * 2**30 + 18.4e9 + kept + of_predictions)
 

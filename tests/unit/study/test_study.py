@@ -12,7 +12,7 @@ import pytest
 from mtbert import files, tasks
 from mtbert.data.readers import Example
 from mtbert.errors import MtbertError
-from mtbert.study import costs
+from mtbert.study import costs, selecting
 from mtbert.study.run import run
 from mtbert.study.selecting import Wishes, times
 from mtbert.study.understanding import majority_score
@@ -49,7 +49,9 @@ def test_the_four_tasks_of_a_support_desk_in_every_form(
     assert [*tasks.of_folder(tmp_path / "desk")] == ["dup", "rel", "topic", "urgent"]
     now, before = (files.read_yaml(file, "") for file in (params, ROOT / "params.yaml"))
     ways = ["single-dup", "single-rel", "single-topic", "single-urgent", "shared", "lora"]
+    pairs_apart = {"dup": "matching", "rel": "matching"}
     assert now == before | {
+        "model": before["model"] | {"heads": before["model"]["heads"] | pairs_apart},
         "profile": "own",
         "data_dir": "desk",
         "seeds": [1],
@@ -78,6 +80,38 @@ def test_the_time_of_other_programs_is_no_part_of_the_estimate(
     (tmp_path / "mine/a-train.csv").write_text(TRAIN)
     run(tmp_path / "mine", QUICK, "utf-8", params)
     assert " steps of 2,000 ms;" in capsys.readouterr().out
+
+
+def pairs(rows: int, label: str) -> str:
+    return "text,text_pair,label\n" + "".join(f"a {n},b {n},{label.split()[n % 2]}\n" for n in range(rows))
+
+
+def test_pairs_with_scores_and_few_pairs_with_classes_are_encoded_apart(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(selecting, "FEW_PAIRS", 30)
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name, rows in (("few", 29), ("many", 30)):
+        (folder / f"{name}-train.csv").write_text(pairs(rows, "no yes"))
+        (folder / f"{name}-dev.csv").write_text(pairs(20, "no yes"))
+    for split in ("train", "dev"):
+        (folder / f"near-{split}.csv").write_text(pairs(40, "0.5 2.5"))
+        (folder / f"topic-{split}.csv").write_text(TRAIN)
+    run(folder, QUICK, "utf-8", params)
+    assert "\nfew, near: both sentences are encoded apart (`model.heads` in " in capsys.readouterr().out
+    of_course = dict.fromkeys(["sst", "qqp", "sts", "cfimdb", "others"])
+    assert files.read_yaml(params, "")["model"]["heads"] == of_course | {"few": "matching", "near": "matching"}
+
+
+def test_a_head_that_somebody_chose_is_kept_and_those_of_another_folder_go(tmp_path: Path, params: Path):
+    params.write_text(params.read_text().replace("  heads: {sst: null,", "  heads: {near: mlp, gone: mlp, sst: null,"))
+    (tmp_path / "mine").mkdir()
+    for split in ("train", "dev"):
+        (tmp_path / f"mine/near-{split}.csv").write_text(pairs(40, "0.5 2.5"))
+    run(tmp_path / "mine", QUICK, "utf-8", params)
+    of_course = dict.fromkeys(["sst", "qqp", "sts", "cfimdb", "others"])
+    assert files.read_yaml(params, "")["model"]["heads"] == of_course | {"near": "mlp"}
 
 
 def test_texts_with_two_labels_are_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):

@@ -27,12 +27,14 @@ class Head(nn.Module):
     Attributes:
         learns: whether it can be trained.
         balance: of a balanced task, the weight of each class in the loss, float32 [classes]; no part of the weights.
+        compares: whether it compares the embeddings of a pair's two sentences, which are then encoded apart.
         needs_apart: whether its loss needs the sentences of a pair encoded without each other.
         middle, unit: of a score: outputs are counted from `middle`, in `unit`s, and so is the loss.
     """
 
     learns = True
     balance: Tensor | None
+    compares = False
     needs_apart = False
     middle = 0.0
     unit = 1.0
@@ -108,12 +110,13 @@ class Head(nn.Module):
 class PairHead(Head):
     """A head that compares two embeddings. Messages name it by its module.
 
-    Raises: SettingsError for a task of another kind, or where the sentences of a pair are not encoded apart.
+    Raises: SettingsError for a task of another kind, or of single sentences.
 
     Attributes:
         kinds: the kinds of tasks that it serves.
     """
 
+    compares = True
     kinds: ClassVar[tuple[str, ...]] = ("score",)
 
     @classmethod
@@ -123,7 +126,7 @@ class PairHead(Head):
             name = cls.__module__.rpartition(".")[2]
             raise SettingsError(
                 f"model.heads.{task.name} is {name}, which compares two embeddings: it needs a task of pairs of kind "
-                f"{' or '.join(cls.kinds)}, and model.pair_encoding: bi"
+                f"{' or '.join(cls.kinds)}"
             )
 
     @property
