@@ -16,11 +16,9 @@ from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError, first_of
 from mtbert.inputs import why
 from mtbert.results import metrics
-from mtbert.stats import Difference, Side, difference, influence
+from mtbert.stats import Difference, Side, difference, influence, score
 from mtbert.stats.differences import ROUNDING
 from mtbert.tasks import METRIC_NAMES, Task, Tasks
-
-LEAST = {name: -1.0 if name in metrics.SIGNED else 0.0 for name in METRIC_NAMES}  # of a score, whose most is 1
 
 
 class FileScore(NamedTuple):
@@ -88,13 +86,14 @@ def compare_files(
     pairs = pairing.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric, described)
     classes = _f1_classes(metric, pairs, described)
     our_side, their_side = _sides(pairs, metric, classes)
-    most = 1.0 - LEAST[metric]
+    lowest, highest = metrics.bounds(metric)
     differing = _differing(pairs, metric)
-    result = replace(difference(our_side, their_side, differing), bounds=(-most, most))
+    bounds = (lowest - highest, highest - lowest)
+    result = replace(difference(our_side, their_side, differing), bounds=bounds)
     constant = [name for name, said in ((ours, pairs.ours), (theirs, pairs.theirs)) if _is_constant(said)]
     return FileComparison(
-        ours=FileScore(ours, _score(our_side, metric)),
-        theirs=FileScore(theirs, _score(their_side, metric)),
+        ours=FileScore(ours, score(our_side, (lowest, highest))),
+        theirs=FileScore(theirs, score(their_side, (lowest, highest))),
         metric=metric,
         margin=margin,
         difference=result,
@@ -166,8 +165,3 @@ def _differing(pairs: Pairs, metric: str) -> int:
 def _is_constant(predictions: np.ndarray) -> bool:
     """Return whether every seed predicts one value on all rows; `predictions` are [rows, seeds]."""
     return bool((np.ptp(predictions, axis=0) == 0).all())
-
-
-def _score(side: Side, metric: str) -> Difference:
-    """Return a side's mean score: its difference from nothing."""
-    return replace(difference(side, side.constant(0.0)), bounds=(LEAST[metric], 1.0))

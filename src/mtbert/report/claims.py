@@ -11,6 +11,7 @@ from mtbert.claims import ClaimResult, Part, PartResult, Reason, Standing, Verdi
 from mtbert.report import markdown
 from mtbert.report.scoreboard import Scoreboard, title
 from mtbert.results.columns import Frame
+from mtbert.results.results import Results
 from mtbert.stats import Difference
 
 WORDS: dict[Verdict | Reason | None, str] = {
@@ -43,13 +44,13 @@ class Judged(NamedTuple):
     questions: list[ClaimResult]
 
 
-def judge(board: Scoreboard, third: Scoreboard | None = None) -> Judged:
+def judge(board: Scoreboard, third: Results | None = None) -> Judged:
     """Judge claims and questions; none on other data than the papers'. Errors as for `at_a_third`."""
     if not board.is_comparable:
         return Judged([], [])
     every = claims.load()
-    whole = claims.of_results(board.results)
-    before = None if third is None else claims.at_a_third(whole, claims.of_results(third.results))
+    whole = board.budget_runs()
+    before = None if third is None else claims.at_a_third(whole, claims.of_results(third))
     results = claims.judge(every.claims.values(), whole, before)
     return Judged(
         claims=[result for result in results if result.reason is not Reason.NOT_RUN],
@@ -69,11 +70,9 @@ def pair(part: Part) -> str:
 
 def difference(result: PartResult) -> str:
     """Return our difference and interval, marked if the encoder may have learned the task; a dash for none."""
-    if result.difference is None:
-        return markdown.DASH
     may_be_known = result.part.is_about_similarity or result.part.metric == "qqp"
-    estimate = markdown.estimate(result.difference.mean, result.difference.interval, "+")
-    return f"{estimate} {MAY_BE_KNOWN}" if may_be_known else estimate
+    estimate = markdown.estimate(result.difference, "+")
+    return f"{estimate} {MAY_BE_KNOWN}" if may_be_known and result.difference else estimate
 
 
 def contamination(board: Scoreboard) -> str:

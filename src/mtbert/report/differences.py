@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mtbert import claims
 from mtbert.claims import BudgetRuns
 from mtbert.report import markdown
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.results.columns import shown_metrics
 from mtbert.results.described import OWN
 from mtbert.results.metrics import means
-from mtbert.stats import Difference
-from mtbert.stats.differences import LEAST_SEEDS
+from mtbert.stats import LEAST_SEEDS, Difference
 from mtbert.tasks import main
 
 TITLE = "Differences of one's own variants"
@@ -33,7 +31,7 @@ def find(board: Scoreboard) -> dict[OwnPair, dict[str, Difference]]:
 
     Of two of one's own the later one in the results comes first.
     """
-    runs = claims.of_results(board.results)
+    runs = board.budget_runs()
     by_pair = {pair: _between(board, runs, pair) for pair in _pairs(board)}
     return {pair: differences for pair, differences in by_pair.items() if differences}
 
@@ -70,13 +68,9 @@ def lines(board: Scoreboard) -> list[dict[str, str]]:
     for pair, differences in by_pair.items():
         cells = {"": f"{pair.own} {markdown.MINUS} {pair.other}"}
         for metric in metrics:
-            cells[markdown.heading(metric, tasks)] = _cell(differences.get(metric))
+            cells[markdown.heading(metric, tasks)] = markdown.estimate(differences.get(metric), "+")
         lines.append(cells)
     return lines
-
-
-def _cell(difference: Difference | None) -> str:
-    return markdown.DASH if difference is None else markdown.estimate(difference.mean, difference.interval, "+")
 
 
 def render(board: Scoreboard) -> str:

@@ -88,7 +88,7 @@ def write(
     """
     _refuse_others(directory)
     board = Scoreboard(results)
-    judged = claims.judge(board, None if third is None else Scoreboard(third))
+    judged = claims.judge(board, third)
     tables = paper_tables.tables(board)
     conclusions = _conclusions(board, plan)
     which_way, checked, confirmation = conclusions

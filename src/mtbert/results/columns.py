@@ -26,8 +26,12 @@ REPEATED_WORD = pa.dictionary(pa.int32(), pa.string())
 
 def metric_names(tasks: Tasks) -> tuple[str, ...]:
     """Return all that runs are scored by: the tasks, and the mean over them on both scales."""
-    scored_tasks = [name for name, task in tasks.items() if not task.serves]
-    return (*scored_tasks, *OVERALLS)
+    return (*scored_tasks(tasks), *OVERALLS)
+
+
+def scored_tasks(tasks: Tasks) -> list[str]:
+    """Return the tasks that are scored, not those that only serve others."""
+    return [name for name, task in tasks.items() if not task.serves]
 
 
 def shown_metrics(tasks: Tasks) -> tuple[str, ...]:
@@ -43,7 +47,7 @@ def score_columns(tasks: Tasks) -> tuple[str, ...]:
 
 def example_columns(tasks: Tasks) -> tuple[str, ...]:
     """Return the columns of `runs` that count training examples, such as `examples_sst`."""
-    return tuple(f"examples_{name}" for name, task in tasks.items() if not task.serves)
+    return tuple(f"examples_{name}" for name in scored_tasks(tasks))
 
 
 def schema(table: str, tasks: Tasks) -> pa.Schema:

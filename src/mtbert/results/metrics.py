@@ -109,6 +109,11 @@ def of_majority(task: Task, counts: Sequence[int], labels: Values) -> float:
     return of_task(task, labels, np.full(len(labels), float(np.argmax(counts))))
 
 
+def bounds(metric: str) -> tuple[float, float]:
+    """Return the lowest and the highest possible score."""
+    return (-1.0 if metric in SIGNED else 0.0), 1.0
+
+
 def in_words(task: Task) -> str:
     """Return what people call a task's metric: `accuracy`, or `F1 of spam` where it is that of one class alone."""
     name = METRIC_NAMES[task.metric]

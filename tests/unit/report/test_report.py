@@ -77,11 +77,11 @@ def test_single_task_models_make_one_row_beside_the_published_one(board: Scorebo
     assert [one.heading for one in tables if "test" in one.heading] == []  # labels of test are withheld
     bert, pals, *_ = table.rows
     assert (table.heading, table.absent) == ("Pals for PALs, table 1 (dev)", 5)
-    assert (bert.label, bert.published["overall_raw"], str(bert.group.means["overall_raw"])) == (
+    assert (bert.label, bert.published["overall_raw"], markdown.estimate(bert.scores["overall_raw"])) == (
         "Fine-tuned BERT", 0.771, "0.833",
     )  # fmt: skip
-    assert (bert.group.weights["times_bert"], bert.note) == (pytest.approx(3.3), "one model per task")
-    assert (pals.label, pals.group.means["sst"].mean, pals.group.seeds) == ("Original PALs", 0.875, [1, 2])
+    assert (bert.weights["times_bert"], bert.note) == (pytest.approx(3.3), "one model per task")
+    assert (pals.label, pals.scores["sst"].mean, pals.seeds) == ("Original PALs", 0.875, [1, 2])
     assert (own.heading, [row.label for row in own.rows]) == ("Variants of one's own (dev)", ["mine"])
 
 
@@ -89,7 +89,7 @@ def test_the_untrained_encoder_is_the_first_row(results: Results):
     board = Scoreboard(results)
     board.untrained = {"qqp": 0.8, "sts": 0.9}
     rows = paper_tables.render(paper_tables.tables(board)[0], board).splitlines()
-    assert [cell.strip() for cell in rows[4].split("|")][1:6:2] == [paper_tables.UNTRAINED, markdown.DASH, "0.800"]
+    assert [cell.strip() for cell in rows[4].split("|")][1:6:2] == ["Untrained encoder", markdown.DASH, "0.800"]
 
 
 @pytest.mark.parametrize(
@@ -127,6 +127,12 @@ def test_of_other_tasks_the_terminal_says_what_is_scored_and_what_the_mean_is():
     told = terminal.in_short(board, paper_tables.tables(board), None, [], Path("build/report"))
     scored = "QQP (F1 of duplicate), STS-B (Pearson)"
     assert f"\n\nThe mean is over {scored}, where a correlation or MCC, x, counts as (x + 1) / 2.\n\n" in told
+
+
+def test_one_seed_has_an_interval_over_rows(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(made, "LABELS", made.LABELS | {"sst": [0.0, 1.0] * 20})
+    board = Scoreboard(made.results({("pals", 1): {"sst": [0.0] * 40}}))
+    assert markdown.estimate(board.row(["pals"]).scores["sst"]) == "0.500 [0.340, 0.660]"
 
 
 def test_submissions_have_the_courses_form(tmp_path: Path):
@@ -170,7 +176,7 @@ def test_only_a_report_is_replaced(results: Results, tmp_path: Path):
 def test_weights_of_a_vote_count_every_member():
     vote = {"members": ["a", "b"], "row": "PALs ensemble"}
     board = Scoreboard(made.results({(name, 1): {"sst": SST} for name in ("a", "b", "vote")}, {"vote": vote}))
-    assert board.group(["vote"]).weights["times_bert"] == 2.1
+    assert board.row(["vote"]).weights["times_bert"] == 2.1
     assert numbers.means(board)["vote"] == {"sst": 0.75}
 
 
