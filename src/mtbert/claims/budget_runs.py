@@ -246,12 +246,9 @@ class BudgetRuns:
     def _mean_over_tasks(self, metric: str, task_sides: Sequence[Side]) -> Side:
         """Return the mean over the tasks of a metric; normalised, x of `SIGNED` counts as (x + 1) / 2."""
         if metric in ("overall_normalised", OVERFITTING):
-            tasks = tasks_of(metric, self.tasks)
-            task_sides = [self._normalised(task, side) for task, side in zip(tasks, task_sides, strict=True)]
+            scales = [metrics.scale(self.tasks[task]) for task in tasks_of(metric, self.tasks)]
+            task_sides = [side.scaled(*scale) for side, scale in zip(task_sides, scales, strict=True)]
         return mean_of(task_sides)
-
-    def _normalised(self, task: str, side: Side) -> Side:
-        return side.scaled(0.5, 0.5) if self.tasks[task].metric in metrics.SIGNED else side
 
     def _model_by_task(self, names: Sequence[str], metric: str) -> dict[str, str]:
         """Return by task of the metric the first of these models that predicts it; tasks without one are left out."""

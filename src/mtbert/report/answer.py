@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from mtbert import claims
-from mtbert.claims import ways
-from mtbert.claims.ways import Case, Choice, Comparison
+from mtbert.claims import Comparison, Part, ways
+from mtbert.claims.ways import Choice
 from mtbert.report import training_check
 from mtbert.report.scoreboard import RIVALS, Row, Scoreboard
 from mtbert.report.training_check import Check, TrainingCheck
@@ -75,9 +75,9 @@ class Answer:
         """Each way against one model per task, by label."""
         if self.baseline is None:
             return {}
-        names = self.baseline.names
         others = [way for way in self.ways if way is not self.baseline]
-        comparisons = ways.judge(self.runs, [Case(way.names, names, self.metric, self.margin) for way in others])
+        parts = [self.close(way, self.baseline, self.metric) for way in others]
+        comparisons = ways.judge(self.runs, parts)
         return {way.label: comparison for way, comparison in zip(others, comparisons, strict=True)}
 
     @property
@@ -135,9 +135,13 @@ class Answer:
         """What the way to keep costs each task against one model per task; nothing if either is missing."""
         if self.baseline is None or self.kept is None or self.kept is self.baseline:
             return {}
-        ours, other = self.kept.names, self.baseline.names
-        cases = [Case(ours, other, task, self.board.results.tasks[task].matters) for task in self.tasks]
-        return dict(zip(self.tasks, ways.judge(self.runs, cases), strict=True))
+        parts = [self.close(self.kept, self.baseline, task) for task in self.tasks]
+        return dict(zip(self.tasks, ways.judge(self.runs, parts), strict=True))
+
+    def close(self, ours: Row, other: Row, metric: str) -> Part:
+        """Return the comparison whether two ways are close on the mean over tasks, or on one of them."""
+        margin = self.margin if metric == self.metric else self.board.results.tasks[metric].matters
+        return Part(ours=ours.names, other=other.names, metric=metric, margin=margin, expects="close")
 
     @cached_property
     def majority(self) -> dict[str, float]:

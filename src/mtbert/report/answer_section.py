@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mtbert.claims import SEEDS, Reason, Standing, Verdict
-from mtbert.claims.ways import Comparison
+from mtbert.claims import SEEDS, Comparison, Verdict
 from mtbert.report import markdown, paper_tables, training_section
 from mtbert.report.answer import STUDY, Answer, Plan
-from mtbert.report.claims import WORDS
+from mtbert.report.claims import WORDS, in_words
 from mtbert.report.confirmation import Confirmation
 from mtbert.report.pictures import ways as picture_of_ways
 from mtbert.report.scoreboard import Row
@@ -33,10 +32,6 @@ CONFIRMED = (
     "**One look at test**, after dev has chosen: scores (the mean over seeds, with its 95 % interval), and differences "
     "by the rule above."
 )
-STANDINGS = {
-    Standing.BETTER: "better", Standing.WORSE: "worse", Standing.CLOSE: "as good",
-    Standing.BETTER_SIZE_OPEN: "better, by how much is open", Standing.WORSE_SIZE_OPEN: "worse, by how much is open",
-}  # fmt: skip
 
 
 def render(answer: Answer, folder: Path, confirmation: Confirmation | None = None) -> str:
@@ -88,7 +83,7 @@ def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str
     for one in confirmation.disagreements if confirmation else []:
         ours, other = _named(answer.shown.label), _named(one.other.label)
         dev, test = (markdown.estimate(comparison.difference, "+") for comparison in (one.dev, one.test))
-        metric = markdown.heading(one.test.case.metric, answer.board.results.tasks)
+        metric = markdown.heading(one.test.part.metric, answer.board.results.tasks)
         yield f"**Dev and test disagree**: {ours} less {other} ({metric}) is {dev} on dev and {test} on test."
 
 
@@ -133,7 +128,7 @@ def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:
         cells |= {markdown.heading(metric, tasks): markdown.estimate(row.scores[metric]) for metric in metrics}
         lines.append(cells)
     for one in confirmation.comparisons:
-        metric = markdown.heading(one.test.case.metric, tasks)
+        metric = markdown.heading(one.test.part.metric, tasks)
         cells = dict.fromkeys(lines[0], "")
         cells["on test"] = f"{markdown.literal(confirmation.ours.label)} less {markdown.literal(one.other.label)}"
         cells[metric] = f"{markdown.estimate(one.test.difference, '+')}: {_standing(one.test)}"
@@ -186,35 +181,35 @@ def _missing(answer: Answer) -> Iterator[str]:
     choice = answer.choice
     if choice is None:
         return
-    reason = choice.against.reason if choice.against else None
+    against = choice.against
     if choice.lacks_seeds:
         there = "is 1" if choice.seeds == 1 else f"are {choice.seeds}"
         command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.board.by_paper else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
-    elif reason:
-        yield f"Why there is no verdict: {WORDS[reason]}."
+    elif against and against.obstacle:
+        yield f"Why there is no verdict: {in_words(against.verdict, against.obstacle)}."
     if choice.needed:
         seeds = f"{choice.needed.seeds} seeds on " if choice.needed.seeds else ""
         yield f"If the two are equal, {seeds}{choice.needed.rows:,} rows of dev prove it four times of five."
-    elif not choice.lacks_seeds and not reason:
+    elif not choice.lacks_seeds and not (against and against.obstacle):
         yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
 
 
 def _proved(answer: Answer) -> Iterator[str]:
     """Yield which ways are proved to be better, and which worse, than one model per task."""
-    for standing in (Standing.BETTER, Standing.WORSE):
+    for standing in (Verdict.BETTER, Verdict.WORSE):
         named = []
         for label, comparison in answer.against_baseline.items():
-            if comparison.standing is standing and comparison.difference:
+            if comparison.standing is standing and not comparison.is_size_open and comparison.difference:
                 named.append(f"{_named(label)} ({markdown.number(comparison.difference.mean, '+')})")
         if named:
-            yield f"Proved to be {STANDINGS[standing]} than one model per task: {_listed(named)}."
+            yield f"Proved to be {WORDS[standing]} than one model per task: {_listed(named)}."
 
 
 def _costs(answer: Answer) -> Iterator[str]:
     """Yield the tasks that the way to keep is proved to cost or to help."""
     for task, comparison in answer.by_task.items():
-        if comparison.verdict is Verdict.FAILS and comparison.difference:
+        if comparison.p.verdict is Verdict.FAILS and comparison.difference:
             mean = comparison.difference.mean
             effect = "costs" if mean < 0 else "helps"
             yield f"It {effect} {_title(answer, task)} {markdown.number(abs(mean))}."
@@ -272,12 +267,10 @@ def _baseline_line(answer: Answer, label: str, scores: Mapping[str, str]) -> dic
 
 
 def _standing(comparison: Comparison) -> str:
-    """Return what is proved of a way against one model per task, in a word, or why nothing is."""
-    if comparison.standing is not Standing.OPEN:
-        return STANDINGS[comparison.standing]
-    if comparison.reason is Reason.FEW_SEEDS and comparison.difference:
+    """Return what is proved of a way against another, in a word, or why nothing is."""
+    if comparison.obstacle == "seeds" and comparison.difference:
         return f"open: {comparison.difference.fewest_seeds} of {SEEDS} seeds"
-    return WORDS[comparison.verdict or comparison.reason]
+    return in_words(comparison.standing, comparison.obstacle, comparison.is_size_open)
 
 
 def _time(seconds: float | None) -> str:

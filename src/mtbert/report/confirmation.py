@@ -6,12 +6,9 @@ The way to keep is compared with one model per task and with the best baseline.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mtbert.claims import Standing, ways
-from mtbert.claims.ways import Case, Comparison
+from mtbert.claims import Comparison, Verdict, ways
 from mtbert.report.answer import Answer
 from mtbert.report.scoreboard import Row, Scoreboard
-
-PROVED = (Standing.BETTER, Standing.WORSE, Standing.BETTER_SIZE_OPEN, Standing.WORSE_SIZE_OPEN)  # signs
 
 
 @dataclass(frozen=True)
@@ -25,9 +22,13 @@ class Confirmed:
     @property
     def disagrees(self) -> bool:
         """Whether a difference that is proved on dev has the other sign on test, or ours is proved worse there."""
-        if self.test.standing is Standing.WORSE:
+        if self.test.standing is Verdict.WORSE and not self.test.is_size_open:
             return True
-        if self.dev.standing not in PROVED or self.dev.difference is None or self.test.difference is None:
+        if (
+            self.dev.standing not in (Verdict.BETTER, Verdict.WORSE)
+            or self.dev.difference is None
+            or self.test.difference is None
+        ):
             return False
         return self.dev.difference.mean * self.test.difference.mean < 0
 
@@ -66,8 +67,8 @@ def look(answer: Answer) -> Confirmation | None:
     if not tasks or not others:
         return None
     compared = [(other, metric) for other in others for metric in metrics]
-    cases = [Case(ours.names, other.names, metric, _margin(answer, metric)) for other, metric in compared]
-    on_dev, on_test = ways.judge(answer.runs, cases), ways.judge(runs, cases)
+    parts = [answer.close(ours, other, metric) for other, metric in compared]
+    on_dev, on_test = ways.judge(answer.runs, parts), ways.judge(runs, parts)
     confirmed = [
         Confirmed(other, dev, test)
         for (other, _), dev, test in zip(compared, on_dev, on_test, strict=True)
@@ -75,10 +76,6 @@ def look(answer: Answer) -> Confirmation | None:
     ]
     rows = [_on_test(board, way) for way in (ours, *others)]
     return Confirmation(ours, rows, tasks, confirmed) if confirmed else None
-
-
-def _margin(answer: Answer, metric: str) -> float:
-    return answer.margin if metric == answer.metric else answer.board.results.tasks[metric].matters
 
 
 def _on_test(board: Scoreboard, way: Row) -> Row:

@@ -142,8 +142,14 @@ def overall(scores: Mapping[str, float], tasks: Tasks) -> dict[str, float]:
     return {"overall_raw": sum(raw) / len(raw), "overall_normalised": sum(normalised) / len(normalised)}
 
 
+def scale(task: Task) -> tuple[float, float]:
+    """Return factor and shift of a task's score in overall_normalised: x of `SIGNED` counts as x / 2 + 1 / 2."""
+    return (0.5, 0.5) if task.metric in SIGNED else (1.0, 0.0)
+
+
 def _normalised(score: float, task: Task) -> float:
-    return (score + 1) / 2 if task.metric in SIGNED else score
+    factor, shift = scale(task)
+    return factor * score + shift
 
 
 def _unit(values: np.ndarray) -> np.ndarray:
