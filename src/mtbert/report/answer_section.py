@@ -17,7 +17,8 @@ ABOUT = (
     "Dev scores: the mean over seeds, in brackets its 95 % interval over seeds and rows (below three seeds, and of "
     "what has none, over rows alone). A verdict needs six seeds of each side "
     "(docs/verdicts.md). *As good*: proved to differ by less than {margin:g}. *Better*, *worse*: proved to differ by "
-    "more. *By how much is open*: proved to differ, perhaps by less. *Too close to call*: none of these."
+    "more. *By how much is open*: the interval leaves out 0, but they may differ by less. *Too close to call*: none of "
+    "these."
 )
 DIFFERENCE = "difference to one model per task"  # a column
 TRAINED = "trained well enough"  # a column

@@ -18,7 +18,7 @@ FAILING = "\N{DAGGER}"  # marks a row that is not trained well enough
 TIMES_BERT = f"{markdown.TIMES} BERT"
 ABOUT = (
     "Ours is the mean over seeds, in brackets its 95 % interval (Student's t) over seeds and rows; below "
-    f"{LEAST_SEEDS} seeds, and of what has none, over rows alone. "
+    f"{markdown.count(LEAST_SEEDS)} seeds, and of what has none, over rows alone. "
 )
 OF_COURSE = (
     "SST-5 (sentiment) and QQP (paraphrases) are accuracies, r is Pearson's correlation on STS-B (similarity). Overall "

@@ -17,7 +17,7 @@ BELOW = {
     Below.UNTRAINED: "below the untrained encoder",
 }
 SHORT = {
-    Below.MAJORITY: "not above a constant",
+    Below.MAJORITY: "not significantly above a constant",
     Below.TFIDF: "below TF-IDF",
     Below.UNTRAINED: "below the untrained encoder",
     MayGain.LOSS_FALLS: "loss still falls",
@@ -93,7 +93,7 @@ def _facts(checked: Sequence[CheckedRow], tasks: Tasks) -> Iterator[str]:
 def _distinct(labels_by_fault: Mapping[Below, list[str]]) -> dict[Below, list[str]]:
     """Return the faults without those whose rows another one, said before or of more rows, has as well.
 
-    That a row is not above a constant is always said.
+    That a row is not significantly above a constant is always said.
     """
     distinct: dict[Below, list[str]] = {}
     by_size = sorted(labels_by_fault.items(), key=lambda item: -len(item[1]))
@@ -123,7 +123,7 @@ def cell(check: Check | None, tasks: Tasks) -> str:
 
 
 def reasons(by_task: Mapping[str, Sequence[Below | MayGain]], tasks: Tasks) -> str:
-    """Return such as `below TF-IDF (intent, irony); not above a constant (irony)`."""
+    """Return such as `below TF-IDF (intent, irony); not significantly above a constant (irony)`."""
     titles_by_reason: dict[Below | MayGain, list[str]] = {}
     for task, task_reasons in by_task.items():
         for reason in task_reasons:
