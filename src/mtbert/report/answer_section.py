@@ -194,7 +194,7 @@ def _missing(answer: Answer) -> Iterator[str]:
         command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.board.by_paper else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
     elif against and against.obstacle:
-        yield f"Why there is no verdict: {in_words(against.verdict, against.obstacle)}."
+        yield f"The two are {in_words(against.verdict, against.obstacle)}."
     if choice.needed:
         seeds = f"{choice.needed.seeds} seeds on " if choice.needed.seeds else ""
         yield f"If the two are equal, {seeds}{choice.needed.rows:,} rows of dev prove it four times of five."
