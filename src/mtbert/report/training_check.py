@@ -27,7 +27,6 @@ from enum import Enum, auto
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 from scipy import special
 
 from mtbert.report.scoreboard import Row, Scoreboard
@@ -121,53 +120,53 @@ class TrainingCheck:
 
     def _may_gain(self, row: Row, task: str) -> list[MayGain]:
         variant = next(name for name in row.names if task in self._board.about[name].tasks)
-        keeps_last = self._keeps_the_last_epoch(variant)
-        if keeps_last is False:
+        is_last_best = self._is_last_epoch_best(variant)
+        if is_last_best is False:
             return []
         may_gain: list[MayGain] = []
         losses = self._losses.get((variant, f"loss/{task}"))
         if losses is not None and still_falls(losses):
             may_gain.append(MayGain.LOSS_FALLS)
-        if keeps_last:
+        if is_last_best:
             may_gain.append(MayGain.LAST_EPOCH)
         return may_gain
 
     @cached_property
-    def _losses(self) -> dict[tuple[str, str], Frame]:
-        """By variant and name, `seed`, `done` (share of the run's steps) and `value` of each loss of the last phase."""
+    def _last_phase(self) -> Frame:
+        """The history of each run's last phase, with `done`: the share of the run's steps, 0 to 1."""
         history = self._board.results.history
         by_run = history.groupby(["variant", "seed"], observed=True)
-        history = history.assign(
-            last_phase=by_run["phase"].transform("max"), done=history["step"] / by_run["step"].transform("max")
-        )
-        is_loss = history["name"].astype(str).str.startswith("loss/")
-        losses = history[is_loss & (history["phase"] == history["last_phase"])]
+        done = history["step"] / by_run["step"].transform("max")
+        return history.assign(done=done)[history["phase"] == by_run["phase"].transform("max")]
+
+    @cached_property
+    def _losses(self) -> dict[tuple[str, str], Frame]:
+        """By variant and name, `seed`, `done` and `value` of each loss of the last phase."""
+        history = self._last_phase
+        losses = history[history["name"].astype(str).str.startswith("loss/")]
         groups = losses.groupby(["variant", "name"], observed=True)
         return {(str(variant), str(name)): table for (variant, name), table in groups}
 
-    def _keeps_the_last_epoch(self, variant: str) -> bool | None:
+    def _is_last_epoch_best(self, variant: str) -> bool | None:
         """Return whether the best epoch is the last of several in most seeds; None where none is chosen."""
         about = self._board.about[variant]
-        seeds = [seed for seed in self._board.seeds[variant] if self._epochs_scored.get((variant, seed), 0) > 1]
-        if about.run.keep != "best" or about.members or not seeds:
+        runs = [(variant, seed) for seed in self._board.seeds[variant]]
+        found = [self._last_is_best[run] for run in runs if run in self._last_is_best]
+        if about.run.keep != "best" or about.members or not found:
             return None
-        return sum(self._is_last_epoch(variant, seed) for seed in seeds) > len(seeds) / 2
-
-    def _is_last_epoch(self, variant: str, seed: int) -> bool:
-        """Return whether each epoch that a run keeps is the last one that was scored."""
-        run = self._board.runs.loc[(variant, seed)]
-        texts = [str(run[column]) for column in ("epoch", "epochs") if not pd.isna(run[column])]
-        epochs = [float(epoch) for epoch in " ".join(texts).split()]  # old evidence has one for each half of dev
-        every = (self._board.settings[variant].get("run") or {}).get("evaluations", 1)
-        return bool(epochs) and min(epochs) >= self._epochs_scored[variant, seed] * every
+        return sum(found) > len(found) / 2
 
     @cached_property
-    def _epochs_scored(self) -> dict[tuple[str, int], int]:
-        """How many epochs of each run were scored."""
-        history = self._board.results.history
-        scored = history[history["name"].astype(str).str.startswith(SCORED)]
-        counts = scored.groupby(["variant", "seed"], observed=True)["step"].nunique()
-        return {(str(variant), int(seed)): int(count) for (variant, seed), count in counts.items()}
+    def _last_is_best(self) -> dict[tuple[str, int], bool]:
+        """Whether the last epoch of each run's last phase has the highest mean score; of runs with several scored."""
+        names = self._last_phase["name"].astype(str)
+        scores = self._last_phase[names.str.startswith(SCORED) & ~names.str.contains("/overall_")]
+        found: dict[tuple[str, int], bool] = {}
+        for (variant, seed), run in scores.groupby(["variant", "seed"], observed=True):
+            by_step = run.groupby("step")["value"].mean()
+            if len(by_step) > 1:
+                found[str(variant), int(seed)] = bool(by_step.idxmax() == by_step.index[-1])
+        return found
 
 
 def still_falls(losses: Frame) -> bool:

@@ -10,6 +10,7 @@ from mtbert.data.batches import Examples
 from mtbert.errors import DataError
 from mtbert.models.multitask import MultitaskModel
 from mtbert.results import predictions
+from mtbert.tasks import Tasks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,3 +70,22 @@ def mean_score(values: Mapping[str, float], tasks: Collection[str]) -> float:
             "is best, or the schedule watches dev; allowed without labels: last, and a schedule that does not watch dev"
         )
     return float(np.mean([values[task] for task in tasks]))
+
+
+def error_of_mean(tables: Mapping[str, "pd.DataFrame"], described: Tasks, tasks: Collection[str]) -> float:
+    """Return the standard error of `mean_score` over other rows such as these, which are independent of each other.
+
+    Args:
+        tables: of predictions, by task.
+        described: the tasks.
+        tasks: those of the mean.
+    """
+    from mtbert.stats import influence
+
+    variance = 0.0
+    for name in tasks:
+        table = tables[name]
+        predicted = np.asarray(table["prediction"])[:, None]
+        side = influence.of_task(described[name], np.asarray(table["label"]), predicted, np.arange(len(table)))
+        variance += float((side.moves**2).sum())
+    return variance**0.5 / len(tasks)

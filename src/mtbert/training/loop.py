@@ -10,9 +10,9 @@
                     clip it, and update the weights where all numbers are finite
                 let the techniques follow the update, and set the next step's learning rate
                 read the numbers, log them, write a checkpoint, where these are due
-            score the model, and remember the best weights            Trainer._end_epoch
+            score the model, and keep its weights if they are good    Trainer._end_epoch
             end the phase where scores have stopped to rise           Trainer._is_patient
-    go on with the weights of the best epoch
+    go on with the weights that were kept
 
 No technique is known here: all are handed in by `assembly`. No step waits for the device: losses and the length of the
 gradient stay there until they are read, which is when they are logged, saved, or summed up. A training resumes from its
@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -36,6 +36,7 @@ from mtbert.command import starting
 from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
 from mtbert.learning.states import Stateful
+from mtbert.models.encoder import hardware
 from mtbert.models.encoder.hardware import Hardware
 from mtbert.models.encoder.streams import own_stream
 from mtbert.models.multitask import MultitaskModel
@@ -48,6 +49,11 @@ from mtbert.training.phases import Phase
 from mtbert.training.steps import StepRunner, runner_of
 from mtbert.training.stopping import Stop, Stopped
 from mtbert.variants.settings import RunSettings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GIVE_BACK_MEMORY_EVERY = 50  # steps: a thousandth of their time
 
 
 @dataclass
@@ -131,19 +137,21 @@ class Outcome(Stateful):
     Attributes:
         seconds: of the steps, until their numbers were read from the device; without evaluations and checkpoints.
         examples: number of examples, by what the sampler drew.
-        epoch, score: the best epoch of the phase so far, and its score; epoch 0 where none was scored.
-        best_state: the weights of that epoch; None where none was chosen.
+        epoch, score: the epoch of the phase that is kept so far, and its score; epoch 0 where none was scored.
+        kept_state: the weights of that epoch; None where none was chosen.
+        needed: a later epoch with a higher score than this is kept in its place.
         resumed: how often it went on from a checkpoint.
     """
 
-    changes = ("steps", "examples", "seconds", "epoch", "score", "best_state", "resumed")
+    changes = ("steps", "examples", "seconds", "epoch", "score", "kept_state", "needed", "resumed")
 
     steps: int = 0
     examples: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     epoch: int = 0
     score: float = -math.inf
-    best_state: dict[str, Tensor] | None = None
+    kept_state: dict[str, Tensor] | None = None
+    needed: float = -math.inf
     resumed: int = 0
 
 
@@ -225,8 +233,8 @@ class Trainer(Stateful):
                     phases[-1]()
         if self.outcome.steps > initial:
             self._save(None)  # so that a stop during the last predictions repeats no step
-        if self.outcome.best_state is not None:
-            self.model.load_state_dict(self.outcome.best_state)
+        if self.outcome.kept_state is not None:
+            self.model.load_state_dict(self.outcome.kept_state)
         else:
             self.outcome.epoch = self.epochs
         return self.outcome
@@ -235,10 +243,11 @@ class Trainer(Stateful):
         """Forget the chosen epoch: one of an earlier phase is not a result of this variant."""
         self.outcome.epoch = 0
         self.outcome.score = -math.inf
-        self.outcome.best_state = None
+        self.outcome.kept_state = None
+        self.outcome.needed = -math.inf
 
     def _is_patient(self) -> bool:
-        """Return whether one of the last `run.patience` scores was the best; True where nothing ends a phase early."""
+        """Return whether one of the last `run.patience` epochs was kept; True where nothing ends a phase early."""
         patience = self.settings.patience
         if patience is None or not self.outcome.epoch:
             return True
@@ -257,6 +266,8 @@ class Trainer(Stateful):
                 if self.position.step < len(groups):  # _end_epoch sets the rate after the last: it may need a dev score
                     phase.lr_scheduler.step()
                 self._checkpoint_where_due(phase)
+                if self.outcome.steps % GIVE_BACK_MEMORY_EVERY == 0:
+                    hardware.give_back_memory()
             self._read_numbers()
             self.epochs += 1
             self._end_epoch(phase)
@@ -362,44 +373,58 @@ class Trainer(Stateful):
         phase.lr_scheduler.step()
 
     def _evaluate(self, phase: Phase) -> dict[str, float]:
-        """Score the choosing examples where it is due, and remember the best weights; return the scores."""
+        """Score the choosing examples where it is due, and keep the weights if they are good; return the scores."""
         settings = self.settings
         if not settings.evaluations or self.epochs % settings.evaluations:
             return {}
         try:
             with self.stop.at_once(), self.hardware.autocast():
-                scores = self._scores(self.choosing, settings.evaluation_rows)
+                tables = self._predictions(self.choosing, settings.evaluation_rows)
         except Stopped:
             self.epochs -= 1  # this epoch ends again after resuming
             self._save(phase)
             raise
+        scores = predictions.scores(tables, self.described)
         name_of_rows = "spared" if settings.selection == "spared" else "dev"
         self.history.add(
             phase.number, self.outcome.steps, {f"{name_of_rows}/{name}": score for name, score in scores.items()}
         )
         if settings.keep == "best":
-            self._remember(self._mean(phase, scores))
+            trained = {self.described[name].trains for name in phase.settings.tasks}
+            is_spared = settings.selection == "spared"
+            error = evaluation.error_of_mean(tables, self.described, trained) if is_spared else 0.0
+            self._keep_if_good(self._mean(phase, scores), error)
         return scores
 
-    def _scores(self, by_task: Mapping[str, Examples], rows: int | None) -> dict[str, float]:
-        """Return the scores on examples of each task, or on so many of each."""
+    def _predictions(self, by_task: Mapping[str, Examples], rows: int | None) -> dict[str, "pd.DataFrame"]:
+        """Return the predictions for examples of each task, or for so many of each."""
         device = self.hardware.device
-        tables = {
+        return {
             name: evaluation.predict(self.model, examples.drawn(rows), device) for name, examples in by_task.items()
         }
-        return predictions.scores(tables, self.described)
 
     def _mean(self, phase: Phase, scores: Mapping[str, float]) -> float:
         """Return the mean score of the tasks that the phase trains, by which its epochs are compared."""
         return evaluation.mean_score(scores, {self.described[name].trains: None for name in phase.settings.tasks})
 
-    def _remember(self, score: float) -> None:
-        """Keep this epoch's weights where it is the best so far."""
+    def _keep_if_good(self, score: float, error: float) -> None:
+        """Keep this epoch's weights where it is the best so far, or within a standard error of the best.
+
+        Spared rows are few, so which of two epochs is better is mostly chance; the later one learnt at a lower rate.
+
+        Source: the rule of one standard error of Breiman et al. (1984), "Classification and Regression Trees", section
+        3.4.3, with the later epoch for the smaller tree.
+
+        Args:
+            score: of this epoch.
+            error: its standard error; 0 for the best epoch itself.
+        """
         outcome = self.outcome
-        if score > outcome.score:
+        if score > outcome.needed:
+            outcome.needed = max(outcome.needed, score - error)
             outcome.score = score
             outcome.epoch = self.epochs
-            outcome.best_state = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+            outcome.kept_state = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
 
     # Checkpoints.
 

@@ -184,7 +184,7 @@ def _metrics(
         "seed": parts.seed,
         "steps": outcome.steps,
         "epoch": outcome.epoch,
-        "chosen_by": [] if outcome.best_state is None else [outcome.score],
+        "chosen_by": [] if outcome.kept_state is None else [outcome.score],
         "examples": outcome.examples,
         "device": on.device.type,
         "precision": on.precision,

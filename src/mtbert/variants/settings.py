@@ -159,9 +159,10 @@ class RunSettings(Section):
             names.
         selection: `half` chooses on one half of dev and scores on the other. `whole` chooses and scores on all of dev,
             as the papers do: such scores are a little too good. `spared` chooses on the training rows that
-            `training.spared` keeps out, and scores on all of dev. A schedule that watches scores sees the same rows; it
-            is refused where they are scored, unless the best epoch is chosen on them, too.
-        patience: a phase ends after so many scores in a row that do not exceed the best; None trains all epochs.
+            `training.spared` keeps out, and scores on all of dev. Since these rows are few, it keeps the last epoch
+            whose score is within a standard error of the best one. A schedule that watches scores sees the same rows;
+            it is refused where they are scored, unless the best epoch is chosen on them, too.
+        patience: a phase ends after so many epochs in a row that are not kept; None trains all epochs.
     """
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"

@@ -1,6 +1,9 @@
 """Which device and precision are taken."""
 
 import os
+import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -113,3 +116,28 @@ def test_bf16_of_a_processor_of_that_name_is_not_taken_where_this_one_lacks_it(
     monkeypatch.setattr(hardware, "processor", lambda: "AMD EPYC")
     files.write_json(tmp_path / "machine.json", {"processor": "AMD EPYC", "precision": "bf16"})
     assert hardware.measured(tmp_path) == "fp32"
+
+
+GIVES_BACK = """
+import resource, torch
+from pathlib import Path
+from mtbert.models.encoder import hardware
+
+def resident_mb():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() >> 20
+
+hardware.keep_memory()
+blocks = [torch.ones(2**20) for _ in range(100)]  # of 4 MiB
+last = torch.ones(2**20)
+del blocks
+kept = resident_mb()
+hardware.give_back_memory()
+print(kept - resident_mb())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps memory")
+def test_memory_that_is_kept_and_not_used_is_given_back():
+    """Even where a block that is used lies behind it."""
+    done = subprocess.run([sys.executable, "-c", GIVES_BACK], capture_output=True, text=True, check=True)
+    assert 390 <= int(done.stdout) <= 410

@@ -115,29 +115,34 @@ def test_losses_of_several_phases_are_those_of_the_last(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("keep", "epochs", "finds"),
-    [("best", "4", True), ("best", "3", False), ("best", "3 4", False), ("last", "4", False)],
+    ("keep", "values", "finds"),
+    [("best", [0.7, 0.8], True), ("best", [0.8, 0.7], False), ("best", [0.8, 0.8], False), ("last", [0.7, 0.8], False)],
 )
-def test_the_best_epoch_is_the_last_one_of_those_scored(monkeypatch, keep, epochs, finds):
+def test_the_best_epoch_is_the_last_one_of_those_scored(monkeypatch, keep, values, finds):
     monkeypatch.setattr(made, "LABELS", LABELS)
     one = made.results({("one", 1): {"sst": said("sst", 5)}}, {"one": {"run": {"keep": keep, "evaluations": 2}}})
-    dev = pd.DataFrame({"phase": 1, "step": [10, 20], "name": "dev/sst", "value": 0.9, "variant": "one", "seed": 1})
-    history = tables.joined([dev], "history", COURSE)
-    scored = Scoreboard(Results(one.runs.assign(epochs=epochs), one.predictions, history))
+    dev = pd.DataFrame({"phase": 1, "step": [10, 20], "name": "dev/sst", "value": values, "variant": "one", "seed": 1})
+    overall = dev.assign(name="dev/overall_raw", value=values[::-1])
+    history = tables.joined([dev, overall], "history", COURSE)
+    scored = Scoreboard(Results(one.runs, one.predictions, history))
     found = TrainingCheck(scored).of(scored.row(["one"])).may_gain
     assert found == ({"sst": [MayGain.LAST_EPOCH]} if finds else {})
 
 
-def test_where_an_earlier_epoch_is_the_best_a_falling_loss_says_nothing(monkeypatch):
+@pytest.mark.parametrize(
+    ("values", "finds"), [([0.9, 0.8], {}), ([0.8, 0.9], {"sst": [MayGain.LOSS_FALLS, MayGain.LAST_EPOCH]})]
+)
+def test_where_an_earlier_epoch_is_the_best_a_falling_loss_says_nothing(monkeypatch, values, finds):
+    """On spared rows a later epoch may be kept; the best one still says whether longer training may help."""
     monkeypatch.setattr(made, "LABELS", LABELS)
-    one = made.results({("one", 1): {"sst": said("sst", 5)}}, {"one": {"run": {"keep": "best"}}})
+    run = {"keep": "best", "selection": "spared"}
+    one = made.results({("one", 1): {"sst": said("sst", 5)}}, {"one": {"run": run}})
     falling = pd.DataFrame({"step": range(1, 101), "name": "loss/sst", "value": np.linspace(2, 1, 100)})
-    spared = pd.DataFrame({"step": [50, 100], "name": "spared/sst", "value": 0.9})
+    spared = pd.DataFrame({"step": [50, 100], "name": "spared/sst", "value": values})
     history = pd.concat([falling, spared]).assign(phase=1, variant="one", seed=1)
     history = tables.joined([history], "history", COURSE)
-    for epoch, finds in ((1, {}), (2, {"sst": [MayGain.LOSS_FALLS, MayGain.LAST_EPOCH]})):
-        scored = Scoreboard(Results(one.runs.assign(epoch=epoch), one.predictions, history))
-        assert TrainingCheck(scored).of(scored.row(["one"])).may_gain == finds
+    scored = Scoreboard(Results(one.runs.assign(epoch=2), one.predictions, history))
+    assert TrainingCheck(scored).of(scored.row(["one"])).may_gain == finds
 
 
 def test_where_all_rows_fail_the_headline_says_so_and_what_to_do(monkeypatch):

@@ -1,8 +1,10 @@
 """A folder of one's own: what is said of it, what is written, and what is refused with nothing written."""
 
 import contextlib
+import itertools
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import desk
 import pytest
@@ -65,6 +67,17 @@ def test_without_quick_every_way_has_its_seeds_and_a_written_file_is_read(tmp_pa
         [1, 2, 3, 4, 5, 6], True,
     )  # fmt: skip
     assert tasks.of_folder(tmp_path / "desk")["urgent"].matters == 0.02
+
+
+def test_the_time_of_other_programs_is_no_part_of_the_estimate(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    own, clock = itertools.count(0, 2), itertools.count(0, 100)
+    monkeypatch.setattr(costs, "time", SimpleNamespace(thread_time=lambda: next(own), perf_counter=lambda: next(clock)))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a-train.csv").write_text(TRAIN)
+    run(tmp_path / "mine", QUICK, "utf-8", params)
+    assert " steps of 2,000 ms;" in capsys.readouterr().out
 
 
 def test_texts_with_two_labels_are_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):

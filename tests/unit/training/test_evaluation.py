@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 import torch
 from models import small_model
 
@@ -22,3 +23,11 @@ def test_rows_are_in_the_files_order_although_they_were_batched_by_length():
     with torch.no_grad():
         alone = [torch.cat(model.eval().embeddings(examples.batch([row]))) for row in range(3)]
     np.testing.assert_allclose(found, torch.stack(alone).numpy(), atol=1e-5)
+
+
+def test_the_error_of_a_mean_is_that_of_its_tasks_scores():
+    """Three of four right have the error sqrt(0.75 x 0.25 / 4); all right have none; the mean has half of it."""
+    sst = pd.DataFrame({"label": [0.0, 1.0, 2.0, 3.0], "prediction": [0.0, 1.0, 2.0, 4.0]})
+    qqp = pd.DataFrame({"label": [0.0, 1.0], "prediction": [0.0, 1.0]})
+    error = evaluation.error_of_mean({"sst": sst, "qqp": qqp, "sts": sst}, COURSE, ["sst", "qqp"])
+    assert error == pytest.approx(0.21651 / 2, abs=1e-5)

@@ -4,6 +4,7 @@ import dataclasses
 import json
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -87,11 +88,19 @@ def test_the_seconds_of_a_training_are_those_of_its_steps_until_their_numbers_ar
     monkeypatch.setattr(loop.Hardware, "is_asynchronous", True)  # so that numbers are read at the end of an epoch
     monkeypatch.setattr(loop, "check_finite", taking(1.0, loop.check_finite))  # where numbers are read
     monkeypatch.setattr(loop.Trainer, "_compute", taking(10.0, loop.Trainer._compute))
-    monkeypatch.setattr(loop.Trainer, "_scores", taking(100.0, loop.Trainer._scores))
+    monkeypatch.setattr(loop.Trainer, "_predictions", taking(100.0, loop.Trainer._predictions))
     monkeypatch.setattr(loop.Checkpoint, "save", taking(1000.0, loop.Checkpoint.save))
     train(tmp_path, phase={"epochs": 2, "epoch_length": "3 steps"}, run={"log_every": 100, "checkpoint_every": 2})
     (log,) = (json.loads(file.read_text()) for file in tmp_path.glob("logs/*/run.json"))
     assert log["training_seconds"] == 6 * (10.0 + 1.0)
+
+
+def test_memory_is_given_back_every_so_many_steps(tmp_path, monkeypatch):
+    give_back = Mock()
+    monkeypatch.setattr(loop, "GIVE_BACK_MEMORY_EVERY", 4)
+    monkeypatch.setattr(loop.hardware, "give_back_memory", give_back)
+    train(tmp_path, phase={"epochs": 3, "epoch_length": "3 steps"})
+    assert give_back.call_count == 2
 
 
 def test_a_checkpoint_of_another_precision_is_not_used(tmp_path, capsys):
@@ -190,6 +199,24 @@ def test_an_epoch_is_chosen_on_spared_training_rows_and_all_of_dev_is_scored(tmp
     assert history_of(tmp_path, "dev/sst").empty
     assert len(history_of(tmp_path, "spared/sst")) == 1
     assert pd.read_parquet(tmp_path / "run/predictions/sst-dev.parquet")["scored"].all()
+
+
+@pytest.mark.parametrize(
+    ("scores", "kept"),
+    [
+        ([0.70, 0.69, 0.65], 2),  # within 0.02 of the best
+        ([0.70, 0.67, 0.69], 3),
+        ([0.70, 0.72, 0.695], 2),  # farther from the best than that
+        ([0.70, 0.69, 0.675], 2),  # within 0.02 of the one that was kept, but not of the best
+    ],
+)
+def test_on_spared_rows_the_last_epoch_within_a_standard_error_of_the_best_is_kept(tmp_path, monkeypatch, scores, kept):
+    choose_by(monkeypatch, *scores)
+    monkeypatch.setattr(run.evaluation, "error_of_mean", lambda *_: 0.02)
+    made = parts(settings(phase={"epochs": 3, "spared": 0.25}, run={"selection": "spared", "keep": "best"}), 1)
+    metrics = train_made(made, tmp_path)
+    assert metrics["epoch"] == kept
+    assert metrics["chosen_by"] == [scores[kept - 1]]
 
 
 @pytest.mark.parametrize(("patience", "epochs"), [(1, 3), (2, 6), (None, 6)])

@@ -81,11 +81,25 @@ def keep_memory() -> None:
     By default glibc returns large blocks to the system as soon as they are freed, and gets them again page by page in
     the next step: a sixth of a step at MiniLM's size. Without glibc this does nothing.
     """
-    if sys.platform == "linux":
-        libc = ctypes.CDLL(None)
-        if hasattr(libc, "mallopt"):
-            for option in (M_MMAP_THRESHOLD, M_TRIM_THRESHOLD):
-                libc.mallopt(option, 2**31 - 1)
+    if (libc := _glibc()) is not None:
+        for option in (M_MMAP_THRESHOLD, M_TRIM_THRESHOLD):
+            libc.mallopt(option, 2**31 - 1)
+
+
+def give_back_memory() -> None:
+    """Return to the system what `keep_memory` keeps and nothing uses; without glibc this does nothing.
+
+    Blocks of batches of one length leave gaps that those of another length do not fit into, so that a long training
+    would come to hold many times what it uses.
+    """
+    if (libc := _glibc()) is not None:
+        libc.malloc_trim(0)
+
+
+def _glibc() -> ctypes.CDLL | None:
+    """Return the C library where it is GNU's."""
+    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+    return libc if hasattr(libc, "malloc_trim") else None
 
 
 def precision(
