@@ -97,7 +97,7 @@ def train(job: Job) -> Finished:
     collect.check(source, folder)
     model = collect.load(source, folder)
     if seed == source.catalog["seeds"][0]:
-        collect.embed([model], source.tasks)
+        collect.place([model], source)
     predictions = sorted((folder / "predictions").glob("*.parquet"))
     finished = Finished(
         model=model,
@@ -313,7 +313,7 @@ def join(builds: Sequence[Path], out: Path) -> None:
             finished = [*merged.glob("*/*/metrics.json"), *votes.glob("*/*/metrics.json")]
             models = [collect.load(source, file.parent) for file in finished]
             if models:
-                collect.embed(models, source.tasks)
+                collect.place(models, source)
                 write_tables(build, models, folder / build.name)
         if folder.is_dir():
             pack(folder, out)

@@ -1,4 +1,4 @@
-"""Stage `collect`: the results of all runs, and of every vote, as three tables."""
+"""Stage `collect`: the results of all runs, and of every vote, as tables."""
 
 from pathlib import Path
 

@@ -11,8 +11,9 @@
       votes/NAME/SEED/            a vote: settings, scores, predictions, and inputs.json: what it was made from
       baselines/NAME/0/           a cheap baseline of all tasks: settings, scores, predictions, and its model
       embeddings/KEY/             embeddings of texts by an encoder, a cache
+      points/KEY.parquet          places of a run's dev sentences in a picture, a cache
       speed/speed.json            times
-      results/                    three tables
+      results/                    tables
       report/ and submissions/    what people read
       logs/VARIANT/SEED/KEY/      run.json and inputs.json: what a training took, and what it was made from
       checkpoints/VARIANT/SEED/   of a training that is not finished
@@ -147,6 +148,11 @@ def embeddings(build: Path) -> Path:
     return build / "embeddings"
 
 
+def points(build: Path) -> Path:
+    """Return the folder of cached places of sentences in pictures."""
+    return build / "points"
+
+
 def models(build: Path) -> list[Path]:
     """Return the folders of all trained and merged models, and of baselines with a model, that are there and whole."""
     folders = [file.parent for kind in (runs(build), merged(build)) for file in kind.glob(f"*/*/{METRICS}")]
@@ -181,7 +187,7 @@ def speed(build: Path) -> Path:
 
 
 def results(build: Path) -> Path:
-    """Return the folder of the three tables."""
+    """Return the folder of the tables of results."""
     return build / "results"
 
 

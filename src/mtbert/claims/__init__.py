@@ -1,4 +1,4 @@
-"""Judge the papers' claims by the rule of docs/verdicts.md: from runs to enums and numbers, no word of English.
+"""Judge the papers' claims by the rule of docs/verdicts.md: from runs to verdicts and numbers, no word of English.
 
 every = claims.load()                                          # Claims: claims by name, margins
 whole = claims.of_results(results)                             # BudgetRuns: the whole budget
@@ -7,11 +7,11 @@ results = claims.judge(every.claims.values(), whole, third)    # one ClaimResult
 """
 
 from mtbert.claims.budget_runs import BudgetRuns, TaskRows, are_unequal, at_a_third, of_results
-from mtbert.claims.judging import ClaimResult, PartResult, Reason, Stability, judge
+from mtbert.claims.judging import OBSTACLES, ClaimResult, Comparison, judge
 from mtbert.claims.reading import Claim, Claims, Part, load, margins
-from mtbert.claims.rule import SEEDS, Standing, Verdict
+from mtbert.claims.rule import SEEDS, Verdict
 
 __all__ = [
-    "SEEDS", "BudgetRuns", "Claim", "ClaimResult", "Claims", "Part", "PartResult", "Reason", "Stability", "Standing",
-    "TaskRows", "Verdict", "are_unequal", "at_a_third", "judge", "load", "margins", "of_results",
+    "OBSTACLES", "SEEDS", "BudgetRuns", "Claim", "ClaimResult", "Claims", "Comparison", "Part", "TaskRows", "Verdict",
+    "are_unequal", "at_a_third", "judge", "load", "margins", "of_results",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +13,12 @@ import pandas as pd
 from mtbert.claims import sides
 from mtbert.claims.reading import OVERFITTING
 from mtbert.errors import DataError
-from mtbert.results.columns import KEY, Frame, example_columns
+from mtbert.results import metrics
+from mtbert.results.columns import KEY, Frame, example_columns, scored_tasks
 from mtbert.results.described import UNTRAINED
-from mtbert.results.metrics import OVERALLS, SIGNED
+from mtbert.results.metrics import OVERALLS
 from mtbert.results.results import Results
-from mtbert.stats import Difference, Side, difference, influence, mean_of
+from mtbert.stats import LEAST_SEEDS, Difference, Interval, Side, difference, influence, mean_of, score
 from mtbert.tasks import COURSE, Split, Tasks, main
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
@@ -117,6 +119,82 @@ class BudgetRuns:
             return None if scored is None else difference(scored.ours, scored.ours.constant(self.untrained[metric]))
         return None
 
+    def scores(
+        self, names: Sequence[str], seeds: Sequence[int], averaged: Collection[str] = ()
+    ) -> dict[str, Difference]:
+        """Return by metric the mean score of models, with its error over seeds and rows of dev.
+
+        Below LEAST_SEEDS seeds the error is that of these trainings, over rows alone.
+
+        Args:
+            names: models of different tasks, or one of all.
+            seeds: those that count, at least one; models without seeds have the same scores for each.
+            averaged: the tasks of the mean, if these are fewer than all; `overall_raw` is the only mean then.
+        """
+        sides = self._side_by_task(names, seeds)
+        every = main(self.tasks)
+        sides_by_metric = dict(sides)
+        if averaged and {*averaged} != {*every}:
+            if {*averaged} <= sides.keys():
+                sides_by_metric["overall_raw"] = mean_of([sides[task] for task in averaged])
+        elif every and {*every} <= sides.keys():
+            for metric in OVERALLS:
+                sides_by_metric[metric] = self._mean_over_tasks(metric, [sides[task] for task in every])
+        return {
+            metric: score(_of_these_trainings(side), self._bounds(metric, averaged))
+            for metric, side in sides_by_metric.items()
+        }
+
+    def above_constant(
+        self, names: Sequence[str], seeds: Sequence[int], task: str, constant: float
+    ) -> Difference | None:
+        """Return a task's score less that of predicting `constant` for every row; None if the task is not predicted.
+
+        Errors are as for `scores`.
+        """
+        models = self._model_by_task(names, task)
+        shared_seeds = self._shared_seeds(models, seeds)
+        if not models or not shared_seeds:
+            return None
+        predictions = self._predictions(task, models[task], shared_seeds)
+        usable = self._usable(task, predictions, leak_free=False)
+        if not usable.any():
+            return None
+        ours = self._scored(task, models[task], predictions[usable], usable)
+        other = self._scored(task, models[task], np.full((int(usable.sum()), 1), constant), usable)
+        return difference(_of_these_trainings(ours), replace(other, has_seeds=False))
+
+    def _side_by_task(self, names: Sequence[str], seeds: Sequence[int]) -> dict[str, Side]:
+        """Return by task the scores of models on all rows that they predict, of the seeds that all of them have."""
+        models: dict[str, str] = {}
+        for task in scored_tasks(self.tasks):
+            models |= self._model_by_task(names, task)
+        shared_seeds = self._shared_seeds(models, seeds)
+        sides: dict[str, Side] = {}
+        for task, model in models.items():
+            predictions = self._predictions(task, model, shared_seeds)
+            usable = self._usable(task, predictions, leak_free=False)
+            if shared_seeds and usable.any():
+                sides[task] = self._scored(task, model, predictions[usable], usable)
+        return sides
+
+    def _shared_seeds(self, model_by_task: Mapping[str, str], seeds: Sequence[int]) -> list[int]:
+        """Return those of the seeds for which all models that have seeds predict their task."""
+        with_seeds = {task: model for task, model in model_by_task.items() if model not in self.seedless}
+        return [
+            seed
+            for seed in seeds
+            if all((model, seed) in self.dev[task].predictions for task, model in with_seeds.items())
+        ]
+
+    def _bounds(self, metric: str, averaged: Collection[str]) -> Interval:
+        """Return the lowest and the highest possible score; arguments as for `scores`."""
+        if metric == "overall_normalised":
+            return 0.0, 1.0
+        tasks = averaged if averaged and metric == "overall_raw" else tasks_of(metric, self.tasks)
+        lowest, highest = zip(*(metrics.bounds(self.tasks[task].metric) for task in tasks), strict=True)
+        return fmean(lowest), fmean(highest)
+
     def _sides(
         self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None, leak_free: bool
     ) -> ScoredSides | None:
@@ -158,18 +236,19 @@ class BudgetRuns:
         return replace(side, has_seeds=model not in self.seedless)
 
     def _over_tasks(self, metric: str, names: Sequence[str], seeds: Sequence[int], task_sides: Sequence[Side]) -> Side:
-        """Return the metric of models from their tasks' scores; normalised, x of `SIGNED` counts as (x + 1) / 2."""
-        if metric in ("overall_normalised", OVERFITTING):
-            tasks = tasks_of(metric, self.tasks)
-            task_sides = [self._normalised(task, side) for task, side in zip(tasks, task_sides, strict=True)]
-        side = mean_of(task_sides)
+        """Return the metric of models from their tasks' scores."""
+        side = self._mean_over_tasks(metric, task_sides)
         if metric == OVERFITTING:
             on_train = np.array([self._on_train[names[0], seed] for seed in seeds])
             return replace(side, scores=on_train - side.scores, moves=-side.moves)
         return side
 
-    def _normalised(self, task: str, side: Side) -> Side:
-        return side.scaled(0.5, 0.5) if self.tasks[task].metric in SIGNED else side
+    def _mean_over_tasks(self, metric: str, task_sides: Sequence[Side]) -> Side:
+        """Return the mean over the tasks of a metric; normalised, x of `SIGNED` counts as (x + 1) / 2."""
+        if metric in ("overall_normalised", OVERFITTING):
+            scales = [metrics.scale(self.tasks[task]) for task in tasks_of(metric, self.tasks)]
+            task_sides = [side.scaled(*scale) for side, scale in zip(task_sides, scales, strict=True)]
+        return mean_of(task_sides)
 
     def _model_by_task(self, names: Sequence[str], metric: str) -> dict[str, str]:
         """Return by task of the metric the first of these models that predicts it; tasks without one are left out."""
@@ -188,10 +267,17 @@ class BudgetRuns:
         return self.runs.set_index(KEY)["train_overall_normalised"].dropna().astype(float).to_dict()
 
 
+def _of_these_trainings(side: Side) -> Side:
+    """Return a side that has too few seeds to say something of others as it was trained; any other as it is."""
+    return side.as_trained if 0 < side.seeds < LEAST_SEEDS else side
+
+
 def of_results(results: Results, split: Split = "dev") -> BudgetRuns:
     """Return results in the form that the rule takes; `dev` then has the labelled rows of `split`."""
     predicted = results.predictions
     labelled = predicted[(predicted["split"] == split) & predicted["label"].notna()]
+    if split == "train":
+        labelled = _with_rows_of_train(labelled)
     dev = {str(task): _task_rows(table) for task, table in labelled.groupby("task", observed=True)}
     is_seedless = results.runs["kind"].isin(SEEDLESS)
     first_seeds = results.runs[~is_seedless].drop_duplicates("variant")
@@ -199,6 +285,13 @@ def of_results(results: Results, split: Split = "dev") -> BudgetRuns:
     seedless = frozenset(results.runs["variant"][is_seedless])
     untrained = results.untrained if split == "dev" else {}
     return BudgetRuns(_lines(results), dev, untrained, settings, results.tasks, seedless)
+
+
+def _with_rows_of_train(table: Frame) -> Frame:
+    """Return predictions of train with a number for each id: runs may draw other rows, and number those they draw."""
+    repetition = table.groupby([*KEY, "task", "id"], observed=True, sort=False).cumcount()
+    rows = table.assign(repetition=repetition).groupby(["task", "id", "repetition"], observed=True, sort=False)
+    return table.assign(row=rows.ngroup())
 
 
 def _task_rows(table: Frame) -> TaskRows:

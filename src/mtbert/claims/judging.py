@@ -2,64 +2,51 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 import pandas as pd
 
 from mtbert.claims import sides
 from mtbert.claims.budget_runs import BudgetRuns, are_unequal, mean_per_seed, tasks_of, unlike
 from mtbert.claims.reading import Claim, Part
-from mtbert.claims.rule import NOTHING, SEEDS, PValues, Standing, Verdict, claim_p, corrected, part_p, standing
+from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, claim_p, corrected, part_p, sign
 from mtbert.results.columns import Frame
 from mtbert.results.described import UNTRAINED
 from mtbert.stats import LEAST_CLUSTERS, Difference
 
-
-class Stability(StrEnum):
-    """How a difference changes from a third of the budget to all of it."""
-
-    STEADY = "steady"  # by the margin or less
-    SHRINKING = "shrinking"
-    GROWING = "growing"
-    FLIPS = "flips"  # its sign changes, and it moves by more than the margin
-
-
-class Reason(StrEnum):
-    """What keeps a part, and so its claim, from being judged; the first that applies."""
-
-    NOT_RUN = "not run"
-    UNLIKE_RUNS = "unlike runs"
-    UNDECLARED = "undeclared"  # the sides differ in a setting that the claim does not name
-    CONFOUNDED = "confounded"  # they differ in one that it names as a confounder
-    UNEQUAL_BUDGETS = "unequal budgets"
-    ENCODER = "encoder"  # cannot be tested with this encoder: untrained, it is above both sides on STS
-    FEW_CLUSTERS = "few clusters"
-    FEW_SEEDS = "few seeds"
-    FLIPS = "flips"
+OBSTACLES = {  # by what keeps a comparison from being judged, the first that applies: what is said instead
+    "not run": Verdict.NOT_RUN,
+    "code": Verdict.NOT_COMPARABLE,  # or another of `ALIKE`
+    "settings": Verdict.NOT_COMPARABLE,  # that the claim does not name
+    "confounders": Verdict.NOT_COMPARABLE,  # settings that it names as such
+    "budgets": Verdict.NOT_COMPARABLE,
+    "encoder": Verdict.OPEN,  # untrained, it is above both sides on STS
+    "rows": Verdict.OPEN,  # fewer than LEAST_CLUSTERS clusters of them
+    "seeds": Verdict.OPEN,  # fewer than SEEDS
+    "flip": Verdict.OPEN,  # from a third of the budget to all of it the sign changes, by more than the margin
+    "parts": Verdict.OPEN,  # of several comparisons of a claim some leave out 0, and not all are proved
+}
 
 
 @dataclass(frozen=True)
-class PartResult:
-    """What the runs say of a part.
+class Comparison:
+    """What the runs say of one comparison.
 
     Attributes:
-        part: what it compares.
-        reason: what keeps it from being judged; None for nothing.
-        difference: ours - other, of the first seeds of each that the rule asks for; None where it was not run.
+        part: what is compared.
+        obstacle: what keeps it from being judged, of OBSTACLES; empty for nothing.
+        difference: ours - other; None where it was not run.
         third: the same at a third of the budget; None where that was not run.
-        stability: from there to the whole; None without either.
         leak_free: the mean difference without rows that share a sentence with training; None where no row does.
         unlike: code and settings in which two sides have to agree, and do not.
         undeclared: settings in which they differ, and that the claim does not name.
         confounders: settings in which they differ, and that the claim names as confounders.
-        p: not corrected; 1 where it is not judged.
+        p: of what the part expects; 1 where it is not judged. Of ways it is corrected over all of them.
     """
 
     part: Part
-    reason: Reason | None = Reason.NOT_RUN
+    obstacle: str = "not run"
     difference: Difference | None = None
     third: Difference | None = None
-    stability: Stability | None = None
     leak_free: float | None = None
     unlike: tuple[str, ...] = ()
     undeclared: tuple[str, ...] = ()
@@ -72,14 +59,31 @@ class PartResult:
         return not self.confounders and not self.part.is_always_confounded
 
     @property
-    def verdict(self) -> Verdict | None:
-        """What is proved of this part alone; None where it is not judged."""
-        return None if self.reason else self.p.verdict
+    def verdict(self) -> Verdict:
+        """What is proved of what the part expects, else which side is better, or why it is not judged."""
+        if self.obstacle:
+            return OBSTACLES[self.obstacle]
+        return sign(self.difference) if self.p.verdict is Verdict.TOO_CLOSE else self.p.verdict
 
     @property
-    def standing(self) -> Standing:
-        """What its interval says of ours against the other; open where it is not judged."""
-        return Standing.OPEN if self.reason else standing(self.difference, self.part.margin)
+    def standing(self) -> Verdict:
+        """How ours stands to the other where the part expects the two to be close: CLOSE, BETTER, WORSE, TOO_CLOSE."""
+        if self.obstacle:
+            return OBSTACLES[self.obstacle]
+        return Verdict.CLOSE if self.p.verdict is Verdict.HOLDS else sign(self.difference)
+
+    @property
+    def is_size_open(self) -> bool:
+        """Whether one side is better, and is not proved to be so by the margin."""
+        return self.standing in (Verdict.BETTER, Verdict.WORSE) and self.p.verdict is not Verdict.FAILS
+
+    @property
+    def flips(self) -> bool:
+        """Whether its sign changes from a third of the budget to all of it, by more than the margin."""
+        if self.third is None or self.difference is None:
+            return False
+        third, whole = self.third.mean, self.difference.mean
+        return third * whole < 0 and abs(whole - third) > self.part.margin
 
 
 @dataclass(frozen=True)
@@ -88,17 +92,17 @@ class ClaimResult:
 
     Attributes:
         claim: as the file has it.
-        verdict: None where a reason keeps it from having one.
-        reason: why it has no verdict, from its deciding parts; None with a verdict.
+        verdict: what is proved of it, else which side of its only deciding part is better, or why it is not judged.
+        obstacle: what keeps its deciding parts from being judged, of OBSTACLES; empty for nothing.
         p: one-sided, corrected over its paper's claims.
         parts: one for each part of the claim.
     """
 
     claim: Claim
-    verdict: Verdict | None
-    reason: Reason | None
+    verdict: Verdict
+    obstacle: str
     p: PValues
-    parts: tuple[PartResult, ...]
+    parts: tuple[Comparison, ...]
 
 
 def judge(claims: Iterable[Claim], runs: BudgetRuns, third: BudgetRuns | None = None) -> list[ClaimResult]:
@@ -123,45 +127,52 @@ def _judged(family: Sequence[Claim], runs: BudgetRuns, third: BudgetRuns | None)
     parts_by_claim = [tuple(compare(part, runs, third) for part in claim.parts) for claim in family]
     uncorrected = [claim_p([part.p for part in _deciding(parts)]) for parts in parts_by_claim]
     for claim, parts, p in zip(family, parts_by_claim, corrected(uncorrected), strict=True):
-        reason = _first_reason(_deciding(parts)) if p.verdict is Verdict.TOO_CLOSE else None
-        yield ClaimResult(claim, None if reason else p.verdict, reason, p, parts)
+        obstacle = _first_obstacle(_deciding(parts)) if p.verdict is Verdict.TOO_CLOSE else ""
+        verdict = OBSTACLES[obstacle] if obstacle else p.verdict
+        if verdict is Verdict.TOO_CLOSE:
+            verdict = sign(_deciding(parts)[0].difference)  # of several parts all are too close
+        yield ClaimResult(claim, verdict, obstacle, p, parts)
 
 
-def _first_reason(parts: Sequence[PartResult]) -> Reason | None:
-    """Return why one of these parts is not judged: the first reason in the order of `Reason`."""
-    reasons = {part.reason for part in parts}
-    return next((reason for reason in Reason if reason in reasons), None)
+def _first_obstacle(parts: Sequence[Comparison]) -> str:
+    """Return what keeps these parts from deciding, the first in the order of OBSTACLES; empty for nothing."""
+    obstacles = {part.obstacle for part in parts}
+    first = next((obstacle for obstacle in OBSTACLES if obstacle in obstacles), "")
+    are_all_too_close = all(sign(part.difference) is Verdict.TOO_CLOSE for part in parts)
+    return first if first or are_all_too_close or len(parts) == 1 else "parts"
 
 
-def _deciding(parts: Sequence[PartResult]) -> list[PartResult]:
+def _deciding(parts: Sequence[Comparison]) -> list[Comparison]:
     """Return the parts that decide on a claim; if a learning rate confounds every one of them, all of them."""
     may_decide = [part for part in parts if not part.part.is_always_confounded]
     return [part for part in may_decide if part.decides] or may_decide
 
 
-def compare(part: Part, runs: BudgetRuns, third: BudgetRuns | None = None) -> PartResult:
-    """Return what the runs say of a part alone."""
+def compare(part: Part, runs: BudgetRuns, third: BudgetRuns | None = None) -> Comparison:
+    """Return what the runs say of a part alone, by the first seeds of each side that the rule asks for."""
     ours, other, metric = part.ours, part.other, part.metric
     difference = runs.compare(ours, other, metric, SEEDS)
     if difference is None:
-        return PartResult(part)
-    at_third = None if third is None else third.compare(ours, other, metric, SEEDS)
+        return Comparison(part)
     differing = sides.differences(runs.settings, ours, other)
-    result = PartResult(
+    result = Comparison(
         part,
         difference=difference,
-        third=at_third,
-        stability=None if at_third is None else _stability(at_third.mean, difference.mean, part.margin),
+        third=None if third is None else third.compare(ours, other, metric, SEEDS),
         leak_free=_leak_free_mean(part, runs, difference.rows),
         unlike=unlike(pd.concat(_lines(part, runs))),
         undeclared=tuple(sorted(differing - {*part.differs, *part.confounded})),
         confounders=tuple(sorted(differing & {*part.confounded})),
     )
-    reason = _reason(result, difference, runs)
-    p = NOTHING
-    if reason is None and difference.error is not None:
-        p = part_p(part.expects, part.margin, part.published, difference)
-    return replace(result, reason=reason, p=p)
+    return with_p(replace(result, obstacle=_obstacle(result, difference, runs)))
+
+
+def with_p(comparison: Comparison) -> Comparison:
+    """Return the comparison with the p of what its part expects, not corrected; 1 where it is not judged."""
+    part, difference = comparison.part, comparison.difference
+    if comparison.obstacle or difference is None or difference.error is None:
+        return replace(comparison, p=NOTHING)
+    return replace(comparison, p=part_p(part.expects, part.margin, part.published, difference))
 
 
 def _leak_free_mean(part: Part, runs: BudgetRuns, rows: int) -> float | None:
@@ -175,28 +186,19 @@ def _lines(part: Part, runs: BudgetRuns) -> list[Frame]:
     return [runs.lines(row, runs.seeds(row, part.metric)[:SEEDS]) for row in (part.ours, part.other)]
 
 
-def _reason(result: PartResult, difference: Difference, runs: BudgetRuns) -> Reason | None:
-    """Return why a part that was compared is not judged: the first reason that applies."""
-    reasons = {
-        Reason.UNLIKE_RUNS: bool(result.unlike),
-        Reason.UNDECLARED: bool(result.undeclared),
-        Reason.CONFOUNDED: bool(result.confounders),
-        Reason.UNEQUAL_BUDGETS: _has_unequal_budgets(result.part, runs),
-        Reason.ENCODER: _is_below_untrained(result.part, runs),
-        Reason.FEW_CLUSTERS: difference.clusters < LEAST_CLUSTERS,
-        Reason.FEW_SEEDS: difference.lacks_seeds(SEEDS),
-        Reason.FLIPS: result.stability is Stability.FLIPS,
+def _obstacle(result: Comparison, difference: Difference, runs: BudgetRuns) -> str:
+    """Return what keeps a part that was compared from being judged, the first of OBSTACLES; empty for nothing."""
+    applies = {
+        "code": bool(result.unlike),
+        "settings": bool(result.undeclared),
+        "confounders": bool(result.confounders),
+        "budgets": _has_unequal_budgets(result.part, runs),
+        "encoder": _is_below_untrained(result.part, runs),
+        "rows": difference.clusters < LEAST_CLUSTERS,
+        "seeds": difference.lacks_seeds(SEEDS),
+        "flip": result.flips,
     }
-    return next((reason for reason, applies in reasons.items() if applies), None)
-
-
-def _stability(third: float, whole: float, margin: float) -> Stability:
-    """Return how a mean difference changes from a third of the budget to the whole."""
-    if abs(whole - third) <= margin:
-        return Stability.STEADY
-    if third * whole < 0:
-        return Stability.FLIPS
-    return Stability.GROWING if abs(whole) > abs(third) else Stability.SHRINKING
+    return next((obstacle for obstacle, is_there in applies.items() if is_there), "")
 
 
 def _has_unequal_budgets(part: Part, runs: BudgetRuns) -> bool:

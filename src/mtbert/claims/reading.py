@@ -7,7 +7,7 @@ import pydantic
 
 from mtbert import files
 from mtbert.config import papers
-from mtbert.errors import DataError, in_words
+from mtbert.errors import DataError, UnknownNameError, in_words
 from mtbert.results.metrics import OVERALLS
 from mtbert.settings import Section, one_of
 from mtbert.tasks import COURSE, Tasks, main
@@ -35,7 +35,7 @@ class Part(Section):
 
     Attributes:
         ours, other: names of the variants (or an ensemble) of each side; several single-task variants make one row.
-        metric: a task, an overall, or `overfitting`.
+        metric: a task, an overall, or `overfitting`; `Claim` checks it.
         expects: `higher`: ours is better by more than nothing; `lower`; `close`: apart by less than the margin;
             `not higher`: ours is better by less than the margin, if at all; or `not lower`.
         margin: the smallest difference that matters.
@@ -48,7 +48,7 @@ class Part(Section):
 
     ours: Names
     other: Names
-    metric: Metric
+    metric: str
     expects: Expected
     margin: float
     published: float | None = None
@@ -86,6 +86,13 @@ class Claim(Section):
     def deciding(self) -> list[Part]:
         """The parts that decide on it where no learning rate confounds them."""
         return [part for part in self.parts if not part.is_always_confounded]
+
+    @pydantic.model_validator(mode="after")
+    def _has_known_metrics(self) -> "Claim":
+        for part in self.parts:
+            if part.metric not in METRICS:
+                raise UnknownNameError("metric", part.metric, METRICS)
+        return self
 
     @pydantic.model_validator(mode="after")
     def _has_parts_that_decide(self) -> "Claim":
@@ -142,5 +149,7 @@ def _completed(name: str, claim: dict[str, Any], margins: dict[str, float]) -> d
     parts: list[dict[str, Any]] = []
     for stated in claim.get("parts", [{}]):
         part = shared | stated
-        parts.append({"margin": margins.get(part.get("metric", ""))} | part)
+        metric = part.get("metric", "")
+        margin = margins.get(metric) if metric in METRICS else 0.0  # `Claim` refuses another metric
+        parts.append({"margin": margin} | part)
     return of_claim_alone | {"name": name, "parts": parts}

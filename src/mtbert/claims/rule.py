@@ -7,7 +7,7 @@ the paper, run or not.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 
 from mtbert.claims.reading import Expected
 from mtbert.stats import Difference, holm
@@ -18,37 +18,28 @@ LEANS = 0.4  # a part whose p of holding is below this does not refute its claim
 
 
 class Verdict(StrEnum):
-    """What is proved of a claim."""
+    """All that is said of a claim or of a comparison; docs/verdicts.md has them in a table."""
 
     HOLDS = "holds"
-    FAILS = "fails"
     SMALL = "small"  # it holds, and a difference is proved to be smaller than the margin
-    TOO_CLOSE = "too close"
+    FAILS = "fails"
+    BETTER = "better"  # the 95 % interval lies above 0
+    WORSE = "worse"  # it lies below 0
+    CLOSE = "close"  # apart by less than the margin
+    TOO_CLOSE = "too close"  # none of these is proved
+    NOT_COMPARABLE = "not comparable"
+    OPEN = "open"
+    NOT_RUN = "not run"
 
 
-class Standing(Enum):
-    """How ours stands against the other."""
-
-    BETTER = auto()  # by the margin or more
-    WORSE = auto()
-    BETTER_SIZE_OPEN = auto()  # by more than 0, and perhaps by less than the margin
-    WORSE_SIZE_OPEN = auto()
-    CLOSE = auto()  # apart by less than the margin
-    OPEN = auto()  # the difference could be 0, or is not known well enough to say
-
-
-def standing(difference: Difference | None, margin: float) -> Standing:
-    """Return what the 95 % interval of ours - other says; open without one."""
+def sign(difference: Difference | None) -> Verdict:
+    """Return BETTER or WORSE where the 95 % interval of ours - other leaves out 0, else TOO_CLOSE."""
     if difference is None or difference.interval is None:
-        return Standing.OPEN
+        return Verdict.TOO_CLOSE
     low, high = difference.interval
-    if -margin < low and high < margin:
-        return Standing.CLOSE
     if low > 0:
-        return Standing.BETTER if low >= margin else Standing.BETTER_SIZE_OPEN
-    if high < 0:
-        return Standing.WORSE if high <= -margin else Standing.WORSE_SIZE_OPEN
-    return Standing.OPEN
+        return Verdict.BETTER
+    return Verdict.WORSE if high < 0 else Verdict.TOO_CLOSE
 
 
 @dataclass(frozen=True)
@@ -67,7 +58,7 @@ class PValues:
 
     @property
     def verdict(self) -> Verdict:
-        """What corrected p values prove."""
+        """What corrected p values prove: HOLDS, SMALL, FAILS, or TOO_CLOSE where it is none of these."""
         if self.holds <= LEVEL:
             return Verdict.SMALL if self.small <= LEVEL else Verdict.HOLDS
         return Verdict.FAILS if self.fails <= LEVEL else Verdict.TOO_CLOSE

@@ -10,55 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mtbert.claims.budget_runs import BudgetRuns, unlike
-from mtbert.claims.judging import Reason
-from mtbert.claims.reading import Expected, Names
-from mtbert.claims.rule import NOTHING, SEEDS, PValues, Standing, Verdict, corrected, part_p
+from mtbert.claims.judging import Comparison, with_p
+from mtbert.claims.reading import Names, Part
+from mtbert.claims.rule import SEEDS, Verdict, corrected
 from mtbert.stats import LEAST_CLUSTERS, Difference
 from mtbert.stats.power import Needed, needed
-
-
-@dataclass(frozen=True)
-class Case:
-    """One way against another, on one metric.
-
-    Attributes:
-        ours, other: the models of each way: one, or one a task.
-        margin, expects: as in a claim's part.
-    """
-
-    ours: Names
-    other: Names
-    metric: str
-    margin: float
-    expects: Expected = "close"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What the runs say of a case: the difference, and the verdict, or the reason for none."""
-
-    case: Case
-    difference: Difference | None
-    reason: Reason | None
-    verdict: Verdict | None = None
-
-    @property
-    def standing(self) -> Standing:
-        """What is proved of a case that expects the two to be close.
-
-        By the margin and corrected over all cases: better, worse, close. Where none of these is proved, the interval
-        of this difference may still leave out 0: then the sign is known, and the size is open.
-        """
-        if self.verdict is Verdict.HOLDS:
-            return Standing.CLOSE
-        if self.verdict is Verdict.FAILS and self.difference:
-            return Standing.BETTER if self.difference.mean > 0 else Standing.WORSE
-        if self.verdict is None or self.difference is None or self.difference.interval is None:
-            return Standing.OPEN
-        low, high = self.difference.interval
-        if low > 0:
-            return Standing.BETTER_SIZE_OPEN
-        return Standing.WORSE_SIZE_OPEN if high < 0 else Standing.OPEN
 
 
 @dataclass(frozen=True)
@@ -88,37 +44,27 @@ class Choice:
         return self.seeds is not None and self.seeds < SEEDS
 
 
-def judge(runs: BudgetRuns, cases: Sequence[Case]) -> list[Comparison]:
-    """Judge cases; their p are corrected over all of them."""
-    comparisons = [_compared(runs, case) for case in cases]
-    corrected_p = corrected([_p(comparison) for comparison in comparisons])
-    judged = []
-    for comparison, p in zip(comparisons, corrected_p, strict=True):
-        judged.append(comparison if comparison.reason else replace(comparison, verdict=p.verdict))
-    return judged
+def judge(runs: BudgetRuns, parts: Sequence[Part]) -> list[Comparison]:
+    """Judge comparisons of ways; their p are corrected over all of them."""
+    comparisons = [with_p(_compared(runs, part)) for part in parts]
+    corrected_p = corrected([comparison.p for comparison in comparisons])
+    return [replace(comparison, p=p) for comparison, p in zip(comparisons, corrected_p, strict=True)]
 
 
-def _compared(runs: BudgetRuns, case: Case) -> Comparison:
-    difference = runs.compare(case.ours, case.other, case.metric)  # of all seeds: a study says beforehand how many
-    return Comparison(case, difference, _reason(runs, case, difference))
+def _compared(runs: BudgetRuns, part: Part) -> Comparison:
+    difference = runs.compare(part.ours, part.other, part.metric)  # of all seeds: a study says beforehand how many
+    return Comparison(part, _obstacle(runs, part, difference), difference)
 
 
-def _reason(runs: BudgetRuns, case: Case, difference: Difference | None) -> Reason | None:
-    """Return why a case is not judged; None where it is."""
+def _obstacle(runs: BudgetRuns, part: Part, difference: Difference | None) -> str:
+    """Return what keeps two ways from being judged, of OBSTACLES; empty for nothing."""
     if difference is None:
-        return Reason.NOT_RUN
-    if unlike(runs.lines([*case.ours, *case.other])):
-        return Reason.UNLIKE_RUNS
+        return "not run"
+    if unlike(runs.lines([*part.ours, *part.other])):
+        return "code"
     if difference.lacks_seeds(SEEDS):
-        return Reason.FEW_SEEDS
-    return Reason.FEW_CLUSTERS if difference.clusters < LEAST_CLUSTERS else None
-
-
-def _p(comparison: Comparison) -> PValues:
-    difference, case = comparison.difference, comparison.case
-    if comparison.reason or difference is None or difference.error is None:
-        return NOTHING
-    return part_p(case.expects, case.margin, None, difference)
+        return "seeds"
+    return "rows" if difference.clusters < LEAST_CLUSTERS else ""
 
 
 def choose(
@@ -141,13 +87,17 @@ def choose(
     """
     best = max(range(len(ways)), key=means.__getitem__)
     others = [number for number in range(len(ways)) if number != best]
-    judged = judge(runs, [Case(ways[number], ways[best], metric, margin, "not lower") for number in others])
+    parts = [
+        Part(ours=ways[number], other=ways[best], metric=metric, margin=margin, expects="not lower")
+        for number in others
+    ]
+    judged = judge(runs, parts)
     against_best = dict(zip(others, judged, strict=True))
     seeds = _fewest_seeds([comparison.difference for comparison in judged if comparison.difference])
-    no_worse = [number for number in others if against_best[number].verdict is Verdict.HOLDS]
+    no_worse = [number for number in others if against_best[number].p.verdict is Verdict.HOLDS]
     kept = min([best, *no_worse], key=costs.__getitem__)
     cheaper = [number for number in others if costs[number] < costs[best]]
-    undecided = [number for number in cheaper if against_best[number].verdict is not Verdict.FAILS]
+    undecided = [number for number in cheaper if against_best[number].p.verdict is not Verdict.FAILS]
     if not undecided:
         decided = Choice(best, kept, seeds=seeds)
         return replace(decided, kept=None) if kept == best and decided.lacks_seeds else decided

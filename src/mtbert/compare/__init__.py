@@ -4,8 +4,8 @@
 `mtbert.stats`, and `wording` words the result. Nothing here imports torch, DVC or MLflow.
 """
 
-from mtbert.claims import Standing
+from mtbert.claims import Verdict
 from mtbert.compare.comparing import FileComparison, compare_files
 from mtbert.compare.wording import as_text
 
-__all__ = ["FileComparison", "Standing", "as_text", "compare_files"]
+__all__ = ["FileComparison", "Verdict", "as_text", "compare_files"]

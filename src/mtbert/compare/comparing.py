@@ -9,18 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mtbert import tasks
-from mtbert.claims import SEEDS, Standing
-from mtbert.claims.rule import standing
+from mtbert.claims import SEEDS, Comparison, Part
+from mtbert.claims.judging import with_p
 from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError, first_of
 from mtbert.inputs import why
 from mtbert.results import metrics
-from mtbert.stats import Difference, Side, difference, influence
+from mtbert.stats import LEAST_CLUSTERS, Difference, Side, difference, influence, score
 from mtbert.stats.differences import ROUNDING
 from mtbert.tasks import METRIC_NAMES, Task, Tasks
-
-LEAST = {name: -1.0 if name in metrics.SIGNED else 0.0 for name in METRIC_NAMES}  # of a score, whose most is 1
 
 
 class FileScore(NamedTuple):
@@ -32,30 +30,30 @@ class FileScore(NamedTuple):
 
 @dataclass(frozen=True)
 class FileComparison:
-    """The result of a comparison.
+    """The comparison of two files, with what is to be said beside its result.
 
     Attributes:
+        result: whether ours is close to theirs, judged by itself.
         ours, theirs: what each side scores.
-        metric: what they are scored by.
-        margin: the smallest difference that matters.
-        difference: ours - theirs.
-        standing: of ours, against theirs; open where seeds are missing.
         are_alike: whether both answer alike on every row: for accuracy, whether both are right on the same rows.
         constant: the sides that predict one value on every row, for which the metric counts as 0.
         has_one_class: whether the metric is F1 of class 1 alone.
         changes: what has changed since models that were named were trained, a line for each.
     """
 
+    result: Comparison
     ours: FileScore
     theirs: FileScore
-    metric: str
-    margin: float
-    difference: Difference
-    standing: Standing
     are_alike: bool = False
     constant: tuple[str, ...] = ()
     has_one_class: bool = False
     changes: tuple[str, ...] = ()
+
+    @property
+    def difference(self) -> Difference:
+        """Ours less theirs."""
+        assert self.result.difference is not None  # both files have predictions
+        return self.result.difference
 
     @property
     def p(self) -> float | None:
@@ -88,22 +86,28 @@ def compare_files(
     pairs = pairing.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric, described)
     classes = _f1_classes(metric, pairs, described)
     our_side, their_side = _sides(pairs, metric, classes)
-    most = 1.0 - LEAST[metric]
+    lowest, highest = metrics.bounds(metric)
     differing = _differing(pairs, metric)
-    result = replace(difference(our_side, their_side, differing), bounds=(-most, most))
+    bounds = (lowest - highest, highest - lowest)
+    found = replace(difference(our_side, their_side, differing), bounds=bounds)
+    part = Part(ours=(ours,), other=(theirs,), metric=metric, margin=margin, expects="close")
     constant = [name for name, said in ((ours, pairs.ours), (theirs, pairs.theirs)) if _is_constant(said)]
     return FileComparison(
-        ours=FileScore(ours, _score(our_side, metric)),
-        theirs=FileScore(theirs, _score(their_side, metric)),
-        metric=metric,
-        margin=margin,
-        difference=result,
-        standing=Standing.OPEN if result.lacks_seeds(SEEDS) else standing(result, margin),
-        are_alike=differing == 0 and result.error is None and abs(result.mean) < ROUNDING,
+        result=with_p(Comparison(part, _obstacle(found), found)),
+        ours=FileScore(ours, score(our_side, (lowest, highest))),
+        theirs=FileScore(theirs, score(their_side, (lowest, highest))),
+        are_alike=differing == 0 and found.error is None and abs(found.mean) < ROUNDING,
         constant=tuple(constant) if metric in metrics.SIGNED else (),
         has_one_class=metric == "f1" and [*classes] == [1],
         changes=tuple(line for name in dict.fromkeys((ours, theirs)) for line in _changes(name, task, build)),
     )
+
+
+def _obstacle(found: Difference) -> str:
+    """Return what keeps a difference from being judged; empty for nothing."""
+    if found.lacks_seeds(SEEDS):
+        return "seeds"
+    return "rows" if found.clusters < LEAST_CLUSTERS else ""
 
 
 def _changes(name: str, task: str | None, build: Path) -> Iterator[str]:
@@ -166,8 +170,3 @@ def _differing(pairs: Pairs, metric: str) -> int:
 def _is_constant(predictions: np.ndarray) -> bool:
     """Return whether every seed predicts one value on all rows; `predictions` are [rows, seeds]."""
     return bool((np.ptp(predictions, axis=0) == 0).all())
-
-
-def _score(side: Side, metric: str) -> Difference:
-    """Return a side's mean score: its difference from nothing."""
-    return replace(difference(side, side.constant(0.0)), bounds=(LEAST[metric], 1.0))

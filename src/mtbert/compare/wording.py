@@ -1,12 +1,12 @@
 """Word a comparison for a terminal."""
 
-from mtbert.claims import SEEDS, Standing
+from mtbert.claims import SEEDS, Verdict
 from mtbert.compare.comparing import FileComparison
 from mtbert.stats import LEAST_CLUSTERS, Difference
 
 STANDINGS = {
-    Standing.BETTER: "better", Standing.WORSE: "worse", Standing.CLOSE: "apart by less than the margin",
-    Standing.BETTER_SIZE_OPEN: "better, by how much is open", Standing.WORSE_SIZE_OPEN: "worse, by how much is open",
+    Verdict.BETTER: "better", Verdict.WORSE: "worse", Verdict.CLOSE: "apart by less than the margin",
+    Verdict.TOO_CLOSE: "not significant, the difference could be 0",
 }  # fmt: skip
 NOT_KNOWN = "not known"
 
@@ -27,17 +27,18 @@ def as_text(comparison: FileComparison) -> str:
         "",
         f"p of no difference: {NOT_KNOWN if p is None else f'{p:.4g}'}",
         "",
-        f"{ours.name} against {theirs.name}: {_answer(comparison)} (margin {comparison.margin:g}).",
+        f"{ours.name} against {theirs.name}: {_answer(comparison)} (margin {comparison.result.part.margin:g}).",
         _scope(comparison),
-        *(_constant(name, comparison.metric) for name in comparison.constant),
+        *(_constant(name, comparison.result.part.metric) for name in comparison.constant),
         *(f"Note: {change}" for change in comparison.changes),
     ])  # fmt: skip
 
 
 def _score(comparison: FileComparison) -> str:
     """Return the name of the score; of F1 also which one it is, since the classes of the files decide."""
-    if comparison.metric != "f1":
-        return comparison.metric
+    metric = comparison.result.part.metric
+    if metric != "f1":
+        return metric
     return "f1 of class 1" if comparison.has_one_class else "f1, the mean over classes,"
 
 
@@ -62,7 +63,8 @@ def _answer(comparison: FileComparison) -> str:
     """Return the standing of ours, or why it is open."""
     result = comparison.difference
     if comparison.are_alike:
-        right = "both are right on the same rows" if comparison.metric == "accuracy" else "both predict the same"
+        is_accuracy = comparison.result.part.metric == "accuracy"
+        right = "both are right on the same rows" if is_accuracy else "both predict the same"
         return f"no difference, {right}"
     if comparison.constant and result.interval is None:
         return "open, a score is not defined"
@@ -73,7 +75,8 @@ def _answer(comparison: FileComparison) -> str:
         return f"open, too few clusters of rows: {result.clusters}, and {LEAST_CLUSTERS} are needed"
     if result.interval is None:
         return "open, the two differ alike in every cluster of rows, which shows no noise to compare with"
-    return STANDINGS.get(comparison.standing, "not significant, the difference could be 0")
+    size = ", by how much is open" if comparison.result.is_size_open else ""
+    return STANDINGS[comparison.result.standing] + size
 
 
 def _more_seeds(name: str, count: int) -> str:

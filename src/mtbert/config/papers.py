@@ -13,7 +13,7 @@ from mtbert.errors import SettingsError, in_words
 from mtbert.results import metrics
 from mtbert.results.metrics import OVERALLS
 from mtbert.settings import Name, Section, one_of
-from mtbert.tasks import COURSE
+from mtbert.tasks import COURSE, Split
 
 FOLDER = Path(mtbert.__file__).parents[2] / "papers"
 Scores = dict[Annotated[str, one_of("metric", (*COURSE, *OVERALLS))], Annotated[float, Field(ge=-1, le=1)]]
@@ -28,10 +28,10 @@ class PublishedRow(Section):
     note: str = ""
 
     @property
-    def splits(self) -> dict[str, Scores]:
+    def splits(self) -> dict[Split, Scores]:
         """The scores of the splits that have any; with both overalls where all three tasks are there."""
-        printed = {split: getattr(self, split) for split in ("dev", "train", "test") if getattr(self, split)}
-        return {split: metrics.overall(scores, COURSE) | scores for split, scores in printed.items()}
+        by_split: dict[Split, Scores] = {"dev": self.dev, "train": self.train, "test": self.test}
+        return {split: metrics.overall(scores, COURSE) | scores for split, scores in by_split.items() if scores}
 
 
 class PublishedTable(Section):

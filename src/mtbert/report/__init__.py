@@ -1,1 +1,1 @@
-"""The report: Markdown, pictures, numbers and one page of the three tables of results."""
+"""The report: Markdown, pictures, numbers and one page of the tables of results."""

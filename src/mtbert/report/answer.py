@@ -6,45 +6,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from mtbert import claims
-from mtbert.claims import ways
-from mtbert.claims.ways import Case, Choice, Comparison
+from mtbert.claims import Comparison, Part, ways
+from mtbert.claims.ways import Choice
 from mtbert.report import training_check
-from mtbert.report.scoreboard import RIVALS, Group, Scoreboard
+from mtbert.report.scoreboard import RIVALS, Row, Scoreboard
 from mtbert.report.training_check import Check, TrainingCheck
 from mtbert.results import metrics
-from mtbert.results.described import BASELINES, MAJORITY, OWN
+from mtbert.results.described import MAJORITY, OWN
 from mtbert.tasks import main
 
 STUDY = "own"  # the paper of the ways to train one's own tasks
-
-
-@dataclass(frozen=True)
-class Way:
-    """A way to train all tasks: one model, or one for each.
-
-    Attributes:
-        label: its name in the report.
-        group: its models and their scores.
-        seconds: to train all of its models, one seed; None if nobody knows.
-        milliseconds: of a prediction; None if it was not measured.
-        is_baseline: whether it is one of BASELINES, which have no seeds and no training loss.
-    """
-
-    label: str
-    group: Group
-    seconds: float | None
-    milliseconds: float | None
-    is_baseline: bool = False
-
-    @property
-    def weights(self) -> float:
-        """How many have to be kept."""
-        return self.group.weights["stored"]
 
 
 @dataclass(frozen=True)
@@ -78,38 +52,38 @@ class Answer:
         tasks: those of the mean.
         metric: the mean over tasks.
         margin: the smallest difference of it that matters: the largest of the tasks'.
-        ways: at least two.
+        ways: the rows of at least two.
         baseline: the way of one model per task; None if it was not trained.
         checks: by label, whether a way is trained well enough to be compared; none of BASELINES.
         runs: those of the ways, in the form that the rule takes.
         plan: what was asked for.
     """
 
-    def __init__(self, board: Scoreboard, ways: Sequence[Way], check: TrainingCheck, plan: Plan) -> None:
+    def __init__(self, board: Scoreboard, ways: Sequence[Row], check: TrainingCheck, plan: Plan) -> None:
         self.board = board
         self.plan = plan
         self.tasks = [*main(board.results.tasks)]
         self.metric = metrics.means(board.results.tasks)[0]
         self.margin = claims.margins(board.results.tasks)[self.metric]
-        self.ways = sorted(ways, key=lambda way: -way.group.means[self.metric].mean)
-        self.baseline = next((way for way in ways if len(way.group.names) == len(self.tasks) > 1), None)
-        self.checks: dict[str, Check] = {way.label: check.of(way.group) for way in ways if not way.is_baseline}
-        self.runs = claims.of_results(board.results)
+        self.ways = sorted(ways, key=board.rank)
+        self.baseline = next((way for way in ways if len(way.names) == len(self.tasks) > 1), None)
+        self.checks: dict[str, Check] = {way.label: check.of(way) for way in ways if not way.is_baseline}
+        self.runs = board.budget_runs()
 
     @cached_property
     def against_baseline(self) -> dict[str, Comparison]:
         """Each way against one model per task, by label."""
         if self.baseline is None:
             return {}
-        names = self.baseline.group.names
         others = [way for way in self.ways if way is not self.baseline]
-        comparisons = ways.judge(self.runs, [Case(way.group.names, names, self.metric, self.margin) for way in others])
+        parts = [self.close(way, self.baseline, self.metric) for way in others]
+        comparisons = ways.judge(self.runs, parts)
         return {way.label: comparison for way, comparison in zip(others, comparisons, strict=True)}
 
     @property
     def seeds(self) -> int:
         """The fewest seeds of a way that was trained."""
-        return min(len(way.group.seeds) for way in self.ways if not way.is_baseline)
+        return min(len(way.seeds) for way in self.ways if not way.is_baseline)
 
     @property
     def is_interim(self) -> bool:
@@ -122,7 +96,7 @@ class Answer:
         numbers: list[int] = []
         for number, way in enumerate(self.ways):
             fails = way.label in self.checks and self.checks[way.label].fails
-            if not fails and way.group.names != (MAJORITY,):
+            if not fails and way.names != (MAJORITY,):
                 numbers.append(number)
         return numbers
 
@@ -133,26 +107,26 @@ class Answer:
         if len(numbers) < 2:
             return None
         candidates = [self.ways[number] for number in numbers]
-        names = [way.group.names for way in candidates]
-        means = [way.group.means[self.metric].mean for way in candidates]
-        weights = [way.weights for way in candidates]
+        names = [way.names for way in candidates]
+        means = [way.scores[self.metric].mean for way in candidates]
+        weights = [way.weights["stored"] for way in candidates]
         choice = ways.choose(self.runs, names, means, weights, self.metric, self.margin)
         kept = None if choice.kept is None else numbers[choice.kept]
         likely = None if choice.likely is None else numbers[choice.likely]
         return replace(choice, best=numbers[choice.best], kept=kept, likely=likely)
 
     @property
-    def kept(self) -> Way | None:
+    def kept(self) -> Row | None:
         """The way to keep; None where nothing is decided."""
         return None if self.choice is None or self.choice.kept is None else self.ways[self.choice.kept]
 
     @property
-    def best(self) -> Way:
+    def best(self) -> Row:
         """The way with the highest mean of those that may be kept, else of all."""
         return self.ways[self.candidates[0] if self.candidates else 0]
 
     @property
-    def shown(self) -> Way:
+    def shown(self) -> Row:
         """The way that the report shows more of: the one to keep, else the best."""
         return self.kept or self.best
 
@@ -161,9 +135,13 @@ class Answer:
         """What the way to keep costs each task against one model per task; nothing if either is missing."""
         if self.baseline is None or self.kept is None or self.kept is self.baseline:
             return {}
-        ours, other = self.kept.group.names, self.baseline.group.names
-        cases = [Case(ours, other, task, self.board.results.tasks[task].matters) for task in self.tasks]
-        return dict(zip(self.tasks, ways.judge(self.runs, cases), strict=True))
+        parts = [self.close(self.kept, self.baseline, task) for task in self.tasks]
+        return dict(zip(self.tasks, ways.judge(self.runs, parts), strict=True))
+
+    def close(self, ours: Row, other: Row, metric: str) -> Part:
+        """Return the comparison whether two ways are close on the mean over tasks, or on one of them."""
+        margin = self.margin if metric == self.metric else self.board.results.tasks[metric].matters
+        return Part(ours=ours.names, other=other.names, metric=metric, margin=margin, expects="close")
 
     @cached_property
     def majority(self) -> dict[str, float]:
@@ -175,7 +153,7 @@ class Answer:
         return {task: scores[task] for task in counted if self.board.results.tasks[task].kind != "score"}
 
     @cached_property
-    def unequal(self) -> list[Way]:
+    def unequal(self) -> list[Row]:
         """The ways that see other numbers of examples of a task than one model per task does."""
         if self.baseline is None:
             return []
@@ -186,10 +164,10 @@ class Answer:
     def _differs(self, counts: dict[str, float], usual: dict[str, float]) -> bool:
         return any(claims.are_unequal(counts[task], usual[task]) for task in self.tasks)
 
-    def _examples(self, way: Way) -> dict[str, float]:
+    def _examples(self, way: Row) -> dict[str, float]:
         """Return how many examples of each task a way sees, as a mean over seeds."""
         runs = self.board.runs
-        runs = runs[runs["variant"].isin(self.board.trained_for(way.group.names))]
+        runs = runs[runs["variant"].isin(self.board.trained_for(way.names))]
         means = runs.groupby(level="variant")[[f"examples_{task}" for task in self.tasks]].mean()
         return dict(zip(self.tasks, means.astype(float).sum().tolist(), strict=True))
 
@@ -200,60 +178,27 @@ def of_board(board: Scoreboard, check: TrainingCheck | None = None, plan: Plan =
     `check` is that of the board, if it is there already.
     """
     tasks = {*main(board.results.tasks)}
-    every = [_way(board, models) for models in _labelled(board)]
-    every += [_baseline(board, name) for name in board.baselines]
-    whole = [way for way in every if tasks <= {*way.group.means} and way.group.seeds]
-    trained = [way for way in whole if not way.is_baseline]
-    return Answer(board, whole, check or TrainingCheck(board), plan) if len(trained) > 1 else None
+    trained = [way for way in _trained_ways(board) if tasks <= {*way.scores}]
+    baselines = [way for way in map(board.baseline, board.baselines) if tasks <= {*way.scores}]
+    return Answer(board, [*trained, *baselines], check or TrainingCheck(board), plan) if len(trained) > 1 else None
 
 
-class LabelledModels(NamedTuple):
-    """The models of a way, and its name in the report."""
-
-    label: str
-    names: tuple[str, ...]
-
-
-def _labelled(board: Scoreboard) -> Iterator[LabelledModels]:
-    """Yield the models of each way: of one's own study, else the rivals of PALs."""
+def _trained_ways(board: Scoreboard) -> Iterator[Row]:
+    """Yield the row of each way: of one's own study, else the rivals of PALs."""
     for paper in (STUDY, OWN) if STUDY in board.by_paper else (RIVALS,):
-        for row in _rows(board, paper):
-            models = board.joined(board.answering(paper, row) or [row])
+        for label in _labels(board, paper):
+            models = board.joined(board.answering(paper, label) or [label])
             for names in models:
-                yield LabelledModels(row if len(models) == 1 else f"{row} ({', '.join(names)})", names)
+                row = board.row(names)
+                yield replace(row, label=label if len(models) == 1 else f"{label} ({row.label})")
 
 
-def _rows(board: Scoreboard, paper: str) -> list[str]:
-    """Return the rows of a paper, each once; a variant without one is a row by its name."""
-    rows: dict[str, None] = {}
+def _labels(board: Scoreboard, paper: str) -> list[str]:
+    """Return the labels of a paper's rows, each once; a variant without one is a row by its name."""
+    labels: dict[str, None] = {}
     for name, about in board.about.items():
         if paper == RIVALS and about.rival:
-            rows[about.rival] = None
+            labels[about.rival] = None
         elif about.paper == paper:
-            rows[about.row or name] = None
-    return [*rows]
-
-
-def _way(board: Scoreboard, models: LabelledModels) -> Way:
-    seconds = [_mean_over_seeds(board, name, "seconds") for name in board.trained_for(models.names)]
-    milliseconds = [_mean_over_seeds(board, name, "milliseconds") for name in models.names]
-    return Way(
-        label=models.label,
-        group=board.group(models.names),
-        seconds=_none_for_nan(sum(seconds)),
-        milliseconds=_none_for_nan(sum(milliseconds) / len(milliseconds)),
-    )
-
-
-def _baseline(board: Scoreboard, name: str) -> Way:
-    run = board.results.baselines.loc[name]
-    seconds, milliseconds = (_none_for_nan(float(run[column])) for column in ("seconds", "milliseconds"))
-    return Way(BASELINES.get(name, name), board.baseline(name), seconds, milliseconds, is_baseline=True)
-
-
-def _mean_over_seeds(board: Scoreboard, variant: str, column: str) -> float:
-    return board.runs.loc[board.runs["variant"] == variant, column].astype(float).mean()
-
-
-def _none_for_nan(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+            labels[about.row or name] = None
+    return [*labels]

@@ -3,20 +3,22 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mtbert.claims import SEEDS, Reason, Standing, Verdict
-from mtbert.claims.ways import Comparison
+from mtbert.claims import SEEDS, Comparison, Verdict
 from mtbert.report import markdown, paper_tables, training_section
-from mtbert.report.answer import STUDY, Answer, Plan, Way
-from mtbert.report.claims import WORDS
+from mtbert.report.answer import STUDY, Answer, Plan
+from mtbert.report.claims import WORDS, in_words
 from mtbert.report.confirmation import Confirmation
 from mtbert.report.pictures import ways as picture_of_ways
+from mtbert.report.scoreboard import Row
 from mtbert.tasks import are_the_courses
 
 MOST_NAMED = 3  # ways in a sentence
 ABOUT = (
-    "Dev scores: the mean over seeds, in brackets its 95 % interval. A verdict needs six seeds of each side "
+    "Dev scores: the mean over seeds, in brackets its 95 % interval over seeds and rows (below three seeds, and of "
+    "what has none, over rows alone). A verdict needs six seeds of each side "
     "(docs/verdicts.md). *As good*: proved to differ by less than {margin:g}. *Better*, *worse*: proved to differ by "
-    "more. *By how much is open*: proved to differ, perhaps by less. *Too close to call*: none of these."
+    "more. *By how much is open*: the interval leaves out 0, but they may differ by less. *Too close to call*: none of "
+    "these."
 )
 DIFFERENCE = "difference to one model per task"  # a column
 TRAINED = "trained well enough"  # a column
@@ -31,10 +33,6 @@ CONFIRMED = (
     "**One look at test**, after dev has chosen: scores (the mean over seeds, with its 95 % interval), and differences "
     "by the rule above."
 )
-STANDINGS = {
-    Standing.BETTER: "better", Standing.WORSE: "worse", Standing.CLOSE: "as good",
-    Standing.BETTER_SIZE_OPEN: "better, by how much is open", Standing.WORSE_SIZE_OPEN: "worse, by how much is open",
-}  # fmt: skip
 
 
 def render(answer: Answer, folder: Path, confirmation: Confirmation | None = None) -> str:
@@ -85,8 +83,8 @@ def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str
         yield f"**Interim: {answer.seeds} of {answer.plan.seeds} seeds.**"
     for one in confirmation.disagreements if confirmation else []:
         ours, other = _named(answer.shown.label), _named(one.other.label)
-        dev, test = (_less(comparison) for comparison in (one.dev, one.test))
-        metric = markdown.heading(one.test.case.metric, answer.board.results.tasks)
+        dev, test = (markdown.estimate(comparison.difference, "+") for comparison in (one.dev, one.test))
+        metric = markdown.heading(one.test.part.metric, answer.board.results.tasks)
         yield f"**Dev and test disagree**: {ours} less {other} ({metric}) is {dev} on dev and {test} on test."
 
 
@@ -98,7 +96,7 @@ def _rates(answer: Answer) -> Iterator[str]:
     if not trials:
         yield "Each way has its default learning rates."
         return
-    names = [name for way in answer.ways if not way.is_baseline for name in answer.board.trained_for(way.group.names)]
+    names = [name for way in answer.ways if not way.is_baseline for name in answer.board.trained_for(way.names)]
     missing = [name for name in dict.fromkeys(names) if name not in trials]
     defaults = f"; default rates: {', '.join(f'`{name}`' for name in missing)}" if missing else ""
     yield f"Learning rates were tuned, with equally many trials of each model{defaults}."
@@ -125,33 +123,28 @@ def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:
         return ""
     tasks = answer.board.results.tasks
     lines: list[dict[str, str]] = []
-    for label, group in confirmation.scores.items():
-        metrics = [metric for metric in (answer.metric, *confirmation.tasks) if metric in group.means]
-        cells = {"on test": markdown.literal(label)}
-        cells |= {markdown.heading(metric, tasks): str(group.means[metric]) for metric in metrics}
+    for row in confirmation.rows:
+        metrics = [metric for metric in (answer.metric, *confirmation.tasks) if metric in row.scores]
+        cells = {"on test": markdown.literal(row.label)}
+        cells |= {markdown.heading(metric, tasks): markdown.estimate(row.scores[metric]) for metric in metrics}
         lines.append(cells)
     for one in confirmation.comparisons:
-        metric = markdown.heading(one.test.case.metric, tasks)
+        metric = markdown.heading(one.test.part.metric, tasks)
         cells = dict.fromkeys(lines[0], "")
         cells["on test"] = f"{markdown.literal(confirmation.ours.label)} less {markdown.literal(one.other.label)}"
-        cells[metric] = f"{_less(one.test)}: {_standing(one.test)}"
+        cells[metric] = f"{markdown.estimate(one.test.difference, '+')}: {_standing(one.test)}"
         lines.append(cells)
     return f"{CONFIRMED}\n\n{markdown.lined(lines)}"
 
 
-def _less(comparison: Comparison) -> str:
-    difference = comparison.difference
-    return markdown.DASH if difference is None else markdown.estimate(difference.mean, difference.interval, "+")
-
-
-def _kept(answer: Answer, kept: Way) -> str:
+def _kept(answer: Answer, kept: Row) -> str:
     """Return which way to keep, and why."""
     best, margin = answer.best, f"{answer.margin:g}"
     if kept is not best:
         proved = f"proved to be less than {margin} below {_named(best.label)}, which has {_highest(answer)}"
         return f"**Keep {_named(kept.label)}**: {proved}. {_share(kept, answer.baseline or best)}"
     others = f"each way with fewer weights is proved to be worse by {margin} or more"
-    if best.weights == min(way.weights for way in answer.ways):
+    if best.weights["stored"] == min(way.weights["stored"] for way in answer.ways):
         others = "no way has fewer weights"
     return f"**Keep {_named(best.label)}**: it has {_highest(answer)}, and {others}."
 
@@ -162,8 +155,9 @@ def _highest(answer: Answer) -> str:
     return "the highest mean" if is_of_all else "the highest mean of the ways that are trained well enough"
 
 
-def _share(way: Way, whole: Way) -> str:
-    return f"It stores {100 * way.weights / whole.weights:.0f} % of the weights of {_named(whole.label)}."
+def _share(way: Row, whole: Row) -> str:
+    share = 100 * way.weights["stored"] / whole.weights["stored"]
+    return f"It stores {share:.0f} % of the weights of {_named(whole.label)}."
 
 
 def _undecided(answer: Answer) -> str:
@@ -176,7 +170,7 @@ def _undecided(answer: Answer) -> str:
     if choice.likely is None or choice.against is None:
         return " ".join([f"{highest}, and no way has fewer weights.", *_missing(answer)])
     likely = answer.ways[choice.likely]
-    share = f"{100 * likely.weights / best.weights:.0f} % of its weights"
+    share = f"{100 * likely.weights['stored'] / best.weights['stored']:.0f} % of its weights"
     lower_by = markdown.number(choice.against.difference and -choice.against.difference.mean)
     smaller = f"the best with fewer weights, {_named(likely.label)} ({share}), is {lower_by} lower"
     return " ".join([f"{highest}; {smaller}.", *_missing(answer)])
@@ -194,35 +188,35 @@ def _missing(answer: Answer) -> Iterator[str]:
     choice = answer.choice
     if choice is None:
         return
-    reason = choice.against.reason if choice.against else None
+    against = choice.against
     if choice.lacks_seeds:
         there = "is 1" if choice.seeds == 1 else f"are {choice.seeds}"
         command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.board.by_paper else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
-    elif reason:
-        yield f"Why there is no verdict: {WORDS[reason]}."
+    elif against and against.obstacle:
+        yield f"The two are {in_words(against.verdict, against.obstacle)}."
     if choice.needed:
         seeds = f"{choice.needed.seeds} seeds on " if choice.needed.seeds else ""
         yield f"If the two are equal, {seeds}{choice.needed.rows:,} rows of dev prove it four times of five."
-    elif not choice.lacks_seeds and not reason:
+    elif not choice.lacks_seeds and not (against and against.obstacle):
         yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
 
 
 def _proved(answer: Answer) -> Iterator[str]:
     """Yield which ways are proved to be better, and which worse, than one model per task."""
-    for standing in (Standing.BETTER, Standing.WORSE):
+    for standing in (Verdict.BETTER, Verdict.WORSE):
         named = []
         for label, comparison in answer.against_baseline.items():
-            if comparison.standing is standing and comparison.difference:
+            if comparison.standing is standing and not comparison.is_size_open and comparison.difference:
                 named.append(f"{_named(label)} ({markdown.number(comparison.difference.mean, '+')})")
         if named:
-            yield f"Proved to be {STANDINGS[standing]} than one model per task: {_listed(named)}."
+            yield f"Proved to be {WORDS[standing]} than one model per task: {_listed(named)}."
 
 
 def _costs(answer: Answer) -> Iterator[str]:
     """Yield the tasks that the way to keep is proved to cost or to help."""
     for task, comparison in answer.by_task.items():
-        if comparison.verdict is Verdict.FAILS and comparison.difference:
+        if comparison.p.verdict is Verdict.FAILS and comparison.difference:
             mean = comparison.difference.mean
             effect = "costs" if mean < 0 else "helps"
             yield f"It {effect} {_title(answer, task)} {markdown.number(abs(mean))}."
@@ -245,43 +239,45 @@ def _lines(answer: Answer) -> Iterator[dict[str, str]]:
     """Yield a line for each way, and for the majority class and the untrained encoder if they have scores."""
     for way in answer.ways:
         yield _way_line(answer, way)
-    for label, scores in ((MAJORITY, answer.majority), ("Untrained encoder", answer.board.untrained)):
-        if any(task in scores for task in answer.tasks):
-            yield _baseline_line(answer, label, scores)
+    if answer.majority:
+        yield _baseline_line(
+            answer, MAJORITY, {task: markdown.number(score) for task, score in answer.majority.items()}
+        )
+    untrained = answer.board.untrained_row
+    if untrained is not None and not untrained.scores.keys().isdisjoint(answer.tasks):
+        scores = {metric: markdown.estimate(score) for metric, score in untrained.scores.items()}
+        yield _baseline_line(answer, untrained.label, scores)
 
 
-def _way_line(answer: Answer, way: Way) -> dict[str, str]:
+def _way_line(answer: Answer, way: Row) -> dict[str, str]:
     comparison = answer.against_baseline.get(way.label)
-    difference = comparison.difference if comparison else None
     return {
         "way": markdown.literal(way.label),
-        "mean": str(way.group.means[answer.metric]),
-        **{_title(answer, task): str(way.group.means[task]) for task in answer.tasks},
-        DIFFERENCE: markdown.estimate(difference.mean, difference.interval, "+") if difference else markdown.DASH,
+        "mean": markdown.estimate(way.scores[answer.metric]),
+        **{_title(answer, task): markdown.estimate(way.scores[task]) for task in answer.tasks},
+        DIFFERENCE: markdown.estimate(comparison.difference if comparison else None, "+"),
         "verdict": _standing(comparison) if comparison else markdown.DASH,
         TRAINED: training_section.cell(answer.checks.get(way.label), answer.board.results.tasks),
-        WEIGHTS: markdown.number(way.weights / 1e6, decimals=2),
+        WEIGHTS: markdown.number(way.weights["stored"] / 1e6, decimals=2),
         SECONDS: _time(way.seconds),
         MILLISECONDS: markdown.DASH if way.milliseconds is None else f"{way.milliseconds:.1f} ms",
     }
 
 
-def _baseline_line(answer: Answer, label: str, scores: Mapping[str, float]) -> dict[str, str]:
+def _baseline_line(answer: Answer, label: str, scores: Mapping[str, str]) -> dict[str, str]:
     return {
         "way": label,
         "mean": "",
-        **{_title(answer, task): markdown.number(scores.get(task)) for task in answer.tasks},
+        **{_title(answer, task): scores.get(task, markdown.DASH) for task in answer.tasks},
         **dict.fromkeys((DIFFERENCE, "verdict", TRAINED, *LEGEND), ""),
     }
 
 
 def _standing(comparison: Comparison) -> str:
-    """Return what is proved of a way against one model per task, in a word, or why nothing is."""
-    if comparison.standing is not Standing.OPEN:
-        return STANDINGS[comparison.standing]
-    if comparison.reason is Reason.FEW_SEEDS and comparison.difference:
+    """Return what is proved of a way against another, in a word, or why nothing is."""
+    if comparison.obstacle == "seeds" and comparison.difference:
         return f"open: {comparison.difference.fewest_seeds} of {SEEDS} seeds"
-    return WORDS[comparison.verdict or comparison.reason]
+    return in_words(comparison.standing, comparison.obstacle, comparison.is_size_open)
 
 
 def _time(seconds: float | None) -> str:

@@ -7,32 +7,32 @@ from typing import NamedTuple
 import pandas as pd
 
 from mtbert import claims
-from mtbert.claims import ClaimResult, Part, PartResult, Reason, Standing, Verdict
+from mtbert.claims import SEEDS, ClaimResult, Comparison, Part, Verdict
+from mtbert.claims.reading import OVERFITTING
 from mtbert.report import markdown
+from mtbert.report.markdown import count
 from mtbert.report.scoreboard import Scoreboard, title
 from mtbert.results.columns import Frame
+from mtbert.results.results import Results
 from mtbert.stats import Difference
 
-WORDS: dict[Verdict | Reason | None, str] = {
-    Verdict.HOLDS: "holds", Verdict.FAILS: "does not hold", Verdict.SMALL: "real, but smaller than what matters",
-    Verdict.TOO_CLOSE: "too close to call", Reason.NOT_RUN: "not run",
-    Reason.UNLIKE_RUNS: "not comparable: trained with other code or settings",
-    Reason.UNDECLARED: "not comparable: the sides differ in more than the claim says",
-    Reason.CONFOUNDED: "cannot be told: confounded", Reason.UNEQUAL_BUDGETS: "cannot be told: unequal budgets",
-    Reason.ENCODER: "cannot be tested with this encoder", Reason.FEW_SEEDS: "open: fewer than six seeds",
-    Reason.FEW_CLUSTERS: "cannot be told: too few rows", Reason.FLIPS: "cannot be told: flips with the budget",
-    None: "",
+WORDS = {
+    Verdict.HOLDS: "holds", Verdict.SMALL: "real, but smaller than what matters", Verdict.FAILS: "does not hold",
+    Verdict.BETTER: "better", Verdict.WORSE: "worse", Verdict.CLOSE: "as good", Verdict.TOO_CLOSE: "too close to call",
+    Verdict.NOT_COMPARABLE: "not comparable", Verdict.OPEN: "open", Verdict.NOT_RUN: "not run",
 }  # fmt: skip
-SIZE_OPEN = {  # where a comparison expects a size, which is open, and the sign is proved
-    Standing.BETTER_SIZE_OPEN: "higher, by how much is open",
-    Standing.WORSE_SIZE_OPEN: "lower, by how much is open",
-}
-EXPECT_A_SIZE = ("close", "not higher", "not lower")
+DIRECTIONS = {Verdict.BETTER: "higher", Verdict.WORSE: "lower"}  # where more is not better
+SIZE_OPEN = "by how much is open"
+OBSTACLES = {  # beside a verdict, where the name of the obstacle does not say it
+    "encoder": "cannot be tested with this encoder", "rows": "too few rows", "flip": "flips with the budget",
+    "seeds": f"fewer than {count(SEEDS)} seeds", "parts": "not every comparison is proved",
+}  # fmt: skip
 MAY_BE_KNOWN = "\N{DOUBLE DAGGER}"  # marks what the encoder may have learned in its own training
 ABOUT = (
-    "A verdict needs six seeds of each side, and is corrected over all claims of its paper (docs/verdicts.md). *Ours* "
-    "is first minus second, with its 95 % interval. *This comparison* says what it shows by itself, not corrected. A "
-    "verdict speaks of this setting alone"
+    "A verdict needs six seeds of each side, and is corrected over all claims of its paper; *better* and *worse* say "
+    "on which side of 0 the interval lies, not corrected (docs/verdicts.md). *Ours* is first minus second, with its "
+    "95 % interval. *This comparison* says what it shows by itself, not corrected. A verdict speaks of this setting "
+    "alone"
 )
 
 
@@ -43,23 +43,34 @@ class Judged(NamedTuple):
     questions: list[ClaimResult]
 
 
-def judge(board: Scoreboard, third: Scoreboard | None = None) -> Judged:
+def judge(board: Scoreboard, third: Results | None = None) -> Judged:
     """Judge claims and questions; none on other data than the papers'. Errors as for `at_a_third`."""
     if not board.is_comparable:
         return Judged([], [])
     every = claims.load()
-    whole = claims.of_results(board.results)
-    before = None if third is None else claims.at_a_third(whole, claims.of_results(third.results))
+    whole = board.budget_runs()
+    before = None if third is None else claims.at_a_third(whole, claims.of_results(third))
     results = claims.judge(every.claims.values(), whole, before)
     return Judged(
-        claims=[result for result in results if result.reason is not Reason.NOT_RUN],
+        claims=[result for result in results if result.verdict is not Verdict.NOT_RUN],
         questions=claims.judge(every.questions.values(), whole, before),
     )
 
 
 def verdict(result: ClaimResult) -> str:
-    """Return the verdict, or why there is none, in words."""
-    return WORDS[result.verdict or result.reason]
+    """Return what is said of a claim."""
+    deciding = [part for part in result.claim.parts if not part.is_always_confounded]
+    return in_words(result.verdict, result.obstacle, True, deciding[0].metric)
+
+
+def in_words(verdict: Verdict, obstacle: str = "", is_size_open: bool = False, metric: str = "") -> str:
+    """Return a verdict in words, with what keeps it from being another one."""
+    if verdict in DIRECTIONS:
+        words = DIRECTIONS[verdict] if metric == OVERFITTING else WORDS[verdict]
+        return f"{words}, {SIZE_OPEN}" if is_size_open else words
+    if verdict in (Verdict.NOT_COMPARABLE, Verdict.OPEN):
+        return f"{WORDS[verdict]}: {OBSTACLES.get(obstacle, obstacle)}"
+    return WORDS[verdict]
 
 
 def pair(part: Part) -> str:
@@ -67,13 +78,11 @@ def pair(part: Part) -> str:
     return f"{' + '.join(part.ours)} {markdown.MINUS} {' + '.join(part.other)}, {markdown.heading(part.metric)}"
 
 
-def difference(result: PartResult) -> str:
+def difference(result: Comparison) -> str:
     """Return our difference and interval, marked if the encoder may have learned the task; a dash for none."""
-    if result.difference is None:
-        return markdown.DASH
     may_be_known = result.part.is_about_similarity or result.part.metric == "qqp"
-    estimate = markdown.estimate(result.difference.mean, result.difference.interval, "+")
-    return f"{estimate} {MAY_BE_KNOWN}" if may_be_known else estimate
+    estimate = markdown.estimate(result.difference, "+")
+    return f"{estimate} {MAY_BE_KNOWN}" if may_be_known and result.difference else estimate
 
 
 def contamination(board: Scoreboard) -> str:
@@ -116,30 +125,22 @@ def _lines(result: ClaimResult) -> list[dict[str, str]]:
     return lines
 
 
-def has_size_open(result: PartResult) -> bool:
-    """Return whether a comparison that is too close to call still has its sign proved, by its 95 % interval."""
-    is_open = result.verdict is Verdict.TOO_CLOSE and result.standing in SIZE_OPEN
-    return is_open and result.part.expects in EXPECT_A_SIZE
-
-
-def own_verdict(result: PartResult) -> str:
+def own_verdict(result: Comparison) -> str:
     """Return what is proved of a comparison alone, not corrected, or why nothing is."""
-    if result.undeclared:
-        return f"not comparable: also differ in {', '.join(result.undeclared)}"
-    if result.confounders:
-        return f"confounded by {', '.join(result.confounders)}"
-    words = SIZE_OPEN[result.standing] if has_size_open(result) else WORDS[result.verdict or result.reason]
+    words = in_words(result.verdict, result.obstacle, True, result.part.metric)
+    names = {"code": result.unlike, "settings": result.undeclared, "confounders": result.confounders}
+    if result.obstacle in names:
+        return f"{words} ({', '.join(names[result.obstacle])})"
     return words if result.decides else f"{words} (decides nothing)"
 
 
-def _line(result: PartResult) -> dict[str, str]:
+def _line(result: Comparison) -> dict[str, str]:
     return {
         "compared": pair(result.part),
         "expects": result.part.expects,
         "ours": difference(result),
         "published": markdown.number(result.part.published, "+"),
         "this comparison": own_verdict(result),
-        "steadiness": result.stability or "",
         "at a third": markdown.number(result.third and result.third.mean, "+"),
         "leak-free": markdown.number(result.leak_free, "+"),
     }
@@ -150,12 +151,12 @@ def frame(results: Sequence[ClaimResult]) -> Frame:
     return pd.DataFrame([_values(result, part) for result in results for part in result.parts])
 
 
-def _values(result: ClaimResult, part_result: PartResult) -> dict[str, object]:
+def _values(result: ClaimResult, part_result: Comparison) -> dict[str, object]:
     return {
         "claim": result.claim.name,
         **result.claim.model_dump(include={"paper", "source", "section", "statement"}),
         "verdict": verdict(result),
-        "reason": WORDS[part_result.reason],
+        "reason": OBSTACLES.get(part_result.obstacle, part_result.obstacle),
         "p_holds": result.p.holds,
         "p_fails": result.p.fails,
         "p_small": result.p.small,
@@ -166,7 +167,6 @@ def _values(result: ClaimResult, part_result: PartResult) -> dict[str, object]:
         "unlike": ", ".join(part_result.unlike),
         "undeclared": ", ".join(part_result.undeclared),
         "confounders": ", ".join(part_result.confounders),
-        "stability": part_result.stability or "",
     }
 
 

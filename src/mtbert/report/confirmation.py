@@ -4,31 +4,31 @@ The way to keep is compared with one model per task and with the best baseline.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from mtbert import claims
-from mtbert.claims import Standing, ways
-from mtbert.claims.ways import Case, Comparison
-from mtbert.report.answer import Answer, Way
-from mtbert.report.scoreboard import Group
-
-PROVED = (Standing.BETTER, Standing.WORSE, Standing.BETTER_SIZE_OPEN, Standing.WORSE_SIZE_OPEN)  # signs
+from mtbert.claims import Comparison, Verdict, ways
+from mtbert.report.answer import Answer
+from mtbert.report.scoreboard import Row, Scoreboard
 
 
 @dataclass(frozen=True)
 class Confirmed:
     """The kept way less another one, on one metric."""
 
-    other: Way
+    other: Row
     dev: Comparison
     test: Comparison
 
     @property
     def disagrees(self) -> bool:
         """Whether a difference that is proved on dev has the other sign on test, or ours is proved worse there."""
-        if self.test.standing is Standing.WORSE:
+        if self.test.standing is Verdict.WORSE and not self.test.is_size_open:
             return True
-        if self.dev.standing not in PROVED or self.dev.difference is None or self.test.difference is None:
+        if (
+            self.dev.standing not in (Verdict.BETTER, Verdict.WORSE)
+            or self.dev.difference is None
+            or self.test.difference is None
+        ):
             return False
         return self.dev.difference.mean * self.test.difference.mean < 0
 
@@ -39,13 +39,13 @@ class Confirmation:
 
     Attributes:
         ours: the way to keep; the best one if nothing is kept.
-        scores: of each way that is looked at, on test.
+        rows: of each way that is looked at, with scores on test.
         tasks: those with labels of test.
         comparisons: ours less each other way: the mean over tasks, or each task where some have no labels of test.
     """
 
-    ours: Way
-    scores: dict[str, Group]
+    ours: Row
+    rows: Sequence[Row]
     tasks: Sequence[str]
     comparisons: Sequence[Confirmed]
 
@@ -58,7 +58,7 @@ class Confirmation:
 def look(answer: Answer) -> Confirmation | None:
     """Return what test says of an answer; None where no task has labels of test, or nothing is there to compare."""
     board = answer.board
-    runs = claims.of_results(board.results, "test")
+    runs = board.budget_runs("test")
     tasks = [task for task in answer.tasks if task in runs.dev]
     metrics = [answer.metric] if len(tasks) == len(answer.tasks) else tasks
     ours = answer.shown
@@ -67,22 +67,17 @@ def look(answer: Answer) -> Confirmation | None:
     if not tasks or not others:
         return None
     compared = [(other, metric) for other in others for metric in metrics]
-    cases = [Case(ours.group.names, other.group.names, metric, _margin(answer, metric)) for other, metric in compared]
-    on_dev, on_test = ways.judge(answer.runs, cases), ways.judge(runs, cases)
+    parts = [answer.close(ours, other, metric) for other, metric in compared]
+    on_dev, on_test = ways.judge(answer.runs, parts), ways.judge(runs, parts)
     confirmed = [
         Confirmed(other, dev, test)
         for (other, _), dev, test in zip(compared, on_dev, on_test, strict=True)
         if test.difference is not None
     ]
-    scores = {way.label: _on_test(answer, way) for way in (ours, *others)}
-    return Confirmation(ours, scores, tasks, confirmed) if confirmed else None
+    rows = [_on_test(board, way) for way in (ours, *others)]
+    return Confirmation(ours, rows, tasks, confirmed) if confirmed else None
 
 
-def _margin(answer: Answer, metric: str) -> float:
-    return answer.margin if metric == answer.metric else answer.board.results.tasks[metric].matters
-
-
-def _on_test(answer: Answer, way: Way) -> Group:
-    if way.is_baseline:
-        return answer.board.baseline(way.group.names[0], "test")
-    return answer.board.group(way.group.names, "test")
+def _on_test(board: Scoreboard, way: Row) -> Row:
+    row = board.baseline(way.names[0], "test") if way.is_baseline else board.row(way.names, "test")
+    return replace(row, label=way.label)

@@ -1,17 +1,15 @@
 """How variants of one's own differ from the others that were trained beside them."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from mtbert import claims
-from mtbert.claims import BudgetRuns
+from mtbert.claims import Comparison, Part
 from mtbert.report import markdown
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.results.columns import shown_metrics
 from mtbert.results.described import OWN
 from mtbert.results.metrics import means
-from mtbert.stats import Difference
-from mtbert.stats.differences import LEAST_SEEDS
+from mtbert.stats import LEAST_SEEDS
 from mtbert.tasks import main
 
 TITLE = "Differences of one's own variants"
@@ -21,62 +19,54 @@ ABOUT = (
 )
 
 
-class OwnPair(NamedTuple):
-    """A variant of one's own, and another that it is compared with."""
-
-    own: str
-    other: str
-
-
-def find(board: Scoreboard) -> dict[OwnPair, dict[str, Difference]]:
-    """Return the differences, by metric, of each variant of one's own and each other one that shares a task with it.
+def find(board: Scoreboard) -> list[list[Comparison]]:
+    """Return a list for each variant of one's own and each other one that shares a task with it: a comparison a metric.
 
     Of two of one's own the later one in the results comes first.
     """
-    runs = claims.of_results(board.results)
-    by_pair = {pair: _between(board, runs, pair) for pair in _pairs(board)}
-    return {pair: differences for pair, differences in by_pair.items() if differences}
+    by_pair = [_between(board, own, other) for own, other in _pairs(board)]
+    return [comparisons for comparisons in by_pair if comparisons]
 
 
-def _pairs(board: Scoreboard) -> Iterator[OwnPair]:
+def _pairs(board: Scoreboard) -> Iterator[tuple[str, str]]:
     names = [*board.about]
     are_own = {name: about.paper == OWN for name, about in board.about.items()}
     for number, own in enumerate(names):
         if are_own[own]:
             earlier = names[:number]
-            yield from (OwnPair(own, other) for other in names if not are_own[other] or other in earlier)
+            yield from ((own, other) for other in names if not are_own[other] or other in earlier)
 
 
-def _between(board: Scoreboard, runs: BudgetRuns, pair: OwnPair) -> dict[str, Difference]:
-    tasks = board.results.tasks
-    shared_tasks = {*board.about[pair.own].tasks} & {*board.about[pair.other].tasks}
+def _between(board: Scoreboard, own: str, other: str) -> list[Comparison]:
+    """Return the comparisons of two variants that were run; their sides may differ in anything, so they have no p."""
+    tasks, margins = board.results.tasks, claims.margins(board.results.tasks)
+    shared_tasks = {*board.about[own].tasks} & {*board.about[other].tasks}
     metrics = [task for task in tasks if task in shared_tasks]
     if {*main(tasks)} <= shared_tasks:
         metrics += means(tasks)
-    differences: dict[str, Difference] = {}
+    comparisons: list[Comparison] = []
     for metric in metrics:
-        difference = runs.compare((pair.own,), (pair.other,), metric)
+        difference = board.budget_runs().compare((own,), (other,), metric)
         if difference is not None:
-            differences[metric] = difference
-    return differences
+            part = Part(ours=(own,), other=(other,), metric=metric, margin=margins[metric], expects="close")
+            comparisons.append(Comparison(part, "", difference))
+    return comparisons
 
 
 def lines(board: Scoreboard) -> list[dict[str, str]]:
     """Return a line for each pair, with a column for each metric that any pair has."""
     tasks, by_pair = board.results.tasks, find(board)
-    compared = {metric for differences in by_pair.values() for metric in differences}
+    compared = {comparison.part.metric for comparisons in by_pair for comparison in comparisons}
     metrics = [metric for metric in shown_metrics(tasks) if metric in compared]
     lines: list[dict[str, str]] = []
-    for pair, differences in by_pair.items():
-        cells = {"": f"{pair.own} {markdown.MINUS} {pair.other}"}
+    for comparisons in by_pair:
+        (own,), (other,) = comparisons[0].part.ours, comparisons[0].part.other
+        differences = {comparison.part.metric: comparison.difference for comparison in comparisons}
+        cells = {"": f"{own} {markdown.MINUS} {other}"}
         for metric in metrics:
-            cells[markdown.heading(metric, tasks)] = _cell(differences.get(metric))
+            cells[markdown.heading(metric, tasks)] = markdown.estimate(differences.get(metric), "+")
         lines.append(cells)
     return lines
-
-
-def _cell(difference: Difference | None) -> str:
-    return markdown.DASH if difference is None else markdown.estimate(difference.mean, difference.interval, "+")
 
 
 def render(board: Scoreboard) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from tabulate import tabulate
 
 from mtbert.results.metrics import means
+from mtbert.stats import Difference
 from mtbert.tasks import COURSE, Tasks
 
 HEADINGS = {"overall_raw": "overall", "overall_normalised": "normalised"}
@@ -46,10 +47,13 @@ def count(number: int) -> str:
     return COUNTS[number] if number < len(COUNTS) else str(number)
 
 
-def estimate(mean: float, interval: tuple[float, float] | None, sign: str = "") -> str:
-    """Return such as `0.502 [0.483, 0.521]`; the mean alone where there is no interval."""
+def estimate(estimated: Difference | None, sign: str = "") -> str:
+    """Return such as `0.502 [0.483, 0.521]`; the mean alone where there is no interval, a dash for None."""
+    if estimated is None:
+        return DASH
+    interval = estimated.interval
     ends = f" [{number(interval[0], sign)}, {number(interval[1], sign)}]" if interval else ""
-    return number(mean, sign) + ends
+    return number(estimated.mean, sign) + ends
 
 
 def plain(text: str) -> str:

@@ -27,9 +27,9 @@ def means(board: Scoreboard) -> dict[str, dict[str, float]]:
     """Return mean dev scores over seeds by variant or ensemble, then metric, to six decimals."""
     by_model: dict[str, dict[str, float]] = {}
     for name in board.about:
-        by_metric = board.group([name]).means
-        metrics_shown = [metric for metric in shown_metrics(board.results.tasks) if metric in by_metric]
-        by_model[name] = {metric: round(by_metric[metric].mean, 6) for metric in metrics_shown}
+        scores = board.row([name]).scores
+        metrics_shown = [metric for metric in shown_metrics(board.results.tasks) if metric in scores]
+        by_model[name] = {metric: round(scores[metric].mean, 6) for metric in metrics_shown}
     return by_model
 
 

@@ -2,24 +2,24 @@
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-
-import pandas as pd
+from dataclasses import dataclass, field, replace
 
 from mtbert.claims.sides import differences
 from mtbert.config import papers
 from mtbert.report import markdown, training_section
-from mtbert.report.scoreboard import RIVALS, Group, Mean, Scoreboard, title
+from mtbert.report.scoreboard import RIVALS, Row, Scoreboard, title
 from mtbert.report.training_check import TrainingCheck
-from mtbert.results.columns import metric_names, shown_metrics
-from mtbert.results.described import BASELINES
+from mtbert.results.columns import shown_metrics
 from mtbert.results.metrics import in_words
-from mtbert.tasks import COURSE, Tasks, are_the_courses, main
+from mtbert.stats import LEAST_SEEDS
+from mtbert.tasks import COURSE, Split, Tasks, are_the_courses, main
 
-UNTRAINED = "Untrained encoder"
 FAILING = "\N{DAGGER}"  # marks a row that is not trained well enough
 TIMES_BERT = f"{markdown.TIMES} BERT"
-ABOUT = "Ours is the mean over seeds, in brackets its 95 % interval (Student's t). "
+ABOUT = (
+    "Ours is the mean over seeds, in brackets its 95 % interval (Student's t) over seeds and rows; below "
+    f"{markdown.count(LEAST_SEEDS)} seeds, and of what has none, over rows alone. "
+)
 OF_COURSE = (
     "SST-5 (sentiment) and QQP (paraphrases) are accuracies, r is Pearson's correlation on STS-B (similarity). Overall "
     "is (SST-5 + QQP + r) / 3, normalised (SST-5 + QQP + (r + 1) / 2) / 3."
@@ -33,25 +33,6 @@ COSTS = (
 
 
 NUMBERS = {"text": ", in the text", "others": ", rows that it does not print", "variants": ""}  # that are no numbers
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of a paper's table, or of variants that answer to none, with ours.
-
-    Attributes:
-        label: what stands at its beginning.
-        split: of all its scores.
-        published: the paper's scores by metric; none on other data than the papers'.
-        group: ours.
-        note: what to know of the row.
-    """
-
-    label: str
-    split: str
-    published: papers.Scores
-    group: Group
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,7 +72,7 @@ class Table:
     @property
     def metrics(self) -> list[str]:
         """The metrics that any of its rows has a number of."""
-        metrics = {metric for row in self.rows for metric in (*row.published, *row.group.means)}
+        metrics = {metric for row in self.rows for metric in (*row.published, *row.scores)}
         return [metric for metric in shown_metrics(self.tasks) if metric in metrics]
 
 
@@ -119,9 +100,9 @@ def tables(board: Scoreboard) -> list[Table]:
     names = (*(about.paper for about in board.about.values()), RIVALS)
     for paper in dict.fromkeys(names):
         if paper not in published:
-            best_first = sorted(_others(board, paper), key=lambda row: board.rank(row.group))
+            best_first = sorted(_others(board, paper), key=board.rank)
             every.append(_table(board, paper, "variants", best_first))
-    return [table for table in every if any(row.group.means for row in table.rows)]
+    return [table for table in every if any(row.scores for row in table.rows)]
 
 
 def _published(board: Scoreboard, paper: str, published_tables: Mapping[str, papers.PublishedTable]) -> Iterator[Table]:
@@ -169,7 +150,7 @@ def _others(board: Scoreboard, paper: str, labels: Collection[str] = ()) -> list
 
 
 def _rows(
-    board: Scoreboard, paper: str, label: str, split: str = "dev", published: papers.PublishedRow | None = None
+    board: Scoreboard, paper: str, label: str, split: Split = "dev", published: papers.PublishedRow | None = None
 ) -> list[Row]:
     """Return a row for each model that answers to a label; if these are several, each is named."""
     if published is None or not board.is_comparable:
@@ -179,10 +160,10 @@ def _rows(
     models = board.joined(board.answering(paper, label))
     rows: list[Row] = []
     for names in models:
-        row_label = label or ", ".join(names)
-        if label and len(models) > 1:
-            row_label = f"{label} ({', '.join(names)})"
-        rows.append(Row(row_label, split, scores, board.group(names, split, averaged), published.note))
+        row = board.row(names, split, averaged)
+        if label:
+            row = replace(row, label=label if len(models) == 1 else f"{label} ({row.label})")
+        rows.append(replace(row, published=scores, note=published.note))
     return rows
 
 
@@ -213,7 +194,7 @@ def _reasons(table: Table, board: Scoreboard, check: TrainingCheck) -> dict[str,
     """Return by label why a row's models are not trained well enough, by their dev scores whatever the row's split."""
     reasons: dict[str, str] = {}
     for row in table.rows:
-        checked = check.of(board.group(row.group.names))
+        checked = check.of(board.row(row.names))
         if checked.fails:
             reasons[row.label] = training_section.reasons(checked.below, table.tasks)
     return reasons
@@ -231,11 +212,10 @@ def _failing(reasons: Mapping[str, str]) -> str:
 def _alike(table: Table, board: Scoreboard) -> Iterator[str]:
     """Yield a line for each two rows that are one training, as where a profile sets what they differ in."""
     trained = {name for name, settings in board.settings.items() if "model" in settings}
-    models = [row for row in table.rows if len(row.group.names) == 1 and trained.issuperset(row.group.names)]
+    models = [row for row in table.rows if len(row.names) == 1 and trained.issuperset(row.names)]
     for one, other in itertools.combinations(models, 2):
-        names = one.group.names, other.group.names
-        is_alike = one.split == other.split and one.group.seeds == other.group.seeds and names[0] != names[1]
-        if is_alike and _has_one_training(board, *names):
+        is_alike = one.split == other.split and one.seeds == other.seeds and one.names != other.names
+        if is_alike and _has_one_training(board, one.names, other.names):
             labels = f"{markdown.literal(one.label)}, {markdown.literal(other.label)}"
             yield f"- {labels}: trained with the same settings here, so their scores are the same."
 
@@ -248,15 +228,9 @@ def _has_one_training(board: Scoreboard, one: Sequence[str], other: Sequence[str
 
 def _cheap_rows(board: Scoreboard) -> Iterator[Row]:
     """Yield the rows of the untrained encoder and of the baselines, which have no seeds."""
-    scores = {UNTRAINED: board.untrained}
-    for name, run in board.results.baselines.iterrows():
-        of_run = {metric: run[f"dev_{metric}"] for metric in metric_names(board.results.tasks)}
-        scores[BASELINES.get(str(name), str(name))] = {
-            metric: float(score) for metric, score in of_run.items() if not pd.isna(score)
-        }
-    for label, by_metric in scores.items():
-        if by_metric:
-            yield Row(label, "dev", {}, Group((), {key: Mean(score) for key, score in by_metric.items()}, [], {}))
+    if board.untrained_row is not None:
+        yield board.untrained_row
+    yield from (row for row in map(board.baseline, board.baselines) if row.scores)
 
 
 def _line(table: Table, row: Row, is_published: bool, mark: str, with_split: bool) -> dict[str, str]:
@@ -264,25 +238,25 @@ def _line(table: Table, row: Row, is_published: bool, mark: str, with_split: boo
     cells = {"row": f"{markdown.literal(row.label)}{split}{mark}"}
     for metric in table.metrics:
         heading = markdown.heading(metric, table.tasks)
-        ours = str(row.group.means.get(metric, markdown.DASH))
+        ours = markdown.estimate(row.scores.get(metric))
         if is_published:
             cells[f"{heading}, paper"] = markdown.number(row.published.get(metric))
             cells[f"{heading}, ours"] = ours
         else:
             cells[heading] = ours
-    cells["seeds"] = str(len(row.group.seeds) or markdown.DASH)
+    cells["seeds"] = str(len(row.seeds) or markdown.DASH)
     return cells
 
 
 def costs(board: Scoreboard) -> str:
     """Return every row of ours with its weights as Markdown, from the highest mean on dev."""
     tasks = board.results.tasks
-    metrics = [metric for metric in shown_metrics(tasks) if any(metric in row.means for row in board.rows)]
+    metrics = [metric for metric in shown_metrics(tasks) if any(metric in row.scores for row in board.rows)]
     lines: list[dict[str, str]] = []
     for row in sorted(board.rows, key=board.rank):
         cells = {"variants": ", ".join(f"`{name}`" for name in row.names)}
         for metric in metrics:
-            cells[markdown.heading(metric, tasks)] = str(row.means.get(metric, markdown.DASH))
+            cells[markdown.heading(metric, tasks)] = markdown.estimate(row.scores.get(metric))
         for weights in ("added", "trained", "stored"):
             cells[weights] = f"{row.weights[weights] / 1e6:.2f}"
         cells[TIMES_BERT] = f"{row.weights['times_bert']:.2f}"

@@ -1,4 +1,4 @@
-"""What the report begins with: questions in a student's words, each lines by a difference, as rows and as a picture.
+"""What the report begins with: questions in a student's words, each answered by a difference, as rows and as a picture.
 
 The questions are those of claims/common.yaml, judged like claims.
 """
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert import files
-from mtbert.claims import SEEDS, ClaimResult, Reason, Standing, Verdict
+from mtbert.claims import SEEDS, ClaimResult, Verdict
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown
 from mtbert.report.scoreboard import Scoreboard
@@ -17,11 +17,7 @@ from mtbert.results.described import UNTRAINED
 PICTURE = "questions"
 NAMED = 2  # so many questions that were not run are named, more are counted
 START, END = "<!-- questions -->\n", "<!-- /questions -->\n"
-WORDS = claims.WORDS | {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL: "yes, but too little to matter"}
-SIZE_OPEN = {  # of a verdict that is too close to call; by the margin, too, it may be no more once it is corrected
-    **dict.fromkeys((Standing.BETTER, Standing.BETTER_SIZE_OPEN), "better, by how much is open"),
-    **dict.fromkeys((Standing.WORSE, Standing.WORSE_SIZE_OPEN), "worse, by how much is open"),
-}
+WORDS = {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL: "yes, but too little to matter"}
 PUBLISHED = {  # what a paper says that prints no difference
     "higher": "better", "lower": "worse", "close": "as good", "not higher": "not better", "not lower": "not worse",
 }  # fmt: skip
@@ -36,7 +32,7 @@ ABOUT = (
 
 def that_ran(questions: Sequence[ClaimResult]) -> list[ClaimResult]:
     """Return the questions both of whose sides were run."""
-    return [result for result in questions if result.reason is not Reason.NOT_RUN]
+    return [result for result in questions if result.verdict is not Verdict.NOT_RUN]
 
 
 def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
@@ -68,10 +64,7 @@ def _verdict(result: ClaimResult) -> str:
     difference = result.parts[0].difference
     if difference is not None and difference.lacks_seeds(SEEDS):
         return f"open: {difference.fewest_seeds} of {SEEDS} seeds"
-    part = result.parts[0]
-    if result.verdict is Verdict.TOO_CLOSE and part.part.expects in claims.EXPECT_A_SIZE and part.standing in SIZE_OPEN:
-        return SIZE_OPEN[part.standing]
-    return WORDS[result.verdict or result.reason]
+    return WORDS.get(result.verdict) or claims.verdict(result)
 
 
 def question(result: ClaimResult) -> str:

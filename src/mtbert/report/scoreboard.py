@@ -1,24 +1,27 @@
-"""The scoreboard: scores over seeds, and variants that make one row together, which all of the report asks for."""
+"""The scoreboard: rows of models with their scores, which all of the report asks for."""
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import fmean
+from typing import Any
 
 import pandas as pd
 
-from mtbert import stats
+from mtbert import claims
+from mtbert.claims import BudgetRuns
 from mtbert.claims.sides import Settings
 from mtbert.config import papers
-from mtbert.report import markdown
-from mtbert.results.columns import KEY, WEIGHTS, Frame, metric_names
-from mtbert.results.metrics import means, overall
+from mtbert.results.columns import KEY, WEIGHTS, Frame
+from mtbert.results.described import BASELINES, UNTRAINED
+from mtbert.results.metrics import means
 from mtbert.results.results import Results
-from mtbert.tasks import main
+from mtbert.stats import Difference
+from mtbert.tasks import Split, main
 
 RIVALS = "rivals"  # the paper of what is held against PALs beside the papers
+UNTRAINED_LABEL = "Untrained encoder"
 
 
 def title(paper: str) -> str:
@@ -28,32 +31,38 @@ def title(paper: str) -> str:
 
 
 @dataclass(frozen=True)
-class Mean:
-    """A mean over seeds; its 95 % interval is None below three."""
-
-    mean: float
-    interval: stats.Interval | None = None
-
-    def __str__(self) -> str:
-        """Return mean and interval as tables show them."""
-        return markdown.estimate(self.mean, self.interval)
-
-
-@dataclass(frozen=True)
-class Group:
-    """Variants that make one row: one, or several of different tasks.
+class Row:
+    """A row of the report: one model, or several of different tasks, with their scores and what they cost.
 
     Attributes:
-        names: of the variants, or of an ensemble.
-        means: by metric, on one split, over `seeds`.
-        seeds: those that all of them have.
-        weights: `encoder` of one of them; added, trained and stored of all; times_bert: all over one encoder's.
+        label: what stands at its beginning.
+        names: of the variants, of an ensemble, or of what was not trained: a baseline, the untrained encoder.
+        scores: by metric, the mean over `seeds` on `split`, with its error.
+        seeds: those that all of them have; none of what was not trained.
+        weights: by name, how many: `encoder` of one of them; added, trained and stored of all; times_bert: all over one
+            encoder's.
+        seconds: to train all of its models, one seed; None if nobody knows.
+        milliseconds: of a prediction; None if it was not measured.
+        split: of all scores.
+        published: the paper's scores by metric; none on other data than the papers'.
+        note: what to know of the row.
     """
 
+    label: str
     names: tuple[str, ...]
-    means: dict[str, Mean]
-    seeds: list[int]
-    weights: dict[str, float]
+    scores: Mapping[str, Difference]
+    seeds: Sequence[int] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
+    seconds: float | None = None
+    milliseconds: float | None = None
+    split: Split = "dev"
+    published: papers.Scores = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is one of BASELINES, which have no seeds and no training loss."""
+        return self.names[0] in BASELINES
 
 
 class Scoreboard:
@@ -76,6 +85,8 @@ class Scoreboard:
         times = encoders + runs["added"].astype(float) / runs["encoder"].astype(float)
         self.runs: Frame = runs.assign(times_bert=times).set_index(KEY, drop=False)
         self._cells = self.runs.to_dict("index")  # by variant and seed, then by column
+        self._budget_runs: dict[Split, BudgetRuns] = {}
+        self._known_scores: dict[tuple[object, ...], Mapping[str, Difference]] = {}
 
     @cached_property
     def seeds(self) -> dict[str, list[int]]:
@@ -92,15 +103,30 @@ class Scoreboard:
         """The names of the baselines that train all tasks at once, without seeds."""
         return [str(name) for name in self.results.baselines.index]
 
-    def baseline(self, name: str, split: str = "dev") -> Group:
-        """Return the row of a baseline; its scores have no interval."""
+    def baseline(self, name: str, split: Split = "dev") -> Row:
+        """Return the row of a baseline."""
         run = self.results.baselines.loc[name]
-        means: dict[str, Mean] = {}
-        for metric in metric_names(self.results.tasks):
-            if not pd.isna(run[f"{split}_{metric}"]):
-                means[metric] = Mean(float(run[f"{split}_{metric}"]))
-        weights = {column: math.nan if pd.isna(run[column]) else float(run[column]) for column in WEIGHTS}
-        return Group((name,), means, [int(run["seed"])], weights)
+        return Row(
+            label=BASELINES.get(name, name),
+            names=(name,),
+            scores=self._scores((name,), (int(run["seed"]),), split),
+            weights={column: math.nan if pd.isna(run[column]) else float(run[column]) for column in WEIGHTS},
+            seconds=_none_for_nan(run["seconds"]),
+            milliseconds=_none_for_nan(run["milliseconds"]),
+            split=split,
+        )
+
+    @cached_property
+    def untrained_row(self) -> Row | None:
+        """The row of the starting weights; None where nobody has scored them.
+
+        Evidence of before 2026-11-28 has their scores and not their predictions: there they have no interval.
+        """
+        if not self.untrained:
+            return None
+        predicted = self._scores((UNTRAINED,), (0,), "dev")
+        scores = {metric: predicted.get(metric, _exactly(score)) for metric, score in self.untrained.items()}
+        return Row(UNTRAINED_LABEL, (UNTRAINED,), scores)
 
     @property
     def is_comparable(self) -> bool:
@@ -132,8 +158,8 @@ class Scoreboard:
             trained += self.about[name].members or [name]
         return trained
 
-    def group(self, names: Sequence[str], split: str = "dev", averaged: Sequence[str] = ()) -> Group:
-        """Return the row that these make.
+    def row(self, names: Sequence[str], split: Split = "dev", averaged: Sequence[str] = ()) -> Row:
+        """Return the row that these make, with their names as its label.
 
         Args:
             names: of variants of different tasks, or of one variant or ensemble.
@@ -141,30 +167,39 @@ class Scoreboard:
             averaged: the tasks that the mean is of, if it is of fewer than all.
         """
         shared_seeds = sorted(set.intersection(*(set(self.seeds[name]) for name in names)))
-        scores = [self._scores(names, seed, split, averaged) for seed in shared_seeds]
-        means: dict[str, Mean] = {}
-        for metric in metric_names(self.results.tasks):
-            values = [seed_scores[metric] for seed_scores in scores if metric in seed_scores]
-            if values:
-                means[metric] = Mean(*stats.summary(values))
-        return Group(tuple(names), means, shared_seeds, self._weights(names))
+        trained = self.trained_for(names)
+        milliseconds = [self._mean_over_seeds(name, "milliseconds") for name in names]
+        return Row(
+            label=", ".join(names),
+            names=tuple(names),
+            scores=self._scores(tuple(names), tuple(shared_seeds), split, tuple(averaged)),
+            seeds=shared_seeds,
+            weights=self._weights(names),
+            seconds=_none_for_nan(sum(self._mean_over_seeds(name, "seconds") for name in trained)),
+            milliseconds=_none_for_nan(sum(milliseconds) / len(milliseconds)),
+            split=split,
+        )
 
-    def _scores(self, names: Sequence[str], seed: int, split: str, averaged: Sequence[str]) -> dict[str, float]:
-        """Return what a row scores with one seed: on the tasks of its variants, and the means over tasks."""
-        scores: dict[str, float] = {}
-        for name in names:
-            for task in self.about[name].tasks:
-                score = self._cells[name, seed][f"{split}_{task}"]
-                if not pd.isna(score):
-                    scores[task] = float(score)
-        if not averaged or len(averaged) == len(main(self.results.tasks)):
-            return scores | overall(scores, self.results.tasks)
-        if not {*averaged} <= {*scores}:
-            return scores
-        return scores | {"overall_raw": fmean(scores[task] for task in averaged)}
+    def budget_runs(self, split: Split = "dev") -> BudgetRuns:
+        """Return the runs in the form that the rule takes, made once for each split."""
+        if split not in self._budget_runs:
+            self._budget_runs[split] = claims.of_results(self.results, split)
+        return self._budget_runs[split]
+
+    def _scores(
+        self, names: tuple[str, ...], seeds: tuple[int, ...], split: Split, averaged: tuple[str, ...] = ()
+    ) -> Mapping[str, Difference]:
+        """Return the scores of models, by metric; computed once, since several parts of the report ask for them."""
+        key = (names, seeds, split, averaged)
+        if key not in self._known_scores:
+            self._known_scores[key] = self.budget_runs(split).scores(names, seeds, averaged)
+        return self._known_scores[key]
+
+    def _mean_over_seeds(self, variant: str, column: str) -> float:
+        return self.runs.loc[self.runs["variant"] == variant, column].astype(float).mean()
 
     def _weights(self, names: Sequence[str]) -> dict[str, float]:
-        """Return the weights of a row, as `Group` has them; they are the same with every seed."""
+        """Return the weights of a row; they are the same with every seed."""
         first_runs: Frame = pd.DataFrame([self._cells[name, self.seeds[name][0]] for name in names])
         weights = first_runs[[*WEIGHTS, "times_bert"]].astype(float).sum().to_dict()
         return weights | {"encoder": float(first_runs["encoder"][0])}
@@ -175,9 +210,9 @@ class Scoreboard:
         is_of_dev = (predicted["task"] == task) & (predicted["split"] == "dev")
         return predicted[is_of_dev & predicted["scored"] & predicted["label"].notna()]
 
-    def rank(self, group: Group) -> float:
+    def rank(self, row: Row) -> float:
         """Return what rows are ordered by, the best first: less its mean over tasks; behind all others without one."""
-        mean = group.means.get(means(self.results.tasks)[0])
+        mean = row.scores.get(means(self.results.tasks)[0])
         return -mean.mean if mean else 1.0
 
     def joined(self, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -196,7 +231,7 @@ class Scoreboard:
         return any({*self.about[name].tasks} & {*self.about[other].tasks} for other in others)
 
     @cached_property
-    def rows(self) -> list[Group]:
+    def rows(self) -> list[Row]:
         """Every variant and ensemble that is scored on dev, and single-task variants that make one row of all tasks."""
         by_row: dict[tuple[str, str], list[str]] = {}
         for name, about in self.about.items():
@@ -204,9 +239,18 @@ class Scoreboard:
         models: list[tuple[str, ...]] = [(name,) for name in self.about]
         for row_names in by_row.values():
             models += [names for names in self.joined(row_names) if len(names) > 1 and self._have_all_tasks(names)]
-        groups = [self.group(names) for names in models]
-        return [group for group in groups if group.means]
+        rows = [self.row(names) for names in models]
+        return [row for row in rows if row.scores]
 
     def _have_all_tasks(self, names: Sequence[str]) -> bool:
         tasks = {task for name in names for task in self.about[name].tasks}
         return {*main(self.results.tasks)} <= tasks
+
+
+def _exactly(score: float) -> Difference:
+    """Return a score of which neither seeds nor rows are known."""
+    return Difference(score, None, 0.0, (0, 0), 0, 0)
+
+
+def _none_for_nan(value: Any) -> float | None:
+    return None if pd.isna(value) else float(value)

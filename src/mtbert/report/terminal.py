@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mtbert.report import answer_section, differences, markdown, paper_tables
 from mtbert.report.answer import Answer
-from mtbert.report.scoreboard import Scoreboard
+from mtbert.report.scoreboard import Row, Scoreboard
 from mtbert.tasks import are_the_courses
 
 NEXT = """Look at it:        {page}
@@ -49,7 +49,7 @@ def _table(table: paper_tables.Table) -> str:
     return f"{table.heading}\n\n{markdown.lined(lines)}\n{table.more}".strip()
 
 
-def _published_and_ours(row: paper_tables.Row, metric: str) -> str:
+def _published_and_ours(row: Row, metric: str) -> str:
     published = row.published.get(metric)
-    ours = str(row.group.means.get(metric, markdown.DASH))
+    ours = markdown.estimate(row.scores.get(metric))
     return ours if published is None else f"{markdown.number(published)} \N{RIGHTWARDS ARROW} {ours}"

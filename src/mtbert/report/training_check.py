@@ -2,7 +2,9 @@
 
 A row fails on a task where its mean dev score over seeds is
 
-- not above that of the majority class (of a task of scores: 0, what any constant scores),
+- not proved to be above that of the majority class (of a task of scores: 0, what any constant scores): the 95 %
+  interval of the difference, over seeds and the same rows of dev, does not lie above 0; the mean decides where too few
+  rows have no interval,
 - or below that of the untrained encoder, or of TF-IDF, by what matters of the task or more.
 
 It may gain from longer training where, on one of its tasks,
@@ -27,11 +29,10 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from mtbert.report.scoreboard import Group, Scoreboard
+from mtbert.report.scoreboard import Row, Scoreboard
 from mtbert.results import metrics
 from mtbert.results.columns import Frame
 from mtbert.results.described import TFIDF
-from mtbert.tasks import Task
 
 TAIL = 0.25  # share of the steps that the slope is fitted to
 AHEAD, LEAST_FALL = 0.1, 0.02  # share of the training that is looked ahead, and of the mean loss that is a fall
@@ -77,39 +78,48 @@ class TrainingCheck:
     """The check of every row of a scoreboard.
 
     Attributes:
-        yardsticks: the dev scores that a row has to beat, by task.
+        yardsticks: the dev scores that a row must not be below, by task.
     """
 
     def __init__(self, board: Scoreboard) -> None:
         self._board = board
-        tfidf = board.baseline(TFIDF).means if TFIDF in board.baselines else {}
+        tfidf = board.baseline(TFIDF).scores if TFIDF in board.baselines else {}
+        self._constants = constant_predictions(board)
         self.yardsticks: dict[Below, Mapping[str, float]] = {
-            Below.MAJORITY: constant_scores(board),
-            Below.TFIDF: {task: mean.mean for task, mean in tfidf.items()},
+            Below.TFIDF: {task: score.mean for task, score in tfidf.items()},
             Below.UNTRAINED: board.untrained,
         }
 
-    def of(self, group: Group) -> Check:
+    def of(self, row: Row) -> Check:
         """Check a row that was trained."""
-        tasks = [task for task in self._board.results.tasks if task in group.means]
-        below = {task: self._below(group, task) for task in tasks}
-        may_gain = {task: self._may_gain(group, task) for task in tasks}
+        tasks = [task for task in self._board.results.tasks if task in row.scores]
+        below = {task: self._below(row, task) for task in tasks}
+        may_gain = {task: self._may_gain(row, task) for task in tasks}
         return Check(
             below={task: reasons for task, reasons in below.items() if reasons},
             may_gain={task: reasons for task, reasons in may_gain.items() if reasons},
         )
 
-    def _below(self, group: Group, task: str) -> list[Below]:
-        score, matters = group.means[task].mean, self._board.results.tasks[task].matters
-        below: list[Below] = []
+    def _below(self, row: Row, task: str) -> list[Below]:
+        score, matters = row.scores[task].mean, self._board.results.tasks[task].matters
+        below = [] if self._is_above_constant(row, task) else [Below.MAJORITY]
         for yardstick, scores in self.yardsticks.items():
-            least = matters if yardstick is not Below.MAJORITY else 0.0
-            if task in scores and score <= scores[task] - least:
+            if task in scores and score <= scores[task] - matters:
                 below.append(yardstick)
         return below
 
-    def _may_gain(self, group: Group, task: str) -> list[MayGain]:
-        variant = next(name for name in group.names if task in self._board.about[name].tasks)
+    def _is_above_constant(self, row: Row, task: str) -> bool:
+        """Return whether a row is proved to score more than one prediction for all rows; True where none is known."""
+        if task not in self._constants:
+            return True
+        above = self._board.budget_runs().above_constant(row.names, row.seeds, task, self._constants[task])
+        if above is None:
+            return True
+        lowest = above.mean if above.interval is None else above.interval[0]
+        return lowest > 0
+
+    def _may_gain(self, row: Row, task: str) -> list[MayGain]:
+        variant = next(name for name in row.names if task in self._board.about[name].tasks)
         is_last_best = self._is_last_epoch_best(variant)
         if is_last_best is False:
             return []
@@ -180,24 +190,29 @@ def still_falls(losses: Frame) -> bool:
     return is_proved and -slope * AHEAD > LEAST_FALL * abs(float(losses["value"].mean()))
 
 
-def constant_scores(board: Scoreboard) -> dict[str, float]:
-    """Return the dev score of always predicting the same, by task: the class that most training rows have.
+def constant_predictions(board: Scoreboard) -> dict[str, float]:
+    """Return what a model that learns nothing of the sentences predicts, by task: the class of most training rows.
 
     Where nobody has counted the training rows, as in evidence of before 2026-11-27, it is the class that most rows of
-    dev have. A constant has no correlation with scores: 0.
+    dev have. For scores it is 0: every constant has a correlation of 0 with them.
     """
-    scores: dict[str, float] = {}
+    constants: dict[str, float] = {}
     for name, task in board.results.tasks.items():
         labels = dev_labels(board, name)
-        if len(labels):
-            scores[name] = _constant_score(task, labels, label_counts(board, name))
+        if len(labels) and task.kind == "score":
+            constants[name] = 0.0
+        elif len(labels):
+            constants[name] = float(np.argmax(label_counts(board, name) or np.bincount(labels.astype(int)).tolist()))
+    return constants
+
+
+def constant_scores(board: Scoreboard) -> dict[str, float]:
+    """Return the dev score of `constant_predictions`, by task."""
+    scores: dict[str, float] = {}
+    for name, constant in constant_predictions(board).items():
+        labels = dev_labels(board, name)
+        scores[name] = metrics.of_task(board.results.tasks[name], labels, np.full(len(labels), constant))
     return scores
-
-
-def _constant_score(task: Task, labels: np.ndarray, counts: Sequence[int]) -> float:
-    if task.kind == "score":
-        return 0.0
-    return metrics.of_majority(task, counts or np.bincount(labels.astype(int)).tolist(), labels)
 
 
 def label_counts(board: Scoreboard, task: str) -> Sequence[int]:

@@ -12,12 +12,12 @@ from mtbert.tasks import Tasks
 TITLE = "Trained well enough?"
 MOST_NAMED = 6  # rows in a sentence; of more it says how many
 BELOW = {
-    Below.MAJORITY: "no better than a constant prediction",
+    Below.MAJORITY: "not significantly better than a constant prediction",
     Below.TFIDF: "below words counted by TF-IDF",
     Below.UNTRAINED: "below the untrained encoder",
 }
 SHORT = {
-    Below.MAJORITY: "not above a constant",
+    Below.MAJORITY: "not significantly above a constant",
     Below.TFIDF: "below TF-IDF",
     Below.UNTRAINED: "below the untrained encoder",
     MayGain.LOSS_FALLS: "loss still falls",
@@ -28,8 +28,9 @@ LONGER = {  # the remedy, by whether the tasks are one's own
     False: "Train longer (`training.epochs`), or at another rate (`training.learning_rate`).",
 }
 ABOUT = (
-    "*No*: on one of its tasks, a row's mean dev score is not above a constant prediction (the majority class; 0 for "
-    "a correlation), or it is below the untrained encoder or TF-IDF by the task's margin or more. Such a row is never "
+    "*No*: on one of its tasks, a row's mean dev score is not significantly above a constant prediction (the majority "
+    "class; 0 for a correlation: by the 95 % interval of the difference, over seeds and rows), or it is below the "
+    "untrained encoder or TF-IDF by the task's margin or more. Such a row is never "
     "recommended. Its differences stand, but they are of models that nobody would keep. *May gain*: over the last "
     f"{100 * TAIL:.0f} % of the steps, the training loss has a significant slope, which would lower it by more than "
     f"{100 * LEAST_FALL:.0f} % of its mean in another {100 * AHEAD:.0f} % of the training; or the best of several "
@@ -49,10 +50,10 @@ def rows(board: Scoreboard, answer: Answer | None, check: TrainingCheck) -> list
     """Return every way and every other row of models; no baseline, and no part of a way."""
     ways = [] if answer is None else [way for way in answer.ways if not way.is_baseline]
     checked = [CheckedRow(way.label, answer.checks[way.label]) for way in ways] if answer else []
-    models_of_ways = {name for way in ways for name in way.group.names}
+    models_of_ways = {name for way in ways for name in way.names}
     others = [row for row in board.rows if not models_of_ways.issuperset(row.names)]
     for row in sorted(others, key=board.rank):
-        checked.append(CheckedRow(", ".join(row.names), check.of(row)))
+        checked.append(CheckedRow(row.label, check.of(row)))
     return checked
 
 
@@ -92,7 +93,7 @@ def _facts(checked: Sequence[CheckedRow], tasks: Tasks) -> Iterator[str]:
 def _distinct(labels_by_fault: Mapping[Below, list[str]]) -> dict[Below, list[str]]:
     """Return the faults without those whose rows another one, said before or of more rows, has as well.
 
-    That a row is not above a constant is always said.
+    That a row is not significantly above a constant is always said.
     """
     distinct: dict[Below, list[str]] = {}
     by_size = sorted(labels_by_fault.items(), key=lambda item: -len(item[1]))
@@ -122,7 +123,7 @@ def cell(check: Check | None, tasks: Tasks) -> str:
 
 
 def reasons(by_task: Mapping[str, Sequence[Below | MayGain]], tasks: Tasks) -> str:
-    """Return such as `below TF-IDF (intent, irony); not above a constant (irony)`."""
+    """Return such as `below TF-IDF (intent, irony); not significantly above a constant (irony)`."""
     titles_by_reason: dict[Below | MayGain, list[str]] = {}
     for task, task_reasons in by_task.items():
         for reason in task_reasons:

@@ -80,7 +80,7 @@ def write(
     Args:
         results: of the whole budget.
         directory: the report's folder.
-        third: of the same variants at a third of the budget, for the steadiness of claims.
+        third: of the same variants at a third of the budget, to show how differences move with it.
         readme: a file that gets the report's first rows, too, between the markers of `mtbert.report.questions`.
         sentences: those of dev, if they may be shown.
         plan: what the results are a part of, if that is known.
@@ -95,7 +95,7 @@ def write(
     """
     _refuse_others(directory)
     board = Scoreboard(results)
-    judged = claims.judge(board, None if third is None else Scoreboard(third))
+    judged = claims.judge(board, third)
     tables = paper_tables.tables(board)
     conclusions = _conclusions(board, plan)
     with files.new_directory(directory) as partial:

@@ -1,1 +1,1 @@
-"""The results of all trainings in three tables; report, votes, comparisons and claims read nothing else."""
+"""The results of all trainings in tables; report, votes, comparisons and claims read nothing else."""

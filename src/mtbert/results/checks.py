@@ -1,4 +1,4 @@
-"""Check that the three tables say the same: files of strangers may hold anything."""
+"""Check that the tables say the same: files of strangers may hold anything."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Read every trained, merged and voted model of a build folder once, check it, and make the three tables of them."""
+"""Read every trained, merged and voted model of a build folder once, check it, and make tables of them."""
 
 import itertools
 import json
@@ -27,12 +27,21 @@ NO_FACTS = {"cluster": -1, "in_train": False, "shares": False}  # of the rows of
 
 @dataclass
 class Model:
-    """A model as its folder holds it: its row of `runs`, its predictions, and its history, which few kinds have."""
+    """A model as its folder holds it.
+
+    Attributes:
+        folder: where it lies.
+        row: of `runs`.
+        predictions: by split and task.
+        history: what its training logged; None of kinds that have none.
+        points: places of dev sentences in a picture; None where it has none, or no picture is asked for.
+    """
 
     folder: Path
     row: ModelRow
     predictions: Predictions
     history: Frame | None
+    points: Frame | None = None
 
 
 def collect(build: Path, seeds: Sequence[int] | None = None, pictures: bool = True) -> Results:
@@ -68,8 +77,8 @@ def _there(folder: Path, entries: Mapping[str, Any], seeds: Sequence[int]) -> li
 def of_folders(build: Path, folders: Sequence[Path], pictures: bool = True) -> Results:
     """Return the results of the models in these folders, made from what lies in `build`.
 
-    `pictures` adds what only pictures need: the points of sentences of each variant's first seed, which take five
-    seconds of a core each, and how many rows and labels the data have.
+    `pictures` adds what only pictures need: the points of sentences of each variant's first seed, and how many rows and
+    labels the data have.
 
     Raises:
         DataError: a model was altered or is not whole, or models do not fit together; named.
@@ -79,16 +88,17 @@ def of_folders(build: Path, folders: Sequence[Path], pictures: bool = True) -> R
         check(source, folder)
     models = [load(source, folder) for folder in folders]
     if pictures:
-        embed(models, source.tasks)
+        place(models, source)
     return as_results(source, models, with_counts=pictures)
 
 
 def as_results(source: Source, models: Sequence[Model], with_counts: bool = True) -> Results:
-    """Return the three tables of these models; DataError if they do not fit together."""
+    """Return the tables of these models; DataError if they do not fit together."""
     results = Results(
         _table_of_runs(source, models, with_counts),
         _table_of_predictions(models, source.tasks),
         _table_of_history(models, source.tasks),
+        _table_of_points(models, source.tasks),
     )
     checks.check(results, str(source.build))
     return results
@@ -147,8 +157,8 @@ def _history(file: Path) -> Frame:
         raise DataError(f"{file} is damaged: {error}") from None
 
 
-def embed(models: Sequence[Model], tasks: Tasks) -> None:
-    """Join points of sentences to the dev predictions of each variant's first seed that has embeddings."""
+def place(models: Sequence[Model], source: Source) -> None:
+    """Give each variant's first seed that has embeddings the places of its dev sentences in a picture."""
     first_seeds: dict[str, Model] = {}
     for model in models:
         if (model.folder / layout.EMBEDDINGS).is_file():
@@ -156,9 +166,9 @@ def embed(models: Sequence[Model], tasks: Tasks) -> None:
     embeddings = [model.folder / layout.EMBEDDINGS for model in first_seeds.values()]
     dev_tables = [model.predictions["dev"] for model in first_seeds.values()]
     labels = [{task: table["label"].to_numpy(float) for task, table in by_task.items()} for by_task in dev_tables]
-    for by_task, points_by_task in zip(dev_tables, points.of_runs(embeddings, labels, tasks), strict=True):
-        for task, task_points in points_by_task.items():
-            by_task[task] = by_task[task].join(task_points)
+    places = points.of_runs(embeddings, labels, source.tasks, layout.points(source.build))
+    for model, table in zip(first_seeds.values(), places, strict=True):
+        model.points = table
 
 
 def _table_of_runs(source: Source, models: Sequence[Model], with_counts: bool) -> Frame:
@@ -186,3 +196,11 @@ def _table_of_history(models: Sequence[Model], tasks: Tasks) -> Frame:
         if model.history is not None:
             parts.append(model.history.assign(variant=model.row.variant, seed=model.row.seed))
     return tables.joined(parts, "history", tasks)
+
+
+def _table_of_points(models: Sequence[Model], tasks: Tasks) -> Frame:
+    parts: list[Frame] = []
+    for model in models:
+        if model.points is not None:
+            parts.append(model.points.assign(variant=model.row.variant, seed=model.row.seed))
+    return tables.joined(parts, "points", tasks)

@@ -1,4 +1,4 @@
-"""The columns of the three tables, their types, and which of them hold scores and counts."""
+"""The columns of the tables of results, their types, and which of them hold scores and counts."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,14 +8,16 @@ import pyarrow as pa
 from mtbert.results.metrics import OVERALLS, means
 from mtbert.tasks import SPLITS, Tasks
 
-TABLES = ("runs", "predictions", "history")
+TABLES = ("runs", "predictions", "history", "points")
 KEY = ["variant", "seed"]  # of a run
 UNIQUE = {  # which no two rows of a table share
     "runs": KEY,
     "predictions": [*KEY, "task", "split", "row"],
     "history": [*KEY, "phase", "step", "name"],
+    "points": [*KEY, "task", "row"],
 }
 WEIGHTS = ("encoder", "added", "trained", "stored")
+PLACES = ("x", "y", "x2", "y2")  # in a picture, of the first sentence of a row, and of the second
 SURE = "sure"  # the probability of the predicted class, which evidence does without
 
 Frame = Any  # a pandas.DataFrame: the types of its selections name four kinds at once, which no checker tells apart
@@ -26,8 +28,12 @@ REPEATED_WORD = pa.dictionary(pa.int32(), pa.string())
 
 def metric_names(tasks: Tasks) -> tuple[str, ...]:
     """Return all that runs are scored by: the tasks, and the mean over them on both scales."""
-    scored_tasks = [name for name, task in tasks.items() if not task.serves]
-    return (*scored_tasks, *OVERALLS)
+    return (*scored_tasks(tasks), *OVERALLS)
+
+
+def scored_tasks(tasks: Tasks) -> list[str]:
+    """Return the tasks that are scored, not those that only serve others."""
+    return [name for name, task in tasks.items() if not task.serves]
 
 
 def shown_metrics(tasks: Tasks) -> tuple[str, ...]:
@@ -43,7 +49,7 @@ def score_columns(tasks: Tasks) -> tuple[str, ...]:
 
 def example_columns(tasks: Tasks) -> tuple[str, ...]:
     """Return the columns of `runs` that count training examples, such as `examples_sst`."""
-    return tuple(f"examples_{name}" for name, task in tasks.items() if not task.serves)
+    return tuple(f"examples_{name}" for name in scored_tasks(tasks))
 
 
 def schema(table: str, tasks: Tasks) -> pa.Schema:
@@ -79,7 +85,14 @@ SCHEMAS = {
         + _columns(("scored",), pa.bool_())
         + _columns(("cluster",), pa.int32())
         + _columns(("in_train", "shares"), pa.bool_())
-        + _columns(("x", "y", "x2", "y2", SURE), pa.float32(), optional=True)
+        + _columns((SURE,), pa.float32(), optional=True)
+    ),
+    "points": pa.schema(
+        _columns(("task",), REPEATED_WORD)
+        + _columns(("row",), pa.int32())
+        + _columns(("variant",), REPEATED_WORD)
+        + _columns(("seed",), pa.int64())
+        + _columns(PLACES, pa.float32(), optional=True)
     ),
     "history": pa.schema(
         _columns(("variant",), REPEATED_WORD)

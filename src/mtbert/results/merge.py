@@ -1,6 +1,7 @@
 """Evidence: the results of several builds, machines or weeks as one folder of tables, small enough to commit."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ def packed(results: Results) -> Results:
     """Return the results without what evidence need not hold: rows without labels, and how sure the models were."""
     labelled = results.predictions[results.predictions["label"].notna()]
     labelled = labelled.astype({"variant": str, "id": str})  # as categories they would still name the dropped rows'
-    return Results(results.runs, labelled.assign(**{SURE: np.float32("nan")}), results.history)
+    return replace(results, predictions=labelled.assign(**{SURE: np.float32("nan")}))
 
 
 def write(results: Results, folder: Path) -> None:

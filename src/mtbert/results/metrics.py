@@ -109,6 +109,11 @@ def of_majority(task: Task, counts: Sequence[int], labels: Values) -> float:
     return of_task(task, labels, np.full(len(labels), float(np.argmax(counts))))
 
 
+def bounds(metric: str) -> tuple[float, float]:
+    """Return the lowest and the highest possible score."""
+    return (-1.0 if metric in SIGNED else 0.0), 1.0
+
+
 def in_words(task: Task) -> str:
     """Return what people call a task's metric: `accuracy`, or `F1 of spam` where it is that of one class alone."""
     name = METRIC_NAMES[task.metric]
@@ -137,8 +142,14 @@ def overall(scores: Mapping[str, float], tasks: Tasks) -> dict[str, float]:
     return {"overall_raw": sum(raw) / len(raw), "overall_normalised": sum(normalised) / len(normalised)}
 
 
+def scale(task: Task) -> tuple[float, float]:
+    """Return factor and shift of a task's score in overall_normalised: x of `SIGNED` counts as x / 2 + 1 / 2."""
+    return (0.5, 0.5) if task.metric in SIGNED else (1.0, 0.0)
+
+
 def _normalised(score: float, task: Task) -> float:
-    return (score + 1) / 2 if task.metric in SIGNED else score
+    factor, shift = scale(task)
+    return factor * score + shift
 
 
 def _unit(values: np.ndarray) -> np.ndarray:

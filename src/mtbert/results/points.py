@@ -4,6 +4,7 @@ t-SNE (van der Maaten and Hinton, 2008) keeps neighbours, not distances: cluster
 are in it, and how large, says nothing.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +14,8 @@ import pandas as pd
 from safetensors.numpy import load_file
 from threadpoolctl import threadpool_limits
 
-from mtbert.results.columns import Frame
+from mtbert import files
+from mtbert.results.columns import PLACES, Frame
 from mtbert.tasks import Task, Tasks
 
 PICTURED = "sst"  # the task whose single sentences have points
@@ -22,7 +24,6 @@ FEWEST = 4  # points that t-SNE needs
 WIDTH = 50  # to which PCA brings the embeddings first, as the authors advise: less noise, and less work
 PERPLEXITY = 30.0  # how many neighbours count, about; of few points a third of them
 SCALE = 500  # coordinates are whole numbers up to this, which pack well
-COLUMNS = ["x", "y", "x2", "y2"]  # of the first sentence, and of the second
 ALIKE, UNLIKE, BETWEEN = 1, -1, 0  # kinds of pairs
 
 
@@ -36,16 +37,50 @@ def pair_kinds(task: Task, labels: np.ndarray) -> np.ndarray:
     return np.select([alike, unlike], [ALIKE, UNLIKE], BETWEEN)
 
 
-def of_runs(files: Sequence[Path], labels: Sequence[Mapping[str, np.ndarray]], tasks: Tasks) -> list[dict[str, Frame]]:
-    """Return what `of_run` does of each run, side by side, each on one core.
+def of_runs(
+    embeddings: Sequence[Path], labels: Sequence[Mapping[str, np.ndarray]], tasks: Tasks, cache: Path
+) -> list[Frame]:
+    """Return the points of each run: `task`, `row` and PLACES.
 
-    Other numbers of threads add up in other orders, of which t-SNE makes other pictures.
+    They are computed once, since they take five seconds of a core each, and kept in the folder `cache`. Runs without
+    them are computed side by side, each on one core: other numbers of threads add up in other orders, of which t-SNE
+    makes other pictures.
     """
+    cached = [cache / f"{_key(*run, tasks)}.parquet" for run in zip(embeddings, labels, strict=True)]
+    missing = [number for number, file in enumerate(cached) if not file.is_file()]
+    computed = _side_by_side([embeddings[number] for number in missing], [labels[number] for number in missing], tasks)
+    for number, by_task in zip(missing, computed, strict=True):
+        parts = [table.rename_axis("row").reset_index().assign(task=task) for task, table in by_task.items()]
+        table = pd.concat([pd.DataFrame(columns=["task", "row"]), *parts]).reindex(columns=["task", "row", *PLACES])
+        with files.new_file(cached[number]) as partial:
+            table.astype({"row": int, **dict.fromkeys(PLACES, float)}).to_parquet(partial, index=False)
+    return [files.read_parquet(file) for file in cached]
+
+
+def _key(embeddings: Path, labels: Mapping[str, np.ndarray], tasks: Tasks) -> str:
+    """Return the digest of all that points are made from: embeddings, labels, tasks, and this code."""
+    import sklearn
+
+    digest = hashlib.sha256(files.sha256(embeddings).encode())
+    for task, values in labels.items():
+        digest.update(f"{task} {tasks[task]!r}".encode())
+        digest.update(values.tobytes())
+    digest.update(Path(__file__).read_bytes())
+    digest.update(sklearn.__version__.encode())
+    return digest.hexdigest()[:32]
+
+
+def _side_by_side(
+    embeddings: Sequence[Path], labels: Sequence[Mapping[str, np.ndarray]], tasks: Tasks
+) -> list[dict[str, Frame]]:
+    """Return what `of_run` does of each run."""
+    if not embeddings:
+        return []
     import sklearn.manifold  # noqa: F401  loaded before the threads of its libraries are limited
 
     limit = {"initializer": threadpool_limits, "initargs": (1,)}  # OpenMP counts for each thread, BLAS for all
     with threadpool_limits(1), ThreadPoolExecutor(**limit) as pool:
-        return list(pool.map(of_run, files, labels, [tasks] * len(files)))
+        return list(pool.map(of_run, embeddings, labels, [tasks] * len(embeddings)))
 
 
 def of_run(file: Path, labels: Mapping[str, np.ndarray], tasks: Tasks) -> dict[str, Frame]:
@@ -60,7 +95,7 @@ def of_run(file: Path, labels: Mapping[str, np.ndarray], tasks: Tasks) -> dict[s
         tasks: of the data.
 
     Returns:
-        By task the first of COLUMNS, whole numbers up to SCALE; by number of the row.
+        By task the first of PLACES, whole numbers up to SCALE; by number of the row.
     """
     embeddings = load_file(file)
     points: dict[str, Frame] = {}
@@ -76,7 +111,7 @@ def of_run(file: Path, labels: Mapping[str, np.ndarray], tasks: Tasks) -> dict[s
         sentences, row_count, _ = embedded.shape
         if sentences * row_count >= FEWEST:
             coordinates = np.hstack(list(_projected(embedded)))
-            points[task] = pd.DataFrame(coordinates, rows, COLUMNS[: 2 * sentences])
+            points[task] = pd.DataFrame(coordinates, rows, PLACES[: 2 * sentences])
     return points
 
 

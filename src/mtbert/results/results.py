@@ -1,29 +1,37 @@
-"""The three tables of results, and what they say.
+"""The tables of results, and what they say.
 
 `runs` has a row for each training and vote, `predictions` one for each row that a run predicted, `history` one for each
-value that a training logged.
+value that a training logged, `points` one for each dev row that has a place in a picture, of one seed of a variant.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from pydantic import ValidationError
 
 from mtbert.errors import DataError, in_words
-from mtbert.results.columns import KEY, Frame, PredictionsByTask, metric_names
+from mtbert.results.columns import KEY, Frame, PredictionsByTask, metric_names, schema
 from mtbert.results.described import DESCRIPTIONS, About, Data, RunDescription, StartingWeights
 from mtbert.tasks import Tasks
 
 UNTRAINED_KINDS = ("encoder", "baseline")  # kinds of rows of `runs` that no variant or ensemble made
 
 
+def no_points() -> Frame:
+    """Return a table `points` without rows."""
+    import pandas as pd
+
+    return pd.DataFrame(columns=schema("points", {}).names)
+
+
 @dataclass
 class Results:
-    """The three tables; `runs` is small, `predictions` may have millions of rows."""
+    """The tables; `runs` is small, `predictions` may have millions of rows."""
 
     runs: Frame
     predictions: Frame
     history: Frame
+    points: Frame = field(default_factory=no_points)
 
     @cached_property
     def descriptions(self) -> list[RunDescription]:

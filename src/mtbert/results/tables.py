@@ -1,4 +1,4 @@
-"""The three tables of results as files: how they are written, read and joined.
+"""The tables of results as files: how they are written, read and joined.
 
 A folder of them is a build's results (build/results) or a report's evidence.
 """
@@ -14,19 +14,21 @@ from pydantic import ValidationError
 from mtbert import files
 from mtbert.errors import DataError
 from mtbert.results import checks
-from mtbert.results.columns import KEY, TABLES, Frame, schema
+from mtbert.results.columns import KEY, PLACES, TABLES, Frame, schema
 from mtbert.results.described import Data
 from mtbert.results.results import Results
 from mtbert.tasks import COURSE, Tasks
 
+SORTED_BY = {"predictions": ["task", "split", "row", *KEY], "points": ["task", "row", *KEY]}
+
 
 def write(results: Results, folder: Path) -> None:
-    """Write `folder` anew: runs.parquet, predictions.parquet and history.parquet."""
+    """Write `folder` anew: runs.parquet, predictions.parquet, history.parquet and points.parquet."""
     with files.new_directory(folder) as partial:
         for name in TABLES:
             table, columns = getattr(results, name), schema(name, results.tasks)
-            if name == "predictions":  # equal values beside one another pack well
-                table = table.sort_values(["task", "split", "row", *KEY], kind="stable")
+            if name in SORTED_BY:  # equal values beside one another pack well
+                table = table.sort_values(SORTED_BY[name], kind="stable")
             typed = pa.Table.from_pandas(table[columns.names], columns, preserve_index=False).replace_schema_metadata()
             file = partial / f"{name}.parquet"
             pq.write_table(typed, file, compression="zstd", compression_level=12, row_group_size=2**24)
@@ -35,7 +37,8 @@ def write(results: Results, folder: Path) -> None:
 def read(folder: Path) -> Results:
     """Read and check a folder's tables; DataError if they contradict themselves or one another."""
     tasks = _tasks(folder / "runs.parquet")
-    results = Results(*(_read(folder / f"{name}.parquet", name, tasks) for name in TABLES))
+    read_tables = {name: _read(folder / f"{name}.parquet", name, tasks) for name in TABLES if name != "points"}
+    results = Results(**read_tables, points=_points(folder, tasks))
     checks.check(results, str(folder))
     return results
 
@@ -58,6 +61,18 @@ def _read(file: Path, name: str, tasks: Tasks) -> Frame:
         return joined([files.read_parquet(file)], name, tasks)
     except (pa.ArrowException, ValueError) as error:  # ValueError: an empty value where none may be
         raise DataError(f"{file} is not a table of results: {str(error)[:200]}") from None
+
+
+def _points(folder: Path, tasks: Tasks) -> Frame:
+    """Return the table `points`; in older evidence its columns are among those of the predictions'."""
+    file, predictions = folder / "points.parquet", folder / "predictions.parquet"
+    if file.is_file():
+        return _read(file, "points", tasks)
+    places = [name for name in PLACES if name in pq.read_schema(predictions).names]  # some evidence has none of pairs
+    if not places:
+        return joined([], "points", tasks)
+    table = files.read_parquet(predictions, [*KEY, "task", "row", *places])
+    return joined([table[table[places[0]].notna()]], "points", tasks)
 
 
 def joined(parts: Iterable[Frame], name: str, tasks: Tasks) -> Frame:

@@ -4,10 +4,11 @@ Below `LEAST_CLUSTERS` clusters of rows, or `LEAST_SEEDS` seeds of a side that h
 interval: so few say little of others.
 """
 
-from mtbert.stats.differences import LEAST_CLUSTERS, LEVEL, Difference, Interval, difference, summary
+from mtbert.stats.differences import LEAST_CLUSTERS, LEAST_SEEDS, LEVEL, Difference, Interval, difference, score
 from mtbert.stats.multiple import holm
 from mtbert.stats.side import Side, mean_of
 
 __all__ = [
-    "LEAST_CLUSTERS", "LEVEL", "Difference", "Interval", "Side", "difference", "holm", "mean_of", "summary",
+    "LEAST_CLUSTERS", "LEAST_SEEDS", "LEVEL", "Difference", "Interval", "Side", "difference", "holm", "mean_of",
+    "score",
 ]  # fmt: skip

@@ -18,9 +18,7 @@ clusters - 1:
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, stdev
 from typing import NamedTuple
 
 from scipy import special
@@ -138,17 +136,9 @@ def welch(variances: tuple[float, float], seeds: tuple[int, int], row_variance: 
     return StandardError(math.sqrt(total), total**2 / spread if spread else 0.0)
 
 
-class Summary(NamedTuple):
-    """A mean over seeds, and its 95 % interval; None if there are too few seeds."""
+def score(side: Side, bounds: Interval) -> Difference:
+    """Return a side's mean score with its error: its difference from nothing.
 
-    mean: float
-    interval: Interval | None
-
-
-def summary(scores: Sequence[float]) -> Summary:
-    """Summarise the scores of several seeds."""
-    mean, count = fmean(scores), len(scores)
-    if count < LEAST_SEEDS:
-        return Summary(mean, None)
-    half = -float(special.stdtrit(count - 1, LEVEL / 2)) * stdev(scores) / count**0.5
-    return Summary(mean, (mean - half, mean + half))
+    `bounds` are the lowest and the highest possible score. There is no error where `difference` has none.
+    """
+    return replace(difference(side, side.constant(0.0)), bounds=bounds)

@@ -30,10 +30,9 @@ def scored(
     """
     seeds = list(predictions.T)
     scores = np.array([metrics.score(metric, labels, predicted, classes) for predicted in seeds])
-    row_influences = np.column_stack([_of_rows(metric, labels, predicted, classes) for predicted in seeds])
+    row_influences = [_of_rows(metric, labels, predicted, classes) for predicted in seeds]
     distinct, cluster_of_row = np.unique(clusters, return_inverse=True)
-    moves = np.zeros((len(distinct), len(seeds)))
-    np.add.at(moves, cluster_of_row, row_influences)
+    moves = np.column_stack([np.bincount(cluster_of_row, row_influence) for row_influence in row_influences])
     return Side(scores, moves, rows=len(labels), clusters=len(distinct))
 
 

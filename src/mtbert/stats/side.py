@@ -69,6 +69,12 @@ class Side:
         """Return the side of the scores `factor` x + `shift`."""
         return replace(self, scores=factor * self.scores + shift, moves=factor * self.moves)
 
+    @property
+    def as_trained(self) -> "Side":
+        """The side of these trainings alone: their mean as one model without seeds, which other rows alone move."""
+        mean_moves = self.moves.mean(axis=1, keepdims=True)
+        return replace(self, scores=np.array([self.mean]), moves=mean_moves, has_seeds=False)
+
     def constant(self, score: float) -> "Side":
         """Return a side of this score on the same rows: no seed and no row moves it."""
         return replace(self, scores=np.array([score]), moves=np.zeros((len(self.moves), 1)), has_seeds=False)

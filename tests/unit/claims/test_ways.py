@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from mtbert import claims
-from mtbert.claims import Reason, Standing, Verdict, ways
+from mtbert.claims import Part, Verdict, ways
 from mtbert.claims.rule import NOTHING, corrected, part_p
-from mtbert.claims.ways import Case
 from mtbert.stats import Side, difference
 from mtbert.stats.power import Needed, needed
 
@@ -76,17 +75,20 @@ def test_below_six_seeds_nothing_is_kept():
 
 def test_ways_are_judged_as_one_family():
     runs = evidence(6, single=0.9, shared=0.89, lora=0.6, few=0.9)
-    cases = [Case((name,), ("single",), "qqp", 0.05) for name in ("shared", "lora", "none")]
-    judged = ways.judge(runs, cases)
-    assert [one.verdict for one in judged] == [Verdict.HOLDS, Verdict.FAILS, None]
-    assert judged[2].reason is Reason.NOT_RUN
+    judged = ways.judge(runs, [against_single(name, 0.05) for name in ("shared", "lora", "none")])
+    assert [one.verdict for one in judged] == [Verdict.HOLDS, Verdict.FAILS, Verdict.NOT_RUN]
+    assert [one.standing for one in judged] == [Verdict.CLOSE, Verdict.WORSE, Verdict.NOT_RUN]
+
+
+def against_single(name: str, margin: float) -> Part:
+    return Part(ours=name, other="single", metric="qqp", margin=margin, expects="close")
 
 
 def test_a_way_whose_size_is_open_is_worse_where_its_interval_leaves_out_0():
-    (shared,) = ways.judge(evidence(6, single=0.9, shared=0.87), [Case(("shared",), ("single",), "qqp", 0.03)])
-    assert (shared.verdict, shared.standing) == (Verdict.TOO_CLOSE, Standing.WORSE_SIZE_OPEN)
-    (few,) = ways.judge(evidence(5, single=0.9, shared=0.87), [Case(("shared",), ("single",), "qqp", 0.03)])
-    assert few.standing is Standing.OPEN
+    (shared,) = ways.judge(evidence(6, single=0.9, shared=0.87), [against_single("shared", 0.03)])
+    assert (shared.p.verdict, shared.standing, shared.is_size_open) == (Verdict.TOO_CLOSE, Verdict.WORSE, True)
+    (few,) = ways.judge(evidence(5, single=0.9, shared=0.87), [against_single("shared", 0.03)])
+    assert (few.standing, few.obstacle) == (Verdict.OPEN, "seeds")
 
 
 def test_a_way_without_seeds_is_kept_where_it_is_no_worse_than_models_of_six_seeds():

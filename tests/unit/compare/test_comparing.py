@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 from mtbert import files
-from mtbert.compare import FileComparison, Standing, as_text, compare_files
+from mtbert.compare import FileComparison, Verdict, as_text, compare_files
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.inputs import why
 from mtbert.results import metrics
@@ -54,41 +54,42 @@ def test_where_few_rows_differ_p_is_near_mcnemars_exact_one(of_right: Compare, o
 @pytest.mark.parametrize("ours", [range(1), range(24), [range(24)] * 6])
 def test_below_six_clusters_there_is_no_interval_and_no_p(of_right: Compare, ours: Any) -> None:
     found = of_right(ours, () if isinstance(ours, range) else [()] * 6, 24, clusters=np.arange(24) % 5)
-    assert (found.standing, found.difference.interval, found.difference.p) == (Standing.OPEN, None, None)
+    assert (found.result.standing, found.difference.interval, found.difference.p) == (Verdict.OPEN, None, None)
     assert [found.ours.score.interval, found.theirs.score.interval] == [None, None]
     assert as_text(found).splitlines()[5].endswith("not known")
     assert "open, too few clusters of rows: 5, and 6 are needed (margin" in as_text(found)
 
 
 @pytest.mark.parametrize(
-    ("rows", "ours", "theirs", "margin", "standing"),
+    ("rows", "ours", "theirs", "margin", "standing", "is_size_open"),
     [
-        (1_000, 900, 600, 0.01, Standing.BETTER),
-        (1_000, 600, 900, 0.01, Standing.WORSE),
-        (1_000, 900, 600, 0.5, Standing.CLOSE),
-        (1_000, 900, 600, 0.3, Standing.BETTER_SIZE_OPEN),
-        (1_000, 600, 900, 0.3, Standing.WORSE_SIZE_OPEN),
-        (1_000, 602, 600, 0.001, Standing.OPEN),
+        (1_000, 900, 600, 0.01, Verdict.BETTER, False),
+        (1_000, 600, 900, 0.01, Verdict.WORSE, False),
+        (1_000, 900, 600, 0.5, Verdict.CLOSE, False),
+        (1_000, 900, 600, 0.3, Verdict.BETTER, True),
+        (1_000, 600, 900, 0.3, Verdict.WORSE, True),
+        (1_000, 602, 600, 0.001, Verdict.TOO_CLOSE, False),
     ],
 )
 def test_answers_of_one_model_each(
-    of_right: Compare, rows: int, ours: int, theirs: int, margin: float, standing: Standing
+    of_right: Compare, rows: int, ours: int, theirs: int, margin: float, standing: Verdict, is_size_open: bool
 ) -> None:
-    assert of_right(range(ours), range(theirs), rows, margin).standing is standing
+    result = of_right(range(ours), range(theirs), rows, margin).result
+    assert (result.standing, result.is_size_open) == (standing, is_size_open)
 
 
 @pytest.mark.parametrize(
     ("differences", "margin", "standing"),
     [
-        ([50, 50, 50, 51, 49], 0.01, Standing.OPEN),  # five seeds decide nothing
-        ([50, 50, 50, 51, 49, 50], 0.01, Standing.BETTER),
-        ([1, -1, 0, 1, -1, 0], 0.1, Standing.CLOSE),
-        ([50, -60, 40, -30, 20, -10], 0.01, Standing.OPEN),
+        ([50, 50, 50, 51, 49], 0.01, Verdict.OPEN),  # five seeds decide nothing
+        ([50, 50, 50, 51, 49, 50], 0.01, Verdict.BETTER),
+        ([1, -1, 0, 1, -1, 0], 0.1, Verdict.CLOSE),
+        ([50, -60, 40, -30, 20, -10], 0.01, Verdict.TOO_CLOSE),
     ],
 )
-def test_answers_of_several_seeds(of_right: Compare, differences: list[int], margin: float, standing: Standing) -> None:
+def test_answers_of_several_seeds(of_right: Compare, differences: list[int], margin: float, standing: Verdict) -> None:
     ours, theirs = [range(250 + by) for by in differences], [range(250)] * len(differences)
-    assert of_right(ours, theirs, 500, margin).standing is standing
+    assert of_right(ours, theirs, 500, margin).result.standing is standing
 
 
 def test_one_model_each_has_the_error_of_scipys_paired_bootstrap(tmp_path: Path) -> None:
@@ -106,7 +107,7 @@ def test_one_model_each_has_the_error_of_scipys_paired_bootstrap(tmp_path: Path)
     )
     assert found.difference.mean == pytest.approx(difference(labels, ours, theirs))
     assert found.difference.error == pytest.approx(expected.standard_error, rel=0.15)
-    assert found.standing is Standing.BETTER
+    assert found.result.standing is Verdict.BETTER
 
 
 def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessing_found(tmp_path: Path) -> None:
@@ -150,7 +151,7 @@ def test_a_baseline_has_no_seeds_and_needs_none(tmp_path: Path) -> None:
         predicted(tmp_path, f"runs/pals/{seed}", [1.0] * (90 + seed % 3) + [0.0] * (10 - seed % 3))
     predicted(tmp_path, "baselines/tfidf/0", [0.0, 1.0] * 50)
     found = compare_files("pals", "tfidf", task="sst", build=tmp_path)
-    assert (found.difference.seeds, found.standing, found.missing_seeds) == ((6, 0), Standing.BETTER, {})
+    assert (found.difference.seeds, found.result.standing, found.missing_seeds) == ((6, 0), Verdict.BETTER, {})
     lines = as_text(found).splitlines()
     assert lines[2].endswith("95 % interval over seeds and rows; of tfidf over rows")
     assert lines[9] == "pals against tfidf: better (margin 0.01)."
@@ -414,4 +415,4 @@ def test_a_margin_is_a_number_of_0_or_more(of_right: Compare, margin: float) -> 
 
 
 def test_where_all_rows_differ_nothing_can_be_told(of_right: Compare) -> None:
-    assert of_right(range(8), (), 8).standing is Standing.OPEN
+    assert of_right(range(8), (), 8).result.standing is Verdict.TOO_CLOSE

@@ -72,10 +72,10 @@ def test_the_way_to_keep_is_compared_on_test_with_one_model_per_task(monkeypatch
     one = answered(monkeypatch, {"single": 0.9, "shared": 0.9}, {"single": 0.8, "shared": 0.8})
     look = confirmation.look(one)
     assert look is not None
-    assert (look.ours.label, [*look.scores], look.tasks) == (
+    assert (look.ours.label, [row.label for row in look.rows], look.tasks) == (
         "Shared", ["Shared", "One model per task"], ["sst", "qqp", "sts"],
     )  # fmt: skip
-    assert look.scores["Shared"].means["qqp"].mean == pytest.approx(0.8)
+    assert look.rows[0].scores["qqp"].mean == pytest.approx(0.8)
     (compared,) = look.comparisons
     assert compared.test.difference is not None
     assert compared.test.difference.rows == 3 * ROWS
@@ -91,7 +91,8 @@ def test_the_best_baseline_is_looked_at_too(monkeypatch):
     look = confirmation.look(one)
     assert look is not None
     assert [compared.other.label for compared in look.comparisons] == ["One model per task", BASELINES[FROZEN]]
-    assert look.scores[BASELINES[FROZEN]].means["qqp"].mean == pytest.approx(0.8)
+    assert look.rows[-1].label == BASELINES[FROZEN]
+    assert look.rows[-1].scores["qqp"].mean == pytest.approx(0.8)
 
 
 def test_without_labels_of_test_there_is_no_look(monkeypatch):

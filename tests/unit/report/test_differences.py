@@ -27,12 +27,15 @@ def board() -> Scoreboard:
 def test_each_is_compared_with_the_papers_and_earlier_ones_of_ones_own_on_the_tasks_that_both_have(
     board: Scoreboard,
 ):
-    found = differences.find(board)
-    assert {pair: {m: d.mean for m, d in of.items()} for pair, of in found.items()} == {
-        ("wide", "pals"): {"sst": 0.25},
-        ("narrow", "pals"): {"sst": -0.75, "sts": 0.0},
-        ("narrow", "wide"): {"sst": -1.0},
-    }
+    found = [one for comparisons in differences.find(board) for one in comparisons]
+    assert [
+        (*one.part.ours, *one.part.other, one.part.metric, one.difference and one.difference.mean) for one in found
+    ] == [
+        ("wide", "pals", "sst", 0.25),
+        ("narrow", "pals", "sst", -0.75),
+        ("narrow", "pals", "sts", 0.0),
+        ("narrow", "wide", "sst", -1.0),
+    ]
 
 
 def test_they_stand_in_the_report_and_on_the_terminal(board: Scoreboard):

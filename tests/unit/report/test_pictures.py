@@ -13,6 +13,7 @@ from mtbert.report.pictures import drawing, embeddings, labels, losses, misses
 from mtbert.report.pictures import tasks as of_each
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.results import points, tables
+from mtbert.results.columns import KEY, PLACES
 from mtbert.results.described import RowCounts
 from mtbert.results.results import Results
 from mtbert.tasks import COURSE, stated
@@ -30,7 +31,7 @@ def placed(results: Results) -> Results:
     pairs = rows["task"] != "sst"
     places = {"x": rows["row"] * 10, "y": 0.0, "x2": np.where(pairs, rows["row"] * 10 + 3, np.nan)}
     places |= {"y2": np.where(pairs, 4.0, np.nan)}
-    return Results(results.runs, rows.assign(**places), results.history)
+    return replace(results, points=rows.assign(**places)[[*KEY, "task", "row", *PLACES]])
 
 
 @pytest.fixture(scope="module")
@@ -127,8 +128,8 @@ def test_at_most_fifty_pairs_of_a_kind(monkeypatch: pytest.MonkeyPatch, board: S
 
 def test_how_many_sentences_have_a_place_is_told(board: Scoreboard, tmp_path: Path):
     assert "SST-5 by label, all 4 rows of dev" in embeddings.render(board, tmp_path)
-    first = board.results.predictions.assign(x=[0.0, 1.0, None, None] * 6)
-    some = Scoreboard(Results(board.results.runs, first, board.results.history))
+    points = board.results.points
+    some = Scoreboard(replace(board.results, points=points[points["row"] < 2]))
     told = "2 of 4 rows of dev; the mean of their labels is 0.50, of all 1.50"
     assert told in embeddings.render(some, tmp_path)
 

@@ -7,7 +7,7 @@ import made
 import pytest
 
 import mtbert.claims as rule
-from mtbert.claims import Claim, ClaimResult, Part, PartResult, Reason, Verdict
+from mtbert.claims import Claim, ClaimResult, Comparison, Part, Verdict
 from mtbert.claims.rule import NOTHING
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown, questions
@@ -19,33 +19,35 @@ ROOT = Path(__file__).parents[3]
 OURS = f"{markdown.MINUS}0.023"
 
 
-def result(seeds: int = 6, verdict: Verdict | None = None, reason: Reason | None = None, **part: Any) -> ClaimResult:
+def result(seeds: int = 6, verdict: Verdict = Verdict.OPEN, obstacle: str = "", **part: Any) -> ClaimResult:
     """An answer to a question about SST-5, of so many seeds; none were trained where that is 0."""
     values = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.01} | part
     found = Difference(-0.0234, None, 0.0, (seeds, 6), 100, 100) if seeds else None
     claim = Claim(name="c", paper="front", statement="Better?", parts=(Part(**values),))
-    return ClaimResult(claim, verdict, reason, NOTHING, (PartResult(claim.parts[0], reason, found),))
+    return ClaimResult(claim, verdict, obstacle, NOTHING, (Comparison(claim.parts[0], obstacle, found),))
 
 
 def worse(expects: str, mean: float = -0.017) -> ClaimResult:
-    """An answer whose interval ends below 0, and whose difference is not proved to reach the margin."""
+    """An answer whose interval ends below 0, and of which nothing is proved once it is corrected."""
     difference = Difference(mean, 0.005, 10.0, (6, 6), 100, 100)
     part = Part(ours="new", other="old", metric="sst", expects=expects, margin=0.01)
     claim = Claim(name="c", paper="front", statement="As good?", parts=(part,))
-    return ClaimResult(claim, Verdict.TOO_CLOSE, None, NOTHING, (PartResult(part, None, difference, p=NOTHING),))
+    return ClaimResult(claim, Verdict.WORSE, "", NOTHING, (Comparison(part, "", difference),))
 
 
 @pytest.mark.parametrize(
     ("answer", "cells"),
     [
-        (result(3, reason=Reason.FEW_SEEDS), {"answer": "open: 3 of 6 seeds"}),
+        (result(3, obstacle="seeds"), {"answer": "open: 3 of 6 seeds"}),
         (result(verdict=Verdict.HOLDS), {"question": "Better? (SST-5)", "ours": OURS, "answer": "yes"}),
         (result(verdict=Verdict.FAILS, other="untrained-encoder"), {"published": markdown.DASH, "answer": "no"}),
         (result(verdict=Verdict.FAILS, expects="not lower"), {"published": "not worse"}),
         (result(verdict=Verdict.FAILS, published=0.02), {"published": "+0.020"}),
         (worse("not lower"), {"answer": "worse, by how much is open"}),
         (worse("not lower", -0.023), {"answer": "worse, by how much is open"}),  # by the margin, but not corrected
-        (worse("higher"), {"answer": "too close to call"}),
+        (worse("higher"), {"answer": "worse, by how much is open"}),
+        (result(verdict=Verdict.TOO_CLOSE), {"answer": "too close to call"}),
+        (result(verdict=Verdict.NOT_COMPARABLE, obstacle="budgets"), {"answer": "not comparable: budgets"}),
         (result(verdict=Verdict.FAILS, metric="qqp"), {"ours": f"{OURS} {claims.MAY_BE_KNOWN}"}),
     ],
 )
@@ -71,7 +73,7 @@ def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
 
 def test_questions_that_were_not_run_are_named_or_counted_and_not_shown():
     board = Scoreboard(made.results({("old", 1): {"sst": [0, 1, 2, 0]}}))
-    ran, not_run = result(verdict=Verdict.HOLDS), result(0, reason=Reason.NOT_RUN)
+    ran, not_run = result(verdict=Verdict.HOLDS), result(0, Verdict.NOT_RUN, "not run")
     shown = questions.render(board, [ran, not_run], "pictures")
     assert shown.endswith(" Not run, and open with 0 of 6 seeds: *Better? (SST-5)*.")
     shown = questions.render(board, [ran, not_run, not_run, not_run], "pictures")

@@ -12,7 +12,7 @@ import pytest
 from mtbert.claims import of_results
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown, numbers, paper_tables, submissions, terminal, write
-from mtbert.report.scoreboard import Scoreboard
+from mtbert.report.scoreboard import UNTRAINED_LABEL, Scoreboard
 from mtbert.report.training_check import TrainingCheck
 from mtbert.results import tables
 from mtbert.results.metrics import OVERALLS
@@ -78,11 +78,11 @@ def test_single_task_models_make_one_row_beside_the_published_one(board: Scorebo
     assert [one.heading for one in tables if "test" in one.heading] == []  # labels of test are withheld
     bert, pals, *_ = table.rows
     assert (table.heading, table.absent) == ("Pals for PALs, table 1 (dev)", 5)
-    assert (bert.label, bert.published["overall_raw"], str(bert.group.means["overall_raw"])) == (
+    assert (bert.label, bert.published["overall_raw"], markdown.estimate(bert.scores["overall_raw"])) == (
         "Fine-tuned BERT", 0.771, "0.833",
     )  # fmt: skip
-    assert (bert.group.weights["times_bert"], bert.note) == (pytest.approx(3.3), "one model per task")
-    assert (pals.label, pals.group.means["sst"].mean, pals.group.seeds) == ("Original PALs", 0.875, [1, 2])
+    assert (bert.weights["times_bert"], bert.note) == (pytest.approx(3.3), "one model per task")
+    assert (pals.label, pals.scores["sst"].mean, pals.seeds) == ("Original PALs", 0.875, [1, 2])
     assert (own.heading, [row.label for row in own.rows]) == ("Variants of one's own (dev)", ["mine"])
 
 
@@ -96,7 +96,7 @@ def test_a_row_that_is_not_trained_well_enough_has_a_mark_and_its_reason_below_t
     board.untrained = {"sst": 0.8}
     rows = first_table(board).splitlines()
     labels = [row.split("|")[1].strip() for row in rows[4:7]]
-    assert labels == [paper_tables.UNTRAINED, "Fine-tuned BERT \N{DAGGER}", "Original PALs"]  # 0.750 and 0.875
+    assert labels == [UNTRAINED_LABEL, "Fine-tuned BERT \N{DAGGER}", "Original PALs"]  # 0.750 and 0.875
     reason = "Fine-tuned BERT: below the untrained encoder (SST-5)."
     assert rows[8] == f"\N{DAGGER} Not trained well enough to compare. {reason}"
 
@@ -105,7 +105,7 @@ def test_the_untrained_encoder_is_the_first_row(results: Results):
     board = Scoreboard(results)
     board.untrained = {"qqp": 0.8, "sts": 0.9}
     rows = first_table(board).splitlines()
-    assert [cell.strip() for cell in rows[4].split("|")][1:6:2] == [paper_tables.UNTRAINED, markdown.DASH, "0.800"]
+    assert [cell.strip() for cell in rows[4].split("|")][1:6:2] == [UNTRAINED_LABEL, markdown.DASH, "0.800"]
 
 
 @pytest.mark.parametrize(
@@ -145,6 +145,12 @@ def test_of_other_tasks_the_terminal_says_what_is_scored_and_what_the_mean_is():
     assert f"\n\nThe mean is over {scored}, where a correlation or MCC, x, counts as (x + 1) / 2.\n\n" in told
 
 
+def test_one_seed_has_an_interval_over_rows(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(made, "LABELS", made.LABELS | {"sst": [0.0, 1.0] * 20})
+    board = Scoreboard(made.results({("pals", 1): {"sst": [0.0] * 40}}))
+    assert markdown.estimate(board.row(["pals"]).scores["sst"]) == "0.500 [0.340, 0.660]"
+
+
 def test_submissions_have_the_courses_form(tmp_path: Path):
     results = made.results({("pals", 1): {"sst": SST}})
     of_train = results.predictions.assign(split="train")
@@ -161,7 +167,7 @@ def test_claims_are_judged_of_these_tables(board: Scoreboard):
     assert known.dev["qqp"].predictions["pals", 1].tolist() == QQP
     assert known.dev["sst"].rows["leaked"].tolist() == [True, False, False, False]
     (close,) = [result for result in claims.judge(board)[0] if result.claim.name == "pals-close-to-single"]
-    assert claims.verdict(close) == "cannot be told: unequal budgets"  # 20 updates beside 60
+    assert claims.verdict(close) == "not comparable: budgets"  # 20 updates beside 60
 
 
 def test_a_report_of_evidence_has_the_same_bytes(results: Results, report: Path, tmp_path: Path):
@@ -171,7 +177,7 @@ def test_a_report_of_evidence_has_the_same_bytes(results: Results, report: Path,
     again = {file.relative_to(tmp_path / "mine"): file for file in (tmp_path / "mine").rglob("*") if file.is_file()}
     first = {file.relative_to(report): file for file in report.rglob("*") if file.is_file()}
     evidence = {path for path in again if path.parts[0] in ("evidence", "third")}
-    assert len(evidence) == 6  # what lies beside a report stays
+    assert len(evidence) == 8  # what lies beside a report stays
     assert again.keys() - evidence == first.keys()
     assert [path for path in first if first[path].read_bytes() != again[path].read_bytes()] == []
 
@@ -186,7 +192,7 @@ def test_only_a_report_is_replaced(results: Results, tmp_path: Path):
 def test_weights_of_a_vote_count_every_member():
     vote = {"members": ["a", "b"], "row": "PALs ensemble"}
     board = Scoreboard(made.results({(name, 1): {"sst": SST} for name in ("a", "b", "vote")}, {"vote": vote}))
-    assert board.group(["vote"]).weights["times_bert"] == 2.1
+    assert board.row(["vote"]).weights["times_bert"] == 2.1
     assert numbers.means(board)["vote"] == {"sst": 0.75}
 
 

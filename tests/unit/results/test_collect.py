@@ -102,9 +102,9 @@ def test_the_first_seed_of_a_variant_has_places(build: Path):
     (build / "runs/two").rename(build / "aside")
     catalog = files.read_yaml(build / "plan/catalog.yaml", "")
     files.write_yaml(build / "plan/catalog.yaml", catalog | {"seeds": [1, 2]})
-    by_run = collect.collect(build).by_run
-    placed = [int(by_run["one", seed, "dev"]["sst"]["x"].notna().sum()) for seed in (1, 2)]
-    assert placed == [6, 0]
+    placed = collect.collect(build).points
+    assert placed[["variant", "seed", "task"]].drop_duplicates().to_numpy().tolist() == [["one", 1, "sst"]]
+    assert (placed["row"].tolist(), placed["x"].notna().sum()) == ([0, 1, 2, 3, 4, 5], 6)
 
 
 def test_labels_are_counted_by_class_or_by_fifths_of_a_range_where_they_are_known(build: Path):

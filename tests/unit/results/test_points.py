@@ -55,10 +55,29 @@ def test_as_many_pairs_of_either_kind_are_drawn_from_the_whole_file(monkeypatch:
     assert drawn.tolist() == [4, 8, 16, 42, 51, 52]
 
 
-def test_runs_side_by_side_have_the_places_of_one_alone(file: Path):
+def test_runs_side_by_side_have_the_places_of_one_alone(file: Path, tmp_path: Path):
     alone = points.of_run(file, LABELS, COURSE)
-    for found in points.of_runs([file] * 3, [LABELS] * 3, COURSE):
-        assert all(found[task].equals(alone[task]) for task in alone)
+    for found in points.of_runs([file] * 3, [LABELS] * 3, COURSE, tmp_path / "cache"):
+        for task, table in alone.items():
+            of_task = found[found["task"] == task].set_index("row")[table.columns]
+            assert of_task.to_numpy().tolist() == table.to_numpy().tolist()
+            assert of_task.index.tolist() == table.index.tolist()
+
+
+def test_places_are_computed_once_until_embeddings_or_labels_change(file: Path, tmp_path: Path, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise AssertionError("computed again")
+
+    cache = tmp_path / "cache"
+    (first,) = points.of_runs([file], [LABELS], COURSE, cache)
+    monkeypatch.setattr(points, "of_run", refuse)
+    (again,) = points.of_runs([file], [LABELS], COURSE, cache)
+    assert again.equals(first)
+    with pytest.raises(AssertionError, match="again"):
+        points.of_runs([file], [LABELS | {"qqp": 1 - LABELS["qqp"]}], COURSE, cache)
+    save_file({"sst": np.ones((1, 6, 3), np.float16), "sst/rows": np.arange(6)}, file)
+    with pytest.raises(AssertionError, match="again"):
+        points.of_runs([file], [LABELS], COURSE, cache)
 
 
 def test_embeddings_without_numbers_of_their_rows_have_no_places(tmp_path: Path):

@@ -1,9 +1,10 @@
-"""The three tables: written, read, and what is refused of strangers' files."""
+"""The tables of results: written, read, and what is refused of strangers' files."""
 
 import json
 from pathlib import Path
 
 import made
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -33,6 +34,25 @@ def test_what_is_written_is_read_and_written_again_to_the_same_bytes(results: Re
     tables.write(read, tmp_path / "b")
     for name in columns.TABLES:
         assert (tmp_path / f"a/{name}.parquet").read_bytes() == (tmp_path / f"b/{name}.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("lacking", [[], ["x2", "y2"]])
+def test_points_of_old_evidence_are_columns_of_its_predictions(results: Results, tmp_path: Path, lacking: list[str]):
+    tables.write(results, tmp_path)
+    assert tables.read(tmp_path).points.empty
+    file = tmp_path / "predictions.parquet"
+    old = pd.read_parquet(file)
+    is_placed = (old["seed"] == 1) & (old["row"] < 2)
+    places = {"x": old["row"].where(is_placed), "y": 3.0, "x2": np.nan, "y2": np.nan}
+    old.assign(**places).astype(dict.fromkeys(places, "float32")).drop(columns=lacking).to_parquet(file)
+    (tmp_path / "points.parquet").unlink()
+    read = tables.read(tmp_path)
+    assert read.points[["variant", "seed", "task", "row", "x", "y"]].to_numpy().tolist() == [
+        ["pals", 1, "sst", 0, 0.0, 3.0],
+        ["pals", 1, "sst", 1, 1.0, 3.0],
+    ]
+    tables.write(read, tmp_path / "new")
+    assert tables.read(tmp_path / "new").points.equals(read.points)
 
 
 @pytest.mark.parametrize("key", ["variant", "paper", "profile", "members"])

@@ -9,7 +9,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from mtbert.results import metrics
-from mtbert.stats import Difference, Side, difference, holm, influence, mean_of, summary
+from mtbert.stats import Difference, Side, difference, holm, influence, mean_of, score
 from mtbert.stats.differences import welch
 from mtbert.tasks import METRIC_NAMES
 
@@ -35,11 +35,26 @@ def test_where_rows_change_nothing_it_is_welchs_t() -> None:
     assert found.p_at_least(0) == pytest.approx(1 - expected.pvalue / 2)
 
 
-def test_a_mean_over_seeds_has_students_interval_from_three_on() -> None:
-    mean, interval = summary(OURS.tolist())
-    assert mean == pytest.approx(0.7175)
-    assert interval == pytest.approx(stats.t.interval(0.95, 3, OURS.mean(), stats.sem(OURS)))
-    assert summary([0.5, 0.7]) == (0.6, None)
+def test_a_score_that_no_row_moves_has_students_interval_over_seeds_from_three_on() -> None:
+    found = score(unmoved(OURS), (0.0, 1.0))
+    assert found.mean == pytest.approx(0.7175)
+    assert found.interval == pytest.approx(stats.t.interval(0.95, 3, OURS.mean(), stats.sem(OURS)))
+    assert score(unmoved(OURS[:2]), (0.0, 1.0)).interval is None
+
+
+def test_seeds_that_score_the_same_still_have_the_noise_of_rows() -> None:
+    found = score(side(np.full(4, 0.7), np.tile([[0.012], [-0.016]], 4)), (0.0, 1.0))
+    assert found.error == pytest.approx(0.02)
+
+
+def test_an_interval_of_a_score_ends_where_its_metric_does() -> None:
+    assert score(side(np.full(4, 0.99), np.tile([[0.012], [-0.016]], 4)), (0.0, 1.0)).interval[1] == 1.0  # type: ignore[index]
+
+
+def test_two_trainings_by_themselves_are_moved_by_rows_alone() -> None:
+    two = side(np.array([0.5, 0.7]), np.array([[0.03, 0.01], [0.0, -0.04], *[[0.0, 0.0]] * 8])).as_trained
+    assert (two.mean, two.seeds) == (0.6, 0)
+    assert score(two, (0.0, 1.0)).error == pytest.approx(np.hypot(0.02, 0.02))
 
 
 def test_what_rows_change_for_all_seeds_alike_is_added_once() -> None:

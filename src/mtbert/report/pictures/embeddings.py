@@ -1,7 +1,7 @@
 """Dev sentences in the plane: those of SST-5 by label, and pairs that are encoded apart as lines."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.scoreboard import Scoreboard, title
 from mtbert.results import points
-from mtbert.results.columns import Frame
+from mtbert.results.columns import KEY, PLACES, Frame
 from mtbert.results.points import PICTURED
 from mtbert.tasks import COURSE, Task, main
 
@@ -92,13 +92,9 @@ def _put(paper: str, picture: str, caption: str, panels: Mapping[str, Frame], fo
 
 def sentences(board: Scoreboard) -> dict[str, Frame]:
     """Return by variant x, y and label of dev sentences, of the seed that has points; not all rows need to have one."""
-    by_variant: dict[str, Frame] = {}
     if board.results.tasks.get(PICTURED) != COURSE[PICTURED]:
-        return by_variant
-    for (variant, _, split), tables in board.results.by_run.items():
-        if split == "dev" and PICTURED in tables and tables[PICTURED]["x"].notna().any():
-            by_variant[variant] = tables[PICTURED][["x", "y", "label"]]
-    return by_variant
+        return {}
+    return {variant: table[["x", "y", "label"]] for (variant, task), table in _placed(board) if task == PICTURED}
 
 
 def pairs(board: Scoreboard) -> dict[tuple[str, str], Frame]:
@@ -108,21 +104,27 @@ def pairs(board: Scoreboard) -> dict[tuple[str, str], Frame]:
     """
     by_model: dict[tuple[str, str], Frame] = {}
     tasks = board.results.tasks
-    for (variant, _, split), tables in board.results.by_run.items():
-        if split != "dev":
-            continue
-        for task in main(tasks):
-            table = _pairs(tables[task], tasks[task]) if task in tables else []
-            if len(table):
-                by_model[variant, task] = table
+    for (variant, task), placed in _placed(board):
+        table = _pairs(placed, tasks[task]) if task in main(tasks) else []
+        if len(table):
+            by_model[variant, task] = table
     return by_model
+
+
+def _placed(board: Scoreboard) -> Iterator[tuple[tuple[str, str], Frame]]:
+    """Yield variant and task with the dev predictions and PLACES, NaN of rows without a point; each has one seed."""
+    by_run = board.results.by_run
+    for (variant, seed, task), places in board.results.points.groupby([*KEY, "task"], observed=True, sort=False):
+        predicted = by_run.get((variant, int(seed), "dev"), {}).get(task)
+        if predicted is not None:
+            yield (variant, task), predicted.merge(places[["row", *PLACES]], on="row", how="left")
 
 
 def _pairs(predicted: Frame, task: Task) -> Frame:
     """Return the pairs that have points and are alike or not."""
     table = predicted[predicted["x2"].notna()]
     kinds = points.pair_kinds(task, table["label"].to_numpy(float))
-    table = table[["x", "y", "x2", "y2"]].assign(kind=kinds)
+    table = table[[*PLACES]].assign(kind=kinds)
     return table[table["kind"] != points.BETWEEN].groupby("kind").head(points.PAIRS)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mtbert.claims import ClaimResult, PartResult
+from mtbert.claims import ClaimResult, Comparison
 from mtbert.report import markdown, questions
 from mtbert.report.pictures import drawing
 
@@ -27,7 +27,7 @@ def write(results: Sequence[ClaimResult], folder: Path) -> None:
         drawing.put_narrow(_drawn(parts, is_narrow=True), folder, questions.PICTURE)
 
 
-def _drawn(parts: dict[str, PartResult], is_narrow: bool = False) -> Figure:
+def _drawn(parts: dict[str, Comparison], is_narrow: bool = False) -> Figure:
     """A line for each comparison, by label: ours with its interval, and what it is to be held against."""
     figure = drawing.empty(1.2 + 0.42 * len(parts))
     if is_narrow:
@@ -57,7 +57,7 @@ def _drawn(parts: dict[str, PartResult], is_narrow: bool = False) -> Figure:
     return figure
 
 
-def _draw_part(axes: Axes, height: int, part: PartResult, band: float) -> None:
+def _draw_part(axes: Axes, height: int, part: Comparison, band: float) -> None:
     """Draw the line of a comparison: the margin as a band so high, the published difference, and ours if it was run."""
     margin, difference = part.part.margin, part.difference
     axes.barh(height, 2 * margin, band, -margin, color="0.9", zorder=0, label="too little to matter")

@@ -34,7 +34,7 @@ OF_CURVES = "Dev scores while the models train; the last is of the model that is
 def render(board: Scoreboard, answer: Answer | None, folder: Path, sentences: Sentences) -> str:
     """Draw the curves into a report's folder; return them and each task's tables as Markdown."""
     tasks = board.results.tasks
-    models = [*board.about] if answer is None else answer.shown.group.names
+    models = [*board.about] if answer is None else answer.shown.names
     tables: list[str] = []
     for name in main(tasks):
         rows = board.scored(name)
@@ -60,7 +60,7 @@ def _curves_picture(board: Scoreboard, answer: Answer | None, folder: Path) -> s
     """Draw the dev scores of each way, or of each model, by step; return them as Markdown, empty without history."""
     ways = {name: (name,) for name in board.about}
     if answer is not None:
-        ways = {way.label: way.group.names for way in answer.ways}
+        ways = {way.label: way.names for way in answer.ways}
     curves = {label: _curves(board, names) for label, names in ways.items()}
     curves = {label: task_curves for label, task_curves in curves.items() if task_curves}
     if not curves:
