@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from mtbert.config import resolve
 from mtbert.config.params import Params, Place, at, dotted, layers
-from mtbert.config.sections import keys
+from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import SECTIONS
 from mtbert.encoders.settings import SBERT
 
@@ -79,8 +79,8 @@ def _weaker(params: Params, layer_pair: tuple[Place, ...], place: Place) -> Any:
 def default_of(place: Place) -> Any:
     """Return the typed default at a place of a section."""
     depth = 2 if place[0] == "pretrain" else 1
-    section = map(str, place[:depth])
-    return at(keys(*section)[str(place[depth])].default, place[depth + 1 :])
+    key = SETTINGS[place[:depth]].model_fields[str(place[depth])]
+    return at(key.get_default(call_default_factory=True), place[depth + 1 :])
 
 
 def _changes(params: Params, selected: Variants, place: Place) -> list[str]:
