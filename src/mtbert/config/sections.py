@@ -24,11 +24,12 @@ from pydantic import (
 )
 
 from mtbert import files
-from mtbert.config.params import COMMON, OTHERS, Fault, Params, Place, at, merged, where_set
+from mtbert.config.layers import layers, merge
+from mtbert.config.params import COMMON, OTHERS, Fault, Params, Place, at, faults_of
 from mtbert.config.rates import LearningRate
-from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USABLE
+from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USES
 from mtbert.encoders.settings import SBERT, STARTS, EncoderSettings, SbertSettings
-from mtbert.errors import UnknownNameError, faults
+from mtbert.errors import UnknownNameError
 from mtbert.learning.objectives import OBJECTIVES
 from mtbert.merging import MERGES
 from mtbert.models.heads import HEADS
@@ -64,20 +65,21 @@ Tasks = Annotated[
 
 HeadName = Annotated[str, one_of(HEADS.kind, HEADS)]
 Objectives = Annotated[list[Annotated[str, one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE]
-Technique = Annotated[str, one_of("technique", USABLE)]
+Technique = Annotated[str, one_of("technique", USES)]
 Members = Annotated[list[Annotated[str, one_of("variant")]], Field(min_length=1), ONCE]
 
 # Keys whose type and default are not those of a resolved variant. Settings name a technique, and a variant holds its
 # options, too. Settings may say `all` or `others`, and a variant lists its tasks.
-NAMED: dict[tuple[str, str], Any] = {
-    place: (Annotated[str, one_of(registry.kind, registry)], registry.default) for place, registry in PLACES.items()
+WRITTEN: dict[str, dict[str, Any]] = {
+    section: {key: (Annotated[str, one_of(kind.kind, kind)], kind.default) for key, kind in kinds.items()}
+    for section, kinds in PLACES.items()
 }
-MODEL: dict[str, Any] = {key: name for (section, key), name in NAMED.items() if section == "model"} | {
+WRITTEN["model"] |= {
     "encoder": (Annotated[str, one_of("starting weights", STARTS)], "base"),
     "heads": (dict[ByTask, HeadName | None], dict.fromkeys((*COURSE, OTHERS), HEADS.default)),
     "pooling": (dict[ByTask, Pooling | None], dict.fromkeys((*COURSE, OTHERS), "pooler")),
 }
-TRAINING: dict[str, Any] = {key: name for (section, key), name in NAMED.items() if section == "training"} | {
+WRITTEN["training"] |= {
     "tasks": (Tasks, "all"),
     "objectives": (Objectives, []),
     "learning_rate": (LearningRate, 2e-5),
@@ -85,8 +87,8 @@ TRAINING: dict[str, Any] = {key: name for (section, key), name in NAMED.items() 
 
 SETTINGS: dict[Place, type[Section]] = {  # the types of all sections, by their place
     ("run",): RunSettings,
-    ("model",): create_model("Model", __base__=ModelSettings, **MODEL),
-    ("training",): create_model("Training", __base__=PhaseSettings, **TRAINING),
+    ("model",): create_model("Model", __base__=ModelSettings, **WRITTEN["model"]),
+    ("training",): create_model("Training", __base__=PhaseSettings, **WRITTEN["training"]),
     ("encoder",): EncoderSettings,
     ("pretrain", SBERT): SbertSettings,
 }
@@ -229,19 +231,19 @@ def _value_faults(params: Params) -> Iterator[Fault]:
     try:
         _Document.model_validate(params.values, context=names)
     except ValidationError as error:
-        yield from (Fault(place, message) for place, message in faults(error))
+        yield from faults_of(error)
 
 
 def _section_faults(params: Params) -> Iterator[Fault]:
     """Yield the faults of values that do not go together in a section, also in one that no variant uses."""
+    merged = merge(params, layers(params))
     for place, settings_type in SETTINGS.items():
         if place in (("model",), ("training",)):  # `resolve` checks these, with the techniques that they name
             continue
         try:
-            settings_type(**at(merged(params, str(place[0])), place[1:]) or {})
+            settings_type(**at(merged.values, place) or {})
         except ValidationError as error:
-            for within, message in faults(error):
-                yield Fault(where_set(params, (*place, *within)), message)
+            yield from merged.where_set(faults_of(error, *map(str, place)))
 
 
 def _data_faults(params: Params) -> Iterator[Fault]:
