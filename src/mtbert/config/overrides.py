@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from mtbert.config import resolve
-from mtbert.config.params import Params, Place, at, dotted, layers
-from mtbert.config.sections import keys
+from mtbert.config.layers import layers, merge
+from mtbert.config.params import Params, Place, at, dotted
+from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import SECTIONS
 from mtbert.encoders.settings import SBERT
 
@@ -55,9 +56,10 @@ def of_profile(params: Params, names: Iterable[str]) -> dict[str, list[str]]:
 
 def _in_section(params: Params, selected: Variants, section: str, values: Any) -> Iterator[Override]:
     """Yield the overrides in a section at the top of params.yaml."""
-    weaker_layers = list(dict.fromkeys(tuple(layers(params, name)[:2]) for name in selected))  # preset and profile
+    pairs = dict.fromkeys(tuple(layers(params, name)[:2]) for name in selected)  # preset and profile
+    weaker = [merge(params, pair).values for pair in pairs]
     for place, value in leaves((section,), values):
-        if any(_weaker(params, layer_pair, place) != value for layer_pair in weaker_layers):
+        if any(_value(sections, place) != value for sections in weaker):
             yield Override(place, value, _changes(params, selected, place))
 
 
@@ -70,21 +72,25 @@ def leaves(place: Place, node: Any) -> Iterator[tuple[Place, Any]]:
         yield place, node
 
 
-def _weaker(params: Params, layer_pair: tuple[Place, ...], place: Place) -> Any:
-    """Return the value of the two weaker layers: the profile's, else the preset's, else the typed default."""
-    stated = (params.get(*layer, *place) for layer in reversed(layer_pair))
-    return next((value for value in stated if value is not None), default_of(place))
+def _value(sections: dict[str, Any], place: Place) -> Any:
+    """Return the value at a place in merged sections, else the typed default."""
+    value = at(sections, place)
+    return default_of(place) if value is None else value
 
 
 def default_of(place: Place) -> Any:
     """Return the typed default at a place of a section."""
     depth = 2 if place[0] == "pretrain" else 1
-    section = map(str, place[:depth])
-    return at(keys(*section)[str(place[depth])].default, place[depth + 1 :])
+    key = SETTINGS[place[:depth]].model_fields[str(place[depth])]
+    return at(key.get_default(call_default_factory=True), place[depth + 1 :])
 
 
 def _changes(params: Params, selected: Variants, place: Place) -> list[str]:
-    """Return the selected variants, else the shared files, that would differ without a value."""
+    """Return the selected variants, else the shared files, that would differ without a value.
+
+    They are resolved anew. Which layer sets a value does not tell: a weaker layer may set the same one, and a variant
+    may not read it, such as the rate of a kind of training that it has not.
+    """
     without = params.put(place, None)
     shared = resolve.shared(params, selected)
     try:

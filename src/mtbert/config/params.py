@@ -1,15 +1,13 @@
-"""params.yaml laid over the papers beside it: the value at a place, the layer that set it, and its file and line.
-
-From weak to strong: the typed defaults, the paper's preset, the profile, the variant's tuned rates, the section at the
-top of params.yaml, the variant. Null means "not set here" in each of them, so that a weaker layer sets the value.
-"""
+"""params.yaml laid over the papers beside it: the value at a place, and its file and line."""
 
 import copy
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mtbert import files, tasks
+from pydantic import ValidationError
+
+from mtbert import errors, files, tasks
 from mtbert.config import papers, studies
 from mtbert.errors import SettingsError
 
@@ -25,6 +23,11 @@ class Fault(NamedTuple):
 
     place: Place
     message: str
+
+
+def faults_of(error: ValidationError, *place: str) -> list[Fault]:
+    """Return the faults that pydantic found in what stands at a place."""
+    return [Fault((*place, *keys), message) for keys, message in errors.faults(error)]
 
 
 class Params:
@@ -144,23 +147,6 @@ def dotted(place: Place) -> str:
     return ".".join(map(str, place))
 
 
-def layers(params: Params, variant: str | None = None) -> list[Place]:
-    """Return the layers above the defaults, the strongest last; without a variant, the profile and the top alone."""
-    profile: Place = ("profiles", str(params.get("profile")))
-    if variant is None:
-        return [profile, ()]
-    preset = params.get("catalog", variant, "preset") or params.get("catalog", variant, "paper")
-    return [("presets", str(preset)), profile, ("tuned", variant), (), ("catalog", variant)]
-
-
-def merged(params: Params, section: str, variant: str | None = None) -> dict[str, Any]:
-    """Return a section merged from all layers, without nulls; what is not in it has its typed default."""
-    result: dict[str, Any] = {}
-    for layer in layers(params, variant):
-        result = over(result, params.get(*layer, section) or {})
-    return result
-
-
 def over(base: Any, top: Any) -> Any:
     """Lay `top` over `base`: merge mappings, ignore nulls, and replace everything else."""
     if not isinstance(top, dict):
@@ -170,11 +156,3 @@ def over(base: Any, top: Any) -> Any:
         return base
     below = base if isinstance(base, dict) else {}
     return below | {key: over(below.get(key), value) for key, value in stated.items()}
-
-
-def where_set(params: Params, place: Place, variant: str | None = None) -> Place:
-    """Return the place where the value that counts was set, or the place itself where none was."""
-    for layer in reversed(layers(params, variant)):  # the strongest first
-        if params.get(*layer, *place) is not None:
-            return (*layer, *place)
-    return place

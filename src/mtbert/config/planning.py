@@ -5,12 +5,13 @@ First all values are checked, then the selected variants that are resolved from 
 at once.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mtbert import files, layout, merging, tasks
 from mtbert.config import overrides, resolve, sections
+from mtbert.config.overrides import Override
 from mtbert.config.params import Fault, Params, dotted
 from mtbert.config.techniques import SECTIONS
 from mtbert.data.preprocess import MOST_REFUSED
@@ -26,32 +27,41 @@ NO_EFFECT = "{!r:.80} changes none of the selected variants; allowed: null, or a
 def plan(params: Params) -> Documents:
     """Return a file for each selected variant, and those that the other stages read; SettingsError with all faults."""
     _refuse(params, sections.find_faults(params))
-    _refuse(params, [*_profile_faults(params)])
-    resolved = {name: resolve.variant(params, name) for name in params.get("variants")}
-    _refuse(params, [fault for _, faults in resolved.values() for fault in faults])
-    selected = {name: document for name, (document, _) in resolved.items()}
+    _refuse(params, _profile_faults(params))
+    selected = _resolved(params)
     departures = [*overrides.find(params, selected)]
-    without_effect = [override for override in departures if override.place[0] in SECTIONS and not override.changes]
-    _refuse(params, [Fault(override.place, NO_EFFECT.format(override.value)) for override in without_effect])
-    _refuse(params, [*_merge_faults(params, selected)])
+    _refuse(params, [*_without_effect(departures), *_merge_faults(params, selected)])
     shared = resolve.shared(params, selected)
     encoder = EncoderSettings(**shared["encoder"])
     if encoder.folder and not encoder.revision:  # so that the folder's files are an input of later stages
         shared["encoder"]["revision"] = folders.digest(encoder.folder)
-    catalog = _catalog(params, selected, encoder)
-    for name, entry in catalog["variants"].items():
-        entry["overrides"] = {
-            dotted(override.place): override.value for override in departures if name in override.changes
-        }
-    most_refused = params.get("most_refused")
     needs = {
         "splits": _splits(selected, shared),
         "held_out": params.get("held_out"),
-        "most_refused": MOST_REFUSED if most_refused is None else most_refused,
+        "most_refused": MOST_REFUSED if params.get("most_refused") is None else params.get("most_refused"),
         "longest": _longest(selected),
         "pretraining": _pretraining(shared),
     }
-    return {**selected, **shared, "needs": needs, "catalog": catalog}
+    return {**selected, **shared, "needs": needs, "catalog": _catalog(params, selected, encoder, departures)}
+
+
+def _resolved(params: Params) -> Documents:
+    """Return the files of the selected variants."""
+    selected, found = Documents(), list[Fault]()
+    for name in params.get("variants"):
+        document, faults = resolve.variant(params, name)
+        found += faults
+        if document:
+            selected[name] = document
+    _refuse(params, found)
+    return selected
+
+
+def _without_effect(departures: Iterable[Override]) -> Iterator[Fault]:
+    """Yield the values set for all variants that change none of the selected ones."""
+    for override in departures:
+        if override.place[0] in SECTIONS and not override.changes:
+            yield Fault(override.place, NO_EFFECT.format(override.value))
 
 
 def _profile_faults(params: Params) -> Iterator[Fault]:
@@ -75,21 +85,25 @@ def _merge_faults(params: Params, selected: Documents) -> Iterator[Fault]:
                 yield Fault(("ensembles", name, "members"), str(error))
 
 
-def _refuse(params: Params, faults: list[Fault]) -> None:
-    if faults:
-        raise SettingsError(params.format_faults(faults))
+def _refuse(params: Params, faults: Iterable[Fault]) -> None:
+    if found := [*faults]:
+        raise SettingsError(params.format_faults(found))
 
 
-def _catalog(params: Params, selected: Documents, encoder: EncoderSettings) -> dict[str, Any]:
+def _catalog(
+    params: Params, selected: Documents, encoder: EncoderSettings, departures: Sequence[Override]
+) -> dict[str, Any]:
     """Return what the report reads: the knobs, the encoder, all variants, and all ensembles."""
+    variants: Documents = {}
+    for name in params.get("catalog"):
+        values = {dotted(override.place): override.value for override in departures if name in override.changes}
+        variants[name] = resolve.about(params, name) | {"selected": name in selected, "overrides": values}
     return {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds")},
         "tuned": params.get("tuned") or {},
         "tasks": {name: tasks.stated(task) for name, task in params.tasks.items()},
         "encoder": {"name": encoder.shown, "note": encoder.note},
-        "variants": {
-            name: resolve.about(params, name) | {"selected": name in selected} for name in params.get("catalog")
-        },
+        "variants": variants,
         "ensembles": {
             name: {**entry, "selected": all(member in selected for member in entry["members"])}
             for name, entry in (params.get("ensembles") or {}).items()

@@ -20,13 +20,11 @@ REGISTRIES: tuple[Registry[..., Any], ...] = (
 )  # fmt: skip
 NAMES = tuple(name for registry in REGISTRIES for name in registry)
 SECTIONS = (*COMMON, *SHARED, *NAMES)
-PLACES: dict[tuple[str, str], Registry[..., Any]] = {  # where settings name one technique of a kind
-    ("model", "features"): FEATURES,
-    ("model", "adapter"): ADAPTERS,
-    ("model", "connector"): CONNECTORS,
-    ("training", "sampler"): SAMPLERS,
-    ("training", "weighting"): WEIGHTINGS,
-    ("training", "gradients"): GRADIENTS,
-    ("training", "schedule"): SCHEDULES,
+PLACES: dict[str, dict[str, Registry[..., Any]]] = {  # the keys of a section that name one technique of a kind
+    "model": {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS},
+    "training": {"sampler": SAMPLERS, "weighting": WEIGHTINGS, "gradients": GRADIENTS, "schedule": SCHEDULES},
 }
-USABLE = (*(name for registry in REGISTRIES if registry is not HEADS for name in registry), SBERT)  # by `uses`
+KEYS = {kind.kind: (section, key) for section, kinds in PLACES.items() for key, kind in kinds.items()}
+KEYS |= {OBJECTIVES.kind: ("training", "objectives")}  # which may name several
+USES = {name: KEYS[kind.kind] for kind in REGISTRIES if kind is not HEADS for name in kind}
+USES |= {SBERT: ("model", "encoder")}  # by each name that `uses` may list: the section and the key that it sets

@@ -11,7 +11,7 @@ from unit.config.conftest import PARAMS, edited
 
 from mtbert.config import overrides, planning
 from mtbert.config.params import SHARED, Params
-from mtbert.config.sections import SETTINGS, keys
+from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import SECTIONS
 from mtbert.errors import SettingsError
 
@@ -27,8 +27,8 @@ def test_a_value_at_the_top_is_its_default_and_no_profile_or_preset_sets_it(plac
 
 
 def test_every_key_of_a_section_is_in_the_file() -> None:
-    inside = [place for place in SETTINGS if place[0] not in SHARED]
-    assert [(place, key) for place in inside for key in keys(*place) if key not in PARAMS.own[place[0]]] == []
+    inside = {place: section.model_fields for place, section in SETTINGS.items() if place[0] not in SHARED}
+    assert [(place, key) for place, keys in inside.items() for key in keys if key not in PARAMS.own[place[0]]] == []
 
 
 def told(*edits: tuple[str, Any]) -> dict[str, dict[str, Any]]:

@@ -106,6 +106,11 @@ def test_a_value_is_refused_with_its_key_what_came_and_what_is_allowed(
     assert any(line.startswith(told) for line in found), found
 
 
+def test_unknown_keys_and_faulty_values_of_a_section_are_told_at_once(refused: Refused) -> None:
+    told = refused(("pals.dimm", 1), ("pals.head", 2), ("pals.dim", "wide"))
+    assert [line.partition(": ")[0] for line in told] == ["pals.dimm", "pals.head", "pals.dim"]
+
+
 def test_a_folder_of_compressed_corpora_is_told_what_unpacks_them(refused: Refused, tmp_path: Path) -> None:
     files.write_text(tmp_path / "cs224n/sts-dev.csv.gz", "")
     (told,) = refused(("data_dir", str(tmp_path)))
