@@ -180,7 +180,7 @@ class Step:
 def settings_of(params: Params, name: str) -> VariantSettings:
     """A variant as the plan has it, but for dev scores and files, which the steps do without."""
     document, faults = resolve.variant(params, name)
-    assert not faults, params.format_faults(faults)
+    assert document is not None, params.format_faults(faults)
     document["run"] |= {"device": "cpu", "keep": "last", "evaluations": 0, "checkpoint_every": 0}
     return VariantSettings.model_validate(document)
 
