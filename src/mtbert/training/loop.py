@@ -139,11 +139,11 @@ class Outcome(Stateful):
         examples: number of examples, by what the sampler drew.
         epoch, score: the epoch of the phase that is kept so far, and its score; epoch 0 where none was scored.
         kept_state: the weights of that epoch; None where none was chosen.
-        needed: a later epoch with a higher score than this is kept in its place.
+        highest: the highest score of the phase so far, whether that epoch is kept or not.
         resumed: how often it went on from a checkpoint.
     """
 
-    changes = ("steps", "examples", "seconds", "epoch", "score", "kept_state", "needed", "resumed")
+    changes = ("steps", "examples", "seconds", "epoch", "score", "kept_state", "highest", "resumed")
 
     steps: int = 0
     examples: dict[str, int] = field(default_factory=dict)
@@ -151,7 +151,7 @@ class Outcome(Stateful):
     epoch: int = 0
     score: float = -math.inf
     kept_state: dict[str, Tensor] | None = None
-    needed: float = -math.inf
+    highest: float = -math.inf
     resumed: int = 0
 
 
@@ -244,7 +244,7 @@ class Trainer(Stateful):
         self.outcome.epoch = 0
         self.outcome.score = -math.inf
         self.outcome.kept_state = None
-        self.outcome.needed = -math.inf
+        self.outcome.highest = -math.inf
 
     def _is_patient(self) -> bool:
         """Return whether one of the last `run.patience` epochs was kept; True where nothing ends a phase early."""
@@ -392,7 +392,7 @@ class Trainer(Stateful):
         if settings.keep == "best":
             trained = {self.described[name].trains for name in phase.settings.tasks}
             is_spared = settings.selection == "spared"
-            error = evaluation.error_of_mean(tables, self.described, trained) if is_spared else 0.0
+            error = evaluation.error_of_mean(tables, self.described, trained) if is_spared else None
             self._keep_if_good(self._mean(phase, scores), error)
         return scores
 
@@ -407,21 +407,22 @@ class Trainer(Stateful):
         """Return the mean score of the tasks that the phase trains, by which its epochs are compared."""
         return evaluation.mean_score(scores, {self.described[name].trains: None for name in phase.settings.tasks})
 
-    def _keep_if_good(self, score: float, error: float) -> None:
-        """Keep this epoch's weights where it is the best so far, or within a standard error of the best.
+    def _keep_if_good(self, score: float, error: float | None) -> None:
+        """Keep this epoch's weights where no earlier one is better by more than a standard error.
 
         Spared rows are few, so which of two epochs is better is mostly chance; the later one learnt at a lower rate.
 
         Source: the rule of one standard error of Breiman et al. (1984), "Classification and Regression Trees", section
-        3.4.3, with the later epoch for the smaller tree.
+        3.4.3, with the later epoch for the smaller tree. The error is this epoch's, since that of a perfect score is 0.
 
         Args:
             score: of this epoch.
-            error: its standard error; 0 for the best epoch itself.
+            error: its standard error; None where an epoch has to be better than all before.
         """
         outcome = self.outcome
-        if score > outcome.needed:
-            outcome.needed = max(outcome.needed, score - error)
+        is_kept = score > outcome.highest if error is None else score + error >= outcome.highest
+        outcome.highest = max(outcome.highest, score)
+        if is_kept:
             outcome.score = score
             outcome.epoch = self.epochs
             outcome.kept_state = {name: value.detach().clone() for name, value in self.model.state_dict().items()}

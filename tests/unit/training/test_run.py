@@ -208,6 +208,7 @@ def test_an_epoch_is_chosen_on_spared_training_rows_and_all_of_dev_is_scored(tmp
         ([0.70, 0.67, 0.69], 3),
         ([0.70, 0.72, 0.695], 2),  # farther from the best than that
         ([0.70, 0.69, 0.675], 2),  # within 0.02 of the one that was kept, but not of the best
+        ([0.70, 0.70, 0.60], 2),
     ],
 )
 def test_on_spared_rows_the_last_epoch_within_a_standard_error_of_the_best_is_kept(tmp_path, monkeypatch, scores, kept):
