@@ -151,22 +151,22 @@ class TrainingCheck:
         """Return whether the best epoch is the last of several in most seeds; None where none is chosen."""
         about = self._board.about[variant]
         runs = [(variant, seed) for seed in self._board.seeds[variant]]
-        found = [self._last_is_best[run] for run in runs if run in self._last_is_best]
-        if about.run.keep != "best" or about.members or not found:
+        of_seeds = [self._last_is_best[run] for run in runs if run in self._last_is_best]
+        if about.run.keep != "best" or about.members or not of_seeds:
             return None
-        return sum(found) > len(found) / 2
+        return sum(of_seeds) > len(of_seeds) / 2
 
     @cached_property
     def _last_is_best(self) -> dict[tuple[str, int], bool]:
         """Whether the last epoch of each run's last phase has the highest mean score; of runs with several scored."""
         names = self._last_phase["name"].astype(str)
         scores = self._last_phase[names.str.startswith(SCORED) & ~names.str.contains("/overall_")]
-        found: dict[tuple[str, int], bool] = {}
+        last_is_best: dict[tuple[str, int], bool] = {}
         for (variant, seed), run in scores.groupby(["variant", "seed"], observed=True):
             by_step = run.groupby("step")["value"].mean()
             if len(by_step) > 1:
-                found[str(variant), int(seed)] = bool(by_step.idxmax() == by_step.index[-1])
-        return found
+                last_is_best[str(variant), int(seed)] = bool(by_step.idxmax() == by_step.index[-1])
+        return last_is_best
 
 
 def still_falls(losses: Frame) -> bool:

@@ -16,6 +16,7 @@ from mtbert.encoders.settings import EncoderSettings
 from mtbert.errors import SettingsError
 from mtbert.errors import in_words as faults_in_words
 from mtbert.models.encoder.architectures import read_config
+from mtbert.models.heads import PAIRS_APART
 from mtbert.study import costs
 from mtbert.study.understanding import TaskRows
 from mtbert.variants.settings import VariantSettings
@@ -23,8 +24,7 @@ from mtbert.variants.settings import VariantSettings
 WAYS = "own"  # the paper of what is trained: papers/own.yaml
 PROFILE = "own"  # the recipe of its ways: profiles.own in params.yaml
 QUICK = 3  # ways of it that are trained with --quick
-MATCHING = "matching"  # the head of pairs whose sentences are encoded apart
-FEW_PAIRS = 1000  # rows of train of a task of pairs with classes, below which it has that head
+FEW_PAIRS = 1000  # rows of train of a task of pairs with classes, below which it has PAIRS_APART
 USUAL_WIDTH, USUAL_RATE = 384, 2e-4  # of MiniLM, by the search of data/searches/own-recipe.csv
 
 
@@ -89,7 +89,7 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
         files.edit_yaml(partial, values)
         planned = planning.plan(Params(partial))
         variants = {name: VariantSettings(**planned[name]) for name in names}
-        if apart := [task for task, head in values["model.heads"].items() if head == MATCHING]:
+        if apart := [task for task, head in values["model.heads"].items() if head == PAIRS_APART]:
             print(f"\n{', '.join(apart)}: both sentences are encoded apart (`model.heads` in {file})")
         print(f"\n{costs.in_words(EncoderSettings(**planned['encoder']), variants, seeds, task_rows)}")
     return f"{len(names)} models, {'one seed' if seeds == 1 else f'{seeds} seeds'} each,"
@@ -108,14 +108,13 @@ def heads(file: Path, encoder: str | None, task_rows: Sequence[TaskRows]) -> dic
     chosen_encoder = _encoder(encoder, "--encoder") if encoder else _encoder(usual, f"{file}: encoder.name")
     knows_sentences = chosen_encoder.embeds_sentences
     here = {of_task.task.name for of_task in task_rows}
-    chosen = {
-        name: head for name, head in stated.items() if name in {*here, *tasks.COURSE, OTHERS} and head != MATCHING
-    }
+    known = {*here, *tasks.COURSE, OTHERS}  # heads of another folder's tasks go
+    chosen = {name: head for name, head in stated.items() if name in known and head != PAIRS_APART}
     for of_task in task_rows:
         task, rows = of_task.task, len(of_task.rows["train"])
         is_for_it = task.is_pair and (task.kind == "score" or rows < FEW_PAIRS)
         if knows_sentences and is_for_it and chosen.get(task.name) is None:
-            chosen[task.name] = MATCHING
+            chosen[task.name] = PAIRS_APART
     return chosen
 
 

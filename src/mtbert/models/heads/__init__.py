@@ -20,3 +20,5 @@ HEADS: Registry[[Task, int, int], Head] = Registry(
     },
     default="mlp",
 )
+# What `mtbert study` gives to pairs whose sentences are better encoded apart.
+PAIRS_APART = "matching"
