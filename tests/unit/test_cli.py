@@ -12,13 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from mtbert.cli import app
-from mtbert.command import locking
 from mtbert.inference import exporting, loading
 from mtbert.inference.model import Model
+from mtbert.machine import locking
 from mtbert.report import write
 from mtbert.report.answer import UNKNOWN
-from mtbert.results import merge, tables
-from mtbert.scale import grid, packs
+from mtbert.scores import merge, tables
+from mtbert.trainings import grid, packs
 
 PALS = Model.__new__(Model)
 PALS.name, PALS.seed = "pals", 2

@@ -13,11 +13,11 @@ import pandas as pd
 from mtbert.claims import sides
 from mtbert.claims.reading import OVERFITTING
 from mtbert.errors import DataError
-from mtbert.results import metrics
-from mtbert.results.columns import KEY, Frame, example_columns, scored_tasks
-from mtbert.results.described import UNTRAINED
-from mtbert.results.metrics import OVERALLS
-from mtbert.results.results import Results
+from mtbert.scores import metrics
+from mtbert.scores.columns import KEY, Frame, example_columns, scored_tasks
+from mtbert.scores.described import UNTRAINED
+from mtbert.scores.metrics import OVERALLS
+from mtbert.scores.results import Results
 from mtbert.stats import LEAST_SEEDS, Difference, Interval, Side, difference, influence, mean_of, score
 from mtbert.tasks import COURSE, Split, Tasks, main
 

@@ -9,8 +9,8 @@ from mtbert.claims import sides
 from mtbert.claims.budget_runs import BudgetRuns, are_unequal, mean_per_seed, tasks_of, unlike
 from mtbert.claims.reading import Claim, Part
 from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, claim_p, corrected, part_p, sign
-from mtbert.results.columns import Frame
-from mtbert.results.described import UNTRAINED
+from mtbert.scores.columns import Frame
+from mtbert.scores.described import UNTRAINED
 from mtbert.stats import LEAST_CLUSTERS, Difference
 
 OBSTACLES = {  # by what keeps a comparison from being judged, the first that applies: what is said instead

@@ -15,7 +15,7 @@ from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError, first_of
 from mtbert.inputs import why
-from mtbert.results import metrics
+from mtbert.scores import metrics
 from mtbert.stats import LEAST_CLUSTERS, Difference, Side, difference, influence, score
 from mtbert.stats.differences import ROUNDING
 from mtbert.tasks import METRIC_NAMES, Task, Tasks

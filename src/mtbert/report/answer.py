@@ -14,8 +14,8 @@ from mtbert.claims.ways import Choice
 from mtbert.report import training_check
 from mtbert.report.scoreboard import RIVALS, Row, Scoreboard
 from mtbert.report.training_check import Check, TrainingCheck
-from mtbert.results import metrics
-from mtbert.results.described import MAJORITY, OWN
+from mtbert.scores import metrics
+from mtbert.scores.described import MAJORITY, OWN
 from mtbert.tasks import main
 
 STUDY = "own"  # the paper of the ways to train one's own tasks

@@ -12,8 +12,8 @@ from mtbert.claims.reading import OVERFITTING
 from mtbert.report import markdown
 from mtbert.report.markdown import count
 from mtbert.report.scoreboard import Scoreboard, title
-from mtbert.results.columns import Frame
-from mtbert.results.results import Results
+from mtbert.scores.columns import Frame
+from mtbert.scores.results import Results
 from mtbert.stats import Difference
 
 WORDS = {

@@ -6,9 +6,9 @@ from mtbert import claims
 from mtbert.claims import Comparison, Part
 from mtbert.report import markdown
 from mtbert.report.scoreboard import Scoreboard
-from mtbert.results.columns import shown_metrics
-from mtbert.results.described import OWN
-from mtbert.results.metrics import means
+from mtbert.scores.columns import shown_metrics
+from mtbert.scores.described import OWN
+from mtbert.scores.metrics import means
 from mtbert.stats import LEAST_SEEDS
 from mtbert.tasks import main
 

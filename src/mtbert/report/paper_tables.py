@@ -9,8 +9,8 @@ from mtbert.config import papers
 from mtbert.report import markdown, training_section
 from mtbert.report.scoreboard import RIVALS, Row, Scoreboard, title
 from mtbert.report.training_check import TrainingCheck
-from mtbert.results.columns import shown_metrics
-from mtbert.results.metrics import in_words
+from mtbert.scores.columns import shown_metrics
+from mtbert.scores.metrics import in_words
 from mtbert.stats import LEAST_SEEDS
 from mtbert.tasks import COURSE, Split, Tasks, are_the_courses, main
 

@@ -12,7 +12,7 @@ from mtbert.claims import SEEDS, ClaimResult, Verdict
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown
 from mtbert.report.scoreboard import Scoreboard
-from mtbert.results.described import UNTRAINED
+from mtbert.scores.described import UNTRAINED
 
 PICTURE = "questions"
 NAMED = 2  # so many questions that were not run are named, more are counted

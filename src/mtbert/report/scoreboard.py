@@ -13,10 +13,10 @@ from mtbert import claims
 from mtbert.claims import BudgetRuns
 from mtbert.claims.sides import Settings
 from mtbert.config import papers
-from mtbert.results.columns import KEY, WEIGHTS, Frame
-from mtbert.results.described import BASELINES, UNTRAINED
-from mtbert.results.metrics import means
-from mtbert.results.results import Results
+from mtbert.scores.columns import KEY, WEIGHTS, Frame
+from mtbert.scores.described import BASELINES, UNTRAINED
+from mtbert.scores.metrics import means
+from mtbert.scores.results import Results
 from mtbert.stats import Difference
 from mtbert.tasks import Split, main
 

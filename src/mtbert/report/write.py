@@ -33,9 +33,9 @@ from mtbert.report.scoreboard import Scoreboard
 from mtbert.report.sentences import Sentences
 from mtbert.report.training_check import TrainingCheck
 from mtbert.report.training_section import CheckedRow
-from mtbert.results.columns import Frame
-from mtbert.results.described import KeptEpoch
-from mtbert.results.results import Results
+from mtbert.scores.columns import Frame
+from mtbert.scores.described import KeptEpoch
+from mtbert.scores.results import Results
 
 EVIDENCE, THIRD = "evidence", "third"  # folders of tables beside a report, which a new report leaves as they are
 OWN_FILES = {"README.md", "index.html", "results.csv"}  # that each report has

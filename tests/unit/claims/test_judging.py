@@ -23,7 +23,7 @@ from mtbert.claims import (
 )
 from mtbert.claims.judging import OBSTACLES
 from mtbert.errors import DataError
-from mtbert.results.described import UNTRAINED
+from mtbert.scores.described import UNTRAINED
 from mtbert.tasks import COURSE
 
 ROWS = 100

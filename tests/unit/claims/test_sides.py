@@ -13,7 +13,7 @@ from mtbert.claims.reading import OVERFITTING, RATE
 from mtbert.config import papers, resolve
 from mtbert.config.params import Params
 from mtbert.errors import SettingsError
-from mtbert.results import metrics
+from mtbert.scores import metrics
 from mtbert.tasks import COURSE
 
 ROOT = Path(__file__).parents[3]

@@ -15,7 +15,7 @@ from mtbert import files
 from mtbert.compare import FileComparison, Verdict, as_text, compare_files
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.inputs import why
-from mtbert.results import metrics
+from mtbert.scores import metrics
 
 Compare = Callable[..., FileComparison]
 

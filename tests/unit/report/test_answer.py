@@ -10,7 +10,7 @@ from mtbert.report import answer, answer_section, claims, markdown, terminal
 from mtbert.report.answer import Answer
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.report.training_check import Below
-from mtbert.results import tables
+from mtbert.scores import tables
 
 ROOT = Path(__file__).parents[3]
 ROWS = 300

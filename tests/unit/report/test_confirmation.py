@@ -10,9 +10,9 @@ import pytest
 from mtbert.report import answer, answer_section, confirmation
 from mtbert.report.answer import Answer, Plan
 from mtbert.report.scoreboard import Scoreboard
-from mtbert.results import checks
-from mtbert.results.described import BASELINES, FROZEN, TFIDF
-from mtbert.results.results import Results
+from mtbert.scores import checks
+from mtbert.scores.described import BASELINES, FROZEN, TFIDF
+from mtbert.scores.results import Results
 
 ROWS = 120
 LABELS = {"sst": (np.arange(ROWS) % 5).astype(float), "qqp": (np.arange(ROWS) % 2).astype(float),

@@ -12,7 +12,7 @@ from mtbert.claims.rule import NOTHING
 from mtbert.errors import DataError
 from mtbert.report import claims, markdown, questions
 from mtbert.report.scoreboard import Scoreboard
-from mtbert.results import tables
+from mtbert.scores import tables
 from mtbert.stats import Difference
 
 ROOT = Path(__file__).parents[3]

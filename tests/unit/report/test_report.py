@@ -14,9 +14,9 @@ from mtbert.errors import DataError
 from mtbert.report import claims, markdown, numbers, paper_tables, submissions, terminal, write
 from mtbert.report.scoreboard import UNTRAINED_LABEL, Scoreboard
 from mtbert.report.training_check import TrainingCheck
-from mtbert.results import tables
-from mtbert.results.metrics import OVERALLS
-from mtbert.results.results import Results
+from mtbert.scores import tables
+from mtbert.scores.metrics import OVERALLS
+from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
 from mtbert.tasks.task import stated
 

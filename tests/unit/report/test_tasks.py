@@ -9,7 +9,7 @@ import pytest
 from mtbert.report import answer
 from mtbert.report.pictures import tasks as of_each
 from mtbert.report.scoreboard import Scoreboard
-from mtbert.results.columns import SURE
+from mtbert.scores.columns import SURE
 from mtbert.tasks import COURSE
 
 

@@ -12,9 +12,9 @@ from matplotlib.lines import Line2D
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.scoreboard import Scoreboard, title
-from mtbert.results import points
-from mtbert.results.columns import KEY, PLACES, Frame
-from mtbert.results.points import PICTURED
+from mtbert.scores import points
+from mtbert.scores.columns import KEY, PLACES, Frame
+from mtbert.scores.points import PICTURED
 from mtbert.tasks import COURSE, Task, main
 
 EMBEDDINGS, PAIRS = "embeddings", "pairs"  # names of pictures

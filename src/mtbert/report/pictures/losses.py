@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.scoreboard import Scoreboard, title
-from mtbert.results.columns import Frame
+from mtbert.scores.columns import Frame
 from mtbert.tasks import Tasks
 
 LINES = len(drawing.PALETTE)  # of a picture; further variants of a paper have one more

@@ -15,7 +15,7 @@ from mtbert.report.answer import Answer
 from mtbert.report.pictures import drawing
 from mtbert.report.scoreboard import Scoreboard
 from mtbert.report.sentences import Sentences
-from mtbert.results.columns import SURE, Frame
+from mtbert.scores.columns import SURE, Frame
 from mtbert.tasks import Task, main
 
 SUREST = 10  # errors of each task
