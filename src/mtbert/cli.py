@@ -62,7 +62,7 @@ def _all(
 def predict(
     model: Annotated[str, Argument(help="A variant, such as pals, or a run's folder.")],
     sentences: Annotated[list[str] | None, Argument(help="Sentences, or the two of a pair; else use --file.")] = None,
-    task: Annotated[str | None, Option(help="The task, such as sst; needed if the model has several.")] = None,
+    task: Annotated[str | None, Option(help="The task, such as sst; without it all that take such rows.")] = None,
     file: Annotated[
         Path | None, Option("--file", "-f", help="Read a .csv, .tsv or .jsonl file, or lines; - is standard input.")
     ] = None,
@@ -79,7 +79,7 @@ def predict(
     the input first.
 
     \b
-    mtbert predict pals --task sst "What a film!" "What a bore."
+    mtbert predict pals "What a film!" "What a bore."
     mtbert predict pals --task sts "A man plays." "Someone plays a guitar."
     mtbert predict pals --task sts --file pairs.csv --out scored.csv
     """
@@ -98,6 +98,7 @@ def export(
     task: Annotated[
         str | None, Option(help="For sentence-transformers: the task of embeddings where a caller names none.")
     ] = None,
+    each: Annotated[bool, Option("--each", help="For onnx: a graph for each task, in place of one for all.")] = False,
     seed: Seed = None,
     build: Build = BUILD,
 ) -> None:
@@ -108,7 +109,7 @@ def export(
     with starting.quick_imports():
         from mtbert.inference import exporting, loading
     trained = loading.load(model, seed, build, "cpu")
-    exporting.export(trained, form, out, task)
+    exporting.export(trained, form, out, task, each)
     print(f"{out} holds {trained.name}, seed {trained.seed}; its README.md shows how to load it")
 
 

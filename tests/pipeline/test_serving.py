@@ -115,21 +115,21 @@ def best(root: Path) -> Any:
 
 def test_the_server_answers_with_classes_and_probabilities(server: str, best: Any):
     said = asked(server, [{"text": "the plot is simple ."}], task="sst").json()["predictions"]
-    assert said == best.predict("sst", ["the plot is simple ."]).to_dict("records")
+    assert said == best.predict(task="sst", rows=["the plot is simple ."]).to_dict("records")
 
 
 def test_the_server_takes_pairs_and_a_thousand_at_once(server: str, best: Any, root: Path):
     rows = (trained.rows(root / "build", "sts", "test") * 4)[:1000]
     records = [{"text": one, "text_pair": other} for one, other in rows]
     said = asked(server, records, task="sts").json()["predictions"]
-    assert [record["prediction"] for record in said] == best.predict("sts", rows)["prediction"].tolist()
+    assert [record["prediction"] for record in said] == best.predict(task="sts", rows=rows)["prediction"].tolist()
 
 
 def test_the_server_takes_rows_of_several_tasks(server: str, best: Any):
     records = [{"text": "a", "text_pair": "b"}, {"text": "the plot is simple .", "task": "sst"}]
     said = asked(server, records, task="sts").json()["predictions"]
-    assert said[0]["prediction"] == best.predict("sts", [("a", "b")])["prediction"][0]
-    assert said[1:] == best.predict("sst", ["the plot is simple ."]).to_dict("records")
+    assert said[0]["prediction"] == best.predict(task="sts", rows=[("a", "b")])["prediction"][0]
+    assert said[1:] == best.predict(task="sst", rows=["the plot is simple ."]).to_dict("records")
 
 
 def test_the_server_s_faults_are_the_client_s(server: str):

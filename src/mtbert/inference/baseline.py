@@ -1,7 +1,8 @@
 """A baseline that predicts sentences, with the interface of `mtbert.inference.model.Model`."""
 
+import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,8 @@ from mtbert import files, layout
 from mtbert.baselines import stored
 from mtbert.baselines.stored import Trained
 from mtbert.data import tokens
-from mtbert.inference.model import ModelError, Row, checked_rows, task_name
+from mtbert.inference import answers
+from mtbert.inference.answers import ModelError, Row, task_name
 from mtbert.models.encoder.config import CONFIG
 from mtbert.pretrained import embeddings
 from mtbert.scores.described import FROZEN
@@ -33,6 +35,7 @@ class Baseline:
         metrics: its scores.
         trained: its models, by task.
         encoder: the folder of the encoder that it reads; None for one that needs no encoder.
+        embed: that encoder.
         name, seed: those of its folder; the seed is 0.
         tasks: the tasks that it predicts.
         longest: most tokens of a text; longer ones are cut. None without an encoder.
@@ -42,22 +45,23 @@ class Baseline:
     metrics: BaselineMetrics
     trained: Mapping[str, Trained]
     encoder: Path | None
+    embed: "_Encoder"
 
     def __post_init__(self) -> None:
         self.name, self.seed, self.tasks = self.metrics.variant, self.metrics.seed, tuple(self.trained)
         self.longest = None if self.encoder is None else embeddings.longest(self.encoder)
 
-    def predict(self, task: str, rows: Sequence[Row]) -> pd.DataFrame:
+    def predict(self, rows: Sequence[Row], task: str | None = None) -> pd.DataFrame:
         """Predict each row, in order; arguments, columns and errors as for `Model.predict`."""
-        chosen = self.task(task)
-        columns = [[*texts] for texts in zip(*checked_rows(chosen, rows), strict=True)]
-        predicted = self.trained[chosen.name].predict(columns)
-        prediction = predicted.pop("prediction")
-        if chosen.kind == "score":
-            labels: dict[str, Any] = {"lowest": chosen.lowest, "highest": chosen.highest}
-        else:
-            labels = {"class": [chosen.class_names[int(number)] for number in prediction]}
-        return pd.DataFrame({"prediction": prediction} | labels | predicted | {"cut": self._cut(columns)})
+        return answers.predict(self, rows, task)
+
+    def tables(self, tasks: Sequence[str], rows: Sequence[tuple[str, ...]]) -> dict[str, pd.DataFrame]:
+        """Return the table of each of some tasks, for rows whose texts were checked; each text is embedded once."""
+        columns = [[*texts] for texts in zip(*rows, strict=True)]
+        is_cut = self._cut(columns)
+        with self.embed.in_common():
+            predicted = {task: self.trained[task].predict(columns) for task in tasks}
+        return {task: answers.table(self.task(task), predicted[task], is_cut) for task in tasks}
 
     def timed(self, task: str, row: tuple[str, ...]) -> float:
         """Return the seconds that a prediction of one row takes, from its text on."""
@@ -91,11 +95,13 @@ def load(folder: Path) -> Baseline:
     layout.check_sealed(folder, only=(layout.WEIGHTS, stored.CONFIG, layout.METRICS, layout.SETTINGS))
     settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, again, files.read_yaml)
     encoder = _encoder(folder)
+    embed = _Encoder(encoder)
     return Baseline(
         run=folder,
         metrics=files.read_as(BaselineMetrics, folder / layout.METRICS, again),
-        trained=stored.read(folder, restored(settings["described"]), _Encoder(encoder)),
+        trained=stored.read(folder, restored(settings["described"]), embed),
         encoder=encoder,
+        embed=embed,
     )
 
 
@@ -122,13 +128,30 @@ def _encoder(folder: Path) -> Path | None:
 
 
 class _Encoder:
-    """An encoder that is loaded where it is first asked."""
+    """An encoder that is loaded where it is first asked; `in_common` keeps embeddings for the tasks of one request."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
+        self.kept: dict[tuple[str, ...], np.ndarray] | None = None  # by texts, within `in_common`
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Return an embedding of each text: [texts, width]."""
+        if self.kept is None:
+            return self._embed(texts)
+        if (*texts,) not in self.kept:
+            self.kept[(*texts,)] = self._embed(texts)
+        return self.kept[(*texts,)]
+
+    @contextlib.contextmanager
+    def in_common(self) -> Iterator[None]:
+        """Embed the same texts once."""
+        self.kept = {}
+        try:
+            yield
+        finally:
+            self.kept = None
+
+    def _embed(self, texts: Sequence[str]) -> np.ndarray:
         return self._model.encode([*texts], show_progress_bar=False)
 
     @cached_property

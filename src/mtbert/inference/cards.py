@@ -24,10 +24,29 @@ def classifies(model: Model) -> bool:
     return task.kind != "score" and not model.settings.model.is_apart(task)
 
 
-def card(model: Model, form: str, embedding_task: str | None = None) -> str:
+def sequences(model: Model, task: str) -> int:
+    """Return the number of sequences of an example: 2 where the sentences of a pair are encoded apart."""
+    return 2 if model.settings.model.is_apart(model.task(task)) else 1
+
+
+def graphs(model: Model, each: bool) -> dict[str, list[str]]:
+    """Return the tasks of each graph, by the graph's name: one for all tasks that take rows of one form, or one each.
+
+    The forms are `texts`, `pairs`, and `pairs-apart`, whose two sentences are encoded apart.
+    """
+    if each:
+        return {task: [task] for task in model.tasks}
+    tasks_of: dict[str, list[str]] = {}
+    for task in model.tasks:
+        pairs = "pairs-apart" if sequences(model, task) == 2 else "pairs"
+        tasks_of.setdefault(pairs if model.task(task).is_pair else "texts", []).append(task)
+    return tasks_of
+
+
+def card(model: Model, form: str, embedding_task: str | None = None, each: bool = False) -> str:
     """Return the text of README.md, with metadata for the Hub, of an export in that form.
 
-    `embedding_task` is the task of embeddings where a caller names none.
+    `embedding_task` is the task of embeddings where a caller names none; `each` is that of `graphs`.
     """
     is_for_sentences = form == "sentence-transformers"
     has_pipeline = form == "hf" and classifies(model)
@@ -42,12 +61,16 @@ def card(model: Model, form: str, embedding_task: str | None = None) -> str:
         model_name=f"{model.name}-{model.seed}",
         pipeline_tag=pipeline,
     )
+    of_graph = graphs(model, each)
     text = ModelCard.from_template(
         metadata,
         template_path=str(TEMPLATE),
         model=model,
         form=form,
         embedding_task=embedding_task,
+        graphs=of_graph,
+        graph_of={name: graph for graph, names in of_graph.items() for name in names},
+        apart_tasks=[name for name in model.tasks if sequences(model, name) == 2],
         has_pipeline=has_pipeline,
         sample=is_of_sample,
         tasks=[model.task(name) for name in model.tasks],

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from mtbert.inference.model import Model, Row, task_name
+from mtbert.inference import answers
+from mtbert.inference.answers import Row, task_name
+from mtbert.inference.model import Model
 from mtbert.scores import vote
 from mtbert.tasks import Task
 
@@ -37,14 +39,20 @@ class Ensemble:
         """Return one of its tasks; errors as for `Model.task`."""
         return self.members[0].task(task_name(self, name))
 
-    def predict(self, task: str, rows: Sequence[Row]) -> pd.DataFrame:
+    def predict(self, rows: Sequence[Row], task: str | None = None) -> pd.DataFrame:
         """Return the vote on each row, with the members' mean probabilities or score; else as `Model.predict`.
 
         `cut` is whether any member cut the row.
         """
-        described = self.task(task)
-        tables = [member.predict(described.name, rows) for member in self.members]
-        voted = vote.combined(tables, described)
+        return answers.predict(self, rows, task)
+
+    def tables(self, tasks: Sequence[str], rows: Sequence[tuple[str, ...]]) -> dict[str, pd.DataFrame]:
+        """Return the vote of each of some tasks, for rows whose texts were checked."""
+        by_member = [member.tables(tasks, rows) for member in self.members]
+        return {task: self._voted(self.task(task), [tables[task] for tables in by_member]) for task in tasks}
+
+    def _voted(self, task: Task, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+        voted = vote.combined(tables, task)
         if "class" in voted:
-            voted["class"] = [described.class_names[int(number)] for number in voted["prediction"]]
+            voted["class"] = [task.class_names[int(number)] for number in voted["prediction"]]
         return voted.assign(cut=pd.concat([table["cut"] for table in tables], axis=1).any(axis=1))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError
+from torch import Tensor
 
 from mtbert import files, layout
 from mtbert.data import tokens
@@ -46,20 +47,23 @@ class ExportError(MtbertError):
     """A model cannot be exported in that form, or its folder cannot be written."""
 
 
-def export(model: Model | Baseline, form: str, out: Path, task: str | None = None) -> None:
+def export(model: Model | Baseline, form: str, out: Path, task: str | None = None, each: bool = False) -> None:
     """Write the folder, whole or not at all.
 
     Args:
         model: a trained model, on the CPU, or a baseline.
-        form: a key of FORMS; `hf` for a baseline, which has one form.
+        form: `hf`, `sentence-transformers` or `onnx`; `hf` for a baseline, which has one form.
         out: a folder that does not exist.
         task: the task of embeddings where a caller of sentence-transformers names none; else `embedding_task`.
+        each: for `onnx`, a graph for each task in place of one for all tasks that take such rows.
 
     Raises:
         ExportError: the folder exists, the model cannot have the form, or the export computes other numbers than it.
     """
     if out.exists():
         raise ExportError(f"{out} exists; name a new folder")
+    if each and form != "onnx":
+        raise ExportError(f"--each is for format onnx, which has graphs; got {form}")
     if task is not None and not isinstance(model, Baseline):
         _check_task(model, form, task)
     try:
@@ -69,11 +73,15 @@ def export(model: Model | Baseline, form: str, out: Path, task: str | None = Non
             return
         with files.new_directory(out) as partial:
             _tokenizer(model, partial)
-            FORMS[form](model, partial)
+            if form == "onnx":
+                _onnx(model, partial, each)
+            else:
+                FORMS[form](model, partial)
             if task is not None:
                 config = files.read_json(partial / CONFIG)
                 files.write_json(partial / CONFIG, config | {"embedding_task": task})
-            files.write_text(partial / "README.md", cards.card(model, form, task or embedding_task(model)))
+            text = cards.card(model, form, task or embedding_task(model), each)
+            files.write_text(partial / "README.md", text)
             for name in (layout.SETTINGS, layout.METRICS):
                 shutil.copyfile(model.run / name, partial / f"mtbert_{name}")
             _check(model, form, partial)
@@ -209,30 +217,37 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
     return exported.eval()
 
 
-def sequences(model: Model, task: str) -> int:
-    """Return the number of sequences of an example: 2 where the sentences of a pair are encoded apart."""
-    return 2 if model.settings.model.is_apart(model.task(task)) else 1
+class Together(torch.nn.Module):
+    """An exported model that returns the outputs of several tasks, in their order."""
+
+    def __init__(self, exported: modeling.MtbertModel, tasks: Sequence[str], sequences: int) -> None:
+        super().__init__()
+        self.exported, self.tasks, self.sequences = exported, [*tasks], sequences
+
+    def forward(self, ids: Tensor, mask: Tensor, types: Tensor | None = None) -> tuple[Tensor, ...]:
+        """Return outputs [batch, size]; inputs [rows, tokens]."""
+        outputs = self.exported.outputs_of(self.tasks, modeling.batch(ids, mask, types, "", self.sequences))
+        return tuple(outputs[task] for task in self.tasks)
 
 
-def _onnx(model: Model, out: Path) -> None:
-    """Write a graph for each task."""
+def _onnx(model: Model, out: Path, each: bool) -> None:
+    """Write the graphs, of which each has an output for each of its tasks."""
     for exporter in ("torch.onnx", "onnxscript"):  # they log what they lack, such as torchvision
         logging.getLogger(exporter).setLevel(logging.ERROR)
     # With gradients, PyTorch takes another kernel for attention with a bias, and its two passes over the graph disagree
     # on how the result lies in memory.
     exported = rebuilt(model).requires_grad_(False)
     names = inputs(model)
-    for task in model.tasks:
-        count = sequences(model, task)
-        options = {"task": task, "sequences": count}
+    for graph, tasks in cards.graphs(model, each).items():
+        count = cards.sequences(model, tasks[0])
         size = (2 * count, min(TRACED, model.longest))
         batch = tuple(torch.ones(size, dtype=torch.long) for _ in names)  # the same tensor twice would be one input
         shape = {0: count * torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=model.longest)}
         with warnings.catch_warnings(action="ignore"):  # of what they lack, too
             torch.onnx.export(
-                exported, batch, str(out / f"{task}.onnx"), kwargs=options, dynamo=True,
-                opset_version=OPSET, input_names=names, output_names=["logits"],
-                dynamic_shapes=dict.fromkeys(names, shape) | dict.fromkeys(options), external_data=False, verbose=False,
+                Together(exported, tasks, count).eval(), batch, str(out / f"{graph}.onnx"), dynamo=True,
+                opset_version=OPSET, input_names=names, output_names=tasks,
+                dynamic_shapes=[shape] * len(names), external_data=False, verbose=False,
             )  # fmt: skip
 
 
@@ -257,7 +272,9 @@ def _outputs(model: Model, form: str, folder: Path, texts: dict[str, list[list[s
     """Return what the written folder computes of texts, by task, in a process without mtbert."""
     with tempfile.TemporaryDirectory() as scratch:
         texts_file, out = Path(scratch, "texts.json"), Path(scratch, "rows.json")
-        files.write_json(texts_file, {task: (columns, sequences(model, task) == 2) for task, columns in texts.items()})
+        files.write_json(
+            texts_file, {task: (columns, cards.sequences(model, task) == 2) for task, columns in texts.items()}
+        )
         environment = os.environ | {"HF_MODULES_CACHE": scratch, "HF_HUB_OFFLINE": "1"}
         environment.pop("PYTHONPATH", None)
         process = subprocess.run(
@@ -301,5 +318,4 @@ def _embedded(model: Model, task: str, columns: list[list[str]]) -> np.ndarray:
 FORMS: dict[str, Callable[[Model, Path], None]] = {
     "hf": _transformers,
     "sentence-transformers": _sentence_transformers,
-    "onnx": _onnx,
 }

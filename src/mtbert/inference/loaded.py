@@ -47,10 +47,13 @@ def onnx(folder: str, texts: Texts) -> Outputs:
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     outputs = Outputs()
-    for task, (columns, apart) in texts.items():
-        inputs = tokenizer(*_stacked(columns, apart), padding=True, truncation=True, return_tensors="np")
-        (logits,) = InferenceSession(f"{folder}/{task}.onnx").run(["logits"], dict(inputs))
-        outputs[task] = logits.tolist()  # type: ignore[union-attr]
+    for graph in Path(folder).glob("*.onnx"):
+        session = InferenceSession(graph)
+        for task in (output.name for output in session.get_outputs()):
+            columns, apart = texts[task]
+            inputs = tokenizer(*_stacked(columns, apart), padding=True, truncation=True, return_tensors="np")
+            (logits,) = session.run([task], dict(inputs))
+            outputs[task] = logits.tolist()  # type: ignore[union-attr]
     return outputs
 
 

@@ -12,8 +12,9 @@ from safetensors.torch import load_file
 from mtbert import files, layout
 from mtbert.data import tokens
 from mtbert.errors import EncoderError, UnknownNameError
+from mtbert.inference.answers import ModelError
 from mtbert.inference.ensemble import Ensemble
-from mtbert.inference.model import Model, ModelError
+from mtbert.inference.model import Model
 from mtbert.layout import METRICS, SETTINGS, WEIGHTS
 from mtbert.machine import hardware
 from mtbert.models.encoder import architectures

@@ -5,31 +5,25 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
 from mtbert import layout
-from mtbert.data import readers
 from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
-from mtbert.errors import DataError, MtbertError, UnknownNameError, first_of
+from mtbert.errors import first_of
+from mtbert.inference import answers
+from mtbert.inference.answers import ModelError, Row, task_name
 from mtbert.models.multitask import MultitaskModel
 from mtbert.scores.schemas import RunMetrics
 from mtbert.tasks import Task
 from mtbert.training import evaluation
 from mtbert.variants.settings import VariantSettings
 
-Row = str | Sequence[str]  # a text, or the two texts of a pair
-ANY_TASK = ("text", "text_pair")  # columns of rows that every task takes
-FORMS = {1: "one text", 2: "two texts"}  # of a row, by the number of a task's sentences
 SHOWN = 10  # most rows in a message
-
-
-class ModelError(MtbertError):
-    """A trained model is missing, or lacks a task."""
 
 
 class NotFiniteError(ModelError):
@@ -76,35 +70,47 @@ class Model:
         self.name, self.seed, self.tasks = self.settings.variant, self.metrics.seed, tuple(self.settings.tasks)
         self.longest = self.settings.model.max_tokens
 
-    def predict(self, task: str, rows: Sequence[Row]) -> pd.DataFrame:
-        """Predict each row, in order.
+    def predict(self, rows: Sequence[Row], task: str | None = None) -> pd.DataFrame:
+        """Predict each row, in order: the answers of one task, or of all tasks that take such rows.
 
-        Trainings predict with the same function: the same rows give the same digits.
+        Trainings predict with the same functions: the same rows give the same digits.
 
         Args:
-            task: one of `tasks`.
             rows: a text for each, or two where the task's examples are pairs.
+            task: one of `tasks`; None for all that take rows of so many texts, or for the only one.
 
         Returns:
-            A table with `prediction`, a class's number or a score (float); for classes `class`, its name, and
-            `probability_0`, `probability_1`, ...; for scores `lowest` and `highest`, their range; `cut`, whether the
-            row was longer than the model's longest sequence and lost its end, as in training.
+            For one task a table with `prediction`, a class's number or a score (float); for classes `class`, its name,
+            and `probability_0`, `probability_1`, ...; for scores `lowest` and `highest`, their range; `cut`, whether
+            the row was longer than the model's longest sequence and lost its end, as in training.
+
+            For all tasks the columns of `answers.in_one`.
 
         Raises:
-            ModelError: it does not predict the task, or what it computes is not finite. DataError: a row is empty or
+            ModelError: it does not predict the task, or what it computes is not finite. DataError: a row is empty, or
                 has another number of texts.
         """
-        chosen = self.task(task)
-        examples, cut = self.examples(chosen, checked_rows(chosen, rows))
-        with self._as_in_training():
-            columns = evaluation.columns(self.network, examples, self.device)
-        self._check_finite(task, columns)
-        prediction = columns.pop("prediction")
-        if chosen.kind == "score":
-            labels = {"lowest": chosen.lowest, "highest": chosen.highest}
-        else:
-            labels = {"class": [chosen.class_names[int(number)] for number in prediction]}
-        return pd.DataFrame({"prediction": prediction} | labels | columns | {"cut": cut})
+        return answers.predict(self, rows, task)
+
+    def tables(self, tasks: Sequence[str], rows: Sequence[tuple[str, ...]]) -> dict[str, pd.DataFrame]:
+        """Return the table of each task, as of `predict`, for rows whose texts were checked.
+
+        The encoder computes once what these tasks have in common: with plain sharing all of it, with adapters in upper
+        layers the layers below. Pairs that some tasks have apart are encoded once more.
+        """
+        by_form: dict[bool, list[Task]] = {}  # by whether a row's texts are encoded apart
+        for name in tasks:
+            described = self.task(name)
+            by_form.setdefault(self.settings.model.is_apart(described), []).append(described)
+        tables: dict[str, pd.DataFrame] = {}
+        for of_form in by_form.values():
+            examples, cut = self.examples(of_form[0], rows)
+            with self._as_in_training():
+                columns = evaluation.columns_of(of_form, self.network, examples, self.device)
+            for described in of_form:
+                self._check_finite(described.name, columns[described.name])
+                tables[described.name] = answers.table(described, columns[described.name], cut)
+        return {name: tables[name] for name in tasks}
 
     def _check_finite(self, task: str, columns: Mapping[str, np.ndarray]) -> None:
         """Raise ModelError with the rows whose numbers are not finite, such as those of weights that are NaN."""
@@ -151,48 +157,3 @@ class Model:
                 yield
         finally:
             torch.set_num_threads(threads)
-
-
-class Predictor(Protocol):
-    """What predicts: a model, or an ensemble of them; attributes as of `Model`."""
-
-    name: str
-    seed: int
-    tasks: tuple[str, ...]
-
-
-def task_name(predictor: Predictor, name: str | None) -> str:
-    """Return the name of one of its tasks, or of the only one; ModelError as for `Model.task`."""
-    first, *others = predictor.tasks
-    if name is None and others:
-        raise ModelError(f"{predictor.name} has several tasks; choose one: {', '.join(predictor.tasks)}")
-    if name is not None and name not in predictor.tasks:
-        raise ModelError(f"{predictor.name}, seed {predictor.seed}: {UnknownNameError('task', name, predictor.tasks)}")
-    return name or first
-
-
-def checked_rows(task: Task, rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Return the texts of each row, as many as the task's examples have.
-
-    Raises:
-        DataError: no rows, a row with another number of texts, or a text that preprocessing refuses: empty, too long,
-            or not text.
-    """
-    if isinstance(rows, str) or not len(rows):
-        actual = "a text" if rows else "no row"
-        raise DataError(f"{task.name} needs a list of rows, each {FORMS[len(task.sentences)]}; got {actual}")
-    row_texts: list[tuple[Any, ...]] = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
-    for number, row in enumerate(row_texts, 1):
-        if fault := fault_of_row(task.sentences, row):
-            raise DataError(f"{task.name}: row {number}: {fault}")
-    return row_texts
-
-
-def fault_of_row(columns: Sequence[str], row: Sequence[object]) -> str | None:
-    """Return why a row's texts, which stand in these columns, cannot be predicted; None where they can."""
-    if len(row) != len(columns):
-        return f"needs {FORMS[len(columns)]}, got {len(row)}"
-    for column, text in zip(columns, row, strict=True):
-        if fault := readers.fault_of_text(column, text):
-            return fault
-    return None

@@ -4,6 +4,7 @@
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
     inputs = tokenizer(first, second, truncation=True, padding=True, return_tensors="pt")
     model(**inputs, task="sts").logits
+    model(**inputs, pairs=True).logits          # of all tasks of pairs, by task, in one pass of the encoder
 
 Where the sentences of a task's pairs are encoded apart (`config.apart` names it), the inputs hold all first sentences,
 then all second ones, and `sequences` is 2: `tokenizer([*first, *second], ...)`.
@@ -90,30 +91,60 @@ class MtbertModel(PreTrainedModel):
         token_type_ids: Tensor | None = None,
         task: str | None = None,
         sequences: int = 1,
+        pairs: bool = False,
         **kwargs: Any,
     ) -> SequenceClassifierOutput:
         """Return as `logits` the outputs of the task's head [batch, size]; ids, mask and types are [rows, tokens].
 
         They are a logit for each class, the logit of "yes", or the score. ValueError where one is not finite.
+
+        Without a task `logits` has these outputs by task, for all tasks that take such rows: single texts, or with
+        `pairs` pairs; with `sequences=2` pairs whose sentences are encoded apart. The encoder computes once what they
+        have in common. A model of one task needs no `task`, and has its outputs alone.
         """
-        task = self.task(task)
-        is_apart = task in self.config.apart
+        of_all = task is None and len(self.config.tasks) > 1
+        tasks = self.that_take(pairs or sequences == 2, sequences) if of_all else [self.task(task)]
+        first = tasks[0]
+        is_apart = first in self.config.apart
         expected = 2 if is_apart else 1
         if sequences != expected:
             order = ": all first sentences, then all second ones" if is_apart else ""
-            raise ValueError(f"{task}: sequences is {sequences}; allowed: {expected}{order}")
-        if token_type_ids is None and self.config.typed and self.is_pair(task) and not is_apart:
+            raise ValueError(f"{first}: sequences is {sequences}; allowed: {expected}{order}")
+        if token_type_ids is None and self.config.typed and self.is_pair(first) and not is_apart:
             raise ValueError(
-                f"{task} was trained with token types that tell the second sentence from the first; pass the "
+                f"{first} was trained with token types that tell the second sentence from the first; pass the "
                 "token_type_ids that the export's own tokenizer returns"
             )
-        outputs = self.model(batch(input_ids, attention_mask, token_type_ids, task, sequences))
-        head = self.model.head(task)
-        if head.task.kind == "score":  # a head may have other outputs beside the score
-            outputs = head.scores(outputs).unsqueeze(-1)
-        if not (self.training or torch.compiler.is_compiling()):  # a graph of ONNX or a compiled one has no branches
-            check_finite(outputs, task)
-        return SequenceClassifierOutput(logits=outputs)
+        outputs = self.outputs_of(tasks, batch(input_ids, attention_mask, token_type_ids, first, sequences))
+        return SequenceClassifierOutput(logits=outputs if of_all else outputs[first])
+
+    def outputs_of(self, tasks: list[str], rows: Any) -> dict[str, Tensor]:
+        """Return the outputs [batch, size] of several tasks; ValueError where one is not finite."""
+        outputs = self.model.outputs_of(tasks, rows)
+        for task in tasks:
+            head = self.model.head(task)
+            if head.task.kind == "score":  # a head may have other outputs beside the score
+                outputs[task] = head.scores(outputs[task]).unsqueeze(-1)
+            if not (
+                self.training or torch.compiler.is_compiling()
+            ):  # a graph of ONNX or a compiled one has no branches
+                check_finite(outputs[task], task)
+        return outputs
+
+    def that_take(self, pairs: bool, sequences: int) -> list[str]:
+        """Return the tasks that take rows of that form; ValueError where there is none."""
+        is_apart = sequences == 2
+        tasks = [
+            task
+            for task in self.config.tasks
+            if self.is_pair(task) == pairs and (task in self.config.apart) == is_apart
+        ]
+        if not tasks:
+            rows = "pairs" if pairs else "single texts"
+            raise ValueError(
+                f"no task takes {rows} with sequences={sequences}; name one of {', '.join(self.config.tasks)}"
+            )
+        return tasks
 
     def sentence_embedding(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None, task: str | None = None

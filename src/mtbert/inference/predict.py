@@ -20,8 +20,9 @@ from mtbert.data.records import (
 )
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
+from mtbert.inference.answers import ANY_TASK, PROBABILITY, fault_of_row, in_one
 from mtbert.inference.ensemble import Ensemble
-from mtbert.inference.model import ANY_TASK, Model, fault_of_row
+from mtbert.inference.model import Model
 from mtbert.inputs import why
 from mtbert.tasks import Task
 
@@ -31,7 +32,13 @@ if TYPE_CHECKING:
 Values = dict[str, Any]  # a row's, by column
 STANDARD = Path("-")  # standard input
 JSON = "JSON lines"
-FORMS = {".csv": ",", ".tsv": "\t", ".jsonl": JSON, ".txt": None, "": None}  # by ending: a separator; None: plain lines
+SEPARATORS = {
+    ".csv": ",",
+    ".tsv": "\t",
+    ".jsonl": JSON,
+    ".txt": None,
+    "": None,
+}  # by ending: a separator; None: plain lines
 SHOWN = 10  # most rows in a message
 ENCODING = "utf-8"  # where none is given, and of the output
 REMEDY = "; name its encoding, such as --encoding cp1252, or save it as UTF-8"
@@ -54,17 +61,22 @@ def run(
     if out is not None:
         form = _form(out) or form
     loaded = loading.load_any(model, seed, build, device)
-    chosen = loaded.task(task)
+    of_all = task is None and len(loaded.tasks) > 1
+    tasks = [loaded.task(name) for name in loaded.tasks] if of_all else [loaded.task(task)]
     if isinstance(source, Path):
-        rows = _checked(chosen, content.rows, source)
+        asked = _with_columns(tasks, [*content.rows[0].values])
+        rows = _checked(asked, content.rows, source)
     else:
-        rows = _rows_of_sentences(chosen, source)
-    _print_aside(f"{loaded.name}, seed {loaded.seed}, {chosen.name}")
+        rows = _rows_of_sentences(tasks, source)
+        asked = _with_columns(tasks, [*rows[0]])
+    _print_aside(f"{loaded.name}, seed {loaded.seed}, {', '.join(one.task.name for one in asked)}")
+    if others := [one.name for one in tasks if one not in [each.task for each in asked]]:
+        _print_aside(f"note: not asked, since they take other rows: {', '.join(others)}")
     if layout.data_kind(layout.build_of(loaded.run)) == "sample":
         _print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
     for member in loaded.members if isinstance(loaded, Ensemble) else [loaded]:
         _note_changes(member)
-    predicted = _predict(loaded, chosen, rows)
+    predicted = _predict(loaded, asked, rows, of_all)
     text = _as_text(predicted, form or "\t")
     if out is not None:
         with files.out_file(out) as partial:
@@ -72,7 +84,7 @@ def run(
     elif isinstance(source, Path):
         sys.stdout.write(text)
     else:
-        print("\n".join(_in_words(chosen, predicted)))
+        print("\n".join(_in_words([one.task for one in asked], predicted, of_all)))
 
 
 def _note_changes(model: "Model | Baseline") -> None:
@@ -98,11 +110,33 @@ def _as_text(rows: Sequence[Values], form: str) -> str:
     return as_separated([*columns], rows, form)
 
 
-def _rows_of_sentences(task: Task, sentences: list[str]) -> list[Values]:
-    """Return the rows by column; for a task of pairs the two sentences of the command line are one row."""
-    if task.is_pair:
+class Asked(NamedTuple):
+    """A task that is asked, and the columns of its texts."""
+
+    task: Task
+    columns: tuple[str, ...]
+
+
+def _with_columns(tasks: Sequence[Task], available: Sequence[str]) -> list[Asked]:
+    """Return the tasks whose texts these columns hold, with their columns; DataError where there is none."""
+    asked: list[Asked] = []
+    faults: list[DataError] = []
+    for task in tasks:
+        try:
+            asked.append(Asked(task, _columns(task, available)))
+        except DataError as fault:
+            faults.append(fault)
+    if not asked:
+        raise faults[0]
+    return asked
+
+
+def _rows_of_sentences(tasks: Sequence[Task], sentences: list[str]) -> list[Values]:
+    """Return the rows by column; where all tasks take pairs the two sentences of the command line are one row."""
+    if all(task.is_pair for task in tasks):
         if len(sentences) != len(ANY_TASK):
-            raise DataError(f"{task.name} takes two sentences, got {len(sentences)}; for more pairs use --file")
+            names = ", ".join(task.name for task in tasks)
+            raise DataError(f"{names} takes two sentences, got {len(sentences)}; for more pairs use --file")
         return [dict(zip(ANY_TASK, sentences, strict=True))]
     return [{"text": sentence} for sentence in sentences]
 
@@ -143,15 +177,16 @@ def read(path: Path, encoding: str = ENCODING) -> Content:
     return Content(rows, form)
 
 
-def _checked(task: Task, rows: list[NumberedRow], path: Path) -> list[Values]:
+def _checked(asked: Sequence[Asked], rows: list[NumberedRow], path: Path) -> list[Values]:
     """Return the rows' values; DataError with the lines of those whose texts cannot be predicted."""
-    columns = _columns(task, [*rows[0].values])
     faults: list[str] = []
     for row in rows:
         if repeats_header(row.values):
             faults.append(f"line {row.line}: it repeats the header")
-        elif fault := fault_of_row(columns, [row.values.get(column) for column in columns]):
-            faults.append(f"line {row.line}: {fault}")
+            continue
+        for columns in dict.fromkeys(one.columns for one in asked):
+            if fault := fault_of_row(columns, [row.values.get(column) for column in columns]):
+                faults.append(f"line {row.line}: {fault}")
     if faults:
         raise DataError(f"{_source_name(path)}, {first_of(faults, SHOWN)}; each row needs its text")
     return [row.values for row in rows]
@@ -163,9 +198,9 @@ def _source_name(path: Path) -> str:
 
 def _form(path: Path) -> str | None:
     ending = path.suffix.lower()
-    if ending not in FORMS:
-        raise DataError(f"{path}: unknown ending; allowed: {', '.join(filter(None, FORMS))}")
-    return FORMS[ending]
+    if ending not in SEPARATORS:
+        raise DataError(f"{path}: unknown ending; allowed: {', '.join(filter(None, SEPARATORS))}")
+    return SEPARATORS[ending]
 
 
 def _print_aside(text: str) -> None:
@@ -185,25 +220,42 @@ def _columns(task: Task, available: Sequence[str]) -> tuple[str, ...]:
     raise DataError(f"the rows have the columns {', '.join(available)}; {task.name} needs {allowed}")
 
 
-def _predict(model: "Model | Baseline | Ensemble", task: Task, rows: list[Values]) -> list[Values]:
-    """Return the rows as they came with their predictions beside them; warn of rows that were cut."""
-    columns = _columns(task, [*rows[0]])
-    table = model.predict(task.name, [tuple(row[column] for column in columns) for row in rows])
+def _predict(
+    model: "Model | Baseline | Ensemble", asked: Sequence[Asked], rows: list[Values], of_all: bool
+) -> list[Values]:
+    """Return the rows as they came with their predictions beside them; warn of rows that were cut.
+
+    The predictions are the table of one task, or with `of_all` the answers of several side by side.
+    """
+    tables: dict[str, Any] = {}
+    for columns in dict.fromkeys(one.columns for one in asked):
+        names = [one.task.name for one in asked if one.columns == columns]
+        tables |= model.tables(names, [tuple(row[column] for column in columns) for row in rows])
+    table = in_one([one.task for one in asked], tables) if of_all else tables[asked[0].task.name]
     if cut := [str(number) for number, is_cut in enumerate(table["cut"], 1) if is_cut]:
         _print_aside(
             f"warning: {len(cut)} of {len(rows)} rows are longer than {model.longest} word pieces and lost "
             f"their end, as in training: row {first_of(cut, SHOWN)}"
         )
     if taken := {column for row in rows for column in row} & {*table}:
-        raise DataError(f"the rows have columns with names of predictions: {', '.join(sorted(taken))}; rename them")
+        remedy = "rename them, or name one task by --task" if of_all else "rename them"
+        raise DataError(f"the rows have columns with names of predictions: {', '.join(sorted(taken))}; {remedy}")
     return [row | predicted for row, predicted in zip(rows, table.to_dict("records"), strict=True)]
 
 
-def _in_words(task: Task, rows: Sequence[Values]) -> Iterator[str]:
-    """Yield lines for people: each row's texts, and below them its prediction."""
+def _in_words(tasks: Sequence[Task], rows: Sequence[Values], of_all: bool) -> Iterator[str]:
+    """Yield lines for people: each row's texts, and below them its prediction, or that of each task."""
     for row in rows:
         yield " | ".join(row[column] for column in ANY_TASK if column in row)
-        yield f"  {_prediction_in_words(task, row)}"
+        for task in tasks:
+            yield f"  {task.name}: {_answer_in_words(task, row)}" if of_all else f"  {_prediction_in_words(task, row)}"
+
+
+def _answer_in_words(task: Task, row: Values) -> str:
+    """Return `2.303 on a scale of 0 to 5`, or the class and its probability."""
+    if task.kind == "score":
+        return f"{row[task.name]:.3f} on a scale of {task.lowest:g} to {task.highest:g}"
+    return f"{row[task.name]} {row[task.name + PROBABILITY]:.3f}"
 
 
 def _prediction_in_words(task: Task, row: Values) -> str:

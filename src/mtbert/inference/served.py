@@ -1,7 +1,7 @@
 """Serve a model with MLflow, which copies this file beside the weights; mtbert has to be installed where it serves.
 
 A row has `text`, and `text_pair` for tasks of pairs. Its task is in the column `task`, or else in the parameter `task`;
-a model of one task needs neither. The answer has a row for each, as of `Model.predict`.
+without either all tasks that take such a row are answered. The answer has a row for each, as of `Model.predict`.
 """
 
 from pathlib import Path
@@ -42,18 +42,25 @@ class Served(PythonModel):
 
     def _predict_rows(self, rows: list[dict[str, Any]], default_task: str | None) -> list[dict[str, Any]]:
         """Predict the rows of each task together, and return predictions in the order of the rows."""
-        from mtbert.inference.model import ANY_TASK, NotFiniteError, fault_of_row
+        from mtbert.inference import answers
+        from mtbert.inference.model import NotFiniteError
 
-        numbers_of: dict[str, list[int]] = {}  # by task, which rows are its
+        numbers_of: dict[tuple[str, int], list[int]] = {}  # by task, '' for all, and number of texts: which rows
         for number, row in enumerate(rows):
-            task = self.model.task(row.get("task") or default_task)
-            if fault := fault_of_row(ANY_TASK[: len(task.sentences)], texts(row)):
-                raise DataError(f"row {number + 1}: {task.name}: {fault}")
-            numbers_of.setdefault(task.name, []).append(number)
+            name, row_texts = row.get("task") or default_task, texts(row)
+            if name is None and len(self.model.tasks) > 1:
+                task, *_ = answers.that_take(self.model, len(row_texts))
+                key = ("", len(row_texts))
+            else:
+                task = self.model.task(name)
+                key = (task.name, len(task.sentences))
+            if fault := answers.fault_of_row(answers.ANY_TASK[: len(task.sentences)], row_texts):
+                raise DataError(f"row {number + 1}: {key[0] or self.model.name}: {fault}")
+            numbers_of.setdefault(key, []).append(number)
         predictions: dict[int, dict[str, Any]] = {}  # by the row's number
-        for name, numbers in numbers_of.items():
+        for (name, _), numbers in numbers_of.items():
             try:
-                table = self.model.predict(name, [texts(rows[number]) for number in numbers])
+                table = self.model.predict([texts(rows[number]) for number in numbers], name or None)
             except NotFiniteError as error:
                 of_request = [numbers[number] for number in error.rows]
                 raise NotFiniteError(error.source, of_request, error.fault) from None

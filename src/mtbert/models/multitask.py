@@ -71,18 +71,36 @@ class MultitaskModel(nn.Module):
     def embeddings(self, batch: Batch) -> tuple[Tensor, ...]:
         """Return an embedding [batch, width] for each sequence of an example: two for a bi-encoded pair, else one."""
         pooled = self.pooled(batch) if batch.pooled is None else batch.pooled
-        # not chunk, which torch.export supports for a fixed batch size only
-        return self.connector(batch.task, pooled.unflatten(0, (batch.sequences, -1)).unbind())
+        return self._embeddings(batch.task, pooled, batch.sequences)
 
     def pooled(self, batch: Batch) -> Tensor:
         """Return the encoder's embedding of each sequence, before the connector: [rows, width]."""
+        return self.pooled_of([batch.task], batch)[0]
+
+    def pooled_of(self, tasks: Sequence[str], batch: Batch) -> list[Tensor]:
+        """Return the same for each of some tasks; the encoder computes once what is the same for them."""
         words = self.features(self.encoder.words(batch.input_ids), batch.input_ids)
-        hidden = self.encoder(words, batch.token_types, batch.mask, partial(self.adapter.slot, batch.task))
-        return self.encoder.pooled(self.pooling[batch.task], hidden, batch.mask)
+        slots = [partial(self.adapter.slot, task) for task in tasks]
+        states = self.encoder.each(words, batch.token_types, batch.mask, slots)
+        return [
+            self.encoder.pooled(self.pooling[task], hidden, batch.mask)
+            for task, hidden in zip(tasks, states, strict=True)
+        ]
+
+    def _embeddings(self, task: str, pooled: Tensor, sequences: int) -> tuple[Tensor, ...]:
+        # not chunk, which torch.export supports for a fixed batch size only
+        return self.connector(task, pooled.unflatten(0, (sequences, -1)).unbind())
 
     def forward(self, batch: Batch) -> Tensor:
         """Return the head's outputs [batch, size]."""
         return self.outputs(batch.task, self.embeddings(batch))
+
+    def outputs_of(self, tasks: Sequence[str], batch: Batch) -> dict[str, Tensor]:
+        """Return the outputs [batch, size] of several tasks' heads, whose examples are sequences of the same form."""
+        pooled_by_task = zip(tasks, self.pooled_of(tasks, batch), strict=True)
+        return {
+            task: self.outputs(task, self._embeddings(task, pooled, batch.sequences)) for task, pooled in pooled_by_task
+        }
 
     def outputs(self, task: str, embeddings: Sequence[Tensor]) -> Tensor:
         """Return the head's outputs [batch, size] of embeddings [batch, width].

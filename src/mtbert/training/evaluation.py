@@ -1,6 +1,6 @@
 """A model's predictions on a whole split, and its scores."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,9 +8,10 @@ import torch
 
 from mtbert.data.batches import Examples
 from mtbert.errors import DataError
+from mtbert.models.heads.base import Head
 from mtbert.models.multitask import MultitaskModel
 from mtbert.scores import predictions
-from mtbert.tasks import Tasks
+from mtbert.tasks import Task, Tasks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,10 +42,30 @@ def columns(model: MultitaskModel, examples: Examples, device: torch.device) -> 
     outputs = torch.zeros(len(examples), head.outputs, device=device)
     for picks, batch in examples.in_order(batch_size(device)):
         outputs[picks] = model(batch.to(device)).float()
-    if examples.task.kind == "score":
+    return _columns(examples.task, head, outputs)
+
+
+@torch.no_grad()
+def columns_of(
+    tasks: Sequence[Task], model: MultitaskModel, examples: Examples, device: torch.device
+) -> dict[str, dict[str, np.ndarray]]:
+    """Return the same by task, for tasks that have these examples as sequences of one form.
+
+    What the encoder computes alike for them it computes once.
+    """
+    model.eval()
+    outputs = {task.name: torch.zeros(len(examples), model.head(task.name).outputs, device=device) for task in tasks}
+    for picks, batch in examples.in_order(batch_size(device)):
+        for name, of_task in model.outputs_of([*outputs], batch.to(device)).items():
+            outputs[name][picks] = of_task.float()
+    return {task.name: _columns(task, model.head(task.name), outputs[task.name]) for task in tasks}
+
+
+def _columns(task: Task, head: Head, outputs: torch.Tensor) -> dict[str, np.ndarray]:
+    if task.kind == "score":
         return {"prediction": head.scores(outputs.cpu()).double().numpy()}
     probabilities = head.log_probabilities(outputs.cpu()).exp().double().numpy()
-    names = predictions.probability_columns(examples.task)
+    names = predictions.probability_columns(task)
     return {"prediction": probabilities.argmax(axis=1).astype(float)} | dict(zip(names, probabilities.T, strict=True))
 
 

@@ -124,11 +124,11 @@ def test_a_model_that_is_loaded_predicts_what_the_stage_predicted(build: Path, n
     model = loading.load(name, build=build)
     dev = pd.read_parquet(layout.examples(build / "data", "topic", "dev"))
     written = pd.read_parquet(build / f"baselines/{name}/0/predictions/topic-dev.parquet")
-    found = model.predict("topic", dev["sentence1"].tolist())
+    found = model.predict(task="topic", rows=dev["sentence1"].tolist())
     columns = ["prediction", "probability_0", "probability_1"]
     assert np.array_equal(found[columns].to_numpy(), written[columns].to_numpy())
     pairs = pd.read_parquet(layout.examples(build / "data", "same", "dev"))[["sentence1", "sentence2"]]
-    scores = model.predict("same", [*pairs.itertuples(index=False, name=None)])["prediction"]
+    scores = model.predict(task="same", rows=[*pairs.itertuples(index=False, name=None)])["prediction"]
     assert np.array_equal(
         scores, pd.read_parquet(build / f"baselines/{name}/0/predictions/same-dev.parquet")["prediction"]
     )
@@ -216,7 +216,7 @@ def test_the_code_of_an_export_s_card_computes_the_same(build: Path, tmp_path: P
 def test_a_text_that_is_longer_than_the_encoder_takes_is_cut_for_embeddings_alone(build: Path, name: str, is_cut: bool):
     trained(build)
     texts = ["love " * 62, "love " * 63]  # with two tokens around them, and 64 that the encoder takes
-    assert loading.load(name, build=build).predict("topic", texts)["cut"].tolist() == [False, is_cut]
+    assert loading.load(name, build=build).predict(task="topic", rows=texts)["cut"].tolist() == [False, is_cut]
 
 
 def test_a_baseline_has_no_other_seed(build: Path):

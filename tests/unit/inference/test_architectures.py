@@ -52,7 +52,8 @@ def hf(folder, task, columns):
 
 def onnx(folder, task, columns):
     inputs = given(AutoTokenizer.from_pretrained(folder), False, columns, "np")
-    return torch.tensor(InferenceSession(f"{folder}/{task}.onnx").run(["logits"], dict(inputs))[0])
+    graph = "pairs" if len(columns) == 2 else "texts"
+    return torch.tensor(InferenceSession(f"{folder}/{graph}.onnx").run([task], dict(inputs))[0])
 
 def cosines(folder, task, columns):
     model = SentenceTransformer(folder, trust_remote_code=True, device="cpu")
@@ -123,7 +124,7 @@ def predicted(build: Path, name: str, task: str, scratch: Path) -> np.ndarray:
 def test_a_loaded_model_predicts_what_the_training_wrote(build: Path):
     model = loading.load("crossed", build=build, device="cpu")
     written = files.read_parquet(build / "runs/crossed/1/predictions/sts-test.parquet")["prediction"]
-    found = model.predict("sts", trained.rows(build, "sts", "test"))["prediction"]
+    found = model.predict(task="sts", rows=trained.rows(build, "sts", "test"))["prediction"]
     np.testing.assert_allclose(found, written, atol=1e-5)
     assert not model.network.encoder.typed
 
@@ -135,7 +136,9 @@ def test_it_is_served_with_the_files_that_mlflow_is_given(build: Path, tmp_path:
     models._collect(build / "runs/crossed/1", "base", tmp_path / models.RUN)
     server, texts = Served(), pd.DataFrame(TEXTS["sts"])
     server.load_context(SimpleNamespace(artifacts={models.RUN: str(tmp_path / models.RUN)}))
-    expected = loading.load("crossed", build=build).predict("sts", list(texts.itertuples(index=False, name=None)))
+    expected = loading.load("crossed", build=build).predict(
+        task="sts", rows=list(texts.itertuples(index=False, name=None))
+    )
     assert server.predict(None, texts, {"task": "sts"}) == expected.to_dict("records")
 
 

@@ -158,7 +158,7 @@ def test_the_task_of_embeddings_is_chosen_at_export(load: Callable[[str], Model]
 def test_a_pipeline_names_the_classes_of_the_only_task(
     load: Callable[[str], Model], outside: tuple[Path, dict[str, list]]
 ) -> None:
-    rows = load("alone").predict("sst", TEXTS)
+    rows = load("alone").predict(task="sst", rows=TEXTS)
     for found, (_, row) in zip(outside[1]["classified"], rows.iterrows(), strict=True):
         assert len(found) == 5
         assert found[0]["label"] == row["class"]
@@ -191,7 +191,7 @@ def test_onnx_takes_any_batch_and_length_and_what_the_tokenizer_returns(
     import onnxruntime
 
     model, rows = load(name), {"sst": [(text,) for text in TEXTS * 2], "sts": [*zip(TEXTS, OTHERS, strict=True)] * 2}
-    export(model, "onnx", tmp_path / "out")
+    export(model, "onnx", tmp_path / "out", each=True)
     assert sorted(file.name for file in (tmp_path / "out").glob("*.onnx")) == ["sst.onnx", "sts.onnx"]
     for task, count in (("sst", 1), ("sst", 3), ("sts", 1), ("sts", 3)):
         session = onnxruntime.InferenceSession(str(tmp_path / "out" / f"{task}.onnx"))
@@ -291,7 +291,7 @@ def test_the_logit_of_a_score_is_the_score_alone(load: Callable[[str], Model]) -
     pairs = [*zip(TEXTS, OTHERS, strict=True)]
     batch = model.examples(model.task("sts"), pairs)[0].batch([0, 1])
     said = exported(model)(batch.input_ids, batch.mask, batch.token_types, task="sts", sequences=2).logits
-    scores = model.predict("sts", pairs)["prediction"].to_numpy()
+    scores = model.predict(task="sts", rows=pairs)["prediction"].to_numpy()
     assert said.detach().numpy() == pytest.approx(scores[:, None], abs=1e-6)
 
 

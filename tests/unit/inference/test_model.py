@@ -12,7 +12,7 @@ import trained
 import mtbert
 from mtbert import files, layout
 from mtbert.errors import DataError
-from mtbert.inference.model import ModelError
+from mtbert.inference.answers import ModelError
 from mtbert.tasks import COURSE
 
 
@@ -29,13 +29,13 @@ def predicted(folder: Path, task: str, split: str) -> pd.DataFrame:
 @pytest.mark.parametrize("task", ["sst", "sts"])
 def test_predictions_of_the_test_rows_equal_the_training_s_to_the_last_digit(build: Path, name: str, task: str):
     folder = build / "runs" / name / "1"
-    ours, its = mtbert.load(folder).predict(task, trained.rows(build, task, "test")), predicted(folder, task, "test")
+    ours, its = mtbert.load(folder).predict(trained.rows(build, task, "test"), task), predicted(folder, task, "test")
     columns = [column for column in its.columns if column not in ("id", "label", "scored")]
     np.testing.assert_array_equal(ours[columns], its[columns])
 
 
 def test_classes_have_names_and_probabilities(build: Path):
-    table = mtbert.load("crossed", build=build).predict("sst", ["the plot is simple .", "the cast is bad ."])
+    table = mtbert.load("crossed", build=build).predict(task="sst", rows=["the plot is simple .", "the cast is bad ."])
     probabilities = table[[f"probability_{number}" for number in range(5)]]
     assert list(table.columns) == ["prediction", "class", *probabilities.columns, "cut"]
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-6)
@@ -56,9 +56,9 @@ def test_what_is_longer_than_a_sequence_is_cut_and_told(build: Path, name: str, 
     word = next(word for word in ["the", "plot", "is"] if len(model.tokenize([word])[0]) == 1)
     fits, longer = " ".join([word] * (room - 1)), " ".join([word] * room)
     second = word if name == "crossed" else fits
-    table = model.predict("sts", [(fits, second), (longer, second)])
+    table = model.predict(task="sts", rows=[(fits, second), (longer, second)])
     assert list(table["cut"]) == [False, True]
-    assert list(model.predict("sst", [" ".join([word] * 14), " ".join([word] * 15)])["cut"]) == [False, True]
+    assert list(model.predict(task="sst", rows=[" ".join([word] * 14), " ".join([word] * 15)])["cut"]) == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_what_is_longer_than_a_sequence_is_cut_and_told(build: Path, name: str, 
 )
 def test_rows_that_cannot_be_predicted(build: Path, task: str, rows: list, said: str):
     with pytest.raises(DataError, match=said):
-        mtbert.load("crossed", build=build).predict(task, rows)
+        mtbert.load("crossed", build=build).predict(rows, task)
 
 
 def test_what_is_not_finite_is_no_prediction(build: Path):
@@ -83,13 +83,13 @@ def test_what_is_not_finite_is_no_prediction(build: Path):
         model.network.encoder.backbone.word_embeddings.weight[model.tokenize(words)[1][0]] = float("nan")
     said = r"^crossed, seed 1, sst: row 2: what is computed is not finite .*`dvc repro train@crossed-1 --force --single"
     with pytest.raises(ModelError, match=said):
-        model.predict("sst", words)
+        model.predict(task="sst", rows=words)
 
 
 def test_another_task_is_refused_and_one_of_several_has_to_be_named(build: Path):
     model = mtbert.load("crossed", build=build)
     with pytest.raises(ModelError, match="crossed, seed 1: unknown task 'sst2'; did you mean sst"):
-        model.predict("sst2", ["a film"])
+        model.predict(["a film"], "sst2")
     with pytest.raises(ModelError, match="crossed has several tasks; choose one: sst, sts"):
         model.task(None)
 
@@ -159,4 +159,6 @@ def test_a_run_brings_its_encoder_along(copy: Path, tmp_path: Path):
         mtbert.load(elsewhere)
     shutil.copytree(copy / "encoders/base", elsewhere / "encoder", ignore=shutil.ignore_patterns("*.safetensors"))
     rows, here = trained.rows(copy, "sst", "test"), mtbert.load("crossed", build=copy)
-    pd.testing.assert_frame_equal(mtbert.load(elsewhere).predict("sst", rows), here.predict("sst", rows))
+    pd.testing.assert_frame_equal(
+        mtbert.load(elsewhere).predict(task="sst", rows=rows), here.predict(task="sst", rows=rows)
+    )

@@ -19,7 +19,7 @@ from mtbert import cli, files
 from mtbert.errors import DataError
 from mtbert.inference import loading
 from mtbert.inference import predict as command
-from mtbert.inference.model import ModelError
+from mtbert.inference.answers import ModelError
 from mtbert.inputs.why import Cause, InputKind
 from mtbert.scores import ensembles
 from mtbert.tasks import COURSE
@@ -284,6 +284,6 @@ def test_an_ensemble_predicts_as_it_votes_on_test(build: Path, capsys: pytest.Ca
         mtbert.load("both", 2, copy)
     with pytest.raises(ModelError, match="both is a vote of crossed, apart, and has no weights of its own"):
         loading.load("both", build=copy)
-    table = mtbert.load("both", build=copy).predict("sst", ["a plot .", "a cast ."])
+    table = mtbert.load("both", build=copy).predict(task="sst", rows=["a plot .", "a cast ."])
     names = COURSE["sst"].class_names
     assert table["class"].tolist() == [names[int(number)] for number in table["prediction"]]

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 from mlflow.exceptions import MlflowException
 
-from mtbert.inference.model import Model, NotFiniteError, checked_rows
+from mtbert.inference.answers import checked_rows
+from mtbert.inference.model import Model, NotFiniteError
 from mtbert.tasks import COURSE, Task
 
 with warnings.catch_warnings(action="ignore"):  # MLflow's own, about types
@@ -24,8 +25,10 @@ class Stand(Model):
     def task(self, name: str | None) -> Task:
         return COURSE[name] if name else super().task(name)
 
-    def predict(self, task: str, rows: list) -> pd.DataFrame:
-        return pd.DataFrame({"task": task, "texts": checked_rows(COURSE[task], rows)})
+    def predict(self, rows: list, task: str | None = None) -> pd.DataFrame:
+        return pd.DataFrame(
+            {"task": task or "all", "texts": checked_rows("x", ("text", "text_pair")[: len(rows[0])], rows)}
+        )
 
 
 @pytest.fixture
@@ -42,7 +45,7 @@ def answer(model: served.Served, rows: dict, task: str = "") -> list[tuple]:
 def test_what_is_not_finite_is_the_servers_fault_in_the_requests_row(
     model: served.Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail_on_pairs(task: str, rows: list) -> pd.DataFrame:
+    def fail_on_pairs(rows: list, task: str) -> pd.DataFrame:
         if task == "sts":
             raise NotFiniteError("stand, seed 1, sts", [0], "its weights are faulty")
         return pd.DataFrame({"task": task, "texts": rows})
@@ -65,9 +68,17 @@ def test_each_row_has_the_task_that_it_names_and_else_the_requests_one(model: se
     assert answer(model, rows, "sts") == [("sts", "a", "x"), ("sst", "b"), ("sts", "c", "z")]
 
 
-def test_without_a_task_a_model_of_several_refuses_as_the_clients_fault(model: served.Served) -> None:
-    with pytest.raises(MlflowException, match="stand has several tasks; choose one: sst, sts") as refused:
-        model.predict(None, pd.DataFrame({"text": ["a"]}), {"task": ""})
+def test_a_row_without_a_task_is_answered_by_all_that_take_it(model: served.Served) -> None:
+    rows = {"text": ["a", "b", "c"], "text_pair": ["x", None, "z"], "task": [None, None, "sts"]}
+    assert answer(model, rows) == [("all", "a", "x"), ("all", "b"), ("sts", "c", "z")]
+
+
+def test_a_row_that_no_task_takes_is_the_clients_fault(model: served.Served) -> None:
+    model.model.tasks = ("sst", "cfimdb")
+    with pytest.raises(
+        MlflowException, match="stand has no task for rows of two texts; its tasks take: sst one"
+    ) as refused:
+        model.predict(None, pd.DataFrame({"text": ["a"], "text_pair": ["b"]}), {"task": ""})
     assert refused.value.get_http_status_code() == 400
 
 

@@ -144,7 +144,7 @@ def test_a_merged_model_is_written_once_and_predicts(build: Path):
     model = loading.load("both", build=build)
     assert model.tasks == ("sst", "sts")
     assert model.metrics.parameters.stored == model.metrics.parameters.encoder + model.metrics.parameters.added
-    assert len(model.predict("sts", [("A cat.", "A dog.")])) == 1
+    assert len(model.predict(task="sts", rows=[("A cat.", "A dog.")])) == 1
 
 
 def test_every_model_is_timed_and_the_seconds_of_each_training_are_told(build: Path):

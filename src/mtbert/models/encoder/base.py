@@ -3,7 +3,7 @@
 Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from mtbert.models.encoder.config import Config
 from mtbert.models.encoder.slot import LinearName, Slot
 
 Slots = Callable[[int], Slot]  # from a layer's number
+Compute = Callable[[int, Tensor, Slot], Tensor]  # a layer's output, from its number, its input and a slot
 
 
 class Layer(nn.Module):
@@ -68,12 +69,38 @@ class Backbone(nn.Module):
         """Return the layers, the lowest first."""
         raise NotImplementedError
 
-    def forward(self, words: Tensor, token_types: Tensor, mask: Tensor, slots: Slots) -> Tensor:
-        """Return the last layer's hidden states; `slots` maps a layer's number (0, 1, ...) to an adapter's slot.
-
-        Shapes: words [rows, tokens, width], token_types [rows, tokens], mask [rows, 1, 1, tokens], result like words.
-        """
+    def begin(self, words: Tensor, token_types: Tensor, mask: Tensor) -> tuple[Tensor, Compute]:
+        """Return the first layer's input, and what computes a layer; shapes as of `forward`."""
         raise NotImplementedError
+
+    def end(self, hidden: Tensor) -> Tensor:
+        """Return the model's result, from the last layer's output; here, the same."""
+        return hidden
+
+    def forward(self, words: Tensor, token_types: Tensor, mask: Tensor, slots: Sequence[Slots]) -> list[Tensor]:
+        """Return the last layer's hidden states for each of `slots`, the adapter's for a task.
+
+        Slots map a layer's number (0, 1, ...) to a slot. Tasks share what a layer computes as long as their slots are
+        the same objects: without an adapter, all of it; with one in upper layers alone, the lower layers.
+
+        Shapes: words [rows, tokens, width], token_types [rows, tokens], mask [rows, 1, 1, tokens], results like words.
+        """
+        first, compute = self.begin(words, token_types, mask)
+        states = [first]
+        state_of = [0] * len(slots)  # the number of each task's state
+        for number in range(len(self.layer_modules())):
+            layer_slots = [of_task(number) for of_task in slots]
+            computed: list[Tensor] = []
+            keys: list[tuple[int, Slot]] = []  # of what is computed: the state and the slot
+            for task, slot in enumerate(layer_slots):
+                same = [at for at, (state, other) in enumerate(keys) if state == state_of[task] and other is slot]
+                if not same:
+                    keys.append((state_of[task], slot))
+                    computed.append(compute(number, states[state_of[task]], slot))
+                state_of[task] = same[0] if same else len(keys) - 1
+            states = computed
+        ended = [self.end(state) for state in states]
+        return [ended[state] for state in state_of]
 
     def norms(self) -> list[nn.Module]:
         """Return the LayerNorms behind the last layer; here, none."""

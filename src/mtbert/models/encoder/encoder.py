@@ -3,6 +3,7 @@
 Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -65,9 +66,13 @@ class Encoder(nn.Module):
 
         Shapes: words [rows, tokens, width], token_types and mask [rows, tokens], result [rows, tokens, width].
         """
+        return self.each(words, token_types, mask, [slots])[0]
+
+    def each(self, words: Tensor, token_types: Tensor, mask: Tensor, slots: Sequence[Slots]) -> list[Tensor]:
+        """Return the same for each of several slots; what is the same for them is computed once: `Backbone.forward`."""
         types = token_types if self.typed else torch.zeros_like(token_types)
-        hidden = self.backbone(words, types, mask.bool()[:, None, None, :], slots)
-        return hidden.to(self.backbone.word_embeddings.weight.dtype)
+        states = self.backbone(words, types, mask.bool()[:, None, None, :], slots)
+        return [hidden.to(self.backbone.word_embeddings.weight.dtype) for hidden in states]
 
     def layer_modules(self) -> list[Any]:
         """Return the layers, the lowest first."""

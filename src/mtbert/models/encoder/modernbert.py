@@ -26,7 +26,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mtbert.models.encoder.attention import attention
-from mtbert.models.encoder.base import Backbone, Slots
+from mtbert.models.encoder.base import Backbone, Compute
 from mtbert.models.encoder.base import Layer as AnyLayer
 from mtbert.models.encoder.config import MOST_LAYERS, Count, Share, Size
 from mtbert.models.encoder.config import Config as AnyConfig
@@ -313,14 +313,20 @@ class ModernBert(Backbone):
         """Return the LayerNorm behind the last layer."""
         return [self.final_norm]
 
-    def forward(self, words: Tensor, token_types: Tensor, mask: Tensor, slots: Slots) -> Tensor:
-        """Return the last layer's hidden states; see `Backbone`."""
-        hidden = self.embeddings(words, token_types)
+    def begin(self, words: Tensor, token_types: Tensor, mask: Tensor) -> tuple[Tensor, Compute]:
+        """Return the first layer's input, and what computes a layer; see `Backbone`."""
         layers, tokens = self.layer_modules(), words.shape[1]
         sights = {layer_type: self.sight(layer_type, mask, tokens) for layer_type in (FULL, LOCAL)}
         following_norms = [*(layer.attn_norm for layer in layers[1:]), self.final_norm]
-        for number, (layer, following) in enumerate(zip(layers, following_norms, strict=True)):
-            hidden = layer(hidden, sights[layer.layer_type], mask, following, slots(number))
+
+        def compute(number: int, hidden: Tensor, slot: Slot) -> Tensor:
+            layer = layers[number]
+            return layer(hidden, sights[layer.layer_type], mask, following_norms[number], slot)
+
+        return self.embeddings(words, token_types), compute
+
+    def end(self, hidden: Tensor) -> Tensor:
+        """Return the last layer's output behind the last LayerNorm."""
         return self.final_norm(hidden)
 
     def sight(self, layer_type: str, mask: Tensor, tokens: int) -> Sight:
