@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -453,3 +454,40 @@ def test_one_task_alone_has_its_usual_gradient(name: str):
 def test_a_factor_is_between_0_and_1_at_every_step_and_after_the_last(name: str, steps: int):
     schedule = SCHEDULES.build(SCHEDULES.choose({"name": name}))
     assert all(0.0 <= schedule.factor(step, steps) <= 1.0 for step in range(steps + 1))
+
+
+# --- one pass for several tasks ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ONE_EACH)
+@pytest.mark.parametrize("name", list(ADAPTERS))
+def test_one_pass_for_all_tasks_computes_what_a_pass_for_each_does(name: str, kind: str):
+    model = small_model({"name": name}, kind=kind, pooling="mean").eval()
+    for parameter in model.adapter.parameters():  # those that start at 0 would change nothing
+        nn.init.normal_(parameter, std=0.1)
+    batch = small_batch("sst")
+    together = model.outputs_of(["sst", "qqp", "sts"], batch)
+    for task, outputs in together.items():
+        torch.testing.assert_close(outputs, model(replace(batch, task=task)), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("kind", ONE_EACH)
+@pytest.mark.parametrize(
+    ("adapter", "computed"),
+    [
+        ({"name": "none"}, [1, 1]),
+        ({"name": "lora"}, [1, 1]),
+        ({"name": "lora", "per_task": True}, [3, 3]),
+        ({"name": "pals", "layers": "top_half"}, [1, 3]),
+    ],
+    ids=["none", "shared", "per task", "upper layer"],
+)
+def test_tasks_share_the_layers_up_to_where_an_adapter_tells_them_apart(kind: str, adapter: dict, computed: list[int]):
+    """How often the first layer and the last one are computed for three tasks."""
+    model = small_model(adapter, kind=kind, pooling="mean").eval()
+    layers = model.encoder.layer_modules()
+    calls: list[nn.Module] = []
+    for layer in (layers[0], layers[-1]):
+        layer.register_forward_hook(lambda layer, *_: calls.append(layer))
+    model.outputs_of(["sst", "qqp", "sts"], small_batch("sst"))
+    assert [calls.count(layers[0]), calls.count(layers[-1])] == computed

@@ -86,7 +86,7 @@ def in_one(described: Sequence[Task], tables: Mapping[str, pd.DataFrame]) -> pd.
     for task in described:
         answers = tables[task.name]
         of_task = {task.name: answers["prediction" if task.kind == "score" else "class"]}
-        if task.kind == "class":
+        if task.kind != "score":
             of_task[f"{task.name}{PROBABILITY}"] = _probabilities(answers)
         for name, values in of_task.items():
             if name in (*columns, CUT):

@@ -62,10 +62,7 @@ def export(model: Model | Baseline, form: str, out: Path, task: str | None = Non
     """
     if out.exists():
         raise ExportError(f"{out} exists; name a new folder")
-    if each and form != "onnx":
-        raise ExportError(f"--each is for format onnx, which has graphs; got {form}")
-    if task is not None and not isinstance(model, Baseline):
-        _check_task(model, form, task)
+    _check_options(model, form, task, each)
     try:
         loading.silence()
         if isinstance(model, Baseline):
@@ -100,8 +97,12 @@ def _export_baseline(model: Baseline, form: str, out: Path, task: str | None) ->
         exporting_baselines.write(model, partial)
 
 
-def _check_task(model: Model, form: str, task: str) -> None:
-    """Raise ExportError where a task cannot be that of embeddings."""
+def _check_options(model: Model | Baseline, form: str, task: str | None, each: bool) -> None:
+    """Raise ExportError where `each` has no graphs to separate, or a task cannot be that of embeddings."""
+    if each and form != "onnx":
+        raise ExportError(f"--each is for format onnx, which has graphs; got {form}")
+    if task is None or isinstance(model, Baseline):
+        return
     if form != "sentence-transformers":
         raise ExportError(f"--task is {task}, but format {form} has no embeddings; allowed: sentence-transformers")
     allowed = _apart(model)
@@ -272,9 +273,8 @@ def _outputs(model: Model, form: str, folder: Path, texts: dict[str, list[list[s
     """Return what the written folder computes of texts, by task, in a process without mtbert."""
     with tempfile.TemporaryDirectory() as scratch:
         texts_file, out = Path(scratch, "texts.json"), Path(scratch, "rows.json")
-        files.write_json(
-            texts_file, {task: (columns, cards.sequences(model, task) == 2) for task, columns in texts.items()}
-        )
+        is_apart = {task: cards.sequences(model, task) == 2 for task in texts}
+        files.write_json(texts_file, {task: (columns, is_apart[task]) for task, columns in texts.items()})
         environment = os.environ | {"HF_MODULES_CACHE": scratch, "HF_HUB_OFFLINE": "1"}
         environment.pop("PYTHONPATH", None)
         process = subprocess.run(

@@ -116,7 +116,8 @@ class MtbertModel(PreTrainedModel):
                 "token_type_ids that the export's own tokenizer returns"
             )
         outputs = self.outputs_of(tasks, batch(input_ids, attention_mask, token_type_ids, first, sequences))
-        return SequenceClassifierOutput(logits=outputs if of_all else outputs[first])
+        logits: Any = outputs if of_all else outputs[first]
+        return SequenceClassifierOutput(logits=logits)
 
     def outputs_of(self, tasks: list[str], rows: Any) -> dict[str, Tensor]:
         """Return the outputs [batch, size] of several tasks; ValueError where one is not finite."""
@@ -125,25 +126,19 @@ class MtbertModel(PreTrainedModel):
             head = self.model.head(task)
             if head.task.kind == "score":  # a head may have other outputs beside the score
                 outputs[task] = head.scores(outputs[task]).unsqueeze(-1)
-            if not (
-                self.training or torch.compiler.is_compiling()
-            ):  # a graph of ONNX or a compiled one has no branches
+            is_graph = torch.compiler.is_compiling()  # of ONNX, or a compiled one: it has no branches
+            if not (self.training or is_graph):
                 check_finite(outputs[task], task)
         return outputs
 
     def that_take(self, pairs: bool, sequences: int) -> list[str]:
         """Return the tasks that take rows of that form; ValueError where there is none."""
         is_apart = sequences == 2
-        tasks = [
-            task
-            for task in self.config.tasks
-            if self.is_pair(task) == pairs and (task in self.config.apart) == is_apart
-        ]
+        of_form = [task for task in self.config.tasks if self.is_pair(task) == pairs]
+        tasks = [task for task in of_form if (task in self.config.apart) == is_apart]
         if not tasks:
-            rows = "pairs" if pairs else "single texts"
-            raise ValueError(
-                f"no task takes {rows} with sequences={sequences}; name one of {', '.join(self.config.tasks)}"
-            )
+            rows, names = "pairs" if pairs else "single texts", ", ".join(self.config.tasks)
+            raise ValueError(f"no task takes {rows} with sequences={sequences}; name one of {names}")
         return tasks
 
     def sentence_embedding(

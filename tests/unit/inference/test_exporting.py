@@ -206,6 +206,40 @@ def test_onnx_takes_any_batch_and_length_and_what_the_tokenizer_returns(
 
 
 @pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(("name", "pairs"), [("crossed", "pairs"), ("apart", "pairs-apart")])
+def test_onnx_has_one_graph_for_all_tasks_that_take_such_rows(
+    load: Callable[[str], Model], tmp_path: Path, name: str, pairs: str
+) -> None:
+    import onnxruntime
+
+    export(load(name), "onnx", tmp_path / "out")
+    outputs = {}
+    for file in (tmp_path / "out").glob("*.onnx"):
+        outputs[file.stem] = [one.name for one in onnxruntime.InferenceSession(str(file)).get_outputs()]
+    assert outputs == {"texts": ["sst"], pairs: ["sts"]}
+    assert f"`{pairs}.onnx` has the output sts. " in (tmp_path / "out/README.md").read_text()
+
+
+def test_graphs_for_each_task_are_of_onnx_alone(load: Callable[[str], Model], tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="--each is for format onnx, which has graphs; got hf"):
+        export(load("crossed"), "hf", tmp_path / "out", each=True)
+
+
+@torch.no_grad()
+def test_transformers_answers_all_tasks_that_take_such_rows(load: Callable[[str], Model]) -> None:
+    model = load("crossed")
+    exported = exporting.rebuilt(model)
+    ids = torch.tensor([[2, 5, 6, 3]])
+    for options, task in (({}, "sst"), ({"pairs": True, "token_type_ids": torch.zeros_like(ids)}, "sts")):
+        together: Any = exported(ids, **options).logits
+        assert [*together] == [task]
+        alone = exported(ids, task=task, token_type_ids=torch.zeros_like(ids)).logits
+        torch.testing.assert_close(together[task], alone)
+    with pytest.raises(ValueError, match="no task takes pairs with sequences=2; name one of sst, sts"):
+        exported(ids, sequences=2)
+
+
+@pytest.mark.usefixtures("unchecked")
 def test_the_card_tells_what_the_hub_reads_and_how_it_came_to_be(load: Callable[[str], Model], tmp_path: Path) -> None:
     model = load("crossed")
     export(model, "hf", tmp_path / "out")

@@ -56,6 +56,23 @@ def test_a_person_reads_names_and_probabilities(build: Path, capsys: pytest.Capt
     assert [number for _, number in named] == sorted((number for _, number in named), reverse=True)
 
 
+def test_without_a_task_each_that_takes_such_rows_answers(build: Path, capsys: pytest.CaptureFixture[str]):
+    out, err = predict(build, capsys, "crossed", "a plot .")
+    assert err == f"crossed, seed 1, sst\nnote: not asked, since they take other rows: sts\n{OF_SAMPLE}"
+    assert re.fullmatch(r"a plot \.\n  sst: (very )?(negative|neutral|positive) 0\.\d{3}\n", out)
+
+
+def test_a_file_gets_a_column_for_each_task_and_its_probability(
+    build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    (tmp_path / "a.csv").write_text("id,text\n7,a plot .\n")
+    out, _ = predict(build, capsys, "crossed", "--file", tmp_path / "a.csv")
+    assert out.splitlines()[0] == "id,text,sst,sst_probability,cut"
+    (tmp_path / "b.csv").write_text("text,sst\na plot .,4\n")
+    said = "the rows have columns with names of predictions: sst; rename them, or name one task by --task"
+    predict(build, capsys, "crossed", "--file", tmp_path / "b.csv", status=said)
+
+
 def test_a_person_reads_a_pair_s_score_and_its_range(build: Path, capsys: pytest.CaptureFixture[str]):
     out, _ = predict(build, capsys, "crossed", "--task", "sts", "a plot .", "a cast .")
     assert re.fullmatch(r"a plot . \| a cast .\n  \d\.\d{3} on a scale of 0 to 5\n", out)
