@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 reproduce: export MTBERT_TABLES := later
 
-.PHONY: reproduce cloned experiments official glue report browser test test-fast check bench mlflow docs setup lock licences clean
+.PHONY: reproduce cloned experiments official glue report browser test test-all check bench mlflow docs setup lock licences clean
 
 # JOBS counts where it was given; else two train at a time, or as many as GPUs or a cluster have room for.
 reproduce: cloned setup $(if $(ADDRESS),$(BIN)/.cluster)  ## run the pipeline, JOBS trainings side by side, and print tables; VARIANTS=all; ADDRESS= of a Ray cluster, with GPUS=0.25 each, STORAGE= for checkpoints
@@ -54,11 +54,11 @@ browser:  ## what the tests of the page need: Chromium and its driver, from Debi
 	|| echo "Chromium or its driver is not installed, and the tests of the page need both; on Debian and Ubuntu:" \
 	  "sudo apt-get install chromium chromium-driver"
 
-test: check browser  ## form, types, imports, then the tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -q
-
-test-fast: $(EVERY)  ## the tests that need neither the pipeline nor a browser
+test: check  ## form, types, imports, then the tests of each part
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q tests/unit tests/contracts tests/reference
+
+test-all: test browser  ## then the whole: the pipeline, every page as it is typed, the report in a browser
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -q tests/pipeline tests/browser
 
 check: $(EVERY)  ## form, types, the direction of imports, known faults of the packages
 	$(BIN)/ruff check

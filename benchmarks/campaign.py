@@ -77,8 +77,8 @@ def train(job: Job) -> Finished:
     """Train one; its weights are removed, unless a merge needs them."""
     from mtbert import files, layout
     from mtbert.inputs import manifests
-    from mtbert.results import collect
-    from mtbert.results.source import source_of
+    from mtbert.scores import collect
+    from mtbert.scores.source import source_of
     from mtbert.training import assembly, run
     from mtbert.training.checkpoints import Checkpoint
     from mtbert.variants.settings import VariantSettings
@@ -113,7 +113,7 @@ def train(job: Job) -> Finished:
 
 def note_machine(folder: Path) -> None:
     """Note in the folder of a model that it was made on this machine, and not where its build folder was begun."""
-    from mtbert.scale import packs
+    from mtbert.trainings import packs
 
     packs.write_elsewhere(folder, packs.ran_on(folder), {})
 
@@ -280,8 +280,8 @@ def write_part(part: str, fresh: Mapping[Job, Finished], out: Path) -> None:
 
 def write_tables(build: Path, models: Sequence[Any], folder: Path) -> None:
     """Write the evidence of models of a build folder."""
-    from mtbert.results import collect, merge
-    from mtbert.results.source import source_of
+    from mtbert.scores import collect, merge
+    from mtbert.scores.source import source_of
 
     merge.write(merge.packed(collect.as_results(source_of(build), models)), folder)
 
@@ -298,8 +298,8 @@ def join(builds: Sequence[Path], out: Path) -> None:
     """Make all merges and votes of which the members are there, and write their evidence to a part of its own."""
     from mtbert import layout
     from mtbert.merging import run as merges
-    from mtbert.results import collect, ensembles
-    from mtbert.results.source import source_of
+    from mtbert.scores import collect, ensembles
+    from mtbert.scores.source import source_of
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "joined")
@@ -380,13 +380,12 @@ def main() -> int:
     jobs = [job for job in jobs if not arguments.only or job.variant in arguments.only]
     arguments.out.mkdir(parents=True, exist_ok=True)
     import mtbert.training.assembly  # noqa: F401  imported once, before the processes are made
-    from mtbert.command import starting
-    from mtbert.scale import room
+    from mtbert.machine import mps, starting
 
     if Path("/dev/nvidiactl").exists():  # CUDA itself may not be asked before the processes are made
         os.environ[starting.GIVEN_GPU] = "1"
 
-    with room.gpu_for_many() as fault:
+    with mps.gpu_for_many() as fault:
         if fault:
             print(f"trainings take turns on a GPU, since they cannot share it: {fault}", flush=True)
         limit = started + arguments.limit - time.monotonic()

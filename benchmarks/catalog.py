@@ -33,15 +33,16 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from mtbert import seeding
-from mtbert.command.program import report_errors
 from mtbert.config import resolve
 from mtbert.config.params import Params
 from mtbert.data import tokens
 from mtbert.data.batches import Batch, Examples
 from mtbert.data.tokens import SpecialTokens
-from mtbert.encoders import loading, tiny
 from mtbert.learning.samplers.base import Group
-from mtbert.models.encoder import architectures, hardware
+from mtbert.machine import hardware
+from mtbert.machine.program import report_errors
+from mtbert.models.encoder import architectures
+from mtbert.pretrained import loading, tiny
 from mtbert.training import assembly
 from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History

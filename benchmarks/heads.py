@@ -17,7 +17,7 @@ import record
 import torch
 from steps import SHAPES
 
-from mtbert.command.program import report_errors
+from mtbert.machine.program import report_errors
 from mtbert.training import assembly
 from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History

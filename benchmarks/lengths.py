@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from mtbert.command.program import report_errors
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
 from mtbert.files import write_text
+from mtbert.machine.program import report_errors
 
 TASKS = ("sst", "qqp", "sts")
 SPECIAL = SpecialTokens(0, 0, 0)

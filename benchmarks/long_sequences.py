@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModel, ModernBertConfig
 
-from mtbert.encoders import loading
 from mtbert.models.encoder import architectures, modernbert
 from mtbert.models.encoder.encoder import Encoder
+from mtbert.pretrained import loading
 
 SHAPES = {"base": (22, 768, 12, 1152), "small": (11, 384, 6, 576)}  # layers, width, heads, feed-forward
 PASSES = 2

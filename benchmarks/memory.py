@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from mtbert.models.encoder import hardware
+from mtbert.machine import hardware
 
 STATUS, REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 

@@ -16,9 +16,9 @@ from corpus import Corpus, Plan, vocabulary
 from transformers import AutoModel, PretrainedConfig
 
 from mtbert.data.batches import Batch, Examples
-from mtbert.encoders import loading, tiny
 from mtbert.learning.samplers.base import Group, Sampler
-from mtbert.models.encoder import hardware
+from mtbert.machine import hardware
+from mtbert.pretrained import loading, tiny
 from mtbert.training import assembly
 from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History

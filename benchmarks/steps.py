@@ -26,7 +26,7 @@ from corpus import BATCHES, Corpus, Plan, Rule, at_random, by_length, corpora, g
 from lengths import TASKS
 from transformers import CONFIG_MAPPING
 
-from mtbert.command.program import report_errors
+from mtbert.machine.program import report_errors
 
 
 @dataclass(frozen=True)

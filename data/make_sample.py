@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mtbert.command.program import report_errors
 from mtbert.files import write_text
+from mtbert.machine.program import report_errors
 from mtbert.tasks import COURSE, Split, Task
 
 Concept = tuple[str, ...]  # words that mean the same

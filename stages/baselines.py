@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from mtbert import layout, tasks
-from mtbert.command import program, starting
+from mtbert.machine import program, starting
 
 
 def main(build: Path, data_dir: Path, out: Path) -> None:
     """Check what the stages before it wrote; train the baselines, and print each score as soon as it is known."""
     with starting.quick_imports():
         from mtbert.baselines import run
-        from mtbert.results import nothing
+        from mtbert.scores import nothing
     for folder in (layout.data(build), layout.encoder(build)):
         layout.check_sealed(folder)
     print("dev scores of cheap baselines, and seconds to train")

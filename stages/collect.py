@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from mtbert import files, layout
-from mtbert.command import program
-from mtbert.results import collect, tables
+from mtbert.machine import program
+from mtbert.scores import collect, tables
 
 
 def main(build: Path, out: Path) -> None:

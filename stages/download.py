@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from mtbert.command import program
 from mtbert.data import official
+from mtbert.machine import program
 
 
 def main(out: Path, downloads: Path = official.LIST) -> None:

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from mtbert import layout
-from mtbert.command import program
-from mtbert.encoders import fetching
-from mtbert.encoders.settings import EncoderSettings
+from mtbert.machine import program
+from mtbert.pretrained import fetching
+from mtbert.pretrained.settings import EncoderSettings
 
 
 def main(plan: Path, data_dir: Path, out: Path) -> None:

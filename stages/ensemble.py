@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from mtbert import layout
-from mtbert.command import program, starting
+from mtbert.machine import program, starting
 
 
 def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the votes."""
     with starting.quick_imports():
-        from mtbert.results import ensembles, nothing
+        from mtbert.scores import ensembles, nothing
     layout.check_inputs(build)
     for line in ensembles.vote_all(build, out):
         print(line)

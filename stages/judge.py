@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mtbert.command import program, starting
+from mtbert.machine import program, starting
 
 
 def main(build: Path, out: Path) -> None:
@@ -10,7 +10,7 @@ def main(build: Path, out: Path) -> None:
     with starting.quick_imports():
         from mtbert import layout
         from mtbert.judge import judge, plan_of, tables
-        from mtbert.results import tables as results
+        from mtbert.scores import tables as results
     plan = plan_of(layout.read_catalog(build, "seeds"))
     tables.write(judge(results.read(layout.results(build)), plan=plan), out)
 

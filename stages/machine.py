@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from mtbert import files
-from mtbert.command import program
+from mtbert.machine import program
 
 
 def main(out: Path) -> None:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from mtbert import layout
-from mtbert.command import program
 from mtbert.inputs import manifests, why
+from mtbert.machine import program
 
 
 def main(build: Path, out: Path) -> None:

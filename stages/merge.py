@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from mtbert import layout
-from mtbert.command import program, starting
+from mtbert.machine import program, starting
 
 
 def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the merged models."""
     with starting.quick_imports():
         from mtbert.merging import run
-        from mtbert.results import nothing
+        from mtbert.scores import nothing
     layout.check_inputs(build)
     for line in run.merge_all(build, out):
         print(line)

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from mtbert.command import program, starting
 from mtbert.errors import SettingsError
+from mtbert.machine import program, starting
 
 STAYS = """
 `-S` has written this into {file}, where it stays: `git checkout {file}` undoes every change that is not committed.

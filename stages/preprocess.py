@@ -7,10 +7,10 @@ and does not end the stage.
 
 from pathlib import Path
 
-from mtbert.command import program
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import special_tokens, wordpieces
 from mtbert.layout import read_plan
+from mtbert.machine import program
 
 
 def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from mtbert import files, layout
-from mtbert.command import program, starting
-from mtbert.encoders.settings import SBERT, SbertSettings
+from mtbert.machine import program, starting
+from mtbert.pretrained.settings import SBERT, SbertSettings
 
 
 def main(plan: Path, build: Path) -> None:
@@ -21,7 +21,7 @@ def main(plan: Path, build: Path) -> None:
     # All files are local: keep the libraries from asking the model hub. They read this when they are imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
     with starting.quick_imports():
-        from mtbert.encoders import sbert
+        from mtbert.pretrained import sbert
     layout.check_sealed(layout.encoder(build))
     sbert.pretrain(settings, build)
     layout.seal(out)

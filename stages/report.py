@@ -6,7 +6,7 @@ Where MTBERT_TABLES is `later`, whoever started this prints the tables.
 import os
 from pathlib import Path
 
-from mtbert.command import program, starting
+from mtbert.machine import program, starting
 
 
 def main(build: Path, report: Path, submissions: Path) -> None:
@@ -17,7 +17,7 @@ def main(build: Path, report: Path, submissions: Path) -> None:
         from mtbert.judge import tables as judged
         from mtbert.report import sentences, write
         from mtbert.report import submissions as submitted
-        from mtbert.results import nothing, tables
+        from mtbert.scores import nothing, tables
     results = tables.read(layout.results(build))
     judgement = judged.read(layout.judged(build), results, plan_of(layout.read_catalog(build, "seeds")))
     text = write.write(judgement, report, sentences=sentences.of_build(build))

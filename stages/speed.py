@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mtbert import files
-from mtbert.command import program, starting
+from mtbert.machine import program, starting
 
 
 def main(build: Path, out: Path) -> None:

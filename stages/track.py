@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from mtbert import tracking
-from mtbert.command import program
+from mtbert.machine import program
 
 
 def main(build: Path) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mtbert.command import locking, program, starting
+from mtbert.machine import locking, program, starting
 
 
 def main(variant: str, seed: int, build: Path = Path("build")) -> None:

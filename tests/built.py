@@ -6,7 +6,7 @@ import made
 import pandas as pd
 
 from mtbert import files, layout
-from mtbert.results import predictions
+from mtbert.scores import predictions
 
 SIZES = {"encoder": 1000, "added": 10, "trained": 1010, "stored": 1010}
 
@@ -61,5 +61,5 @@ def build(folder: Path) -> Path:
         files.write_json(folder / f"manifest/{name}.json", made.MANIFEST)
     files.write_json(folder / "data/report.json", {"files": {}, "whose": "own"})
     files.write_yaml(folder / "plan/catalog.yaml", plan | {"variants": variants, "ensembles": {"vote": vote}})
-    files.write_yaml(folder / "plan/code-ensemble.yaml", {"results/vote.py": "c0de"})
+    files.write_yaml(folder / "plan/code-ensemble.yaml", {"scores/vote.py": "c0de"})
     return folder

@@ -18,7 +18,7 @@ from pathlib import Path
 from safetensors.numpy import save_file
 from mtbert import files, layout
 from mtbert.inputs import manifests
-from mtbert.results import predictions
+from mtbert.scores import predictions
 variant, seed = sys.argv[1:3]
 build, place, told = Path("build"), Path(variant, seed), Path("told")
 name, torch = f"{variant}-{seed}", os.environ.get("TORCH", "2.13.0")

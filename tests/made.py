@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 
 from mtbert.inputs import manifests
-from mtbert.results import checks, tables
-from mtbert.results.results import Results
+from mtbert.scores import checks, tables
+from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
 
 MANIFEST = {

@@ -9,7 +9,7 @@ from models import small_bert
 
 from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
-from mtbert.models.encoder.hardware import Hardware
+from mtbert.machine.hardware import Hardware
 from mtbert.tasks import COURSE
 from mtbert.training import assembly, run
 from mtbert.training.checkpoints import Checkpoint

@@ -9,8 +9,8 @@ import runs
 from mtbert import files, layout
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
-from mtbert.encoders import fetching
-from mtbert.encoders.settings import EncoderSettings
+from mtbert.pretrained import fetching
+from mtbert.pretrained.settings import EncoderSettings
 from mtbert.training import assembly, run
 from mtbert.variants.settings import VariantSettings
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 from typer import Argument, BadParameter, Option
 
-from mtbert.command import program, starting
+from mtbert.machine import program, starting
 
 ABOUT = """\
 Train one BERT for several sentence tasks, compare the ways to do it, and use what was trained.
@@ -149,7 +149,7 @@ def tune(
     A trial trains with a third of the steps. It is scored on training rows that it does not learn from: docs/own.md.
     """
     with starting.quick_imports():
-        from mtbert.scale import tuning
+        from mtbert.trainings import tuning
     tuning.run(jobs, build)
 
 
@@ -192,7 +192,7 @@ def grid(
 
     They run on this machine, or on a cluster.
     """
-    from mtbert.scale import grid
+    from mtbert.trainings import grid
 
     grid.run(jobs, variants, address, gpus, storage)
 
@@ -206,7 +206,7 @@ def pack(
 
     It packs the trainings that are not up to date: docs/machines.md.
     """
-    from mtbert.scale import packs
+    from mtbert.trainings import packs
 
     packs.pack(out, variants)
 
@@ -217,7 +217,7 @@ def unpack(archive: Annotated[Path, Argument(help="An archive of runs, made from
 
     The runs are checked first. `dvc repro` then trains none of them again.
     """
-    from mtbert.scale import packs
+    from mtbert.trainings import packs
 
     packs.unpack(archive)
 
@@ -255,7 +255,7 @@ def tables(build: BuildArgument = BUILD) -> None:
     from mtbert.judge import plan_of
     from mtbert.judge import tables as judged
     from mtbert.report import write
-    from mtbert.results import tables
+    from mtbert.scores import tables
 
     plan = plan_of(layout.read_catalog(build, "seeds"))
     judgement = judged.read(layout.judged(build), tables.read(layout.results(build)), plan)
@@ -281,11 +281,11 @@ def report(
     """Write the report from the finished runs; train nothing."""
     with starting.quick_imports():
         from mtbert import layout
-        from mtbert.command import locking
         from mtbert.judge import UNKNOWN, judge, plan_of
         from mtbert.judge import tables as judged
+        from mtbert.machine import locking
         from mtbert.report import sentences, submissions, write
-        from mtbert.results import collect, ensembles, tables
+        from mtbert.scores import collect, ensembles, tables
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
         raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
     folder = out or (evidence.resolve().parent if evidence else layout.report(build))
@@ -319,7 +319,7 @@ def evidence(
     The tables are small enough to commit, and hold no sentence.
     """
     with starting.quick_imports():
-        from mtbert.results import merge
+        from mtbert.scores import merge
     merge.write(merge.merge(sources or [BUILD]), out)
 
 
@@ -337,8 +337,8 @@ def mlflow(
     port: Annotated[int, Option(min=1, max=65535, help="The port of this machine at which the pages are.")] = 5000,
 ) -> None:
     """Show the runs in a browser, at the address that is printed."""
-    from mtbert.scale import trainings
     from mtbert.tracking import server
+    from mtbert.trainings import many
 
-    trainings.end_with_parent()
+    many.end_with_parent()
     server.serve(build, port)

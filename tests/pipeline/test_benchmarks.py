@@ -14,7 +14,7 @@ import trained
 from pipeline import preloaded
 
 from mtbert import files
-from mtbert.results import tables
+from mtbert.scores import tables
 from mtbert.training import logs
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"

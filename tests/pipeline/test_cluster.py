@@ -18,8 +18,8 @@ from pipeline.stubs import told
 
 from mtbert import files
 from mtbert.errors import SettingsError
-from mtbert.scale import cluster
-from mtbert.scale.trainings import Training
+from mtbert.trainings import cluster
+from mtbert.trainings.many import Training
 
 HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 PATIENCE = 1200  # seconds: a machine may have much else to do

@@ -13,7 +13,7 @@ import yaml
 from pipeline import tracked
 from pipeline.small import Project, small
 
-from mtbert.command import locking
+from mtbert.machine import locking
 
 CATALOG = {
     "bert-sst": {"paper": "pals-for-pals", "row": "Fine-tuned BERT", "tasks": ["sst"]},

@@ -12,7 +12,7 @@ from pipeline.stubs import Stubs, told
 
 from mtbert import files
 from mtbert.errors import SettingsError
-from mtbert.scale import grid
+from mtbert.trainings import grid
 
 NAMES = ["off", "12", "c"]  # which YAML may take for no names
 

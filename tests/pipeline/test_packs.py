@@ -20,7 +20,7 @@ from elsewhere import snapshot
 from pipeline.small import REPOSITORY, SMALL, Project, small
 
 from mtbert import files, layout
-from mtbert.encoders import folders
+from mtbert.pretrained import folders
 
 HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 # What a bare machine has not: an import of it fails there as it does where it is not installed.

@@ -19,7 +19,7 @@ from pipeline.small import wait_for
 from pipeline.tracked import POINTS, Server, outcomes, runs, train, write_catalog, write_run
 
 from mtbert import files, layout, tracking
-from mtbert.results import ensembles
+from mtbert.scores import ensembles
 from mtbert.tasks import COURSE
 from mtbert.tracking import live, record, store, view
 

@@ -15,12 +15,12 @@ from torch import Tensor
 from transformers import AutoModelForMaskedLM
 
 from mtbert import files
-from mtbert.encoders import fetching, folders
-from mtbert.encoders.settings import EncoderSettings
 from mtbert.errors import EncoderError
 from mtbert.models.encoder.architectures import read
 from mtbert.models.encoder.config import MLM_PARTS
 from mtbert.models.encoder.encoder import Encoder
+from mtbert.pretrained import fetching, folders
+from mtbert.pretrained.settings import EncoderSettings
 
 # Values that a key is changed to, where they do not follow from what it is.
 VALUES: dict[str, tuple[Any, ...]] = {

@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 
 from mtbert import judge
 from mtbert.cli import app
-from mtbert.command import locking
 from mtbert.inference import exporting, loading
 from mtbert.inference.model import Model
 from mtbert.judge import UNKNOWN
+from mtbert.machine import locking
 from mtbert.report import write
-from mtbert.results import merge, tables
-from mtbert.scale import grid, packs
+from mtbert.scores import merge, tables
+from mtbert.trainings import grid, packs
 
 PALS = Model.__new__(Model)
 PALS.name, PALS.seed = "pals", 2

@@ -11,13 +11,13 @@ import torch
 from mtbert import errors, files, layout, tracking
 from mtbert.data import batches, tokens
 from mtbert.data.tokens import SpecialTokens
-from mtbert.encoders import fetching, loading, sbert
-from mtbert.encoders.settings import EncoderSettings, SbertSettings
 from mtbert.errors import EncoderError
 from mtbert.inputs import manifests
 from mtbert.judge import tables as judged
-from mtbert.results import collect, tables
-from mtbert.results.results import Results
+from mtbert.pretrained import fetching, loading, sbert
+from mtbert.pretrained.settings import EncoderSettings, SbertSettings
+from mtbert.scores import collect, tables
+from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
 from mtbert.variants.settings import VariantSettings
 

@@ -115,7 +115,7 @@ def test_a_refused_value_that_dvc_has_written_into_the_working_tree_is_told_with
 def test_the_machine_on_which_a_build_was_begun_is_written_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     file = tmp_path / "machine.json"
     for processor, kept in (("i386", "i386"), ("i486", "i386")):
-        monkeypatch.setattr("mtbert.models.encoder.hardware.processor", lambda processor=processor: processor)
+        monkeypatch.setattr("mtbert.machine.hardware.processor", lambda processor=processor: processor)
         assert told(monkeypatch, tmp_path, "machine", str(file)) == "0"
         content = files.read_json(file)
         assert sorted(content) == ["accelerator", "precision", "processor", "torch"]

@@ -16,7 +16,7 @@ from pipeline.tracked import planned, write_catalog, write_run
 
 from mtbert import files, layout, tracking
 from mtbert.errors import DataError
-from mtbert.results import ensembles
+from mtbert.scores import ensembles
 from mtbert.tasks import COURSE
 from mtbert.tracking import live, record, server, store, view
 

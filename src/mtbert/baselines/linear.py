@@ -18,7 +18,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from mtbert import seeding
 from mtbert.baselines.base import Matrix
 from mtbert.errors import TrainingError
-from mtbert.results import metrics
+from mtbert.scores import metrics
 from mtbert.tasks import Task
 
 PENALTIES = (10.0, 1.0, 0.1, 0.01)  # of the squared coefficients, beside the sum of the rows' losses; strongest first

@@ -18,12 +18,12 @@ from mtbert import files, layout
 from mtbert.baselines import TECHNIQUES, linear, rows, stored, untrained
 from mtbert.baselines.rows import Rows
 from mtbert.baselines.stored import Trained
-from mtbert.encoders import embeddings
-from mtbert.encoders.embeddings import Embeddings
-from mtbert.results import metrics, predictions
-from mtbert.results.columns import Predictions
-from mtbert.results.described import BASELINES, FROZEN, UNTRAINED
-from mtbert.results.schemas import BaselineMetrics
+from mtbert.pretrained import embeddings
+from mtbert.pretrained.embeddings import Embeddings
+from mtbert.scores import metrics, predictions
+from mtbert.scores.columns import Predictions
+from mtbert.scores.described import BASELINES, FROZEN, UNTRAINED
+from mtbert.scores.schemas import BaselineMetrics
 from mtbert.tasks import Split, Task, Tasks, main, of_a_model, stated
 from mtbert.training import logs
 

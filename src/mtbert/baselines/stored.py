@@ -14,7 +14,7 @@ from mtbert.baselines import TECHNIQUES
 from mtbert.baselines.base import Columns, Embed, Features
 from mtbert.baselines.linear import Linear
 from mtbert.errors import DataError
-from mtbert.results import predictions
+from mtbert.scores import predictions
 from mtbert.settings import Section
 from mtbert.tasks import Task
 
@@ -77,7 +77,7 @@ class TaskContent(Section):
 
 
 class Content(Section):
-    """config.json; `encoder` is the key of the embeddings that it reads, as `mtbert.encoders.embeddings` has it."""
+    """config.json; `encoder` is the key of the embeddings that it reads, as `mtbert.pretrained.embeddings` has it."""
 
     baseline: str
     encoder: str | None

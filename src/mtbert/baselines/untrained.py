@@ -16,7 +16,7 @@ from mtbert import seeding
 from mtbert.baselines.base import Columns, Embed
 from mtbert.baselines.embeddings import unit
 from mtbert.baselines.rows import Rows
-from mtbert.results import metrics
+from mtbert.scores import metrics
 from mtbert.tasks import Task
 
 TRAINING_ROWS = 5000  # on which a threshold or classes' means are computed, drawn at random

@@ -14,7 +14,7 @@ from mtbert.errors import DataError, UnknownNameError, first_of
 from mtbert.inputs import why
 from mtbert.judge import SEEDS, Comparison, Part
 from mtbert.judge.judging import with_p
-from mtbert.results import metrics
+from mtbert.scores import metrics
 from mtbert.stats import LEAST_CLUSTERS, Difference, Side, difference, influence, score
 from mtbert.tasks import METRIC_NAMES, Task, Tasks
 

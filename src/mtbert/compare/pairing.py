@@ -10,7 +10,7 @@ import pandas as pd
 
 from mtbert.compare.reading import REQUIRED, Frame
 from mtbert.errors import DataError, first_of
-from mtbert.results import metrics
+from mtbert.scores import metrics
 from mtbert.tasks import Task, label_text
 
 COUNTS = {  # whether a row does, by `scored`

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from mtbert.config.params import Fault, Place
-from mtbert.encoders.settings import EncoderSettings
 from mtbert.errors import SettingsError
 from mtbert.learning.gradients import GRADIENTS
 from mtbert.learning.samplers import SAMPLERS
@@ -19,6 +18,7 @@ from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import check_apart
+from mtbert.pretrained.settings import EncoderSettings
 from mtbert.variants.settings import PhaseSettings, VariantSettings
 
 

@@ -14,7 +14,7 @@ from mtbert.config.layers import layers, merge
 from mtbert.config.params import Params, Place, at, dotted
 from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import SECTIONS
-from mtbert.encoders.settings import SBERT
+from mtbert.pretrained.settings import SBERT
 
 Variants = dict[str, dict[str, Any]]  # resolved, by name
 

@@ -10,8 +10,8 @@ from pydantic import Field
 import mtbert
 from mtbert import files
 from mtbert.errors import SettingsError, in_words
-from mtbert.results import metrics
-from mtbert.results.metrics import OVERALLS
+from mtbert.scores import metrics
+from mtbert.scores.metrics import OVERALLS
 from mtbert.settings import Name, Section, one_of
 from mtbert.tasks import COURSE, Split
 

@@ -15,9 +15,9 @@ from mtbert.config.overrides import Override
 from mtbert.config.params import Fault, Params, dotted
 from mtbert.config.techniques import SECTIONS
 from mtbert.data.preprocess import MOST_REFUSED
-from mtbert.encoders import folders
-from mtbert.encoders.settings import EncoderSettings, SbertSettings
 from mtbert.errors import SettingsError
+from mtbert.pretrained import folders
+from mtbert.pretrained.settings import EncoderSettings, SbertSettings
 from mtbert.variants.settings import VariantSettings
 
 Documents = dict[str, dict[str, Any]]  # contents of files, by name

@@ -14,11 +14,11 @@ from mtbert.config.layers import Settings, layers, merge, merge_variant
 from mtbert.config.params import OTHERS, Fault, Params, Place, at, dotted, faults_of
 from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, USES
-from mtbert.encoders.settings import SBERT, EncoderSettings, SbertSettings
 from mtbert.learning.schedules import SCHEDULES
 from mtbert.models.adapters import ADAPTERS, SIZED
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.heads import HEADS
+from mtbert.pretrained.settings import SBERT, EncoderSettings, SbertSettings
 from mtbert.registry import Chosen
 from mtbert.tasks import Task
 from mtbert.variants.settings import VariantSettings

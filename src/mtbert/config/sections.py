@@ -28,11 +28,11 @@ from mtbert.config.layers import layers, merge
 from mtbert.config.params import COMMON, OTHERS, Fault, Params, Place, at, faults_of
 from mtbert.config.rates import LearningRate
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USES
-from mtbert.encoders.settings import SBERT, STARTS, EncoderSettings, SbertSettings
 from mtbert.errors import UnknownNameError
 from mtbert.learning.objectives import OBJECTIVES
 from mtbert.merging import MERGES
 from mtbert.models.heads import HEADS
+from mtbert.pretrained.settings import SBERT, STARTS, EncoderSettings, SbertSettings
 from mtbert.settings import ONCE, Name, Pooling, Section, TaskName, known_task, one_of
 from mtbert.tasks import COURSE
 from mtbert.variants.settings import Answers, ModelSettings, PhaseSettings, RunSettings

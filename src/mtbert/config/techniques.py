@@ -3,7 +3,6 @@
 from typing import Any
 
 from mtbert.config.params import COMMON, SHARED
-from mtbert.encoders.settings import SBERT
 from mtbert.learning.gradients import GRADIENTS
 from mtbert.learning.objectives import OBJECTIVES
 from mtbert.learning.samplers import SAMPLERS
@@ -13,6 +12,7 @@ from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
+from mtbert.pretrained.settings import SBERT
 from mtbert.registry import Registry
 
 REGISTRIES: tuple[Registry[..., Any], ...] = (

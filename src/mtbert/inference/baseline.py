@@ -14,11 +14,11 @@ from mtbert import files, layout
 from mtbert.baselines import stored
 from mtbert.baselines.stored import Trained
 from mtbert.data import tokens
-from mtbert.encoders import embeddings
 from mtbert.inference.model import ModelError, Row, checked_rows, task_name
 from mtbert.models.encoder.config import CONFIG
-from mtbert.results.described import FROZEN
-from mtbert.results.schemas import BaselineMetrics
+from mtbert.pretrained import embeddings
+from mtbert.scores.described import FROZEN
+from mtbert.scores.schemas import BaselineMetrics
 from mtbert.tasks import Task, restored
 
 ENCODER_FILES = (layout.WEIGHTS, CONFIG, tokens.TOKENIZER, tokens.NAMES)

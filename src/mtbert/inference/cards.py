@@ -5,9 +5,9 @@ from pathlib import Path
 from huggingface_hub import ModelCard, ModelCardData
 
 from mtbert import layout
-from mtbert.encoders import loading
 from mtbert.inference.model import Model
-from mtbert.results import metrics
+from mtbert.pretrained import loading
+from mtbert.scores import metrics
 
 TEMPLATE = Path(__file__).with_name("card.md")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from mtbert.inference.model import Model, Row, task_name
-from mtbert.results import vote
+from mtbert.scores import vote
 from mtbert.tasks import Task
 
 

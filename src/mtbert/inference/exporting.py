@@ -20,13 +20,13 @@ from safetensors import SafetensorError
 
 from mtbert import files, layout
 from mtbert.data import tokens
-from mtbert.encoders import loading
 from mtbert.errors import MtbertError
 from mtbert.inference import bundling, cards, exporting_baselines, modeling
 from mtbert.inference.baseline import Baseline
 from mtbert.inference.model import Model
 from mtbert.models.encoder.config import CONFIG
 from mtbert.models.heads import HEADS
+from mtbert.pretrained import loading
 from mtbert.training import evaluation
 from mtbert.variants.building import PARTS
 

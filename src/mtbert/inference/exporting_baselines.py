@@ -7,10 +7,10 @@ from huggingface_hub import ModelCard, ModelCardData
 
 from mtbert import files, layout
 from mtbert.baselines import tfidf
-from mtbert.encoders import embeddings, loading
 from mtbert.inference.baseline import Baseline
-from mtbert.results import metrics
-from mtbert.results.described import FROZEN, MAJORITY, TFIDF
+from mtbert.pretrained import embeddings, loading
+from mtbert.scores import metrics
+from mtbert.scores.described import FROZEN, MAJORITY, TFIDF
 
 TEMPLATE = Path(__file__).with_name("baseline_card.md")
 KINDS = {MAJORITY: "majority", TFIDF: "tfidf", FROZEN: "frozen"}  # of cards

@@ -15,11 +15,12 @@ from mtbert.errors import EncoderError, UnknownNameError
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model, ModelError
 from mtbert.layout import METRICS, SETTINGS, WEIGHTS
-from mtbert.models.encoder import architectures, hardware
+from mtbert.machine import hardware
+from mtbert.models.encoder import architectures
 from mtbert.models.encoder.config import CONFIG
 from mtbert.models.multitask import MultitaskModel
-from mtbert.results.described import BASELINES
-from mtbert.results.schemas import RunMetrics
+from mtbert.scores.described import BASELINES
+from mtbert.scores.schemas import RunMetrics
 from mtbert.settings import NAME
 from mtbert.variants import building
 from mtbert.variants.settings import VariantSettings

@@ -17,7 +17,7 @@ from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, MtbertError, UnknownNameError, first_of
 from mtbert.models.multitask import MultitaskModel
-from mtbert.results.schemas import RunMetrics
+from mtbert.scores.schemas import RunMetrics
 from mtbert.tasks import Task
 from mtbert.training import evaluation
 from mtbert.variants.settings import VariantSettings

@@ -12,7 +12,7 @@ from mtbert.inference import loading
 from mtbert.inference.baseline import Baseline
 from mtbert.inference.model import Model
 from mtbert.inputs import manifests
-from mtbert.results.schemas import Speed
+from mtbert.scores.schemas import Speed
 
 SENTENCES = ["sentence1", "sentence2"]
 ROWS = 20  # of dev, one at a time; the median counts

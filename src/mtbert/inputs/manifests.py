@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files, layout
-from mtbert.encoders import loading
 from mtbert.errors import DataError
 from mtbert.models.encoder.config import MLM_HEAD
-from mtbert.results.schemas import Manifest, Origin, RunLog
+from mtbert.pretrained import loading
+from mtbert.scores.schemas import Manifest, Origin, RunLog
 from mtbert.tasks import SPLITS
 
 CODE = "code-train"  # of the plan: the code that every training uses

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mtbert import files, layout
 from mtbert.errors import UnknownNameError
 from mtbert.inputs import manifests
-from mtbert.results.schemas import Inputs
+from mtbert.scores.schemas import Inputs
 from mtbert.tracking.record import parameters
 
 SHOWN = 3  # causes in a line

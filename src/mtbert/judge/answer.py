@@ -14,8 +14,8 @@ from mtbert.judge.rows import Row, rank
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.judge.ways import Choice
-from mtbert.results import metrics
-from mtbert.results.described import MAJORITY, OWN
+from mtbert.scores import metrics
+from mtbert.scores.described import MAJORITY, OWN
 from mtbert.tasks import main
 
 STUDY = "own"  # the paper of the ways to train one's own tasks

@@ -1,6 +1,7 @@
 """The runs of one budget, with what they predict of dev, so that any models of them can be compared."""
 
 import json
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,11 +14,11 @@ import pandas as pd
 from mtbert.errors import DataError
 from mtbert.judge import sides
 from mtbert.judge.reading import OVERFITTING
-from mtbert.results import metrics
-from mtbert.results.columns import KEY, Frame, example_columns, scored_tasks
-from mtbert.results.described import UNTRAINED
-from mtbert.results.metrics import OVERALLS
-from mtbert.results.results import Results
+from mtbert.scores import metrics
+from mtbert.scores.columns import KEY, Frame, example_columns, scored_tasks
+from mtbert.scores.described import UNTRAINED
+from mtbert.scores.metrics import OVERALLS
+from mtbert.scores.results import Results
 from mtbert.stats import LEAST_SEEDS, Difference, Interval, Side, difference, influence, mean_of, score
 from mtbert.tasks import COURSE, Split, Tasks, main
 
@@ -48,6 +49,16 @@ class TaskRows:
 
     rows: Frame
     predictions: Frame
+
+
+class Predicted(NamedTuple):
+    """What a model predicts of a task, [rows, seeds], and which rows are scored, [rows].
+
+    A model without seeds has one column. Those rows are scored that have a label, and that all seeds predict.
+    """
+
+    values: np.ndarray
+    usable: np.ndarray
 
 
 class ScoredSides(NamedTuple):
@@ -156,7 +167,7 @@ class BudgetRuns:
         shared_seeds = self._shared_seeds(models, seeds)
         if not models or not shared_seeds:
             return None
-        usable = self._usable(task, models[task], shared_seeds)
+        usable = self._predicted(task, models[task], shared_seeds).usable
         if not usable.any():
             return None
         ours = self._side(task, models[task], shared_seeds, usable)
@@ -173,7 +184,7 @@ class BudgetRuns:
         for task, model in models.items():
             if not shared_seeds:
                 continue
-            usable = self._usable(task, model, shared_seeds)
+            usable = self._predicted(task, model, shared_seeds).usable
             if usable.any():
                 sides[task] = self._side(task, model, shared_seeds, usable)
         return sides
@@ -207,9 +218,9 @@ class BudgetRuns:
         our_models, other_models = self._model_by_task(ours, metric), self._model_by_task(other, metric)
         our_tasks, other_tasks = list[Side](), list[Side]()
         for task in tasks_of(metric, self.tasks):
-            usable = self._usable(task, our_models[task], our_seeds) & self._usable(
-                task, other_models[task], other_seeds
-            )
+            our_predictions = self._predicted(task, our_models[task], our_seeds)
+            other_predictions = self._predicted(task, other_models[task], other_seeds)
+            usable = our_predictions.usable & other_predictions.usable
             if leak_free:
                 usable &= ~self.dev[task].rows["leaked"].to_numpy(bool)
             if not usable.any():
@@ -221,27 +232,23 @@ class BudgetRuns:
             other=self._over_tasks(metric, other, other_seeds, other_tasks),
         )
 
-    def _predictions(self, task: str, model: str, seeds: Sequence[int]) -> np.ndarray:
-        """Return what a model predicts of a task, [rows, seeds]; [rows, 1] of a model without seeds."""
+    def _predicted(self, task: str, model: str, seeds: Sequence[int]) -> Predicted:
+        """Return what a model predicts of a task; made once, since the same models are compared dozens of times."""
         key = (task, model, *seeds)
-        if key not in self._known_predictions:
-            predictions = self.dev[task].predictions[model]
-            chosen = predictions if model in self.seedless else predictions[[*seeds]]
-            self._known_predictions[key] = chosen.to_numpy()
-        return self._known_predictions[key]
-
-    def _usable(self, task: str, model: str, seeds: Sequence[int]) -> np.ndarray:
-        """Return which rows of dev are scored, [rows]: those with a label that all seeds of a model predict."""
-        has_label = self.dev[task].rows["label"].notna().to_numpy()
-        return has_label & ~np.isnan(self._predictions(task, model, seeds)).any(axis=1)
+        if key not in self._predicted_by_key:
+            table = self.dev[task].predictions[model]
+            values = (table if model in self.seedless else table[[*seeds]]).to_numpy()
+            has_label = self.dev[task].rows["label"].notna().to_numpy()
+            self._predicted_by_key[key] = Predicted(values, has_label & ~np.isnan(values).any(axis=1))
+        return self._predicted_by_key[key]
 
     def _side(self, task: str, model: str, seeds: Sequence[int], usable: np.ndarray) -> Side:
         """Score what a model predicts of the rows of dev that are usable, [rows]; once for the same rows."""
         key = (task, model, *seeds, usable.tobytes())
-        if key not in self._known_sides:
-            predictions = self._predictions(task, model, seeds)[usable]
-            self._known_sides[key] = self._scored(task, predictions, usable, model not in self.seedless)
-        return self._known_sides[key]
+        if key not in self._sides_by_key:
+            predictions = self._predicted(task, model, seeds).values[usable]
+            self._sides_by_key[key] = self._scored(task, predictions, usable, model not in self.seedless)
+        return self._sides_by_key[key]
 
     def _scored(self, task: str, predictions: np.ndarray, usable: np.ndarray, has_seeds: bool) -> Side:
         """Score predictions, [usable rows, seeds]."""
@@ -284,13 +291,13 @@ class BudgetRuns:
         return by_task
 
     @cached_property
-    def _known_predictions(self) -> dict[tuple[Any, ...], np.ndarray]:
-        """What `_predictions` has returned: the same models are compared dozens of times."""
+    def _predicted_by_key(self) -> dict[tuple[Any, ...], Predicted]:
+        """What `_predicted` has made."""
         return {}
 
     @cached_property
-    def _known_sides(self) -> dict[tuple[Any, ...], Side]:
-        """What `_side` has returned."""
+    def _sides_by_key(self) -> dict[tuple[Any, ...], Side]:
+        """What `_side` has made."""
         return {}
 
     @cached_property
@@ -354,17 +361,17 @@ def _lines(results: Results) -> Frame:
     """
     with_seeds = results.runs[~results.runs["kind"].isin(SEEDLESS)]
     by_run = with_seeds.set_index(KEY, drop=False).to_dict("index")
+    sums = ("steps", *example_columns(results.tasks))
     lines: list[dict[str, Any]] = []
     for (name, seed), run in by_run.items():
         members = [by_run[member, seed] for member in results.about[name].members if (member, seed) in by_run] or [run]
         first = members[0]
         about = results.about[first["variant"]]
-        sums = pd.DataFrame(members)[["steps", *example_columns(results.tasks)]].astype(float).sum(min_count=1)
         lines.append({
             "variant": name,
             "seed": seed,
             "train_overall_normalised": run["train_overall_normalised"],
-            **sums.to_dict(),
+            **{name: _sum_of_known([member[name] for member in members]) for name in sums},
             "code": first["code"],
             "precision": first["precision"],
             "threads": first["threads"],
@@ -373,8 +380,13 @@ def _lines(results: Results) -> Frame:
             "selection": about.run.selection,
             "techniques": json.loads(first["settings"]).get("sources") or {},
         })  # fmt: skip
-    sums = ("steps", *example_columns(results.tasks))
     return pd.DataFrame(lines, columns=[*KEY, "train_overall_normalised", *sums, *ALIKE, "techniques"])
+
+
+def _sum_of_known(values: Sequence[Any]) -> float:
+    """Return the sum of the values that are known; NaN where none is."""
+    known = [float(value) for value in values if not pd.isna(value)]
+    return sum(known) if known else math.nan
 
 
 def unlike(lines: Frame) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from mtbert.judge.rows import Row
 from mtbert.judge.rule import Verdict
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
-from mtbert.results.results import Results
+from mtbert.scores.results import Results
 
 
 @dataclass(frozen=True)

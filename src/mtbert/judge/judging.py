@@ -9,8 +9,8 @@ from mtbert.judge import sides
 from mtbert.judge.budget_runs import BudgetRuns, are_unequal, mean_per_seed, tasks_of, unlike
 from mtbert.judge.reading import Claim, Part
 from mtbert.judge.rule import NOTHING, SEEDS, PValues, Verdict, claim_p, corrected, part_p, sign
-from mtbert.results.columns import Frame
-from mtbert.results.described import UNTRAINED
+from mtbert.scores.columns import Frame
+from mtbert.scores.described import UNTRAINED
 from mtbert.stats import LEAST_CLUSTERS, Difference
 from mtbert.stats.power import Needed
 

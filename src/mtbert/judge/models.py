@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from mtbert.judge.sides import Settings
-from mtbert.results.columns import KEY, Frame
-from mtbert.results.results import Results
+from mtbert.scores.columns import KEY, Frame
+from mtbert.scores.results import Results
 from mtbert.tasks import main
 
 RIVALS = "rivals"  # the paper of what is held against PALs beside the papers

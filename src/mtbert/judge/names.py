@@ -10,7 +10,7 @@ from mtbert.config.techniques import REGISTRIES
 from mtbert.errors import SettingsError, UnknownNameError
 from mtbert.judge import sides
 from mtbert.judge.reading import Claim, load
-from mtbert.results.described import UNTRAINED
+from mtbert.scores.described import UNTRAINED
 from mtbert.variants.settings import ModelSettings, PhaseSettings
 
 WHOLE = ("tasks", "training.tasks", "phases", sides.MEMBERS)  # names of what is no single setting

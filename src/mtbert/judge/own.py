@@ -6,8 +6,8 @@ from mtbert.judge.judging import Comparison
 from mtbert.judge.models import Models
 from mtbert.judge.reading import Part, margins
 from mtbert.judge.scoreboard import Scoreboard
-from mtbert.results.described import OWN
-from mtbert.results.metrics import means
+from mtbert.scores.described import OWN
+from mtbert.scores.metrics import means
 from mtbert.tasks import main
 
 

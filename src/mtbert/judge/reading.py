@@ -8,7 +8,7 @@ import pydantic
 from mtbert import files
 from mtbert.config import papers
 from mtbert.errors import DataError, UnknownNameError, in_words
-from mtbert.results.metrics import OVERALLS
+from mtbert.scores.metrics import OVERALLS
 from mtbert.settings import Section, one_of
 from mtbert.tasks import COURSE, Tasks, main
 

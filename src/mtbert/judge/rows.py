@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mtbert.config import papers
-from mtbert.results.described import BASELINES
-from mtbert.results.metrics import means
+from mtbert.scores.described import BASELINES
+from mtbert.scores.metrics import means
 from mtbert.stats import Difference
 from mtbert.tasks import Split, Tasks
 

@@ -9,8 +9,8 @@ import pandas as pd
 from mtbert.judge.budget_runs import BudgetRuns, of_results, on_split
 from mtbert.judge.models import Models
 from mtbert.judge.rows import Row
-from mtbert.results.columns import WEIGHTS, Frame
-from mtbert.results.described import BASELINES, UNTRAINED, UNTRAINED_LABEL
+from mtbert.scores.columns import WEIGHTS, Frame
+from mtbert.scores.described import BASELINES, UNTRAINED, UNTRAINED_LABEL
 from mtbert.stats import Difference
 from mtbert.tasks import Split
 

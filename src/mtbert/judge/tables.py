@@ -25,9 +25,9 @@ from mtbert.judge.reading import Claim, Part
 from mtbert.judge.rows import Below, Check, MayGain, Row
 from mtbert.judge.rule import PValues, Verdict
 from mtbert.judge.scoreboard import exactly
-from mtbert.results.columns import WEIGHTS
-from mtbert.results.described import MAJORITY, UNTRAINED
-from mtbert.results.results import Results
+from mtbert.scores.columns import WEIGHTS
+from mtbert.scores.described import MAJORITY, UNTRAINED
+from mtbert.scores.results import Results
 from mtbert.stats import Difference
 from mtbert.stats.power import Needed
 

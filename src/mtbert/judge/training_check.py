@@ -29,10 +29,10 @@ from scipy import special
 
 from mtbert.judge.rows import Below, Check, MayGain, Row
 from mtbert.judge.scoreboard import Scoreboard
-from mtbert.results import metrics
-from mtbert.results.columns import Frame
-from mtbert.results.described import TFIDF
-from mtbert.results.results import Results
+from mtbert.scores import metrics
+from mtbert.scores.columns import Frame
+from mtbert.scores.described import TFIDF
+from mtbert.scores.results import Results
 
 TAIL = 0.25  # share of the steps that the slope is fitted to
 AHEAD, LEAST_FALL = 0.1, 0.02  # share of the training that is looked ahead, and of the mean loss that is a fall

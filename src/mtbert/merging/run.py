@@ -16,8 +16,8 @@ from mtbert.errors import DataError
 from mtbert.layout import WEIGHTS
 from mtbert.merging import MERGES, settings_of
 from mtbert.models.multitask import MultitaskModel
-from mtbert.results import predictions
-from mtbert.results.schemas import RunLog
+from mtbert.scores import predictions
+from mtbert.scores.schemas import RunLog
 from mtbert.tasks import Tasks, of_build, of_run
 from mtbert.training import assembly, evaluation, run
 from mtbert.training.checkpoints import Checkpoint

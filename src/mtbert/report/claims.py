@@ -9,7 +9,7 @@ from mtbert.judge import OVERFITTING, SEEDS, ClaimResult, Comparison, Models, Pa
 from mtbert.report import markdown
 from mtbert.report.markdown import count
 from mtbert.report.paper_tables import title
-from mtbert.results.columns import Frame
+from mtbert.scores.columns import Frame
 from mtbert.stats import Difference
 
 WORDS = {

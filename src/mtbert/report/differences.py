@@ -4,7 +4,7 @@ import itertools
 
 from mtbert.judge import Judgement
 from mtbert.report import markdown
-from mtbert.results.columns import shown_metrics
+from mtbert.scores.columns import shown_metrics
 from mtbert.stats import LEAST_SEEDS
 
 TITLE = "Differences of one's own variants"

@@ -8,9 +8,9 @@ import pandas as pd
 from mtbert import files
 from mtbert.report import markdown, page
 from mtbert.report.page import PageSection
-from mtbert.results.described import BASELINES, UNTRAINED, UNTRAINED_LABEL
-from mtbert.results.metrics import in_words
-from mtbert.results.schemas import Lenient
+from mtbert.scores.described import BASELINES, UNTRAINED, UNTRAINED_LABEL
+from mtbert.scores.metrics import in_words
+from mtbert.scores.schemas import Lenient
 from mtbert.tasks import Tasks, main, of_build
 
 NAMES = BASELINES | {UNTRAINED: UNTRAINED_LABEL}  # by variant

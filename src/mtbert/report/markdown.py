@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tabulate import tabulate
 
-from mtbert.results.metrics import means
+from mtbert.scores.metrics import means
 from mtbert.stats import Difference
 from mtbert.tasks import COURSE, Tasks
 

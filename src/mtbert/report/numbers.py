@@ -5,8 +5,8 @@ from statistics import fmean
 import pandas as pd
 
 from mtbert.judge import Judgement, Models
-from mtbert.results import metrics
-from mtbert.results.columns import WEIGHTS, Frame, example_columns, score_columns, shown_metrics
+from mtbert.scores import metrics
+from mtbert.scores.columns import WEIGHTS, Frame, example_columns, score_columns, shown_metrics
 from mtbert.tasks import Tasks
 
 COUNTED = ("steps", "epoch", "threads", *WEIGHTS)

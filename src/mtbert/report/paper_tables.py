@@ -9,8 +9,8 @@ from mtbert.judge import Judgement, Models, Row
 from mtbert.judge.rows import rank
 from mtbert.judge.sides import differences
 from mtbert.report import markdown, training_section
-from mtbert.results.columns import shown_metrics
-from mtbert.results.metrics import in_words
+from mtbert.scores.columns import shown_metrics
+from mtbert.scores.metrics import in_words
 from mtbert.stats import LEAST_SEEDS
 from mtbert.tasks import COURSE, Tasks, are_the_courses, main
 

@@ -11,7 +11,7 @@ from mtbert import files
 from mtbert.errors import DataError
 from mtbert.judge import SEEDS, ClaimResult, Models, Verdict
 from mtbert.report import claims, markdown
-from mtbert.results.described import UNTRAINED
+from mtbert.scores.described import UNTRAINED
 
 PICTURE = "questions"
 NAMED = 2  # so many questions that were not run are named, more are counted

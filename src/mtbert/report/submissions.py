@@ -8,8 +8,8 @@ paraphrase class is a rounded probability, so 0.0 or 1.0; similarity is a real n
 from pathlib import Path
 
 from mtbert import files
-from mtbert.results.columns import Frame
-from mtbert.results.results import Results
+from mtbert.scores.columns import Frame
+from mtbert.scores.results import Results
 from mtbert.tasks import Task
 
 STEMS = {"qqp": "para"}  # the course's name of a task in file names, where it is not ours

@@ -24,8 +24,8 @@ from mtbert.report.pictures import embeddings, labels, losses, misses
 from mtbert.report.pictures import questions as question_picture
 from mtbert.report.pictures import tasks as task_pictures
 from mtbert.report.sentences import Sentences
-from mtbert.results.columns import Frame
-from mtbert.results.described import KeptEpoch
+from mtbert.scores.columns import Frame
+from mtbert.scores.described import KeptEpoch
 
 EVIDENCE, THIRD = "evidence", "third"  # folders of tables beside a report, which a new report leaves as they are
 OWN_FILES = {"README.md", "index.html", "results.csv"}  # that each report has

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from mtbert.results import metrics
+from mtbert.scores import metrics
 from mtbert.stats.side import Side
 from mtbert.tasks import Task
 

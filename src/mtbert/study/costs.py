@@ -10,10 +10,10 @@ import torch
 
 from mtbert import seeding
 from mtbert.data.batches import Batch
-from mtbert.encoders.settings import SOURCES, TINY, EncoderSettings
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
+from mtbert.pretrained.settings import SOURCES, TINY, EncoderSettings
 from mtbert.study.understanding import TaskRows
 from mtbert.variants.building import build_model
 from mtbert.variants.settings import VariantSettings

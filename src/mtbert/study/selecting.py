@@ -12,11 +12,11 @@ from mtbert import files, tasks
 from mtbert.config import papers, planning, studies
 from mtbert.config.params import OTHERS, Params, at
 from mtbert.data.preprocess import MOST_REFUSED
-from mtbert.encoders.settings import EncoderSettings
 from mtbert.errors import SettingsError
 from mtbert.errors import in_words as faults_in_words
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.heads import PAIRS_APART
+from mtbert.pretrained.settings import EncoderSettings
 from mtbert.study import costs
 from mtbert.study.understanding import TaskRows
 from mtbert.variants.settings import VariantSettings

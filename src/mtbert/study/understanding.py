@@ -11,7 +11,7 @@ from mtbert.data import labels as labels_of
 from mtbert.data.preprocess import are_too_many, classes_without_rows
 from mtbert.data.readers import Example
 from mtbert.errors import DataError, first_of
-from mtbert.results import metrics
+from mtbert.scores import metrics
 from mtbert.study import guessing, naming
 from mtbert.tasks import SPLITS, Split, Task
 

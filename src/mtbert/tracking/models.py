@@ -21,7 +21,7 @@ from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
 import mtbert
 from mtbert import files, layout
 from mtbert.layout import METRICS, SETTINGS, WEIGHTS
-from mtbert.results.metrics import OVERALLS
+from mtbert.scores.metrics import OVERALLS
 from mtbert.tracking.record import FINAL_STEP, Record
 from mtbert.tracking.store import RUN_KEY, Store
 

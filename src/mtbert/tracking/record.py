@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from mtbert import files, layout
 from mtbert.layout import HISTORY, METRICS, SETTINGS
-from mtbert.results.schemas import BaselineMetrics, RunLog, Scored
+from mtbert.scores.schemas import BaselineMetrics, RunLog, Scored
 from mtbert.tasks import COURSE, restored
 from mtbert.tracking import view
 from mtbert.tracking.view import CHANGED

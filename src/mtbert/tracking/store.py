@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from filelock import FileLock
 
 from mtbert import files
-from mtbert.command import credentials
 from mtbert.errors import MtbertError
+from mtbert.machine import credentials
 from mtbert.tracking import view
 from mtbert.tracking.record import ABOUT, Record
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import layout
-from mtbert.command import locking
 from mtbert.errors import MtbertError
+from mtbert.machine import locking
 from mtbert.tracking import record, store
 from mtbert.tracking.store import Store, TrackingError
 

@@ -7,7 +7,7 @@ page: a column is named by its kind and key; its width is in pixels.
 import json
 from collections.abc import Sequence
 
-from mtbert.results.metrics import means
+from mtbert.scores.metrics import means
 from mtbert.tasks import Tasks
 
 CHANGED = "changed"  # the tag of a run, what departs from params.yaml

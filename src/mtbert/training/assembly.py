@@ -18,7 +18,8 @@ from mtbert.learning.samplers import SAMPLERS
 from mtbert.learning.samplers.base import Sampler, Workload
 from mtbert.learning.schedules import SCHEDULES
 from mtbert.learning.weightings import WEIGHTINGS
-from mtbert.models.encoder import architectures, hardware
+from mtbert.machine import hardware
+from mtbert.models.encoder import architectures
 from mtbert.models.multitask import MultitaskModel
 from mtbert.tasks import SPLITS, Split
 from mtbert.training import cached

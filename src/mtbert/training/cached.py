@@ -28,9 +28,9 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from mtbert import files, layout, seeding
-from mtbert.command import starting
 from mtbert.data.batches import Examples
-from mtbert.models.encoder.hardware import Hardware, processor
+from mtbert.machine import starting
+from mtbert.machine.hardware import Hardware, processor
 from mtbert.models.multitask import MultitaskModel
 from mtbert.training import evaluation
 from mtbert.training.checkpoints import random_state

@@ -9,7 +9,7 @@ import torch
 from mtbert.data.batches import Examples
 from mtbert.errors import DataError
 from mtbert.models.multitask import MultitaskModel
-from mtbert.results import predictions
+from mtbert.scores import predictions
 from mtbert.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def batch_size(device: torch.device) -> int:
 
 
 def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> "pd.DataFrame":
-    """Return the prediction table of the examples, as in `mtbert.results.predictions`."""
+    """Return the prediction table of the examples, as in `mtbert.scores.predictions`."""
     import pandas as pd
 
     rows = {"id": examples.ids, "label": examples.labels}

@@ -9,8 +9,7 @@ from typing import Any
 
 import torch
 
-from mtbert.command import starting
-from mtbert.models.encoder import hardware
+from mtbert.machine import hardware, starting
 
 PACKAGES = ("torch", "transformers", "accelerate", "sentence-transformers", "numpy", "pandas", "dvc", "mlflow")
 

@@ -32,15 +32,14 @@ from torch import Tensor
 from tqdm import tqdm
 
 from mtbert import seeding
-from mtbert.command import starting
 from mtbert.data.batches import Batch, Examples
 from mtbert.errors import TrainingError
 from mtbert.learning.states import Stateful
-from mtbert.models.encoder import hardware
-from mtbert.models.encoder.hardware import Hardware
-from mtbert.models.encoder.streams import own_stream
+from mtbert.machine import hardware, starting
+from mtbert.machine.hardware import Hardware
+from mtbert.machine.streams import own_stream
 from mtbert.models.multitask import MultitaskModel
-from mtbert.results import predictions
+from mtbert.scores import predictions
 from mtbert.tasks import Tasks
 from mtbert.training import evaluation
 from mtbert.training.checkpoints import Checkpoint, random_state, set_random_state

@@ -17,10 +17,10 @@ from safetensors.torch import save_file
 
 from mtbert import files, layout
 from mtbert.data.batches import Examples
-from mtbert.models.encoder import hardware
-from mtbert.models.encoder.hardware import Hardware, Precision
+from mtbert.machine import hardware
+from mtbert.machine.hardware import Hardware, Precision
 from mtbert.models.multitask import MultitaskModel
-from mtbert.results import predictions
+from mtbert.scores import predictions
 from mtbert.tasks import Split
 from mtbert.training import evaluation, logs
 from mtbert.training.checkpoints import Checkpoint

@@ -25,8 +25,8 @@ from torch import Tensor, nn
 
 from mtbert.data.batches import Batch
 from mtbert.learning.states import device_types
-from mtbert.models.encoder import streams
-from mtbert.models.encoder.hardware import Hardware
+from mtbert.machine import streams
+from mtbert.machine.hardware import Hardware
 from mtbert.training.phases import Phase
 
 WAITS = "called a synchronizing CUDA operation"  # PyTorch's words, in its debug mode

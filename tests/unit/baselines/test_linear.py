@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from mtbert.baselines import linear
-from mtbert.results import metrics
+from mtbert.scores import metrics
 from mtbert.tasks import Task
 
 TOPIC = Task("topic", 3, ("text",), "topic", "macro_f1")

@@ -11,11 +11,11 @@ from mtbert import files, layout
 from mtbert.baselines import run, stored
 from mtbert.data import tokens
 from mtbert.data.tokens import SpecialTokens
-from mtbert.encoders import embeddings
 from mtbert.errors import DataError
 from mtbert.inference import exporting, loading, speed
 from mtbert.inference.exporting import ExportError
-from mtbert.results import collect
+from mtbert.pretrained import embeddings
+from mtbert.scores import collect
 from mtbert.tasks import Task, stated
 from mtbert.tracking import record
 

@@ -9,8 +9,8 @@ from transformers import AutoModel, AutoTokenizer
 
 from mtbert.baselines import untrained
 from mtbert.baselines.rows import Rows
-from mtbert.encoders import embeddings, fetching
-from mtbert.encoders.settings import EncoderSettings
+from mtbert.pretrained import embeddings, fetching
+from mtbert.pretrained.settings import EncoderSettings
 from mtbert.tasks import COURSE, Task
 
 SAMPLE = Path(__file__).parents[3] / "data/sample"

@@ -16,7 +16,7 @@ from mtbert.compare import as_text, changes, compare_files
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.inputs import why
 from mtbert.judge import Comparison, Verdict
-from mtbert.results import metrics
+from mtbert.scores import metrics
 
 Compare = Callable[..., Comparison]
 

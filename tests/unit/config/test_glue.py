@@ -13,7 +13,7 @@ from mtbert.config import planning
 from mtbert.config.params import Params
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
-from mtbert.encoders import fetching
+from mtbert.pretrained import fetching
 from mtbert.tasks import Task
 from mtbert.variants.settings import VariantSettings
 

@@ -15,7 +15,7 @@ from mtbert import files
 from mtbert.config import papers, planning
 from mtbert.config.params import Params
 from mtbert.errors import MtbertError, SettingsError
-from mtbert.results import metrics
+from mtbert.scores import metrics
 from mtbert.tasks import COURSE, main
 from mtbert.variants.settings import Length
 

@@ -19,9 +19,9 @@ from pipeline import preloaded
 from mtbert import cli, files, layout
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
-from mtbert.encoders import fetching, folders
-from mtbert.encoders.settings import EncoderSettings
 from mtbert.inference import exporting, loading
+from mtbert.pretrained import fetching, folders
+from mtbert.pretrained.settings import EncoderSettings
 
 KINDS = [kind for kind in ONE_EACH if kind != "bert"]
 PALS = {"name": "pals", "dim": 8, "heads": 2}

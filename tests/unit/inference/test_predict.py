@@ -21,7 +21,7 @@ from mtbert.inference import loading
 from mtbert.inference import predict as command
 from mtbert.inference.model import ModelError
 from mtbert.inputs.why import Cause, InputKind
-from mtbert.results import ensembles
+from mtbert.scores import ensembles
 from mtbert.tasks import COURSE
 
 TEST = Path("data/sample/cs224n/sts-test-student.csv").resolve()

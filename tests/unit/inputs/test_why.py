@@ -8,7 +8,7 @@ from mtbert import files, layout
 from mtbert.errors import UnknownNameError
 from mtbert.inputs import manifests, why
 from mtbert.inputs.why import Cause, InputKind
-from mtbert.results.schemas import Inputs
+from mtbert.scores.schemas import Inputs
 
 MACHINE = {"processor": "one", "accelerator": "", "torch": "2"}
 BEFORE = Inputs(

@@ -23,7 +23,7 @@ from mtbert.judge import (
     of_results,
 )
 from mtbert.judge.judging import OBSTACLES
-from mtbert.results.described import UNTRAINED
+from mtbert.scores.described import UNTRAINED
 from mtbert.tasks import COURSE
 
 ROWS = 100

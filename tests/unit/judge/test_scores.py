@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mtbert.judge import BudgetRuns, of_results
-from mtbert.results.results import Results
+from mtbert.scores.results import Results
 
 ROWS, CLUSTERS = 120, 60
 DRAW = np.random.default_rng(5)

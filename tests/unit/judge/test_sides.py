@@ -12,7 +12,7 @@ from mtbert.config.params import Params
 from mtbert.errors import SettingsError
 from mtbert.judge import OVERFITTING, Claim, Part, load, names, sides
 from mtbert.judge.reading import RATE
-from mtbert.results import metrics
+from mtbert.scores import metrics
 from mtbert.tasks import COURSE
 
 ROOT = Path(__file__).parents[3]

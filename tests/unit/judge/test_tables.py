@@ -9,8 +9,8 @@ import pytest
 
 from mtbert.errors import DataError
 from mtbert.judge import Judgement, Plan, judge, tables
-from mtbert.results.described import TFIDF, UNTRAINED
-from mtbert.results.results import Results
+from mtbert.scores.described import TFIDF, UNTRAINED
+from mtbert.scores.results import Results
 
 ROWS = 60
 LABELS = {"sst": (np.arange(ROWS) % 5).astype(float), "qqp": (np.arange(ROWS) % 2).astype(float),

@@ -11,10 +11,10 @@ from models import small_bert
 from safetensors.torch import load_file
 
 from mtbert import files, layout
-from mtbert.encoders import fetching
 from mtbert.errors import SettingsError
 from mtbert.inference import loading, speed
 from mtbert.merging import run, settings_of
+from mtbert.pretrained import fetching
 from mtbert.training import assembly
 from mtbert.variants import building
 from mtbert.variants.settings import VariantSettings

@@ -9,8 +9,8 @@ import pytest
 
 from mtbert.judge import Answer, Below, Check, Judgement, judge
 from mtbert.report import answer_section, markdown, terminal
-from mtbert.results import tables
-from mtbert.results.metrics import OVERALLS
+from mtbert.scores import tables
+from mtbert.scores.metrics import OVERALLS
 
 ROOT = Path(__file__).parents[3]
 ROWS = 300

@@ -10,10 +10,10 @@ import pytest
 
 from mtbert.judge import Answer, Judgement, Plan, judge, plan_of
 from mtbert.report import answer_section
-from mtbert.results import checks
-from mtbert.results.described import BASELINES, FROZEN, TFIDF
-from mtbert.results.metrics import OVERALLS
-from mtbert.results.results import Results
+from mtbert.scores import checks
+from mtbert.scores.described import BASELINES, FROZEN, TFIDF
+from mtbert.scores.metrics import OVERALLS
+from mtbert.scores.results import Results
 
 ROWS = 120
 LABELS = {"sst": (np.arange(ROWS) % 5).astype(float), "qqp": (np.arange(ROWS) % 2).astype(float),

@@ -12,10 +12,10 @@ from mtbert.judge import Models, judge
 from mtbert.report import sentences, write
 from mtbert.report.pictures import drawing, embeddings, labels, losses, misses
 from mtbert.report.pictures import tasks as of_each
-from mtbert.results import points, tables
-from mtbert.results.columns import KEY, PLACES
-from mtbert.results.described import RowCounts
-from mtbert.results.results import Results
+from mtbert.scores import points, tables
+from mtbert.scores.columns import KEY, PLACES
+from mtbert.scores.described import RowCounts
+from mtbert.scores.results import Results
 from mtbert.tasks import COURSE, stated
 
 ROOT = Path(__file__).parents[3]

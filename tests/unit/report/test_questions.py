@@ -10,7 +10,7 @@ from mtbert.errors import DataError
 from mtbert.judge import Claim, ClaimResult, Comparison, Models, Part, Verdict, judge
 from mtbert.judge.rule import NOTHING
 from mtbert.report import claims, markdown, questions
-from mtbert.results import tables
+from mtbert.scores import tables
 from mtbert.stats import Difference
 
 ROOT = Path(__file__).parents[3]

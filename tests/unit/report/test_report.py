@@ -13,10 +13,10 @@ from mtbert.errors import DataError
 from mtbert.judge import Judgement, Models, judge, of_results
 from mtbert.judge import tables as judged
 from mtbert.report import claims, markdown, numbers, paper_tables, submissions, terminal, write
-from mtbert.results import tables
-from mtbert.results.described import UNTRAINED_LABEL
-from mtbert.results.metrics import OVERALLS
-from mtbert.results.results import Results
+from mtbert.scores import tables
+from mtbert.scores.described import UNTRAINED_LABEL
+from mtbert.scores.metrics import OVERALLS
+from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
 from mtbert.tasks.task import stated
 

@@ -8,7 +8,7 @@ import pytest
 
 from mtbert.judge import Models, judge
 from mtbert.report.pictures import tasks as of_each
-from mtbert.results.columns import SURE
+from mtbert.scores.columns import SURE
 from mtbert.tasks import COURSE
 
 

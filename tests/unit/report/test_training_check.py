@@ -9,9 +9,9 @@ from mtbert.judge import Below, Check, MayGain, Models, Row, training_check
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import training_section
-from mtbert.results import tables
-from mtbert.results.described import TFIDF
-from mtbert.results.results import Results
+from mtbert.scores import tables
+from mtbert.scores.described import TFIDF
+from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
 
 LABELS = {"sst": [0.0, 1.0, 2.0, 3.0] * 25, "qqp": [0.0, 1.0] * 50, "sts": np.linspace(0, 5, 100).tolist()}

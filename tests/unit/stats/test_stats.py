@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from mtbert.results import metrics
+from mtbert.scores import metrics
 from mtbert.stats import Difference, Side, difference, holm, influence, mean_of, score
 from mtbert.stats.differences import welch
 from mtbert.tasks import METRIC_NAMES

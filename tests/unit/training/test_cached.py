@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 
 from mtbert.data.batches import Batch, Examples
 from mtbert.data.tokens import SpecialTokens
-from mtbert.models.encoder.hardware import Hardware
+from mtbert.machine.hardware import Hardware
 from mtbert.models.multitask import MultitaskModel
 from mtbert.tasks import COURSE, Split
 from mtbert.training import assembly, cached, run

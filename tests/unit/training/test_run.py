@@ -15,8 +15,8 @@ from safetensors.torch import load_file
 
 from mtbert import files, layout
 from mtbert.errors import DataError, TrainingError
-from mtbert.models.encoder.hardware import Hardware
-from mtbert.results.schemas import RunMetrics
+from mtbert.machine.hardware import Hardware
+from mtbert.scores.schemas import RunMetrics
 from mtbert.training import assembly, logs, loop, run
 
 HALF = np.array([True, False, True, False, True, False, True])

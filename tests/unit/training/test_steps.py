@@ -19,8 +19,8 @@ from mtbert import files
 from mtbert.data.batches import LENGTHS, Examples, Stream
 from mtbert.data.tokens import SpecialTokens
 from mtbert.learning.objectives.simcse import SimCse
-from mtbert.models.encoder import streams
-from mtbert.models.encoder.hardware import Hardware
+from mtbert.machine import streams
+from mtbert.machine.hardware import Hardware
 from mtbert.tasks import COURSE
 from mtbert.training import loop, run, steps
 from mtbert.training.steps import CudaGraphs, StepRunner

@@ -7,7 +7,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from mtbert.models.encoder.streams import begin_beside, finish_beside
+from mtbert.machine.streams import begin_beside, finish_beside
 
 LinearName = Literal["query", "key", "value", "attention_output", "intermediate", "output"]
 Sublayer = Literal["attention", "feed_forward"]

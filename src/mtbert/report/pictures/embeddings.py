@@ -13,9 +13,9 @@ from mtbert.judge import Models
 from mtbert.report import markdown
 from mtbert.report.paper_tables import title
 from mtbert.report.pictures import drawing
-from mtbert.results import points
-from mtbert.results.columns import KEY, PLACES, Frame
-from mtbert.results.points import PICTURED
+from mtbert.scores import points
+from mtbert.scores.columns import KEY, PLACES, Frame
+from mtbert.scores.points import PICTURED
 from mtbert.tasks import COURSE, Task, main
 
 EMBEDDINGS, PAIRS = "embeddings", "pairs"  # names of pictures

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from mtbert.judge import Models
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
-from mtbert.results.described import RowCounts
+from mtbert.scores.described import RowCounts
 from mtbert.tasks import SPLITS, Split, Task, Tasks
 
 COLOURS: dict[Split, str] = {"train": drawing.PALETTE[0], "dev": drawing.PALETTE[1]}

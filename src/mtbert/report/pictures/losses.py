@@ -10,7 +10,7 @@ from mtbert.judge import Models
 from mtbert.report import markdown
 from mtbert.report.paper_tables import title
 from mtbert.report.pictures import drawing
-from mtbert.results.columns import Frame
+from mtbert.scores.columns import Frame
 from mtbert.tasks import Tasks
 
 LINES = len(drawing.PALETTE)  # of a picture; further variants of a paper have one more

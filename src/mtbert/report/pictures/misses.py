@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from mtbert.judge import Models
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
-from mtbert.results.points import PICTURED
+from mtbert.scores.points import PICTURED
 from mtbert.tasks import COURSE
 
 STEPS = ("#d5dde5", "#f3c183", "#df8136", "#a8431a", "#57190a")  # right, then one to four steps off; ever darker

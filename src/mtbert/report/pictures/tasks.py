@@ -14,7 +14,7 @@ from mtbert.judge import Answer, Models
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.sentences import Sentences
-from mtbert.results.columns import SURE, Frame
+from mtbert.scores.columns import SURE, Frame
 from mtbert.tasks import Task, main
 
 SUREST = 10  # errors of each task

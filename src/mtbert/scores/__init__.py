@@ -1,0 +1,1 @@
+"""Metrics, predictions, votes, and the results of all runs as tables; whatever judges reads nothing else."""

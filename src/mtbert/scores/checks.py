@@ -1,0 +1,119 @@
+"""Check that the tables say the same: files of strangers may hold anything."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from mtbert.errors import DataError, first_of
+from mtbert.scores import predictions
+from mtbert.scores.columns import KEY, UNIQUE, Frame, score_columns
+from mtbert.scores.results import Results
+from mtbert.tasks import SPLITS
+
+ROUNDING = 1e-9  # by which two sums of the same numbers may differ
+OTHER_TRAINING = "settings or code of another seed of the variant are others; `dvc repro` trains what is out of date"
+OTHER_ROWS = "rows or labels that are others in another run; train both on the same data (`dvc repro`)"
+TRAIN_AGAIN = "`dvc repro --force --single-item train@VARIANT-SEED` makes both"
+
+
+class Check(NamedTuple):
+    """What may be wrong with a table.
+
+    Attributes:
+        message: what is wrong, and what to do.
+        table: it has the columns of `KEY`.
+        is_faulty: which of its rows have the fault, [rows].
+    """
+
+    message: str
+    table: Frame
+    is_faulty: Any
+
+
+def check(results: Results, source: str) -> None:
+    """Raise DataError with source and run if a value is of another kind than its column, or tables contradict."""
+    try:
+        for message, table, is_faulty in _checks(results):
+            runs = table[is_faulty][KEY].drop_duplicates()
+            if len(runs):
+                names = [f"{run.variant}, seed {run.seed}" for run in runs.itertuples()]
+                raise DataError(f"{message}: {first_of(names, 3)}")
+    except DataError as error:
+        raise DataError(f"{source}: {error}") from None
+
+
+def _checks(results: Results) -> Iterator[Check]:
+    """Yield all checks; one is made only after those before it have found nothing."""
+    yield from _run_checks(results)
+    yield from _duplicate_checks(results)
+    yield from _name_checks(results)
+    yield from _row_checks(results)
+    yield from _score_checks(results)
+
+
+def _run_checks(results: Results) -> Iterator[Check]:
+    """Runs of a report have profile, data and encoder in common, and all seeds of a variant settings and code."""
+    descriptions = results.descriptions
+    shared = {
+        "profile": [run.settings.profile for run in descriptions],
+        "data": [run.data.name for run in descriptions],
+        "encoder": [run.start.name for run in descriptions],
+    }
+    for name, values in shared.items():
+        message = f"runs of more than one {name}; a report is of one"
+        yield Check(message, results.runs, np.array(values) != values[0])
+    trainings = results.trained.drop_duplicates(["variant", "settings", "code"])
+    yield Check(OTHER_TRAINING, trainings, trainings.duplicated("variant"))
+
+
+def _duplicate_checks(results: Results) -> Iterator[Check]:
+    """No row stands twice in a table."""
+    for name, columns in UNIQUE.items():
+        table = getattr(results, name)
+        yield Check(f"{name} twice, or unlike in two sources", table, table.duplicated(columns))
+
+
+def _name_checks(results: Results) -> Iterator[Check]:
+    """Tasks and splits are those that the data describe."""
+    are_described = [{*run.settings.tasks} <= {*results.tasks} for run in results.descriptions]
+    yield Check("tasks that its data do not describe", results.runs, ~np.array(are_described))
+    predicted = results.predictions
+    for column, names in (("task", [*results.tasks]), ("split", [*SPLITS])):
+        yield Check(f"unknown {column}; known: {', '.join(names)}", predicted, ~predicted[column].isin(names))
+
+
+def _row_checks(results: Results) -> Iterator[Check]:
+    """Dev and test have the same rows and labels in all runs."""
+    predicted = results.predictions
+    shared = predicted[predicted["split"] != "train"]  # each run draws its own training rows
+    distinct = shared.drop_duplicates(["task", "split", "row", "id", "label"])
+    yield Check(OTHER_ROWS, distinct, distinct.duplicated(["task", "split", "row"]))
+
+
+def _score_checks(results: Results) -> Iterator[Check]:
+    """Scores are those of the predictions."""
+    by_run = computed_scores(results)
+    if not by_run:  # all labels are withheld
+        return
+    runs = results.runs.set_index(KEY)
+    has_predictions = (runs["kind"] != "encoder") | runs.index.isin(
+        by_run
+    )  # those of the encoder are as old as 2026-11-28
+    stated = runs.loc[has_predictions, [*score_columns(results.tasks)]]
+    stated, computed = stated.align(pd.DataFrame.from_dict(by_run, orient="index").rename_axis(KEY))
+    differ = ((stated - computed).abs() > ROUNDING) | (stated.isna() != computed.isna())
+    columns = ", ".join(differ.columns[differ.any()])
+    message = f"{columns} not as the predictions say; {TRAIN_AGAIN}"
+    yield Check(message, stated.index.to_frame(), differ.any(axis=1))
+
+
+def computed_scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:
+    """Return every score by run, then by column such as `dev_sst`; none where labels are withheld."""
+    by_run: dict[tuple[str, int], dict[str, float]] = {}
+    for (variant, seed, split), tables in results.by_run.items():
+        scores = by_run.setdefault((variant, seed), {})
+        for metric, score in predictions.scores(tables, results.tasks).items():
+            scores[f"{split}_{metric}"] = score
+    return by_run

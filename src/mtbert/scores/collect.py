@@ -1,0 +1,206 @@
+"""Read every trained, merged and voted model of a build folder once, check it, and make tables of them."""
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mtbert import files, layout
+from mtbert.errors import DataError
+from mtbert.scores import checks, data_description, model_rows, points, predictions, tables
+from mtbert.scores.columns import SURE, Frame, Predictions
+from mtbert.scores.described import BASELINES, UNTRAINED
+from mtbert.scores.model_rows import ModelRow
+from mtbert.scores.results import Results
+from mtbert.scores.source import Source, read_catalog, source_of
+from mtbert.tasks import SPLITS, Task, Tasks
+
+READ = (layout.METRICS, layout.SETTINGS, layout.HISTORY, layout.EMBEDDINGS, layout.ELSEWHERE)  # of a model's files
+ROW_FACTS = ("cluster", "in_train", "shares")  # columns of what preprocessing found of dev's rows
+NO_FACTS = {"cluster": -1, "in_train": False, "shares": False}  # of the rows of other splits
+
+
+@dataclass
+class Model:
+    """A model as its folder holds it.
+
+    Attributes:
+        folder: where it lies.
+        row: of `runs`.
+        predictions: by split and task.
+        history: what its training logged; None of kinds that have none.
+        points: places of dev sentences in a picture; None where it has none, or no picture is asked for.
+    """
+
+    folder: Path
+    row: ModelRow
+    predictions: Predictions
+    history: Frame | None
+    points: Frame | None = None
+
+
+def collect(build: Path, seeds: Sequence[int] | None = None, pictures: bool = True) -> Results:
+    """Return the results of all models that the plan asks for and that are there; with `seeds` of these alone.
+
+    `pictures` is that of `of_folders`.
+
+    Raises:
+        DataError: no catalog, nothing has run, or as for `of_folders`.
+    """
+    catalog = read_catalog(build)
+    selected: Sequence[int] = catalog["seeds"] if seeds is None else seeds
+    runs = _there(layout.runs(build), catalog["variants"], selected)
+    if not runs:
+        raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
+    merged = _there(layout.merged(build), catalog["ensembles"], selected)
+    votes = _there(layout.votes(build), catalog["ensembles"], selected)
+    return of_folders(build, [*_baselines(build), *runs, *merged, *votes], pictures)
+
+
+def _baselines(build: Path) -> list[Path]:
+    """Return the folders of the baselines that are there, the untrained encoder first."""
+    return [folder for name in (UNTRAINED, *BASELINES) for folder in layout.baselines_of(build, name)]
+
+
+def _there(folder: Path, entries: Mapping[str, Any], seeds: Sequence[int]) -> list[Path]:
+    """Return the folders of the selected models that are there."""
+    selected = [name for name, entry in entries.items() if entry["selected"]]
+    models = [folder / name / str(seed) for name, seed in itertools.product(selected, seeds)]
+    return [model for model in models if model.is_dir()]
+
+
+def of_folders(build: Path, folders: Sequence[Path], pictures: bool = True) -> Results:
+    """Return the results of the models in these folders, made from what lies in `build`.
+
+    `pictures` adds what only pictures need: the points of sentences of each variant's first seed, and how many rows and
+    labels the data have.
+
+    Raises:
+        DataError: a model was altered or is not whole, or models do not fit together; named.
+    """
+    source = source_of(build)
+    for folder in folders:
+        check(source, folder)
+    models = [load(source, folder) for folder in folders]
+    if pictures:
+        place(models, source)
+    return as_results(source, models, with_counts=pictures)
+
+
+def as_results(source: Source, models: Sequence[Model], with_counts: bool = True) -> Results:
+    """Return the tables of these models; DataError if they do not fit together."""
+    results = Results(
+        _table_of_runs(source, models, with_counts),
+        _table_of_predictions(models, source.tasks),
+        _table_of_history(models, source.tasks),
+        _table_of_points(models, source.tasks),
+    )
+    checks.check(results, str(source.build))
+    return results
+
+
+def check(source: Source, folder: Path) -> None:
+    """Raise DataError if one of the files that are read of a model is not as it was written."""
+    predicted = [layout.predictions(Path(), task, split) for task, split in itertools.product(source.tasks, SPLITS)]
+    layout.check_sealed(folder, only=[*READ, *(file.as_posix() for file in predicted)])
+
+
+def load(source: Source, folder: Path) -> Model:
+    """Read a model; DataError if one of its files holds something else."""
+    makers = {"ensemble": model_rows.of_vote, "baselines": model_rows.of_baseline}
+    row = makers.get(layout.stage(folder), model_rows.of_run)(source, folder)
+    history = folder / layout.HISTORY
+    return Model(folder, row, _predicted(source, folder), _history(history) if history.is_file() else None)
+
+
+def _predicted(source: Source, folder: Path) -> Predictions:
+    """Return a model's predictions, with what preprocessing found of the rows and how sure the model is of each."""
+    predicted: Predictions = {split: {} for split in SPLITS}
+    for split, task in itertools.product(SPLITS, source.tasks):
+        file = layout.predictions(folder, task, split)
+        if file.is_file():
+            table: Frame = files.read_parquet(file)
+            facts_file = layout.rows(source.data, task, split)
+            facts = _row_facts(facts_file, table["id"]) if facts_file.is_file() else NO_FACTS
+            table = table.assign(row=np.arange(len(table)), **facts)
+            predicted[split][task] = _with_sureness(table, source.tasks[task])
+    return predicted
+
+
+def _row_facts(file: Path, ids: Frame) -> dict[str, Frame]:
+    """Return the columns of what preprocessing found of rows: their cluster, and what of them is in train."""
+    facts: Frame = files.read_parquet(file, ["id", *ROW_FACTS])
+    if not facts["id"].equals(ids):
+        raise DataError(f"{file} and the predictions are of other rows; `dvc repro` makes both again")
+    return {name: facts[name] for name in ROW_FACTS}
+
+
+def _with_sureness(table: Frame, task: Task) -> Frame:
+    """Add the probability of the predicted class; a score has none, nor has the untrained encoder."""
+    columns = predictions.probability_columns(task)
+    if not {*columns} or not {*columns} <= {*table}:
+        return table
+    probabilities = table[columns].to_numpy()
+    classes = table["prediction"].to_numpy(int)
+    return table.assign(**{SURE: probabilities[np.arange(len(table)), classes]})
+
+
+def _history(file: Path) -> Frame:
+    try:
+        return pd.read_csv(file, usecols=["phase", "step", "name", "value"])
+    except ValueError as error:  # not UTF-8, no table, or without one of the columns
+        raise DataError(f"{file} is damaged: {error}") from None
+
+
+def place(models: Sequence[Model], source: Source) -> None:
+    """Give each variant's first seed that has embeddings the places of its dev sentences in a picture."""
+    first_seeds: dict[str, Model] = {}
+    for model in models:
+        if (model.folder / layout.EMBEDDINGS).is_file():
+            first_seeds.setdefault(model.row.variant, model)
+    embeddings = [model.folder / layout.EMBEDDINGS for model in first_seeds.values()]
+    dev_tables = [model.predictions["dev"] for model in first_seeds.values()]
+    labels = [{task: table["label"].to_numpy(float) for task, table in by_task.items()} for by_task in dev_tables]
+    places = points.of_runs(embeddings, labels, source.tasks, layout.points(source.build))
+    for model, table in zip(first_seeds.values(), places, strict=True):
+        model.points = table
+
+
+def _table_of_runs(source: Source, models: Sequence[Model], with_counts: bool) -> Frame:
+    """Return the table `runs`; each row says of the data and the starting weights what all share."""
+    rows = [model.row for model in models]
+    shared = {
+        "data": json.dumps(data_description.describe(source, with_counts)),
+        "start": json.dumps(source.catalog["encoder"]),
+    }
+    return tables.joined([pd.DataFrame([row.cells() | shared for row in rows])], "runs", source.tasks)
+
+
+def _table_of_predictions(models: Sequence[Model], tasks: Tasks) -> Frame:
+    parts: list[Frame] = []
+    for model in models:
+        for split, by_task in model.predictions.items():
+            for task, table in by_task.items():
+                parts.append(table.assign(variant=model.row.variant, seed=model.row.seed, task=task, split=split))
+    return tables.joined(parts, "predictions", tasks)
+
+
+def _table_of_history(models: Sequence[Model], tasks: Tasks) -> Frame:
+    parts: list[Frame] = []
+    for model in models:
+        if model.history is not None:
+            parts.append(model.history.assign(variant=model.row.variant, seed=model.row.seed))
+    return tables.joined(parts, "history", tasks)
+
+
+def _table_of_points(models: Sequence[Model], tasks: Tasks) -> Frame:
+    parts: list[Frame] = []
+    for model in models:
+        if model.points is not None:
+            parts.append(model.points.assign(variant=model.row.variant, seed=model.row.seed))
+    return tables.joined(parts, "points", tasks)

@@ -1,0 +1,60 @@
+"""What the table `runs` says of the data that all models share, in the form of `mtbert.scores.described.Data`."""
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mtbert import files, layout
+from mtbert.scores.source import Source
+from mtbert.tasks import COURSE, SPLITS, Task, Tasks, stated
+
+FIFTHS = 5  # of a score's range, by which its labels are counted
+
+
+def describe(source: Source, with_counts: bool) -> dict[str, Any]:
+    """Return the data's name, whose they are and their faults, with counts also how many rows and labels there are."""
+    report = layout.data_report(source.data)
+    description = {
+        "name": _name(source),
+        "whose": layout.data_kind(source.build),
+        "faults": files.read_json(report).get("faults", []) if report.is_file() else [],
+        "rows": _row_counts(source) if with_counts else {},
+    }
+    if source.tasks != COURSE:
+        description["tasks"] = _stated_tasks(source.tasks)
+    return description
+
+
+def _name(source: Source) -> str:
+    """Return the data folder as it is set; of a path of this machine its last part alone."""
+    data_dir, held_out = source.catalog["data_dir"], source.catalog.get("held_out")
+    path = Path(data_dir)
+    name = path.name if path.is_absolute() or ".." in path.parts else data_dir
+    return f"{name}, dev: {held_out} held-out training rows" if held_out else name
+
+
+def _stated_tasks(tasks: Tasks) -> dict[str, dict[str, Any]]:
+    return {name: stated(replace(task, files={})) for name, task in tasks.items()}
+
+
+def _row_counts(source: Source) -> dict[str, dict[str, Any]]:
+    """Return how many rows each split of each task has, and how many of each label, as in `described.RowCounts`."""
+    by_task: dict[str, dict[str, Any]] = {}
+    for (name, task), split in itertools.product(source.tasks.items(), SPLITS):
+        file = layout.examples(source.data, name, split)
+        if file.is_file():
+            labels = files.read_parquet(file, ["label"])["label"].to_numpy(float)
+            counts = [] if np.isnan(labels).any() else _label_counts(labels, task)
+            by_task.setdefault(name, {})[split] = {"rows": len(labels), "labels": counts}
+    return by_task
+
+
+def _label_counts(labels: np.ndarray, task: Task) -> list[int]:
+    """Return how many labels are of each class, or in each fifth of a score's range."""
+    bins, ends = task.classes, (0.0, float(task.classes))
+    if task.kind == "score":
+        bins, ends = FIFTHS, (task.lowest, task.highest)
+    return np.histogram(labels, bins, ends)[0].tolist()

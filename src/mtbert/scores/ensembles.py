@@ -1,0 +1,166 @@
+"""Let ensembles vote: a folder for each seed of which all members are trained, made again where a member has changed.
+
+Such a folder holds what a run's does, without weights: settings, scores, predictions; and `inputs.json`: what the vote
+was made from.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mtbert import files, layout
+from mtbert.errors import DataError
+from mtbert.scores import predictions
+from mtbert.scores import vote as voting
+from mtbert.scores.columns import Predictions
+from mtbert.scores.schemas import RunMetrics, Scored, Sizes, VoteInputs
+from mtbert.tasks import Tasks, of_build, stated
+
+SPLITS = ("dev", "test")  # that are voted on: each run draws training rows of its own
+CODE = "code-ensemble"  # of the plan: the code that votes
+
+
+@dataclass(frozen=True)
+class Vote:
+    """A vote that is asked for.
+
+    Attributes:
+        folder: OUT/NAME/SEED, where it lies.
+        entry: of the ensemble, in the plan.
+        members: the folders of their runs.
+    """
+
+    folder: Path
+    entry: Mapping[str, Any]
+    members: Sequence[Path]
+
+    @property
+    def name(self) -> str:
+        """The name of the ensemble."""
+        return self.folder.parent.name
+
+    @property
+    def seed(self) -> int:
+        """The seed of all members."""
+        return int(self.folder.name)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all members are trained."""
+        return all(map(layout.is_sealed, self.members))
+
+
+def vote_all(build: Path, out: Path) -> list[str]:
+    """Write the vote of each selected ensemble and seed to OUT/NAME/SEED; return a line for each that is new.
+
+    A vote of the same members, tasks and code stays. What is not asked for any more, or lacks a member, is removed.
+
+    Raises:
+        DataError: no plan, a member's file was altered, or members predicted other rows.
+    """
+    tasks = of_build(build)
+    complete = [vote for vote in _asked_for(build, out) if vote.is_complete]
+    files.keep_only(out, [vote.folder for vote in complete])
+    lines = []
+    for vote in complete:
+        inputs = _inputs_now(build, vote, tasks)
+        if _last_inputs(vote.folder) != inputs:
+            _write(vote, tasks, inputs)
+            lines.append(f"{vote.name}, seed {vote.seed}: {len(vote.members)} models have voted")
+    return lines
+
+
+def _asked_for(build: Path, out: Path) -> Iterator[Vote]:
+    """Yield a vote for each selected ensemble that is not merged, and each seed."""
+    catalog = layout.read_catalog(build, "ensembles", "seeds")
+    for name, entry in catalog["ensembles"].items():
+        if entry["selected"] and not entry.get("merge"):
+            for seed in catalog["seeds"]:
+                members = [layout.run(build, member, seed) for member in entry["members"]]
+                yield Vote(out / name / str(seed), entry, members)
+
+
+def _inputs_now(build: Path, vote: Vote, tasks: Tasks) -> VoteInputs:
+    """Return what a vote is made from now."""
+    described = files.json_text({name: stated(task) for name, task in tasks.items()})
+    return VoteInputs(
+        ensemble=dict(vote.entry),
+        members=[files.sha256(run / layout.DIGESTS) for run in vote.members],
+        tasks=files.sha256_of(described.encode()),
+        code=files.sha256(layout.plan(build, CODE)),
+    )
+
+
+def _last_inputs(folder: Path) -> VoteInputs | None:
+    """Return what a vote was made from; None where none is there that is whole."""
+    if not layout.is_sealed(folder):
+        return None
+    try:
+        layout.check_sealed(folder)
+        return files.read_as(VoteInputs, folder / layout.INPUTS, layout.remedy(folder))
+    except DataError:  # it is voted again
+        return None
+
+
+def _write(vote: Vote, tasks: Tasks, inputs: VoteInputs) -> None:
+    predicted = [layout.predictions(Path(), task, split) for task, split in itertools.product(tasks, SPLITS)]
+    for run in vote.members:
+        layout.check_sealed(run, only=[layout.METRICS, layout.SETTINGS, *(file.as_posix() for file in predicted)])
+    voted = voted_by(vote.members, tasks)
+    scored = Scored(
+        variant=vote.name,
+        seed=vote.seed,
+        parameters=_sizes(vote.members),
+        dev=predictions.scores(voted["dev"], tasks),
+        test=predictions.scores(voted["test"], tasks),
+    )
+    with files.new_directory(vote.folder) as partial:
+        for split, by_task in voted.items():
+            for task, table in by_task.items():
+                predictions.write(layout.predictions(partial, task, split), table)
+        files.write_yaml(partial / layout.SETTINGS, _settings(vote, voted, tasks))
+        files.write_json(partial / layout.METRICS, scored.model_dump())
+        files.write_json(partial / layout.INPUTS, inputs.model_dump())
+        layout.seal(partial)
+
+
+def voted_by(members: Sequence[Path], tasks: Tasks) -> Predictions:
+    """Return the vote of these runs on each task and split that all of them predicted.
+
+    Raises:
+        DataError: they predicted other rows.
+    """
+    voted: Predictions = {split: {} for split in SPLITS}
+    for split, task in itertools.product(SPLITS, tasks):
+        by_member = {run.parent.name: layout.predictions(run, task, split) for run in members}
+        if all(file.is_file() for file in by_member.values()):
+            tables = {member: files.read_parquet(file) for member, file in by_member.items()}
+            voted[split][task] = voting.vote(tables, tasks[task])
+    return voted
+
+
+def _sizes(members: Sequence[Path]) -> Sizes:
+    """Return the weights of all members together, and those of one's encoder."""
+    member_sizes = [files.read_as(RunMetrics, run / layout.METRICS, layout.remedy(run)).parameters for run in members]
+    return Sizes(
+        encoder=member_sizes[0].encoder,
+        added=sum(sizes.added for sizes in member_sizes),
+        trained=sum(sizes.trained for sizes in member_sizes),
+        stored=sum(sizes.stored for sizes in member_sizes),
+    )
+
+
+def _settings(vote: Vote, voted: Predictions, tasks: Tasks) -> dict[str, Any]:
+    """Return what is known of a vote: its members and tasks, and what holds for the first member's training."""
+    first = vote.members[0]
+    trained = files.read_as(dict[str, Any], first / layout.SETTINGS, layout.remedy(first), files.read_yaml)
+    voted_tasks = [task for task in tasks if any(task in by_task for by_task in voted.values())]
+    return {
+        "variant": vote.name,
+        "seed": vote.seed,
+        **{key: vote.entry[key] for key in ("paper", "row", "members") if vote.entry.get(key)},
+        "tasks": voted_tasks,
+        **{key: trained[key] for key in ("profile", "run") if key in trained},
+    }

@@ -1,0 +1,48 @@
+"""What `make reproduce` does: `dvc repro`, its trainings side by side, in rounds that each end with an answer."""
+
+from mtbert.errors import SettingsError
+from mtbert.machine import locking
+from mtbert.trainings import dvc, many
+from mtbert.trainings.many import OUTPUT, Training, say
+from mtbert.trainings.rounds import Rounds
+
+
+def run(
+    jobs: int | None = None,
+    variants: str | None = None,
+    address: str | None = None,
+    gpus: float | None = None,
+    storage: str | None = None,
+) -> None:
+    """Run `dvc repro`: baselines first, then trainings side by side, seed by seed, an answer after each seed.
+
+    Args: see `mtbert grid --help`.
+
+    Raises:
+        SettingsError: an argument would have no effect.
+        ClusterError: the cluster cannot be reached.
+        TrainingError, KeyboardInterrupt: see `many.run`; what was trained is recorded.
+        SystemExit: a stage failed, and DVC has printed why.
+    """
+    if not address and (gpus or storage):
+        raise SettingsError("--gpus and --storage are of a cluster, --address; here --jobs trainings share the GPUs")
+    finished = list[Training]()
+    with locking.exclusive(dvc.LOCK, "grid"):
+        waiting = dvc.prepare(variants)
+        rounds = Rounds([*dict.fromkeys(training.seed for training in dvc.listed())])
+        if waiting:
+            dvc.make_baselines()
+            say(f"{len(waiting)} to train; their output is in {OUTPUT}/")
+        try:
+            if waiting and address:
+                from mtbert.trainings import cluster
+
+                with cluster.joined(address, waiting, gpus, storage) as start:
+                    at_a_time = [{}] * (jobs or len(waiting))
+                    many.run(waiting, start, at_a_time, OUTPUT, finished.append, follower=rounds)
+            else:
+                many.run_here(waiting, jobs, OUTPUT, finished.append, rounds)
+        finally:
+            rounds.close()
+            dvc.commit(*finished)
+        dvc.run("repro")

@@ -1,0 +1,59 @@
+"""An interim answer, while trainings go on: `python -m mtbert.trainings.interim build 1,2 6 "what comes next"`.
+
+Without seeds it is a page of what the baselines score.
+
+It calls what the stages merge, ensemble, judge and report call, without DVC. `dvc repro` of these stages would take
+DVC's lock for as long, hash `build/runs` while trainings write there, and record results of some runs as those of all.
+Nothing written here misleads DVC afterwards: it compares outputs with its records. Merges and votes of the same members
+stay in `build/merged` and `build/votes`, so that the stages find them made. Stage `report` makes its folder anew.
+
+Left out is what takes long or needs a quiet machine: points of sentences, speed. Tables of results and MLflow's runs
+come with the last answer.
+"""
+
+import os
+from pathlib import Path
+
+from mtbert.machine import program, starting
+
+NICENESS = 5  # trainings go first
+
+
+def main(build: Path, seeds: str, of: int, following: str) -> None:
+    """Write the report of the runs with these seeds, marked as interim; print its tables and answer."""
+    numbers = [int(seed) for seed in seeds.split(",") if seed]
+    baselines = sorted((build / "baselines").glob("*/*/metrics.json"))
+    if not numbers and not baselines:
+        return
+    with starting.quick_imports():
+        from mtbert import layout
+        from mtbert.judge import judge, plan_of
+        from mtbert.machine import locking
+        from mtbert.merging import run as merging
+        from mtbert.report import first_page, sentences, write
+        from mtbert.scores import collect, ensembles
+    report = layout.report(build)
+    mark = in_words(len(numbers), of, following)
+    with locking.exclusive(layout.lock(build, "report"), "report"):
+        layout.check_inputs(build)
+        if not numbers:
+            first_page.write(build, baselines, report, mark)
+            print(f"The baselines are on the page: {report / 'index.html'}")
+            return
+        merging.merge_all(build, layout.merged(build))
+        ensembles.vote_all(build, layout.votes(build))
+        results = collect.collect(build, numbers, pictures=False)
+        plan = plan_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
+        print(write.write(judge(results, plan=plan), report, sentences=sentences.of_build(build), interim=mark))
+
+
+def in_words(seeds: int, of: int, following: str) -> str:
+    """Return what an interim report says first, such as `Trainings go on (1 of 6 seeds are there), ...`."""
+    state = f"{seeds} of {of} seeds are there" if seeds else "baselines alone are there"
+    more = f" {following[0].upper()}{following[1:]}." if following else ""
+    return f"Trainings go on ({state}), and verdicts can change.{more}"
+
+
+if __name__ == "__main__":
+    os.nice(NICENESS)
+    program.run(main)

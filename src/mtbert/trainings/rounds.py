@@ -1,0 +1,187 @@
+"""Rounds of trainings: all variants with one seed, then all with the next; after each but the last an interim answer.
+
+The answer is made by a process of its own, beside the trainings that go on, from the seeds whose rounds have ended.
+When the next one comes is worked out from the steps that were measured so far. A training that was not measured takes
+as long as others have for as many examples.
+"""
+
+import functools
+import heapq
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+
+from mtbert import files, layout
+from mtbert.trainings.many import BUILD, OUTPUT, Follower, Queue, Training, end_with_parent, say
+
+PATIENCE = 10.0  # seconds in which an interim answer that is not needed any more has to end
+SOON = 12 * 3600.0  # seconds within which a time of day says enough
+ANSWER, FAULTS = OUTPUT / "interim.txt", OUTPUT / "interim.log"  # what it prints
+Start = Callable[[Sequence[int], int, str], subprocess.Popen[bytes]]
+
+
+class Rounds(Follower):
+    """Has an interim answer made after each round but the last, and a page of the baselines before the first.
+
+    Args:
+        seeds: of all rounds, in order, also of those that were trained before.
+        start: starts what makes an answer from seeds, of so many; its last argument says what comes next.
+
+    Attributes:
+        answered: the rounds that the last answer is from; -1 before the page of the baselines.
+        process: makes an answer; None while none is made.
+    """
+
+    def __init__(self, seeds: Sequence[int], start: Start | None = None) -> None:
+        self.seeds = seeds
+        self.start = start or _start
+        self.answered = -1
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def look(self, queue: Queue) -> None:
+        """Start an answer where a round has ended; print the one that is ready."""
+        ended = self._ended(queue)
+        if self.process is not None and self.process.poll() is not None:
+            self._print(self.process.returncode)
+            self.process = None
+        if self.process is None and self.answered < ended < len(self.seeds):
+            self.answered = ended
+            self.process = self.start(self.seeds[:ended], len(self.seeds), self._next(queue))
+
+    def outlook(self, queue: Queue) -> str:
+        """Return when the next answer comes."""
+        if self.process is not None:
+            return f"the answer from {_in_words(self.answered, len(self.seeds))} is being written"
+        return self._next(queue)
+
+    def close(self) -> None:
+        """End an answer that is being made: a better one follows."""
+        if self.process is None:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
+
+    def _ended(self, queue: Queue) -> int:
+        """Return how many rounds have ended, whether all of their trainings succeeded or not."""
+        open_seeds = {training.seed for training in (*queue.waiting, *queue.running)}
+        open_rounds = [number for number, seed in enumerate(self.seeds) if seed in open_seeds]
+        return min(open_rounds, default=len(self.seeds))
+
+    def _next(self, queue: Queue) -> str:
+        """Return when the next round ends, in words; nothing where too little was measured."""
+        number = self._ended(queue)
+        seconds = left(queue, self.seeds[number]) if number < len(self.seeds) else None
+        if seconds is None:
+            return ""
+        until = time.localtime(time.time() + seconds)
+        at = time.strftime("%H:%M" if seconds < SOON else "%a %H:%M", until)
+        last = "the last" if number + 1 == len(self.seeds) else _in_words(number + 1, len(self.seeds))
+        return f"the answer from {last} comes at about {at}"
+
+    def _print(self, status: int) -> None:
+        """Print an answer, or on standard error why there is none."""
+        about = _in_words(self.answered, len(self.seeds))
+        if status == 0:
+            if answer := ANSWER.read_text(encoding="utf-8").strip():
+                say(f"\n{answer}\n")
+            return
+        lines = FAULTS.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        why = lines[-1] if lines else f"exit status {status}"
+        print(f"no answer from {about}, and trainings go on: {why} ({FAULTS})", file=sys.stderr, flush=True)
+
+
+def _in_words(rounds: int, of: int) -> str:
+    return f"{rounds} of {of} seeds" if rounds else "the baselines"
+
+
+def _start(seeds: Sequence[int], of: int, following: str) -> subprocess.Popen[bytes]:
+    """Start what makes an answer, with one thread."""
+    paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))
+    listed = ",".join(map(str, seeds))
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    with ANSWER.open("wb") as answer, FAULTS.open("wb") as faults:
+        return subprocess.Popen(
+            [sys.executable, "-m", "mtbert.trainings.interim", str(BUILD), listed, str(of), following],
+            env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=answer,
+            stderr=faults,
+            start_new_session=True,  # Ctrl-C at the terminal is for the process that follows trainings
+            preexec_fn=end_with_parent,
+        )
+
+
+def left(queue: Queue, seed: int) -> float | None:
+    """Return the seconds until all trainings of a seed have ended; None where nothing was measured."""
+    whole = _measured(queue)
+    if not whole:
+        return None
+    now = time.monotonic()
+    ends = [0.0] * len(queue.free)  # of those that run, and later of those that take their places
+    last = 0.0
+    for training in queue.running:
+        ends.append(max(0.0, _estimated(training, whole) - (now - queue.begun[training])))
+        if training.seed == seed:
+            last = max(last, ends[-1])
+    heapq.heapify(ends)
+    of_seed = [number for number, training in enumerate(queue.waiting) if training.seed == seed]
+    for training in queue.waiting[: max(of_seed, default=-1) + 1]:
+        end = ends[0] + _estimated(training, whole)
+        heapq.heapreplace(ends, end)
+        if training.seed == seed:
+            last = max(last, end)
+    return last
+
+
+def _measured(queue: Queue) -> dict[Training, float]:
+    """Return the seconds of trainings from start to end: of those that ended, and of variants of which none has ended.
+
+    What ended counts more, since a training may end before its last step.
+    """
+    whole = dict(queue.seconds)
+    ended = {training.variant for training in whole}
+    for training in queue.running:
+        far = queue.progress(training) if training.variant not in ended else None
+        if far is not None and far.left is not None:
+            whole[training] = time.monotonic() - queue.begun[training] + far.left
+    return whole
+
+
+def _estimated(training: Training, whole: Mapping[Training, float]) -> float:
+    """Return the seconds of a training from start to end: its own, its variant's, or others' for as many examples."""
+    if training in whole:
+        return whole[training]
+    alike = [seconds for other, seconds in whole.items() if other.variant == training.variant]
+    if alike:
+        return fmean(alike)
+    return _examples(training.variant) * sum(whole.values()) / sum(_examples(other.variant) for other in whole)
+
+
+@functools.cache
+def _examples(variant: str) -> float:
+    """Return about how many examples a training of a variant sees."""
+    from mtbert.variants.settings import VariantSettings
+
+    settings = layout.read_planned(VariantSettings, layout.plan(BUILD, variant))
+    examples = 0.0
+    for phase in settings.phases:
+        size, length = phase.batch_size, phase.epoch_length
+        turns = length.steps or 0
+        for task in () if length.steps else phase.tasks:
+            described = settings.trains(task)
+            turns += length.turns(0 if described.kind == "score" else described.classes, _rows(task) / size, size)
+        examples += phase.epochs * turns * size
+    return max(examples, 1.0)
+
+
+def _rows(task: str) -> int:
+    """Return the training rows of a task."""
+    return len(files.read_parquet(layout.examples(layout.data(BUILD), task, "train"), ["id"]))

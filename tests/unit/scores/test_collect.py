@@ -1,0 +1,147 @@
+"""Reading a build directory's runs: whole, altered, missing, voted."""
+
+import json
+import shutil
+from pathlib import Path
+
+import built
+import made
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors.numpy import save_file
+
+from mtbert import files, layout
+from mtbert.errors import DataError
+from mtbert.scores import checks, collect, ensembles, predictions
+from mtbert.scores.results import Results
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    return built.build(tmp_path)
+
+
+def test_a_run_becomes_a_row_with_all_that_is_known_of_it(build: Path):
+    row = collect.collect(build).runs.iloc[0].dropna().to_dict()
+    assert [json.loads(row.pop(name)) for name in ("settings", "data", "start")] == [
+        {"paper": "pals-for-pals", "profile": "own", "row": "one", "tasks": ["sst"]},
+        {"name": "mine", "whose": "own", "rows": {}, "faults": []},
+        {"name": "tiny"},
+    ]
+    assert row == {
+        "kind": "variant", "variant": "one", "seed": 1, "steps": 20, "epoch": 1, **built.SIZES, "examples_sst": 640,
+        "epochs": "1 2", "machine": "i386, torch 2.13.0", "code": "c0de", "overrides": "pals.dim=8",
+        "dev_sst": pytest.approx(2 / 3),
+    }  # fmt: skip
+
+
+def test_votes_are_rows_of_the_same_tables(build: Path):
+    ensembles.vote_all(build, build / "votes")
+    results = collect.collect(build)
+    assert results.runs["kind"].tolist() == ["variant", "variant", "ensemble"]
+    said = results.by_run["vote", 1, "dev"]["sst"]["prediction"]
+    assert said.tolist() == [0.0, 1.0, 0.0]  # a tie goes to the more probable class, and else to the lower
+    assert (results.about["vote"].members, results.runs["dev_sst"][2]) == (["one", "two"], pytest.approx(2 / 3))
+
+
+def test_what_is_there_is_collected(build: Path):
+    (build / "runs/two").rename(build / "aside")
+    assert collect.collect(build).runs["variant"].tolist() == ["one"]
+    (build / "runs/one").rename(build / "aside-too")
+    with pytest.raises(DataError, match="no results below"):
+        collect.collect(build)
+
+
+@pytest.mark.parametrize("name", ["metrics.json", "settings.yaml", "history.csv", "predictions/sst-test.parquet"])
+def test_an_altered_run_is_refused_by_name(build: Path, name: str):
+    file = build / "runs/two/1" / name
+    file.write_bytes(file.read_bytes() + b"\n")
+    with pytest.raises(DataError, match=f"runs/two/1 is not as it was written .altered: {name}"):
+        collect.collect(build)
+
+
+def test_baselines_and_the_untrained_encoder_are_rows_before_all_others(build: Path):
+    built.baseline(build, "baseline-tfidf", [0.0, 1.0, 2.0])
+    built.baseline(build, "untrained-encoder", [0.0, 1.0, 0.0])
+    results = collect.collect(build)
+    first, second = results.runs.iloc[:2].to_dict("records")
+    assert (first["kind"], first["variant"], first["dev_sst"]) == ("encoder", "untrained-encoder", pytest.approx(2 / 3))
+    assert (second["kind"], second["variant"], second["dev_sst"]) == ("baseline", "baseline-tfidf", 1.0)
+    assert (second["seed"], second["stored"], json.loads(second["settings"])["profile"]) == (0, 7, "own")
+    assert [*results.about] == ["one", "two"]
+    assert results.trained["variant"].tolist() == ["one", "two"]
+    assert results.untrained == {"sst": pytest.approx(2 / 3)}
+    assert results.by_run["untrained-encoder", 0, "dev"]["sst"]["prediction"].tolist() == [0.0, 1.0, 0.0]
+
+
+def test_a_score_of_a_baseline_that_its_predictions_do_not_say_is_refused(build: Path):
+    folder = built.baseline(build, "baseline-tfidf", [0.0, 1.0, 2.0])
+    metrics = files.read_json(folder / "metrics.json")
+    files.write_json(folder / "metrics.json", metrics | {"dev": {"sst": 0.5}})
+    layout.seal(folder)
+    with pytest.raises(DataError, match=r"dev_sst not as the predictions say.*: baseline-tfidf, seed 0"):
+        collect.collect(build)
+
+
+def test_evidence_whose_untrained_encoder_has_no_predictions_is_still_read(build: Path):
+    results = collect.collect(build)
+    old = results.runs.iloc[[0]].assign(kind="encoder", variant="untrained-encoder", seed=0, dev_sst=0.4)
+    runs = pd.concat([old, results.runs], ignore_index=True)
+    checks.check(Results(runs, results.predictions, results.history), "old")
+
+
+def test_the_first_seed_of_a_variant_has_places(build: Path):
+    place = build / "runs/one/1"
+    table = pd.read_parquet(place / "predictions/sst-dev.parquet")
+    predictions.write(layout.predictions(place, "sst", "dev"), pd.concat([table, table], ignore_index=True))
+    embedded = np.random.default_rng(0).normal(size=(1, 6, 4)).astype(np.float16)
+    save_file({"sst": embedded, "sst/rows": np.arange(6)}, place / "embeddings.safetensors")
+    layout.seal(place)
+    shutil.copytree(place, place.with_name("2"))
+    (build / "runs/two").rename(build / "aside")
+    catalog = files.read_yaml(build / "plan/catalog.yaml", "")
+    files.write_yaml(build / "plan/catalog.yaml", catalog | {"seeds": [1, 2]})
+    placed = collect.collect(build).points
+    assert placed[["variant", "seed", "task"]].drop_duplicates().to_numpy().tolist() == [["one", 1, "sst"]]
+    assert (placed["row"].tolist(), placed["x"].notna().sum()) == ([0, 1, 2, 3, 4, 5], 6)
+
+
+def test_labels_are_counted_by_class_or_by_fifths_of_a_range_where_they_are_known(build: Path):
+    for name, labels in (("sst/dev", [0, 4, 4]), ("sts/train", [0, 0.9, 1, 5]), ("sts/test", [None, None])):
+        file = build / f"data/{name}.parquet"
+        file.parent.mkdir(exist_ok=True)
+        pd.DataFrame({"label": labels}, dtype=float).to_parquet(file)
+    rows = {
+        task: {split: dict(of) for split, of in splits.items()}
+        for task, splits in collect.collect(build).data.rows.items()
+    }
+    assert rows == {
+        "sst": {"dev": {"rows": 3, "labels": [1, 0, 0, 0, 2]}},
+        "sts": {"train": {"rows": 4, "labels": [2, 1, 0, 0, 1]}, "test": {"rows": 2, "labels": []}},
+    }
+
+
+def test_times_that_were_measured_are_columns_of_a_run(build: Path):
+    said = {"machine": "i386", "milliseconds": {"one": 2.5}, "seconds": {"one": {"1": 60.0}, "two": {}}}
+    files.write_json(build / "speed/speed.json", said)
+    runs = collect.collect(build).runs.set_index("variant")
+    assert runs.loc["one", ["seconds", "milliseconds"]].tolist() == [60.0, 2.5]
+    assert runs.loc["two", ["seconds", "milliseconds"]].isna().all()
+
+
+def test_a_merged_model_is_a_row_of_its_own_and_its_scale_is_no_setting(build: Path):
+    shutil.move(built.run(build, "joined", [0.0, 1.0, 2.0]), build / "merged/joined/1")
+    file = build / "merged/joined/1/settings.yaml"
+    files.write_yaml(file, files.read_yaml(file) | {"members": ["one", "two"], "merge": "ties", "scale": 0.4})
+    layout.seal(file.parent)
+    files.write_json(build / "machine.json", made.MANIFEST["machine"])
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    plan["ensembles"]["joined"] = {"selected": True, "members": ["one", "two"], "merge": "ties"}
+    files.write_yaml(build / "plan/catalog.yaml", plan)
+    ensembles.vote_all(build, build / "votes")
+    results = collect.collect(build)
+    row = results.runs.set_index("variant").loc["joined"]
+    assert (row["kind"], row["dev_sst"], row["stored"], row["machine"]) == ("ensemble", 1.0, 1010, "i386, torch 2.13.0")
+    assert "scale" not in json.loads(row["settings"])
+    assert (results.about["joined"].encoders, results.about["vote"].encoders) == (1, 2)
