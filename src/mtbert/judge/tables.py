@@ -77,7 +77,7 @@ def read(folder: Path, results: Results, plan: Plan = UNKNOWN) -> Judgement:
     lines_by_use = _by_use(folder / COMPARISONS, COMPARISON_COLUMNS)
     try:
         return _judgement(Models(results), plan, rows_by_use, lines_by_use)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, ValueError) as error:
         raise DataError(f"{folder} is of other results or papers ({error!r}); {AGAIN}") from None
 
 
