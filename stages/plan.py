@@ -14,9 +14,9 @@ STAYS = """
 def main(params: Path, out: Path) -> None:
     """Write the plan files."""
     with starting.quick_imports():
-        from mtbert.claims import names
         from mtbert.config import code, overrides, planning
         from mtbert.config.params import Params
+        from mtbert.judge import names
     settings = Params(params)
     try:
         documents = planning.plan(settings)
