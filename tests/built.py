@@ -33,6 +33,7 @@ def run(build: Path, name: str, said: list[float]) -> Path:
         },
     )
     files.write_text(place / "history.csv", "phase,step,name,value\n1,10,loss/sst,1.5\n")
+    files.write_json(place / "inputs.json", made.MANIFEST | {"settings": {"variant": name}, "seed": 1})
     layout.seal(place)
     return place
 
@@ -57,8 +58,6 @@ def build(folder: Path) -> Path:
     vote = {"selected": True, "paper": "pals-for-pals", "row": "vote", "members": ["one", "two"]}
     plan = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "tiny"}}
     variants = {"one": entry, "two": entry | {"overrides": {}}, "three": {"selected": False}}
-    for name in ("one", "two"):
-        files.write_json(folder / f"manifest/{name}.json", made.MANIFEST)
     files.write_json(folder / "data/report.json", {"files": {}, "whose": "own"})
     files.write_yaml(folder / "plan/catalog.yaml", plan | {"variants": variants, "ensembles": {"vote": vote}})
     files.write_yaml(folder / "plan/code-ensemble.yaml", {"scores/vote.py": "c0de"})

@@ -241,7 +241,7 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 
     Inputs are its settings, data, starting weights and code, and the machine.
     """
-    from mtbert.inputs import why
+    from mtbert.provenance import why
 
     print(why.explain(build, variant))
 

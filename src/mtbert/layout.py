@@ -5,17 +5,18 @@
       plan/VARIANT.yaml           resolved settings; beside them catalog.yaml, encoder.yaml, needs.yaml, code-STAGE.yaml
       encoders/NAME/              starting weights: base, and sbert, which was pretrained from it
       data/TASK/SPLIT.parquet     rows and word pieces; beside them dev-rows.parquet, report.json, pretraining.json
-      manifest/VARIANT.json       digests of what a variant is trained from
-      runs/VARIANT/SEED/          a trained model: weights, settings, scores, history, embeddings, predictions
+      manifest/VARIANT.json       the inputs.json that a training of a variant would write now
+      runs/VARIANT/SEED/          a trained model: weights, settings, scores, history, embeddings, predictions, and
+                                  inputs.json: what it was made from
       merged/NAME/SEED/           a merged model: the same
-      votes/NAME/SEED/            a vote: settings, scores, predictions, and inputs.json: what it was made from
+      votes/NAME/SEED/            a vote: settings, scores, predictions, inputs.json
       baselines/NAME/0/           a cheap baseline of all tasks: settings, scores, predictions, and its model
       embeddings/KEY/             embeddings of texts by an encoder, a cache
       points/KEY.parquet          places of a run's dev sentences in a picture, a cache
       speed/speed.json            times
       results/                    tables
       report/ and submissions/    what people read
-      logs/VARIANT/SEED/KEY/      run.json and inputs.json: what a training took, and what it was made from
+      logs/VARIANT/SEED/KEY/      run.json: what a training took; and a copy of inputs.json
       checkpoints/VARIANT/SEED/   of a training that is not finished
       memos/CODE/KEY.safetensors  embeddings by a frozen encoder, which may be removed at any time
       locks/ and grid/            of processes that run
@@ -33,6 +34,7 @@ from mtbert.errors import DataError
 Content = TypeVar("Content")
 # Files of an encoder, and of a trained model.
 WEIGHTS = "model.safetensors"
+MLM_HEAD = "mlm_head.safetensors"  # of an encoder whose checkpoint brings one
 BASELINE = "config.json"  # of a baseline: what its weights are of
 # Files of a trained model.
 SETTINGS = "settings.yaml"
@@ -41,7 +43,7 @@ HISTORY = "history.csv"
 EMBEDDINGS = "embeddings.safetensors"
 ELSEWHERE = "elsewhere.json"  # where it came from another machine: the machine, and the files that stayed there
 LOG = "run.json"  # of its log
-INPUTS = "inputs.json"  # of its log, and of a vote
+INPUTS = "inputs.json"  # what a model was made from; also in its log
 DIGESTS = "digests.json"  # the seal
 KINDS = ("runs", "merged", "votes", "baselines")  # folders of models: NAME/SEED/
 LOG_KEY = 12  # hexadecimal digits that distinguish the logs of one variant and seed
@@ -66,6 +68,11 @@ def precision(build: Path) -> Path:
 def plan(build: Path, name: str = "catalog") -> Path:
     """Return a file of the plan: that of a variant, or one of another name, such as `code-train`."""
     return build / "plan" / f"{name}.yaml"
+
+
+def shared_code(build: Path) -> Path:
+    """Return the file of the plan on the code that every training uses."""
+    return plan(build, "code-train")
 
 
 def encoder(build: Path, name: str = "base") -> Path:
@@ -343,7 +350,9 @@ def check_encoder(model: Path, folder: Path, names: Collection[str]) -> None:
     check_sealed(folder, names)
     if not is_sealed(model):
         return
-    inputs = log(model) / INPUTS
+    inputs = model / INPUTS
+    if not inputs.is_file():  # of an earlier version
+        inputs = log(model) / INPUTS
     if not inputs.is_file():
         return
     digests = files.read_as(dict[str, Any], inputs, f"rm {inputs}").get("files", {})

@@ -19,6 +19,7 @@ from pipeline.small import wait_for
 from pipeline.tracked import POINTS, Server, outcomes, runs, train, write_catalog, write_run
 
 from mtbert import files, layout, tracking
+from mtbert.provenance import inputs
 from mtbert.scores import ensembles
 from mtbert.tasks import COURSE
 from mtbert.tracking import live, record, store, view
@@ -100,7 +101,9 @@ def test_votes_and_merges_appear_once_where_the_plan_selects_them(root: Path) ->
 def break_off(root: Path) -> None:
     """Leave a run as a training does that is killed after step 10."""
     there, build = store.Store(tracking.tracking_uri()), root / "build"
-    run_id = there.begin(record.begun(tracked.planned(build / "runs/pals/1"), 1, build, record.read_catalog(build)))
+    run = build / "runs/pals/1"
+    begun = record.begun(tracked.planned(run), 1, inputs.identity(run), record.read_catalog(build))
+    run_id = there.begin(begun)
     for step in range(11):
         there.client.log_metric(run_id, "loss/sst", 1.0 / (step + 1), step=step)
     there.client.set_terminated(run_id, "KILLED")

@@ -12,9 +12,9 @@ from mtbert import errors, files, layout, tracking
 from mtbert.data import batches, tokens
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import EncoderError
-from mtbert.inputs import manifests
 from mtbert.pretrained import fetching, loading, sbert
 from mtbert.pretrained.settings import EncoderSettings, SbertSettings
+from mtbert.provenance import manifests
 from mtbert.scores import collect, tables
 from mtbert.tasks import COURSE
 from mtbert.variants.settings import VariantSettings
@@ -74,7 +74,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/encoder.json": lambda file, _: loading.card(file.parent),
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
     "plan/pals.yaml": lambda file, _: layout.read_planned(VariantSettings, file),
-    "manifest/pals.json": lambda file, build: manifests.check(file, build),
+    "manifest/pals.json": lambda _, build: manifests.check(build, "pals"),
     "data/report.json": lambda _, build: layout.data_kind(build),
     "data/sst/train.parquet": lambda file, _: batches.load(file, COURSE["sst"], "cross", SpecialTokens(1, 2, 0), 16),
     "data/sst/dev-rows.parquet": lambda file, _: collect._row_facts(file, None),

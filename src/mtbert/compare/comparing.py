@@ -14,7 +14,7 @@ from mtbert.claims.judging import with_p
 from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError, first_of
-from mtbert.inputs import why
+from mtbert.provenance import why
 from mtbert.scores import metrics
 from mtbert.stats import LEAST_CLUSTERS, Difference, Side, difference, influence, score
 from mtbert.stats.differences import ROUNDING

@@ -20,7 +20,8 @@ from mtbert.scores.results import Results
 from mtbert.scores.source import Source, read_catalog, source_of
 from mtbert.tasks import SPLITS, Task, Tasks
 
-READ = (layout.METRICS, layout.SETTINGS, layout.HISTORY, layout.EMBEDDINGS, layout.ELSEWHERE)  # of a model's files
+# Of a model's files.
+READ = (layout.METRICS, layout.SETTINGS, layout.INPUTS, layout.HISTORY, layout.EMBEDDINGS, layout.ELSEWHERE)
 ROW_FACTS = ("cluster", "in_train", "shares")  # columns of what preprocessing found of dev's rows
 NO_FACTS = {"cluster": -1, "in_train": False, "shares": False}  # of the rows of other splits
 

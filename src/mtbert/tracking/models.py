@@ -28,7 +28,7 @@ from mtbert.tracking.store import RUN_KEY, Store
 BEST = "best"  # alias of the version with the best score that chooses epochs, of those that `track` brought last
 SERVED = Path(mtbert.__file__).parent / "inference" / "served.py"
 RUN = "run"  # folder in a model's artifacts
-RUN_FILES = (SETTINGS, METRICS, layout.DIGESTS, WEIGHTS)
+RUN_FILES = (SETTINGS, METRICS, layout.INPUTS, layout.DIGESTS, WEIGHTS)
 ENCODER_FILES = ("tokenizer.json", "tokenizer_config.json", "config.json")
 ENCODER_CARD = "encoder.json"
 
@@ -131,7 +131,8 @@ def _collect(directory: Path, encoder: str, folder: Path) -> None:
     layout.check_sealed(directory, only=[WEIGHTS])
     folder.mkdir(parents=True)
     for name in RUN_FILES:
-        shutil.copyfile(directory / name, folder / name)
+        if (directory / name).is_file():  # a run of an earlier version lacks inputs.json
+            shutil.copyfile(directory / name, folder / name)
     encoder_files = ENCODER_FILES
     if (directory / layout.BASELINE).is_file():
         shutil.copyfile(directory / layout.BASELINE, folder / layout.BASELINE)

@@ -14,7 +14,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from mtbert import files
 from mtbert.compare import FileComparison, Verdict, as_text, compare_files
 from mtbert.errors import DataError, UnknownNameError
-from mtbert.inputs import why
+from mtbert.provenance import why
 from mtbert.scores import metrics
 
 Compare = Callable[..., FileComparison]

@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import built
-import made
 import numpy as np
 import pandas as pd
 import pytest
@@ -135,7 +134,6 @@ def test_a_merged_model_is_a_row_of_its_own_and_its_scale_is_no_setting(build: P
     file = build / "merged/joined/1/settings.yaml"
     files.write_yaml(file, files.read_yaml(file) | {"members": ["one", "two"], "merge": "ties", "scale": 0.4})
     layout.seal(file.parent)
-    files.write_json(build / "machine.json", made.MANIFEST["machine"])
     plan = files.read_yaml(build / "plan/catalog.yaml")
     plan["ensembles"]["joined"] = {"selected": True, "members": ["one", "two"], "merge": "ties"}
     files.write_yaml(build / "plan/catalog.yaml", plan)

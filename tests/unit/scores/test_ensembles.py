@@ -8,6 +8,7 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.errors import DataError
+from mtbert.provenance import inputs
 from mtbert.scores import ensembles, predictions
 
 VOTED = ["vote, seed 1: 2 models have voted"]
@@ -45,6 +46,11 @@ def test_a_vote_has_settings_scores_and_predictions_as_a_run_has(build: Path):
     assert list(table) == ["id", "label", "prediction", *(f"probability_{n}" for n in range(5)), "scored"]
     assert table["prediction"].tolist() == [0.0, 1.0, 0.0]
     assert (folder / "predictions/sst-test.parquet").is_file()
+    made_from = inputs.of_model(folder)
+    assert made_from is not None
+    assert (made_from.code, made_from.seed) == ({"results/vote.py": "c0de"}, 1)
+    seals = [f"runs/{member}/1/digests.json" for member in ("one", "two")]
+    assert made_from.files == {seal: files.sha256(build / seal) for seal in seals}
 
 
 def test_a_vote_of_the_same_members_stays(build: Path):
@@ -71,6 +77,7 @@ def test_only_the_ensembles_of_a_changed_member_vote_again(build: Path):
         lambda build: files.write_yaml(build / "plan/code-ensemble.yaml", {"scores/vote.py": "another"}),
         lambda build: files.write_text(build / "votes/vote/1/settings.yaml", "altered"),
         lambda build: (build / "votes/vote/1/digests.json").unlink(),
+        lambda build: (build / "votes/vote/1/inputs.json").unlink(),
     ],
 )
 def test_what_a_vote_is_made_from_and_an_altered_vote_are_voted_again(build: Path, change):

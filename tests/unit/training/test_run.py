@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from mtbert import files, layout
 from mtbert.errors import DataError, TrainingError
 from mtbert.machine.hardware import Hardware
+from mtbert.provenance.inputs import Inputs
 from mtbert.scores.schemas import RunMetrics
 from mtbert.training import assembly, logs, loop, run
 
@@ -54,7 +55,6 @@ def test_what_a_run_leaves_behind(tmp_path):
     key = layout.log_key(tmp_path / "run")
     found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
     assert found == [
-        f"logs/{key}/inputs.json",
         f"logs/{key}/run.json",
         "run/digests.json",
         "run/embeddings.safetensors",
@@ -72,6 +72,19 @@ def test_what_a_run_leaves_behind(tmp_path):
     assert sorted(metrics["dev"]) == ["sst", "sts"]
     assert metrics["test"] == {}  # withheld labels give no score
     layout.check_sealed(tmp_path / "run", "dvc repro")
+
+
+def test_a_run_and_its_log_say_what_it_was_made_from_and_the_log_which_encoder(tmp_path):
+    made_from = Inputs(settings={"pals": {"dim": 8}}, code={"loop.py": "1f"}, files={"data/sst": "2b"}, seed=1)
+    made = dataclasses.replace(parts(settings(phase={"epochs": 1}), 1), made_from=made_from, encoder_revision="0f1e")
+    run.train(made, tmp_path / "run", tmp_path / "logs", checkpoint(tmp_path))
+    log = tmp_path / "logs" / layout.log_key(tmp_path / "run")
+    layout.check_sealed(tmp_path / "run")
+    assert files.read_json(tmp_path / "run/inputs.json") == {
+        "settings": {"pals": {"dim": 8}}, "code": {"loop.py": "1f"}, "files": {"data/sst": "2b"}, "seed": 1,
+    }  # fmt: skip
+    assert (log / "inputs.json").read_bytes() == (tmp_path / "run/inputs.json").read_bytes()
+    assert files.read_json(log / "run.json")["encoder_revision"] == "0f1e"
 
 
 def test_the_seconds_of_a_training_are_those_of_its_steps_until_their_numbers_are_read(tmp_path, monkeypatch):

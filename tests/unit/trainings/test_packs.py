@@ -204,7 +204,7 @@ def test_names_that_are_paths_or_not_listed_are_refused(archive: Path, old: str,
     ("file", "text"),
     [
         ("build/data/sst/train.parquet", "other rows"),
-        ("build/plan/a.yaml", "model: {encoder: base}\ntasks: [sst]\nphases: [{tasks: [sst]}]\nmore: 1\n"),
+        ("build/plan/a.yaml", "model: {encoder: base}\ntasks: [sst]\nphases: [{tasks: [sst]}]\nsources: {}\nmore: 1\n"),
         ("stages/train.py", "other"),
     ],
 )
