@@ -5,7 +5,7 @@ from pathlib import Path
 from mtbert import layout
 from mtbert.machine import program
 from mtbert.pretrained import loading
-from mtbert.provenance import manifests, why
+from mtbert.provenance import manifests, seals, why
 
 
 def main(build: Path, out: Path) -> None:
@@ -13,7 +13,7 @@ def main(build: Path, out: Path) -> None:
 
     What an encoder does not allow is refused here, before anything trains.
     """
-    layout.check_inputs(build)
+    seals.check_build(build)
     for variant in manifests.selected(build):
         model = layout.read_plan(layout.plan(build, variant), "model")["model"]
         loading.check_use(layout.encoder(build, model["encoder"]), model["pooling"], model["max_tokens"])

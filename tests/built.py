@@ -6,6 +6,7 @@ import made
 import pandas as pd
 
 from mtbert import files, layout
+from mtbert.provenance import seals
 from mtbert.scores import predictions
 
 SIZES = {"encoder": 1000, "added": 10, "trained": 1010, "stored": 1010}
@@ -34,7 +35,7 @@ def run(build: Path, name: str, said: list[float]) -> Path:
     )
     files.write_text(place / "history.csv", "phase,step,name,value\n1,10,loss/sst,1.5\n")
     files.write_json(place / "inputs.json", made.MANIFEST | {"settings": {"variant": name}, "seed": 1})
-    layout.seal(place)
+    seals.seal(place)
     return place
 
 
@@ -46,7 +47,7 @@ def baseline(build: Path, name: str, said: list[float]) -> Path:
     dev = {"sst": sum(map(float.__eq__, said, [0.0, 1.0, 2.0])) / 3}
     files.write_json(place / "metrics.json", {"variant": name, "seed": 0, "weights": 7, "dev": dev, "test": {}})
     files.write_yaml(place / "settings.yaml", {"variant": name, "seed": 0, "tasks": ["sst"]})
-    layout.seal(place)
+    seals.seal(place)
     return place
 
 

@@ -17,7 +17,7 @@ import numpy as np, pandas as pd
 from pathlib import Path
 from safetensors.numpy import save_file
 from mtbert import files, layout
-from mtbert.provenance import manifests
+from mtbert.provenance import manifests, seals
 from mtbert.scores import predictions
 variant, seed = sys.argv[1:3]
 build, place, told = Path("build"), Path(variant, seed), Path("told")
@@ -37,7 +37,7 @@ with files.new_directory(build / "runs" / place) as run:
     table = pd.DataFrame({"id": ["1", "2"], "label": [1.0, 0.0], "prediction": [1.0, 1.0],
         "probability_0": [0.2, 0.2], "probability_1": [0.8, 0.8], "scored": True})
     predictions.write(layout.predictions(run, "qqp", "dev"), table)
-    layout.seal(run)
+    seals.seal(run)
 log = layout.log(build / "runs" / place)
 machine = {"processor": "Some CPU", "cores": 2, "memory_gb": 4, "accelerator": ""}
 about = {"seconds": 1.0, "machine": machine, "versions": {"torch": torch}}

@@ -277,6 +277,7 @@ def report(
     with starting.quick_imports():
         from mtbert import layout
         from mtbert.machine import locking
+        from mtbert.provenance import seals
         from mtbert.report import answer, sentences, submissions, write
         from mtbert.scores import collect, ensembles, tables
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
@@ -287,7 +288,7 @@ def report(
         third = folder_of_third if folder_of_third.is_dir() else None
     with locking.exclusive(layout.lock(build, "report"), "report"):
         if evidence is None:
-            layout.check_inputs(build)
+            seals.check_build(build)
             ensembles.vote_all(build, layout.votes(build))
             tables.write(collect.collect(build), layout.results(build))
         results = tables.read(evidence or layout.results(build))

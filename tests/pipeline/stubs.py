@@ -19,7 +19,7 @@ STUB = r"""
 import json, os, re, signal, sys, time
 from pathlib import Path
 from mtbert import files, layout
-from mtbert.provenance import manifests
+from mtbert.provenance import manifests, seals
 text = Path("params.yaml").read_text() if sys.argv[0].endswith("plan.py") else ""
 threads = re.search("threads: ([0-9]+)", text)
 listed = re.search("^variants:\n((?:- .*\n)*)", Path("params.yaml").read_text(), re.M)[1]
@@ -84,7 +84,7 @@ if stage == "train":
     with files.new_directory(build / "runs" / variant / seed) as run:
         (run / "scores").write_text(f"of {sys.argv[:3]}")
         files.write_text(run / "inputs.json", manifests.of_training(build, variant, int(seed)).text())
-        layout.seal(run)
+        seals.seal(run)
     files.write_json(layout.log(build / "runs" / variant / seed) / "run.json", {
         "seconds": 1.0,
         "machine": {"processor": "Some CPU", "cores": 2, "memory_gb": 4, "accelerator": ""},

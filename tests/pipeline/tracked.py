@@ -14,7 +14,7 @@ from typing import Any
 from pipeline.small import wait_for
 
 from mtbert import files, layout
-from mtbert.provenance import inputs
+from mtbert.provenance import inputs, seals
 from mtbert.tracking import LiveRun, live
 
 REPOSITORY = Path(__file__).parents[2]
@@ -56,7 +56,7 @@ def write_run(root: Path, variant: str = "pals", dim: int = 204) -> Path:
     files.write_text(directory / "history.csv", "phase,step,name,value\n" + "".join(rows))
     made_from = {"settings": {"pals.dim": dim}, "code": {}, "files": {}, "seed": 1}
     files.write_json(directory / "inputs.json", made_from)
-    layout.seal(directory)
+    seals.seal(directory)
     log = {"started": "2026-01-01T00:00:00+00:00", "seconds": 10.0}
     files.write_json(layout.log(directory) / "run.json", log)
     return directory

@@ -14,7 +14,7 @@ from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import EncoderError
 from mtbert.pretrained import fetching, loading, sbert
 from mtbert.pretrained.settings import EncoderSettings, SbertSettings
-from mtbert.provenance import manifests
+from mtbert.provenance import manifests, seals
 from mtbert.scores import collect, tables
 from mtbert.tasks import COURSE
 from mtbert.variants.settings import VariantSettings
@@ -89,7 +89,7 @@ def test_a_pickle_in_the_place_of_a_file_is_refused(build: Path, canary: bytes, 
     file = build / name.strip()
     put(file, canary)
     if name.startswith("runs"):
-        layout.seal(build / "runs/pals/1")  # the digests are those of the pickle: they are not what refuses it
+        seals.seal(build / "runs/pals/1")  # the digests are those of the pickle: they are not what refuses it
     assert file.name in refused(song, lambda: LOADS[name](file, build))
 
 

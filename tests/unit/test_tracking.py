@@ -16,7 +16,7 @@ from pipeline.tracked import planned, write_catalog, write_run
 
 from mtbert import files, layout, tracking
 from mtbert.errors import DataError
-from mtbert.provenance import inputs
+from mtbert.provenance import inputs, seals
 from mtbert.scores import ensembles
 from mtbert.tasks import COURSE
 from mtbert.tracking import live, record, server, store, view
@@ -139,7 +139,7 @@ def test_a_vote_of_other_members_is_another_run_even_where_its_scores_are_the_sa
     first = record.of_model(build / "votes/vote/1", catalog).run_key
     file = built.run(build, "two", [0.0, 1.0, 1.0]) / "history.csv"
     files.write_text(file, "phase,step,name,value\n1,10,loss/sst,2.5\n")
-    layout.seal(file.parent)
+    seals.seal(file.parent)
     ensembles.vote_all(build, build / "votes")
     assert record.of_model(build / "votes/vote/1", catalog).run_key != first
 
@@ -159,7 +159,7 @@ def test_the_score_that_chose_the_weights_is_the_first_half_s(
     run: Path, chosen_by: Any, expected: float | None
 ) -> None:
     files.write_json(run / "metrics.json", files.read_json(run / "metrics.json") | chosen_by)
-    layout.seal(run)
+    seals.seal(run)
     assert of_run(run).chosen_by == expected
 
 
@@ -167,7 +167,7 @@ def test_dev_scores_of_epochs_come_before_losses(run: Path) -> None:
     """MLflow's page that compares runs begins with the value that was logged first."""
     with (run / "history.csv").open("a") as handle:
         handle.write("0,20,dev/sst,0.5\n")
-    layout.seal(run)
+    seals.seal(run)
     assert [point.name for point in of_run(run).points[2:5]] == ["run/epoch", "dev/sst", "loss/sst"]
 
 
@@ -210,23 +210,23 @@ def test_other_results_are_another_run(run: Path, file: str, before: str, after:
     (run / file).write_text((run / file).read_text().replace(before, after))
     with pytest.raises(DataError, match=rf"\(altered: {file}\); .* dvc repro train@pals-1`"):
         of_run(run)
-    layout.seal(run)
+    seals.seal(run)
     assert of_run(run).run_key != first
 
 
 def test_a_run_without_its_weights_is_the_one_with_them_and_a_run_of_other_inputs_is_another(run: Path) -> None:
     first = of_run(run).run_key
     files.write_json(run / "elsewhere.json", {"left": {}})
-    layout.seal(run)
+    seals.seal(run)
     assert of_run(run).run_key == first
     files.write_json(run / "inputs.json", files.read_json(run / "inputs.json") | {"code": {"loop.py": "1f"}})
-    layout.seal(run)
+    seals.seal(run)
     assert of_run(run).run_key != first
 
 
 def test_a_run_of_an_earlier_version_is_known_by_its_settings_where_nothing_tells_its_inputs(run: Path) -> None:
     (run / "inputs.json").unlink()
-    layout.seal(run)
+    seals.seal(run)
     assert of_run(run).tags["inputs"] == files.sha256(run / "settings.yaml")
 
 

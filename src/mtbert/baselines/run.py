@@ -20,6 +20,7 @@ from mtbert.baselines.rows import Rows
 from mtbert.baselines.stored import Trained
 from mtbert.pretrained import embeddings
 from mtbert.pretrained.embeddings import Embeddings
+from mtbert.provenance import seals
 from mtbert.scores import metrics, predictions
 from mtbert.scores.columns import Predictions
 from mtbert.scores.described import BASELINES, FROZEN, UNTRAINED
@@ -158,7 +159,7 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, encoder: str, started
             stored.write(partial, baseline.name, baseline.trained, encoder if baseline.name == FROZEN else None)
         files.write_yaml(partial / layout.SETTINGS, settings)
         files.write_json(partial / layout.METRICS, scored.model_dump())
-        layout.seal(partial)
+        seals.seal(partial)
     log = {
         "started": started,
         "seconds": round(sum(baseline.seconds.values()), 1),

@@ -11,7 +11,7 @@ from mtbert.errors import DataError
 from mtbert.inference import loading
 from mtbert.inference.baseline import Baseline
 from mtbert.inference.model import Model
-from mtbert.provenance import inputs
+from mtbert.provenance import inputs, seals
 from mtbert.scores import run_log
 from mtbert.scores.schemas import Speed
 
@@ -58,7 +58,7 @@ def _seconds(runs: Sequence[Path]) -> dict[str, float]:
 
 def _milliseconds(name: str, runs: Sequence[Path], build: Path) -> dict[str, float]:
     """Return by name the milliseconds of a prediction with the first run; nothing where its weights are not here."""
-    if not runs or layout.WEIGHTS in layout.left_elsewhere(runs[0]):
+    if not runs or layout.WEIGHTS in seals.left_elsewhere(runs[0]):
         return {}
     return {name: round(_measure_model(loading.of_folder(runs[0]), build), 3)}
 

@@ -13,7 +13,7 @@ from mtbert.data.batches import Examples
 from mtbert.layout import WEIGHTS
 from mtbert.merging import MERGES, settings_of
 from mtbert.models.multitask import MultitaskModel
-from mtbert.provenance import inputs, manifests
+from mtbert.provenance import inputs, manifests, seals
 from mtbert.provenance.inputs import Inputs
 from mtbert.scores import predictions
 from mtbert.tasks import Tasks, of_build, of_run
@@ -59,7 +59,7 @@ def merge_all(build: Path, out: Path) -> list[str]:
 
 def _has_weights(run: Path) -> bool:
     """Return whether a trained model is there; its weights may have stayed on another machine."""
-    return layout.is_sealed(run) and WEIGHTS not in layout.left_elsewhere(run)
+    return seals.is_sealed(run) and WEIGHTS not in seals.left_elsewhere(run)
 
 
 def _planned(build: Path, member: str) -> VariantSettings:
@@ -72,7 +72,7 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
     if inputs.is_made_from(out, made_from):
         return False
     for run_folder in members:
-        layout.check_sealed(run_folder, only=[WEIGHTS])
+        seals.check(run_folder, only=[WEIGHTS])
     states = [load_file(run_folder / WEIGHTS) for run_folder in members]
     parts = assembly.assemble(settings, int(out.name), build)
     torch.set_num_threads(settings.run.threads)
@@ -98,8 +98,8 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
 
 def _inputs(settings: VariantSettings, members: Sequence[Path], seed: int, build: Path) -> Inputs:
     """Return what a merged model is made from."""
-    seals = [folder / layout.DIGESTS for folder in (*members, layout.data(build))]
-    read = [*seals, *manifests.encoder_files(build, settings.model.encoder)]
+    folders = [*members, layout.data(build)]
+    read = [*(folder / layout.DIGESTS for folder in folders), *manifests.encoder_files(build, settings.model.encoder)]
     return Inputs(
         settings=settings.model_dump(exclude={"sources"}),
         code=layout.read_plan(layout.plan(build, CODE)),

@@ -5,7 +5,7 @@ run, a merge or a vote of it is not made again, and MLflow finds a run by it. Wh
 the variant's manifest, with a seed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 
 from mtbert import files, layout
 from mtbert.errors import DataError
+from mtbert.provenance import seals
 from mtbert.settings import Section
 
 
@@ -86,7 +87,7 @@ def file_of(model: Path) -> Path | None:
     own = model / layout.INPUTS
     if own.is_file():
         return own
-    if not layout.is_sealed(model):
+    if not seals.is_sealed(model):
         return None
     logged = layout.log(model) / layout.INPUTS
     return logged if logged.is_file() else None
@@ -111,10 +112,35 @@ def identity(model: Path) -> str:
 def is_made_from(model: Path, inputs: Inputs) -> bool:
     """Return whether a model is there, whole, and was made from these inputs."""
     own = model / layout.INPUTS
-    if not layout.is_sealed(model) or not own.is_file() or files.sha256(own) != inputs.identity:
+    if not seals.is_sealed(model) or not own.is_file() or files.sha256(own) != inputs.identity:
         return False
     try:
-        layout.check_sealed(model)
+        seals.check(model)
     except DataError:
         return False
     return True
+
+
+def check_encoder(model: Path, folder: Path, names: Collection[str]) -> None:
+    """Compare files of an encoder's folder with its seal, and with those that a model was trained with.
+
+    The latter are known where the model says what it was made from.
+
+    Raises:
+        DataError: a file is not as it was written, or not the one; the message says what brings it back.
+    """
+    seals.check(folder, names)
+    made_from = of_model(model)
+    trained_with = made_from.files if made_from else {}
+    others = [name for name in names if _is_another(folder / name, trained_with.get(f"encoders/{folder.name}/{name}"))]
+    if others:
+        raise DataError(
+            f"{model} was trained with other files than lie in {folder} now ({', '.join(others)}); "
+            f"`{layout.remedy(model)}` trains it again with these, or `git checkout` and `dvc checkout` bring its own "
+            "back"
+        )
+
+
+def _is_another(file: Path, digest: str | None) -> bool:
+    """Return whether a file is not the one of a digest; False where that is unknown."""
+    return digest is not None and files.sha256(file) != digest

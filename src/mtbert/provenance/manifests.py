@@ -12,7 +12,7 @@ from pydantic import Field
 
 from mtbert import files, layout
 from mtbert.errors import DataError
-from mtbert.provenance import inputs
+from mtbert.provenance import inputs, seals
 from mtbert.provenance.inputs import Inputs
 from mtbert.tasks import SPLITS
 
@@ -36,7 +36,7 @@ def write(build: Path, out: Path) -> None:
     with files.new_directory(out) as directory:
         for name in selected(build):
             files.write_text(directory / f"{name}.json", of_now(build, name).text())
-        layout.seal(directory)
+        seals.seal(directory)
 
 
 def of_now(build: Path, variant: str) -> Manifest:
@@ -105,7 +105,7 @@ def check(build: Path, variant: str) -> None:
 
 def check_run(run: Path, build: Path) -> None:
     """Check that a run, in any build folder, is whole and was made from what lies in `build`; DataError else."""
-    layout.check_sealed(run)
+    seals.check(run)
     if inputs.identity(run) != of_training(build, run.parent.name, int(run.name)).identity:
         raise DataError(f"{run} was made from other settings, data, weights or code than lie in {build}")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mtbert import files, layout
 from mtbert.errors import UnknownNameError
-from mtbert.provenance import inputs, manifests
+from mtbert.provenance import inputs, manifests, seals
 from mtbert.provenance.inputs import Inputs
 from mtbert.provenance.parameters import parameters, setting_text
 
@@ -40,7 +40,7 @@ class Cause(NamedTuple):
 
 def of_last_run(build: Path, variant: str) -> Inputs | None:
     """Return what the variant's run was made from, or without one its last logged run; None if there is neither."""
-    finished = [run for run in layout.runs_of(build, variant) if layout.is_sealed(run)]
+    finished = [run for run in layout.runs_of(build, variant) if seals.is_sealed(run)]
     made_from = [file for run in finished if (file := inputs.file_of(run))]
     if not made_from:
         logged = [log / layout.INPUTS for log in layout.logs_of(build, variant)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files, layout
-from mtbert.provenance import inputs
+from mtbert.provenance import inputs, seals
 from mtbert.provenance.inputs import Inputs
 from mtbert.scores import predictions
 from mtbert.scores import vote as voting
@@ -49,7 +49,7 @@ class Vote:
     @property
     def is_complete(self) -> bool:
         """Whether all members are trained."""
-        return all(map(layout.is_sealed, self.members))
+        return all(map(seals.is_sealed, self.members))
 
 
 def vote_all(build: Path, out: Path) -> list[str]:
@@ -95,7 +95,7 @@ def _inputs(build: Path, vote: Vote, tasks: Tasks) -> Inputs:
 def _write(vote: Vote, tasks: Tasks, made_from: Inputs) -> None:
     predicted = [layout.predictions(Path(), task, split) for task, split in itertools.product(tasks, SPLITS)]
     for run in vote.members:
-        layout.check_sealed(run, only=[layout.METRICS, layout.SETTINGS, *(file.as_posix() for file in predicted)])
+        seals.check(run, only=[layout.METRICS, layout.SETTINGS, *(file.as_posix() for file in predicted)])
     voted = voted_by(vote.members, tasks)
     scored = Scored(
         variant=vote.name,
@@ -111,7 +111,7 @@ def _write(vote: Vote, tasks: Tasks, made_from: Inputs) -> None:
         files.write_yaml(partial / layout.SETTINGS, _settings(vote, voted, tasks))
         files.write_json(partial / layout.METRICS, scored.model_dump())
         files.write_text(partial / layout.INPUTS, made_from.text())
-        layout.seal(partial)
+        seals.seal(partial)
 
 
 def voted_by(members: Sequence[Path], tasks: Tasks) -> Predictions:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from mtbert import files, layout
 from mtbert.layout import HISTORY, METRICS, SETTINGS
-from mtbert.provenance import inputs
+from mtbert.provenance import inputs, seals
 from mtbert.provenance.parameters import parameters, setting_text
 from mtbert.scores import run_log
 from mtbert.scores.schemas import BaselineMetrics, RunLog, Scored
@@ -151,7 +151,7 @@ def of_run(directory: Path, catalog: Mapping[str, Any]) -> Record:
 
     Raises: DataError where the run has been altered, or its log is damaged.
     """
-    layout.check_sealed(directory, (*FILES, layout.INPUTS))
+    seals.check(directory, (*FILES, layout.INPUTS))
     settings = files.read_yaml(directory / SETTINGS)
     settings.pop("code", None)  # a live run starts without it
     results = files.read_json(directory / METRICS)
@@ -165,14 +165,14 @@ def of_run(directory: Path, catalog: Mapping[str, Any]) -> Record:
 
 def of_vote(directory: Path, catalog: Mapping[str, Any]) -> Record:
     """Return the record of a vote, from `build/votes/<name>/<seed>`; DataError as for `of_run`."""
-    layout.check_sealed(directory, (*FILES[:2], layout.INPUTS))
+    seals.check(directory, (*FILES[:2], layout.INPUTS))
     metrics = files.read_as(Scored, directory / METRICS, layout.remedy(directory)).model_dump()
     return _of_results(directory, files.read_yaml(directory / SETTINGS), metrics, catalog)
 
 
 def of_baseline(directory: Path, catalog: Mapping[str, Any]) -> Record:
     """Return the record of a baseline, from `build/baselines/<name>/0` and its log; DataError as for `of_run`."""
-    layout.check_sealed(directory, FILES[:2])
+    seals.check(directory, FILES[:2])
     metrics = files.read_as(BaselineMetrics, directory / METRICS, layout.remedy(directory)).model_dump()
     settings = {"variant": metrics["variant"], "profile": catalog["profile"]}
     settings["tasks"] = files.read_yaml(directory / SETTINGS)["tasks"]

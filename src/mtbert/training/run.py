@@ -20,6 +20,7 @@ from mtbert.data.batches import Examples
 from mtbert.machine import hardware
 from mtbert.machine.hardware import Hardware, Precision
 from mtbert.models.multitask import MultitaskModel
+from mtbert.provenance import seals
 from mtbert.provenance.inputs import Inputs
 from mtbert.scores import predictions
 from mtbert.tasks import Split
@@ -99,7 +100,7 @@ def train(
         with files.new_directory(run_directory) as directory:
             _write(directory, parts, metrics, predicted, history)
             _write_embeddings(directory, parts, on)
-            layout.seal(directory)
+            seals.seal(directory)
         log = _log(parts, outcome, started, time.perf_counter() - clock, on)
         with files.new_directory(logs_directory / layout.log_key(run_directory)) as directory:
             files.write_json(directory / layout.LOG, log)

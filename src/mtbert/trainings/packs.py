@@ -14,7 +14,7 @@ import safetensors
 from mtbert import files, layout
 from mtbert.errors import DataError, first_of
 from mtbert.machine import locking
-from mtbert.provenance import inputs, manifests
+from mtbert.provenance import inputs, manifests, seals
 from mtbert.provenance.inputs import Origin
 from mtbert.scores import collect, run_log
 from mtbert.scores.schemas import Elsewhere
@@ -153,7 +153,7 @@ def take(archive: Path) -> Arrived:
                 continue
             arrived.trainings.append(training)
             here = training.run()
-            if not manifests.is_finished(here, BUILD) or layout.left_elsewhere(here):
+            if not manifests.is_finished(here, BUILD) or seals.left_elsewhere(here):
                 _copy(training.run(folder), folder)
     return arrived
 

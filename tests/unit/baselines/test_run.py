@@ -15,6 +15,7 @@ from mtbert.errors import DataError
 from mtbert.inference import exporting, loading, speed
 from mtbert.inference.exporting import ExportError
 from mtbert.pretrained import embeddings
+from mtbert.provenance import seals
 from mtbert.scores import collect
 from mtbert.tasks import Task, stated
 from mtbert.tracking import record
@@ -49,7 +50,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         files.write_text(encoder / name, name)
     card = {"name": "made", "source": "", "sha256": "0" * 64, "note": "", "layers": 1, "width": 5, "positions": 64}
     files.write_json(encoder / "encoder.json", card | {"pooler": False})
-    layout.seal(encoder)
+    seals.seal(encoder)
     files.write_json(layout.data_report(tmp_path / "data"), {"files": {}, "whose": "own"})
     for split, count in (("train", 30), ("dev", 10), ("test", 4)):
         known = split != "test"
@@ -83,7 +84,7 @@ def test_each_score_is_said_as_soon_as_it_is_known(build: Path):
 def test_a_folder_holds_scores_of_dev_and_predictions_of_test_and_its_log_the_time(build: Path):
     trained(build)
     folder = build / "baselines/baseline-tfidf/0"
-    layout.check_sealed(folder)
+    seals.check(folder)
     metrics = files.read_json(folder / "metrics.json")
     assert (metrics["variant"], metrics["seed"], metrics["dev"]["topic"], metrics["test"]) == (
         "baseline-tfidf",
@@ -181,12 +182,12 @@ def test_a_baseline_is_a_run_in_mlflow_with_its_scores_and_seconds(build: Path):
 def test_a_baseline_of_another_encoder_or_of_damaged_weights_is_refused(build: Path):
     trained(build)
     files.write_text(layout.encoder(build) / "model.safetensors", "another")
-    layout.seal(layout.encoder(build))
+    seals.seal(layout.encoder(build))
     with pytest.raises(loading.ModelError, match="was trained with another encoder than lies in"):
         loading.load("baseline-embeddings", build=build)
     folder = build / "baselines/baseline-tfidf/0"
     (folder / "model.safetensors").write_bytes(b"damaged")
-    layout.seal(folder)
+    seals.seal(folder)
     with pytest.raises(DataError, match=r"does not fit config.json: .*`dvc repro baselines` makes both"):
         loading.load("baseline-tfidf", build=build)
 

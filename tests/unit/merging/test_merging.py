@@ -10,12 +10,12 @@ import trained
 from models import small_bert
 from safetensors.torch import load_file
 
-from mtbert import files, layout
+from mtbert import files
 from mtbert.errors import SettingsError
 from mtbert.inference import loading, speed
 from mtbert.merging import run, settings_of
 from mtbert.pretrained import fetching
-from mtbert.provenance import inputs
+from mtbert.provenance import inputs, seals
 from mtbert.training import assembly
 from mtbert.variants import building
 from mtbert.variants.settings import VariantSettings
@@ -122,7 +122,7 @@ def build(tmp_path_factory) -> Path:
     """A build folder with two models of a task each, and a mean of both."""
     folder = tmp_path_factory.mktemp("build")
     fetching.fetch(trained.ENCODER, trained.DATA, folder / "encoders" / "base")
-    layout.seal(folder / "encoders" / "base")
+    seals.seal(folder / "encoders" / "base")
     trained.preprocess(trained.DATA, folder / "data", trained.wordpieces(folder / "encoders" / "base"), set())
     for task in ("sst", "sts"):
         trained.train(folder, member(task, model={"max_tokens": 16}, phase=trained.STEPS))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mtbert import files, layout
+from mtbert import files
 from mtbert.errors import DataError, EncoderError
-from mtbert.provenance import inputs, manifests
+from mtbert.provenance import inputs, manifests, seals
 
 STAGE = Path(__file__).parents[3] / "stages/manifest.py"
 MACHINE = {"processor": "i386", "accelerator": "", "torch": "2.13.0"}
@@ -49,7 +49,7 @@ def written(build: Path) -> dict[str, bytes]:
 def seal_all(build: Path) -> None:
     """As the stages do that write what a manifest names."""
     for made in ("data", "plan", "encoders/base", "encoders/sbert"):
-        layout.seal(build / made)
+        seals.seal(build / made)
 
 
 def test_a_manifest_names_settings_code_and_machine(build: Path):
@@ -183,9 +183,9 @@ def test_a_manifest_that_names_less_than_it_has_to_is_refused(build: Path, chang
 def test_a_flipped_bit_in_what_a_stage_wrote_is_refused(build: Path, folder: str, file: str, stage: str):
     written(build)
     seal_all(build)
-    layout.check_inputs(build)
+    seals.check_build(build)
     content = bytearray((build / folder / file).read_bytes())
     content[-1] ^= 1
     (build / folder / file).write_bytes(content)
     with pytest.raises(DataError, match=rf"{folder} .*altered: {file}.*dvc repro {stage}`"):
-        layout.check_inputs(build)
+        seals.check_build(build)

@@ -6,7 +6,7 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.errors import UnknownNameError
-from mtbert.provenance import inputs, manifests, why
+from mtbert.provenance import inputs, manifests, seals, why
 from mtbert.provenance.inputs import Inputs
 from mtbert.provenance.why import Cause, InputKind
 
@@ -75,7 +75,7 @@ def trained(build: Path, dim: int, started: str, seed: int = 1, is_there: bool =
     if is_there:
         run = build / "runs/pals" / str(seed)
         files.write_text(run / layout.INPUTS, made_from.text())
-        layout.seal(run)
+        seals.seal(run)
         folder = layout.log(run)
     files.write_json(folder / "run.json", {"started": started})
     files.write_text(folder / layout.INPUTS, made_from.text())
@@ -84,7 +84,7 @@ def trained(build: Path, dim: int, started: str, seed: int = 1, is_there: bool =
 def as_of_an_earlier_version(run: Path) -> None:
     """Leave what it was made from in its log alone, with the settings by their names in params.yaml."""
     (run / layout.INPUTS).unlink()
-    layout.seal(run)
+    seals.seal(run)
     settings = {"settings": {"pals.dim": "204"}, "revision": "0f1e"}
     code = {"models/adapters/pals.py": "b", "training/loop.py": "a"}
     before = {"code": code, "files": {f"data/{name}": "c" for name in "abcde"}, "machine": MACHINE}

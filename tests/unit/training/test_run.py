@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from mtbert import files, layout
 from mtbert.errors import DataError, TrainingError
 from mtbert.machine.hardware import Hardware
+from mtbert.provenance import seals
 from mtbert.provenance.inputs import Inputs
 from mtbert.scores.schemas import RunMetrics
 from mtbert.training import assembly, logs, loop, run
@@ -71,7 +72,7 @@ def test_what_a_run_leaves_behind(tmp_path):
     assert (metrics["steps"], metrics["epoch"]) == (6, 2)
     assert sorted(metrics["dev"]) == ["sst", "sts"]
     assert metrics["test"] == {}  # withheld labels give no score
-    layout.check_sealed(tmp_path / "run", "dvc repro")
+    seals.check(tmp_path / "run", "dvc repro")
 
 
 def test_a_run_and_its_log_say_what_it_was_made_from_and_the_log_which_encoder(tmp_path):
@@ -79,7 +80,7 @@ def test_a_run_and_its_log_say_what_it_was_made_from_and_the_log_which_encoder(t
     made = dataclasses.replace(parts(settings(phase={"epochs": 1}), 1), made_from=made_from, encoder_revision="0f1e")
     run.train(made, tmp_path / "run", tmp_path / "logs", checkpoint(tmp_path))
     log = tmp_path / "logs" / layout.log_key(tmp_path / "run")
-    layout.check_sealed(tmp_path / "run")
+    seals.check(tmp_path / "run")
     assert files.read_json(tmp_path / "run/inputs.json") == {
         "settings": {"pals": {"dim": 8}}, "code": {"loop.py": "1f"}, "files": {"data/sst": "2b"}, "seed": 1,
     }  # fmt: skip
