@@ -10,7 +10,7 @@
                                   inputs.json: what it was made from
       merged/NAME/SEED/           a merged model: the same
       votes/NAME/SEED/            a vote: settings, scores, predictions, inputs.json
-      baselines/NAME/0/           a cheap baseline of all tasks: settings, scores, predictions, and its model
+      baselines/NAME/0/           a cheap baseline of all tasks: settings, scores, predictions, its model, inputs.json
       embeddings/KEY/             embeddings of texts by an encoder, a cache
       points/KEY.parquet          places of a run's dev sentences in a picture, a cache
       speed/speed.json            times

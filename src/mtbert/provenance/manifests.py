@@ -52,7 +52,7 @@ def of_now(build: Path, variant: str) -> Manifest:
     )
 
 
-def encoder_files(build: Path, name: str) -> list[Path]:
+def encoder_files(build: Path, name: str = "base") -> list[Path]:
     """Return the files of starting weights."""
     encoder = layout.encoder(build, name)
     mlm_head = encoder / layout.MLM_HEAD

@@ -172,7 +172,7 @@ def of_vote(directory: Path, catalog: Mapping[str, Any]) -> Record:
 
 def of_baseline(directory: Path, catalog: Mapping[str, Any]) -> Record:
     """Return the record of a baseline, from `build/baselines/<name>/0` and its log; DataError as for `of_run`."""
-    seals.check(directory, FILES[:2])
+    seals.check(directory, (*FILES[:2], layout.INPUTS))
     metrics = files.read_as(BaselineMetrics, directory / METRICS, layout.remedy(directory)).model_dump()
     settings = {"variant": metrics["variant"], "profile": catalog["profile"]}
     settings["tasks"] = files.read_yaml(directory / SETTINGS)["tasks"]

@@ -15,7 +15,7 @@ from mtbert.errors import DataError
 from mtbert.inference import exporting, loading, speed
 from mtbert.inference.exporting import ExportError
 from mtbert.pretrained import embeddings
-from mtbert.provenance import seals
+from mtbert.provenance import inputs, seals
 from mtbert.scores import collect
 from mtbert.tasks import Task, stated
 from mtbert.tracking import record
@@ -60,6 +60,9 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (f"{split}{n}", f"{n} a dog", f"{n} a {'dog' if n % 2 else 'tree'}", 5.0 * (n % 2)) for n in range(count)
         ]
         write(tmp_path, "same", split, same if known else [(*row[:3], None) for row in same])
+    seals.seal(tmp_path / "data")
+    files.write_yaml(tmp_path / "plan/code-baselines.yaml", {"baselines/linear.py": "c0de"})
+    files.write_json(tmp_path / "machine.json", {"processor": "i386", "accelerator": "", "torch": "2.13.0"})
     return tmp_path
 
 
@@ -101,6 +104,17 @@ def test_a_folder_holds_scores_of_dev_and_predictions_of_test_and_its_log_the_ti
     assert "seconds" not in metrics
 
 
+def test_a_folder_says_what_the_baseline_was_made_from(build: Path):
+    trained(build)
+    made_from = inputs.of_model(build / "baselines/baseline-tfidf/0")
+    assert made_from is not None
+    assert (made_from.settings["variant"], made_from.seed) == ("baseline-tfidf", 0)
+    assert made_from.code == {"baselines/linear.py": "c0de"}
+    assert made_from.files["data/digests.json"] == files.sha256(build / "data/digests.json")
+    assert made_from.files["encoders/base/config.json"] == files.sha256(build / "encoders/base/config.json")
+    assert made_from.machine == inputs.machine(build)
+
+
 def test_labels_of_dev_change_no_coefficient(build: Path):
     trained(build)
     weights = [(build / f"baselines/{name}/0/model.safetensors").read_bytes() for name in run.BASELINES]
@@ -140,7 +154,6 @@ def write_plan(build: Path) -> None:
     catalog = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "made"}, "held_out": None}
     described = {name: stated(task) for name, task in TASKS.items()}
     files.write_yaml(build / "plan/catalog.yaml", catalog | {"variants": {}, "ensembles": {}, "tasks": described})
-    files.write_json(build / "machine.json", {"processor": "i386", "accelerator": "", "torch": "2.13.0"})
     for task in TASKS:
         dev = pd.read_parquet(layout.examples(build / "data", task, "dev"))
         facts = dev[["id"]].assign(cluster=range(len(dev)), in_train=False, shares=False)

@@ -125,7 +125,7 @@ def test_a_checkpoint_of_another_precision_is_not_used(tmp_path, capsys):
     here.save({"a": 1})
     assert here.load() == {"a": 1}
     assert other.load() is None
-    assert "or of another device or precision: it is not used" in capsys.readouterr().err
+    assert "or of another device, precision or PyTorch: it is not used" in capsys.readouterr().err
 
 
 def test_a_checkpoint_of_another_kind_of_gpu_is_not_used(tmp_path, monkeypatch):
@@ -136,6 +136,14 @@ def test_a_checkpoint_of_another_kind_of_gpu_is_not_used(tmp_path, monkeypatch):
     here.save({"a": 1})
     assert same.load() == {"a": 1}
     assert other.load() is None
+
+
+def test_a_checkpoint_of_another_pytorch_is_not_used(tmp_path, monkeypatch):
+    on = Hardware(torch.device("cpu"))
+    here = run.on_the_same_hardware(checkpoint(tmp_path), on)
+    here.save({"a": 1})
+    monkeypatch.setattr(torch, "__version__", "1.0")
+    assert run.on_the_same_hardware(checkpoint(tmp_path), on).load() is None
 
 
 def test_embeddings_are_of_dev_rows_drawn_from_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
