@@ -14,10 +14,10 @@ STAYS = """
 def main(params: Path, out: Path) -> None:
     """Write the plan files."""
     with starting.quick_imports():
-        from mtbert.claims import names
         from mtbert.config import overrides, planning
         from mtbert.config.params import Params
         from mtbert.config.techniques import KINDS
+        from mtbert.judge import names
         from mtbert.provenance import code
     settings = Params(params)
     try:

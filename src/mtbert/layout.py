@@ -15,6 +15,7 @@
       points/KEY.parquet          places of a run's dev sentences in a picture, a cache
       speed/speed.json            times
       results/                    tables
+      judged/                     two tables: rows with intervals, comparisons with verdicts
       report/ and submissions/    what people read
       logs/VARIANT/SEED/KEY/      run.json: what a training took; and a copy of inputs.json
       checkpoints/VARIANT/SEED/   of a training that is not finished
@@ -195,6 +196,11 @@ def speed(build: Path) -> Path:
 def results(build: Path) -> Path:
     """Return the folder of the tables of results."""
     return build / "results"
+
+
+def judged(build: Path) -> Path:
+    """Return the folder of the tables of what was judged."""
+    return build / "judged"
 
 
 def report(build: Path) -> Path:

@@ -12,14 +12,17 @@ from mtbert import errors, files, layout, tracking
 from mtbert.data import batches, tokens
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import EncoderError
+from mtbert.judge import tables as judged
 from mtbert.pretrained import fetching, loading, sbert
 from mtbert.pretrained.settings import EncoderSettings, SbertSettings
 from mtbert.provenance import manifests, seals
 from mtbert.scores import collect, tables
+from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
 from mtbert.variants.settings import VariantSettings
 
 ROOT = Path(__file__).parents[2]
+NO_RESULTS = Results(None, None, None)
 TINY = EncoderSettings(name="tiny", width=12, heads=2, feed_forward=24, vocabulary=1000, positions=16)
 
 
@@ -81,6 +84,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: files.read_parquet(file),
     "results/runs.parquet": lambda file, _: tables.read(file.parent),
+    "judged/rows.parquet": lambda file, _: judged.read(file.parent, NO_RESULTS),
 }
 
 

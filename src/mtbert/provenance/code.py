@@ -20,8 +20,8 @@ TRAINING = (PACKAGE / "training/assembly.py",)
 # Scripts whose code dvc.yaml names among what a stage depends on. `manifest` and `track` depend on the whole plan.
 # `machine` keeps what it once found, and `plan` depends on all of the source.
 STAGES = (
-    "encoder", "preprocess", "baselines", "pretrain", "manifest", "merge", "speed", "ensemble", "collect", "report",
-    "track",
+    "encoder", "preprocess", "baselines", "pretrain", "manifest", "merge", "speed", "ensemble", "collect", "judge",
+    "report", "track",
 )  # fmt: skip
 Kinds = frozenset[Path]  # files that bring in every technique of a kind, and every task
 

@@ -4,7 +4,7 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.claims import BudgetRuns, of_results
+from mtbert.judge import BudgetRuns, of_results
 from mtbert.scores.results import Results
 
 ROWS, CLUSTERS = 120, 60

@@ -10,19 +10,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.claims import (
+from mtbert.errors import DataError
+from mtbert.judge import (
     BudgetRuns,
     Claim,
     Part,
     TaskRows,
     Verdict,
     at_a_third,
-    judge,
+    judge_claims,
     load,
     of_results,
 )
-from mtbert.claims.judging import OBSTACLES
-from mtbert.errors import DataError
+from mtbert.judge.judging import OBSTACLES
 from mtbert.scores.described import UNTRAINED
 from mtbert.tasks import COURSE
 
@@ -80,27 +80,27 @@ NOISY = [0.30, 0.80, 0.40, 0.60, 0.70, 0.35]
     ],
 )
 def test_a_verdict(new: Sequence[float], old: Sequence[float], expects: str, verdict: Verdict) -> None:
-    (result,) = judge([claim(expects=expects)], evidence({"new": new, "old": old}))
+    (result,) = judge_claims([claim(expects=expects)], evidence({"new": new, "old": old}))
     assert (result.verdict, result.obstacle) == (verdict, "")
 
 
 def test_a_difference_below_the_margin_is_small() -> None:
-    (result,) = judge([claim(margin=0.5)], evidence({"new": HIGH, "old": LOW}))
+    (result,) = judge_claims([claim(margin=0.5)], evidence({"new": HIGH, "old": LOW}))
     assert result.verdict is Verdict.SMALL
 
 
 def test_a_part_that_leans_towards_its_claim_does_not_refute_it() -> None:
     leaning = [share + 0.04 for share in LOW]
-    (result,) = judge([claim(margin=0.5)], evidence({"new": leaning, "old": LOW}))
+    (result,) = judge_claims([claim(margin=0.5)], evidence({"new": leaning, "old": LOW}))
     assert result.verdict is Verdict.TOO_CLOSE
-    (result,) = judge([claim(margin=0.5)], evidence({"new": LOW, "old": LOW}))
+    (result,) = judge_claims([claim(margin=0.5)], evidence({"new": LOW, "old": LOW}))
     assert result.verdict is Verdict.FAILS
 
 
 def test_a_small_published_difference_is_not_refuted_by_a_small_one() -> None:
     near = [share + 0.01 for share in LOW]
-    small = judge([claim(margin=0.2, published=0.1)], evidence({"new": LOW, "old": near}))[0]
-    large = judge([claim(margin=0.2, published=0.3)], evidence({"new": LOW, "old": near}))[0]
+    small = judge_claims([claim(margin=0.2, published=0.1)], evidence({"new": LOW, "old": near}))[0]
+    large = judge_claims([claim(margin=0.2, published=0.3)], evidence({"new": LOW, "old": near}))[0]
     assert (small.verdict, large.verdict) == (Verdict.TOO_CLOSE, Verdict.FAILS)
 
 
@@ -115,7 +115,7 @@ def test_a_small_published_difference_is_not_refuted_by_a_small_one() -> None:
     ],
 )
 def test_an_obstacle_to_judging(changed: dict[str, Any], obstacle: str) -> None:
-    (result,) = judge([claim()], evidence({"new": HIGH, "old": LOW}, **changed))
+    (result,) = judge_claims([claim()], evidence({"new": HIGH, "old": LOW}, **changed))
     assert (result.obstacle, result.verdict) == (obstacle, OBSTACLES.get(obstacle, Verdict.HOLDS))
 
 
@@ -123,17 +123,17 @@ def test_the_examples_of_a_mean_are_those_of_the_tasks_of_the_data() -> None:
     runs = evidence({"new": HIGH, "old": LOW}, task="mood", examples_mood=940)
     lines = runs.runs.fillna({"examples_mood": 1000})
     runs = dataclasses.replace(runs, runs=lines, tasks={"mood": dataclasses.replace(COURSE["sst"], name="mood")})
-    (result,) = judge([claim(metric="overall_normalised")], runs)
+    (result,) = judge_claims([claim(metric="overall_normalised")], runs)
     assert result.obstacle == "budgets"
 
 
 def test_a_claim_about_budgets_may_have_other_budgets() -> None:
-    (result,) = judge([claim(differs="updates")], evidence({"new": HIGH, "old": LOW}, steps=300))
+    (result,) = judge_claims([claim(differs="updates")], evidence({"new": HIGH, "old": LOW}, steps=300))
     assert result.verdict is Verdict.HOLDS
 
 
 def test_five_seeds_have_an_interval_and_no_verdict() -> None:
-    (result,) = judge([claim()], evidence({"new": HIGH[:5], "old": LOW}))
+    (result,) = judge_claims([claim()], evidence({"new": HIGH[:5], "old": LOW}))
     found = result.parts[0].difference
     assert found is not None
     assert found.interval is not None
@@ -141,7 +141,7 @@ def test_five_seeds_have_an_interval_and_no_verdict() -> None:
 
 
 def test_a_seventh_seed_changes_nothing() -> None:
-    six, seven = (judge([claim()], evidence({"new": new, "old": LOW}))[0] for new in (HIGH, [*HIGH, 0.0]))
+    six, seven = (judge_claims([claim()], evidence({"new": new, "old": LOW}))[0] for new in (HIGH, [*HIGH, 0.0]))
     assert six.parts[0].difference == seven.parts[0].difference
 
 
@@ -158,19 +158,19 @@ def test_a_flip_from_a_third_of_the_budget_blocks_the_verdict(
     before: Sequence[float], flips: bool, verdict: Verdict
 ) -> None:
     third = evidence({"new": before, "old": LOW})
-    (result,) = judge([claim()], evidence({"new": HIGH, "old": LOW}), third)
+    (result,) = judge_claims([claim()], evidence({"new": HIGH, "old": LOW}), third)
     assert (result.parts[0].flips, result.verdict) == (flips, verdict)
 
 
 def test_a_sign_that_changes_by_less_than_the_margin_is_no_flip() -> None:
     third = evidence({"new": [0.49] * 3, "old": LOW})
-    (result,) = judge([claim(margin=0.5)], evidence({"new": HIGH, "old": LOW}), third)
+    (result,) = judge_claims([claim(margin=0.5)], evidence({"new": HIGH, "old": LOW}), third)
     assert not result.parts[0].flips
 
 
 def test_holm_corrects_over_the_paper_even_for_claims_that_were_not_run() -> None:
     runs = evidence({"new": HIGH, "old": LOW})
-    alone, beside = judge([claim()], runs)[0], judge([claim(), claim("d", ours="none")], runs)[0]
+    alone, beside = judge_claims([claim()], runs)[0], judge_claims([claim(), claim("d", ours="none")], runs)[0]
     assert beside.p.holds == pytest.approx(2 * alone.p.holds)
 
 
@@ -179,8 +179,8 @@ def test_a_confounded_part_decides_nothing() -> None:
     confounded = decides.model_copy(update={"expects": "higher", "confounded": ("sampler",)})
     both = claim().model_copy(update={"parts": (decides, confounded)})
     runs = evidence({"new": HIGH, "old": LOW})
-    alone = judge([claim(expects="lower")], runs)[0]
-    (result,) = judge([both], runs)
+    alone = judge_claims([claim(expects="lower")], runs)[0]
+    (result,) = judge_claims([both], runs)
     assert (result.verdict, result.p.fails) == (Verdict.FAILS, alone.p.fails)
 
 
@@ -203,7 +203,7 @@ def test_a_difference_between_the_sides_is_what_the_claim_says_or_blocks_its_ver
     declared: dict[str, str], obstacle: str, verdict: Verdict
 ) -> None:
     runs = dataclasses.replace(evidence({"new": HIGH, "old": LOW}), settings=SETTINGS)
-    (result,) = judge([claim(**declared)], runs)
+    (result,) = judge_claims([claim(**declared)], runs)
     assert (result.obstacle, result.verdict) == (obstacle, verdict)
     part, rate = result.parts[0], ("learning_rate",)
     assert (part.undeclared, part.confounders) == {
@@ -216,13 +216,13 @@ def test_a_difference_between_the_sides_is_what_the_claim_says_or_blocks_its_ver
 def test_a_rate_that_is_alike_confounds_nothing() -> None:
     alike = dict.fromkeys(("new", "old"), SETTINGS["new"])
     runs = dataclasses.replace(evidence({"new": HIGH, "old": LOW}), settings=alike)
-    assert judge([claim(confounded="learning_rate")], runs)[0].verdict is Verdict.HOLDS
+    assert judge_claims([claim(confounded="learning_rate")], runs)[0].verdict is Verdict.HOLDS
 
 
 def test_a_part_has_an_answer_of_its_own() -> None:
     parts = (claim().parts[0], claim(expects="lower").parts[0])
     both = claim().model_copy(update={"parts": parts})
-    (result,) = judge([both], evidence({"new": HIGH, "old": LOW}))
+    (result,) = judge_claims([both], evidence({"new": HIGH, "old": LOW}))
     assert [result.verdict, *(part.verdict for part in result.parts)] == [Verdict.FAILS, Verdict.HOLDS, Verdict.FAILS]
 
 
@@ -244,15 +244,15 @@ MODEST = [share + 0.10 for share in LOW]
 def test_where_the_interval_leaves_out_0_the_sign_is_known_and_the_size_may_be_open(
     new: Sequence[float], old: Sequence[float], margin: float, standing: Verdict, is_size_open: bool
 ) -> None:
-    (result,) = judge([claim(margin=margin, expects="close")], evidence({"new": new, "old": old}))
+    (result,) = judge_claims([claim(margin=margin, expects="close")], evidence({"new": new, "old": old}))
     part = result.parts[0]
     assert (part.standing, part.is_size_open) == (standing, is_size_open)
 
 
 def test_a_claim_that_correction_leaves_unproved_is_better_where_its_interval_leaves_out_0() -> None:
     runs = evidence({"new": MODEST, "old": LOW})
-    alone, *_ = judge([claim()], runs)
-    corrected, *_ = judge([claim(), *(claim(f"other-{number}", ours="none") for number in range(40))], runs)
+    alone, *_ = judge_claims([claim()], runs)
+    corrected, *_ = judge_claims([claim(), *(claim(f"other-{number}", ours="none") for number in range(40))], runs)
     assert (alone.verdict, corrected.verdict) == (Verdict.HOLDS, Verdict.BETTER)
     assert corrected.parts[0].verdict is Verdict.HOLDS
 
@@ -260,9 +260,9 @@ def test_a_claim_that_correction_leaves_unproved_is_better_where_its_interval_le
 def test_a_claim_of_several_parts_of_which_one_is_proved_is_open_and_not_too_close() -> None:
     runs = evidence({"new": HIGH, "old": LOW, "noisy": NOISY})
     parts = (claim().parts[0], claim(ours="noisy").parts[0])
-    (result,) = judge([claim().model_copy(update={"parts": parts})], runs)
+    (result,) = judge_claims([claim().model_copy(update={"parts": parts})], runs)
     assert (result.verdict, result.obstacle) == (Verdict.OPEN, "parts")
-    (result,) = judge([claim().model_copy(update={"parts": (parts[1], parts[1])})], runs)
+    (result,) = judge_claims([claim().model_copy(update={"parts": (parts[1], parts[1])})], runs)
     assert (result.verdict, result.obstacle) == (Verdict.TOO_CLOSE, "")
 
 
@@ -286,7 +286,7 @@ def test_a_metric_that_nobody_knows_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_the_untrained_encoder_is_above_both_sides_on_sts() -> None:
     runs = evidence({"new": HIGH, "old": LOW}, task="sts", untrained=0.9)
-    (result,) = judge([claim(metric="sts")], runs)
+    (result,) = judge_claims([claim(metric="sts")], runs)
     assert (result.verdict, result.obstacle) == (Verdict.OPEN, "encoder")
 
 
@@ -299,11 +299,11 @@ def test_what_is_about_similarity(part: dict[str, str], is_about_similarity: boo
 
 def test_the_untrained_encoder_of_which_evidence_has_a_score_alone_has_neither_seeds_nor_rows() -> None:
     runs = evidence({"new": HIGH}, untrained=0.4)
-    (result,) = judge([claim(other="untrained-encoder")], runs)
+    (result,) = judge_claims([claim(other="untrained-encoder")], runs)
     found = result.parts[0].difference
     assert found is not None
     assert (found.mean, found.seeds, result.verdict) == (pytest.approx(0.3), (6, 0), Verdict.HOLDS)
-    assert judge([claim(other="untrained-encoder")], evidence({"new": HIGH}))[0].obstacle == "not run"
+    assert judge_claims([claim(other="untrained-encoder")], evidence({"new": HIGH}))[0].obstacle == "not run"
 
 
 BASELINES = ("tfidf", "frozen", UNTRAINED)
@@ -320,23 +320,23 @@ def with_baselines(runs: BudgetRuns, **right: float) -> BudgetRuns:
 
 def test_a_baseline_needs_no_seeds_and_is_judged_beside_models_of_other_code_and_budgets() -> None:
     runs = with_baselines(evidence({"new": HIGH}), tfidf=0.2)
-    (result,) = judge([claim(other="tfidf")], runs)
+    (result,) = judge_claims([claim(other="tfidf")], runs)
     found = result.parts[0].difference
     assert found is not None
     assert (found.mean, found.seeds, result.verdict) == (pytest.approx(0.5), (6, 0), Verdict.HOLDS)
     assert found.row_variance > 0
-    (result,) = judge([claim(ours="tfidf", other="new", expects="lower")], runs)
+    (result,) = judge_claims([claim(ours="tfidf", other="new", expects="lower")], runs)
     assert result.verdict is Verdict.HOLDS
 
 
 def test_beside_a_baseline_a_model_still_needs_six_seeds() -> None:
-    (result,) = judge([claim(other="tfidf")], with_baselines(evidence({"new": HIGH[:5]}), tfidf=0.2))
+    (result,) = judge_claims([claim(other="tfidf")], with_baselines(evidence({"new": HIGH[:5]}), tfidf=0.2))
     assert (result.verdict, result.obstacle) == (Verdict.OPEN, "seeds")
 
 
 def test_two_baselines_are_judged_by_rows_alone() -> None:
     runs = with_baselines(evidence({"new": HIGH}), tfidf=0.2, frozen=0.7)
-    (result,) = judge([claim(ours="frozen", other="tfidf")], runs)
+    (result,) = judge_claims([claim(ours="frozen", other="tfidf")], runs)
     found = result.parts[0].difference
     assert found is not None
     assert (found.seeds, result.verdict) == ((0, 0), Verdict.HOLDS)
@@ -345,7 +345,7 @@ def test_two_baselines_are_judged_by_rows_alone() -> None:
 
 def test_predictions_of_the_untrained_encoder_count_before_its_score() -> None:
     runs = with_baselines(evidence({"new": HIGH}, untrained=0.4), **{UNTRAINED: 0.2})
-    (result,) = judge([claim(other=UNTRAINED)], runs)
+    (result,) = judge_claims([claim(other=UNTRAINED)], runs)
     found = result.parts[0].difference
     assert found is not None
     assert found.mean == pytest.approx(0.5)

@@ -22,56 +22,23 @@ gained.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum, auto
 from functools import cached_property
 
 import numpy as np
 from scipy import special
 
-from mtbert.report.scoreboard import Row, Scoreboard
+from mtbert.judge.rows import Below, Check, MayGain, Row
+from mtbert.judge.scoreboard import Scoreboard
 from mtbert.scores import metrics
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import TFIDF
+from mtbert.scores.results import Results
 
 TAIL = 0.25  # share of the steps that the slope is fitted to
 AHEAD, LEAST_FALL = 0.1, 0.02  # share of the training that is looked ahead, and of the mean loss that is a fall
 LEAST_LOSSES = 8  # logged in the tail, for a slope
 SCORED = ("dev/", "spared/")  # how the names of scores in the history begin
 ALPHA = 0.025  # of the slope, one-sided
-
-
-class Below(Enum):
-    """What a row does not beat on a task."""
-
-    MAJORITY = auto()
-    TFIDF = auto()
-    UNTRAINED = auto()
-
-
-class MayGain(Enum):
-    """Why a row may gain from longer training."""
-
-    LOSS_FALLS = auto()
-    LAST_EPOCH = auto()  # is the best one
-
-
-@dataclass(frozen=True)
-class Check:
-    """What is found of a row; nothing where it is empty.
-
-    Attributes:
-        below: by task, what the row does not beat there.
-        may_gain: by task, why longer training may raise its score there.
-    """
-
-    below: Mapping[str, Sequence[Below]] = field(default_factory=dict)
-    may_gain: Mapping[str, Sequence[MayGain]] = field(default_factory=dict)
-
-    @property
-    def fails(self) -> bool:
-        """Whether the row is not trained well enough to be compared."""
-        return bool(self.below)
 
 
 class TrainingCheck:
@@ -82,17 +49,23 @@ class TrainingCheck:
     """
 
     def __init__(self, board: Scoreboard) -> None:
-        self._board = board
-        tfidf = board.baseline(TFIDF).scores if TFIDF in board.baselines else {}
-        self._constants = constant_predictions(board)
+        self._board, self._models = board, board.models
+        tfidf = board.baseline(TFIDF).scores if TFIDF in self._models.baselines else {}
+        self._constants = constant_predictions(self._models.results)
+        self._checks: dict[tuple[str, ...], Check] = {}
         self.yardsticks: dict[Below, Mapping[str, float]] = {
             Below.TFIDF: {task: score.mean for task, score in tfidf.items()},
-            Below.UNTRAINED: board.untrained,
+            Below.UNTRAINED: self._models.results.untrained,
         }
 
-    def of(self, row: Row) -> Check:
-        """Check a row that was trained."""
-        tasks = [task for task in self._board.results.tasks if task in row.scores]
+    def of(self, names: tuple[str, ...]) -> Check:
+        """Check the row that these models make, once, by its dev scores."""
+        if names not in self._checks:
+            self._checks[names] = self._of_row(self._board.row(names))
+        return self._checks[names]
+
+    def _of_row(self, row: Row) -> Check:
+        tasks = [task for task in self._models.results.tasks if task in row.scores]
         below = {task: self._below(row, task) for task in tasks}
         may_gain = {task: self._may_gain(row, task) for task in tasks}
         return Check(
@@ -101,7 +74,7 @@ class TrainingCheck:
         )
 
     def _below(self, row: Row, task: str) -> list[Below]:
-        score, matters = row.scores[task].mean, self._board.results.tasks[task].matters
+        score, matters = row.scores[task].mean, self._models.results.tasks[task].matters
         below = [] if self._is_above_constant(row, task) else [Below.MAJORITY]
         for yardstick, scores in self.yardsticks.items():
             if task in scores and score <= scores[task] - matters:
@@ -119,7 +92,7 @@ class TrainingCheck:
         return lowest > 0
 
     def _may_gain(self, row: Row, task: str) -> list[MayGain]:
-        variant = next(name for name in row.names if task in self._board.about[name].tasks)
+        variant = next(name for name in row.names if task in self._models.about[name].tasks)
         is_last_best = self._is_last_epoch_best(variant)
         if is_last_best is False:
             return []
@@ -134,7 +107,7 @@ class TrainingCheck:
     @cached_property
     def _last_phase(self) -> Frame:
         """The history of each run's last phase, with `done`: the share of the run's steps, 0 to 1."""
-        history = self._board.results.history
+        history = self._models.results.history
         by_run = history.groupby(["variant", "seed"], observed=True)
         done = history["step"] / by_run["step"].transform("max")
         return history.assign(done=done)[history["phase"] == by_run["phase"].transform("max")]
@@ -149,8 +122,8 @@ class TrainingCheck:
 
     def _is_last_epoch_best(self, variant: str) -> bool | None:
         """Return whether the best epoch is the last of several in most seeds; None where none is chosen."""
-        about = self._board.about[variant]
-        runs = [(variant, seed) for seed in self._board.seeds[variant]]
+        about = self._models.about[variant]
+        runs = [(variant, seed) for seed in self._models.seeds[variant]]
         of_seeds = [self._last_is_best[run] for run in runs if run in self._last_is_best]
         if about.run.keep != "best" or about.members or not of_seeds:
             return None
@@ -190,39 +163,40 @@ def still_falls(losses: Frame) -> bool:
     return is_proved and -slope * AHEAD > LEAST_FALL * abs(float(losses["value"].mean()))
 
 
-def constant_predictions(board: Scoreboard) -> dict[str, float]:
+def constant_predictions(results: Results) -> dict[str, float]:
     """Return what a model that learns nothing of the sentences predicts, by task: the class of most training rows.
 
     Where nobody has counted the training rows, as in evidence of before 2026-11-27, it is the class that most rows of
     dev have. For scores it is 0: every constant has a correlation of 0 with them.
     """
     constants: dict[str, float] = {}
-    for name, task in board.results.tasks.items():
-        labels = dev_labels(board, name)
+    for name, task in results.tasks.items():
+        labels = dev_labels(results, name)
         if len(labels) and task.kind == "score":
             constants[name] = 0.0
         elif len(labels):
-            constants[name] = float(np.argmax(label_counts(board, name) or np.bincount(labels.astype(int)).tolist()))
+            constants[name] = float(np.argmax(label_counts(results, name) or np.bincount(labels.astype(int)).tolist()))
     return constants
 
 
-def constant_scores(board: Scoreboard) -> dict[str, float]:
-    """Return the dev score of `constant_predictions`, by task."""
+def majority_scores(results: Results) -> dict[str, float]:
+    """Return by task of classes the dev score of the class that most training rows have, where these were counted."""
     scores: dict[str, float] = {}
-    for name, constant in constant_predictions(board).items():
-        labels = dev_labels(board, name)
-        scores[name] = metrics.of_task(board.results.tasks[name], labels, np.full(len(labels), constant))
+    for name, constant in constant_predictions(results).items():
+        task, labels = results.tasks[name], dev_labels(results, name)
+        if task.kind != "score" and label_counts(results, name):
+            scores[name] = metrics.of_task(task, labels, np.full(len(labels), constant))
     return scores
 
 
-def label_counts(board: Scoreboard, task: str) -> Sequence[int]:
+def label_counts(results: Results, task: str) -> Sequence[int]:
     """Return how many training rows each class of a task has; empty where nobody has counted them."""
-    train = board.results.data.rows.get(task, {}).get("train")
+    train = results.data.rows.get(task, {}).get("train")
     return train.labels if train else []
 
 
-def dev_labels(board: Scoreboard, task: str) -> np.ndarray:
+def dev_labels(results: Results, task: str) -> np.ndarray:
     """Return the labels of a task's dev rows, [rows]."""
-    predicted = board.results.predictions
+    predicted = results.predictions
     is_labelled = (predicted["task"] == task) & (predicted["split"] == "dev") & predicted["label"].notna()
     return predicted[is_labelled].drop_duplicates("row")["label"].to_numpy(float)

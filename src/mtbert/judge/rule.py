@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mtbert.claims.reading import Expected
+from mtbert.judge.reading import Expected
 from mtbert.stats import Difference, holm
 
 SEEDS = 6  # of each side that has seeds, at the only look

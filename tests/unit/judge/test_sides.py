@@ -7,17 +7,16 @@ from typing import Any
 
 import pytest
 
-from mtbert import claims
-from mtbert.claims import Claim, Part, names, sides
-from mtbert.claims.reading import OVERFITTING, RATE
 from mtbert.config import papers, resolve
 from mtbert.config.params import Params
 from mtbert.errors import SettingsError
+from mtbert.judge import OVERFITTING, Claim, Part, load, names, sides
+from mtbert.judge.reading import RATE
 from mtbert.scores import metrics
 from mtbert.tasks import COURSE
 
 ROOT = Path(__file__).parents[3]
-EVERY = claims.load()
+EVERY = load()
 PARTS = [
     pytest.param(claim, part, id=f"{claim.name}-{at}")
     for claim in (*EVERY.claims.values(), *EVERY.questions.values())

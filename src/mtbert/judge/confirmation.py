@@ -6,16 +6,18 @@ The way to keep is compared with one model per task and with the best baseline.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mtbert.claims import Comparison, Verdict, ways
-from mtbert.report.answer import Answer
-from mtbert.report.scoreboard import Row, Scoreboard
+from mtbert.judge import ways
+from mtbert.judge.answer import Answer
+from mtbert.judge.judging import Comparison
+from mtbert.judge.rows import Row
+from mtbert.judge.rule import Verdict
+from mtbert.judge.scoreboard import Scoreboard
 
 
 @dataclass(frozen=True)
 class Confirmed:
     """The kept way less another one, on one metric."""
 
-    other: Row
     dev: Comparison
     test: Comparison
 
@@ -38,15 +40,11 @@ class Confirmation:
     """What test says of an answer.
 
     Attributes:
-        ours: the way to keep; the best one if nothing is kept.
-        rows: of each way that is looked at, with scores on test.
-        tasks: those with labels of test.
-        comparisons: ours less each other way: the mean over tasks, or each task where some have no labels of test.
+        rows: of each way that is looked at, with scores on test; first the way to keep, or the best if nothing is kept.
+        comparisons: the first less each other way: the mean over tasks, or each task where some have no labels of test.
     """
 
-    ours: Row
     rows: Sequence[Row]
-    tasks: Sequence[str]
     comparisons: Sequence[Confirmed]
 
     @property
@@ -54,28 +52,26 @@ class Confirmation:
         """The comparisons in which dev and test disagree."""
         return [comparison for comparison in self.comparisons if comparison.disagrees]
 
+    def other(self, comparison: Confirmed) -> Row:
+        """Return the row that the first one is compared with."""
+        return next(row for row in self.rows if row.names == comparison.test.part.other)
 
-def look(answer: Answer) -> Confirmation | None:
+
+def look(answer: Answer, board: Scoreboard) -> Confirmation | None:
     """Return what test says of an answer; None where no task has labels of test, or nothing is there to compare."""
-    board = answer.board
     runs = board.budget_runs("test")
     tasks = [task for task in answer.tasks if task in runs.dev]
     metrics = [answer.metric] if len(tasks) == len(answer.tasks) else tasks
     ours = answer.shown
     best_baseline = next((way for way in answer.ways if way.is_baseline), None)
-    others = [way for way in (answer.baseline, best_baseline) if way is not None and way is not ours]
+    others = [way for way in (answer.single, best_baseline) if way is not None and way is not ours]
     if not tasks or not others:
         return None
-    compared = [(other, metric) for other in others for metric in metrics]
-    parts = [answer.close(ours, other, metric) for other, metric in compared]
-    on_dev, on_test = ways.judge(answer.runs, parts), ways.judge(runs, parts)
-    confirmed = [
-        Confirmed(other, dev, test)
-        for (other, _), dev, test in zip(compared, on_dev, on_test, strict=True)
-        if test.difference is not None
-    ]
+    parts = [answer.compared(ours, other, metric) for other in others for metric in metrics]
+    on_dev, on_test = ways.judge(board.budget_runs(), parts), ways.judge(runs, parts)
+    confirmed = [Confirmed(dev, test) for dev, test in zip(on_dev, on_test, strict=True) if test.difference is not None]
     rows = [_on_test(board, way) for way in (ours, *others)]
-    return Confirmation(ours, rows, tasks, confirmed) if confirmed else None
+    return Confirmation(rows, confirmed) if confirmed else None
 
 
 def _on_test(board: Scoreboard, way: Row) -> Row:

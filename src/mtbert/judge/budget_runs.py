@@ -1,6 +1,7 @@
 """The runs of one budget, with what they predict of dev, so that any models of them can be compared."""
 
 import json
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mtbert.claims import sides
-from mtbert.claims.reading import OVERFITTING
 from mtbert.errors import DataError
+from mtbert.judge import sides
+from mtbert.judge.reading import OVERFITTING
 from mtbert.scores import metrics
 from mtbert.scores.columns import KEY, Frame, example_columns, scored_tasks
 from mtbert.scores.described import UNTRAINED
@@ -48,6 +49,16 @@ class TaskRows:
 
     rows: Frame
     predictions: Frame
+
+
+class Predicted(NamedTuple):
+    """What a model predicts of a task, [rows, seeds], and which rows are scored, [rows].
+
+    A model without seeds has one column. Those rows are scored that have a label, and that all seeds predict.
+    """
+
+    values: np.ndarray
+    usable: np.ndarray
 
 
 class ScoredSides(NamedTuple):
@@ -88,7 +99,7 @@ class BudgetRuns:
         if len(models) < len(tasks_of(metric, self.tasks)):
             return []
         with_seeds = {task: name for task, name in models.items() if name not in self.seedless}
-        scored = [{*self.dev[task].predictions[name]} for task, name in (with_seeds or models).items()]
+        scored = [self._seeds_by_model[task][name] for task, name in (with_seeds or models).items()]
         if metric == OVERFITTING:
             scored += [{seed for variant, seed in self._on_train if variant == name} for name in names]
         return sorted(set.intersection(*scored))
@@ -156,13 +167,12 @@ class BudgetRuns:
         shared_seeds = self._shared_seeds(models, seeds)
         if not models or not shared_seeds:
             return None
-        predictions = self._predictions(task, models[task], shared_seeds)
-        usable = self._usable(task, predictions, leak_free=False)
+        usable = self._predicted(task, models[task], shared_seeds).usable
         if not usable.any():
             return None
-        ours = self._scored(task, models[task], predictions[usable], usable)
-        other = self._scored(task, models[task], np.full((int(usable.sum()), 1), constant), usable)
-        return difference(_of_these_trainings(ours), replace(other, has_seeds=False))
+        ours = self._side(task, models[task], shared_seeds, usable)
+        other = self._scored(task, np.full((int(usable.sum()), 1), constant), usable, has_seeds=False)
+        return difference(_of_these_trainings(ours), other)
 
     def _side_by_task(self, names: Sequence[str], seeds: Sequence[int]) -> dict[str, Side]:
         """Return by task the scores of models on all rows that they predict, of the seeds that all of them have."""
@@ -172,10 +182,11 @@ class BudgetRuns:
         shared_seeds = self._shared_seeds(models, seeds)
         sides: dict[str, Side] = {}
         for task, model in models.items():
-            predictions = self._predictions(task, model, shared_seeds)
-            usable = self._usable(task, predictions, leak_free=False)
-            if shared_seeds and usable.any():
-                sides[task] = self._scored(task, model, predictions[usable], usable)
+            if not shared_seeds:
+                continue
+            usable = self._predicted(task, model, shared_seeds).usable
+            if usable.any():
+                sides[task] = self._side(task, model, shared_seeds, usable)
         return sides
 
     def _shared_seeds(self, model_by_task: Mapping[str, str], seeds: Sequence[int]) -> list[int]:
@@ -184,15 +195,17 @@ class BudgetRuns:
         return [
             seed
             for seed in seeds
-            if all((model, seed) in self.dev[task].predictions for task, model in with_seeds.items())
+            if all(seed in self._seeds_by_model[task][model] for task, model in with_seeds.items())
         ]
 
     def _bounds(self, metric: str, averaged: Collection[str]) -> Interval:
         """Return the lowest and the highest possible score; arguments as for `scores`."""
-        if metric == "overall_normalised":
-            return 0.0, 1.0
-        tasks = averaged if averaged and metric == "overall_raw" else tasks_of(metric, self.tasks)
-        lowest, highest = zip(*(metrics.bounds(self.tasks[task].metric) for task in tasks), strict=True)
+        names = averaged if averaged and metric == "overall_raw" else tasks_of(metric, self.tasks)
+        lowest, highest = list[float](), list[float]()
+        for task in (self.tasks[name] for name in names):
+            low, high = metrics.bounds(task.metric)
+            lowest.append(metrics.scale(metric, task).of(low))
+            highest.append(metrics.scale(metric, task).of(high))
         return fmean(lowest), fmean(highest)
 
     def _sides(
@@ -205,50 +218,56 @@ class BudgetRuns:
         our_models, other_models = self._model_by_task(ours, metric), self._model_by_task(other, metric)
         our_tasks, other_tasks = list[Side](), list[Side]()
         for task in tasks_of(metric, self.tasks):
-            our_predictions = self._predictions(task, our_models[task], our_seeds)
-            other_predictions = self._predictions(task, other_models[task], other_seeds)
-            usable = self._usable(task, np.column_stack([our_predictions, other_predictions]), leak_free)
+            our_predictions = self._predicted(task, our_models[task], our_seeds)
+            other_predictions = self._predicted(task, other_models[task], other_seeds)
+            usable = our_predictions.usable & other_predictions.usable
+            if leak_free:
+                usable &= ~self.dev[task].rows["leaked"].to_numpy(bool)
             if not usable.any():
                 return None
-            our_tasks.append(self._scored(task, our_models[task], our_predictions[usable], usable))
-            other_tasks.append(self._scored(task, other_models[task], other_predictions[usable], usable))
+            our_tasks.append(self._side(task, our_models[task], our_seeds, usable))
+            other_tasks.append(self._side(task, other_models[task], other_seeds, usable))
         return ScoredSides(
             ours=self._over_tasks(metric, ours, our_seeds, our_tasks),
             other=self._over_tasks(metric, other, other_seeds, other_tasks),
         )
 
-    def _predictions(self, task: str, model: str, seeds: Sequence[int]) -> np.ndarray:
-        """Return what a model predicts of a task, [rows, seeds]; [rows, 1] of a model without seeds."""
-        predictions = self.dev[task].predictions[model]
-        return predictions.to_numpy() if model in self.seedless else predictions[seeds].to_numpy()
+    def _predicted(self, task: str, model: str, seeds: Sequence[int]) -> Predicted:
+        """Return what a model predicts of a task; made once, since the same models are compared dozens of times."""
+        key = (task, model, *seeds)
+        if key not in self._predicted_by_key:
+            table = self.dev[task].predictions[model]
+            values = (table if model in self.seedless else table[[*seeds]]).to_numpy()
+            has_label = self.dev[task].rows["label"].notna().to_numpy()
+            self._predicted_by_key[key] = Predicted(values, has_label & ~np.isnan(values).any(axis=1))
+        return self._predicted_by_key[key]
 
-    def _usable(self, task: str, predictions: np.ndarray, leak_free: bool) -> np.ndarray:
-        """Return which rows of dev are scored, [rows]: those with a label that all runs predict; leak-free if asked."""
-        rows = self.dev[task].rows
-        usable = rows["label"].notna().to_numpy() & ~np.isnan(predictions).any(axis=1)
-        return usable & ~rows["leaked"].to_numpy(bool) if leak_free else usable
+    def _side(self, task: str, model: str, seeds: Sequence[int], usable: np.ndarray) -> Side:
+        """Score what a model predicts of the rows of dev that are usable, [rows]; once for the same rows."""
+        key = (task, model, *seeds, usable.tobytes())
+        if key not in self._sides_by_key:
+            predictions = self._predicted(task, model, seeds).values[usable]
+            self._sides_by_key[key] = self._scored(task, predictions, usable, model not in self.seedless)
+        return self._sides_by_key[key]
 
-    def _scored(self, task: str, model: str, predictions: np.ndarray, usable: np.ndarray) -> Side:
-        """Score what a model predicts, [usable rows, seeds], of the rows of dev that are usable."""
+    def _scored(self, task: str, predictions: np.ndarray, usable: np.ndarray, has_seeds: bool) -> Side:
+        """Score predictions, [usable rows, seeds]."""
         rows = self.dev[task].rows
         labels, clusters = rows["label"].to_numpy()[usable], rows["cluster"].to_numpy()[usable]
-        side = influence.of_task(self.tasks[task], labels, predictions, clusters)
-        return replace(side, has_seeds=model not in self.seedless)
+        return replace(influence.of_task(self.tasks[task], labels, predictions, clusters), has_seeds=has_seeds)
 
     def _over_tasks(self, metric: str, names: Sequence[str], seeds: Sequence[int], task_sides: Sequence[Side]) -> Side:
         """Return the metric of models from their tasks' scores."""
-        side = self._mean_over_tasks(metric, task_sides)
+        side = self._mean_over_tasks("overall_normalised" if metric == OVERFITTING else metric, task_sides)
         if metric == OVERFITTING:
             on_train = np.array([self._on_train[names[0], seed] for seed in seeds])
             return replace(side, scores=on_train - side.scores, moves=-side.moves)
         return side
 
     def _mean_over_tasks(self, metric: str, task_sides: Sequence[Side]) -> Side:
-        """Return the mean over the tasks of a metric; normalised, x of `SIGNED` counts as (x + 1) / 2."""
-        if metric in ("overall_normalised", OVERFITTING):
-            scales = [metrics.scale(self.tasks[task]) for task in tasks_of(metric, self.tasks)]
-            task_sides = [side.scaled(*scale) for side, scale in zip(task_sides, scales, strict=True)]
-        return mean_of(task_sides)
+        """Return the mean over the tasks of a metric, as `metrics.overall` has it of single scores."""
+        scales = [metrics.scale(metric, self.tasks[task]) for task in tasks_of(metric, self.tasks)]
+        return mean_of([side.scaled(*scale) for side, scale in zip(task_sides, scales, strict=True)])
 
     def _model_by_task(self, names: Sequence[str], metric: str) -> dict[str, str]:
         """Return by task of the metric the first of these models that predicts it; tasks without one are left out."""
@@ -256,10 +275,30 @@ class BudgetRuns:
         for task in tasks_of(metric, self.tasks):
             if task not in self.dev:
                 continue
-            predicting = [name for name in names if name in self.dev[task].predictions]
+            predicting = [name for name in names if name in self._seeds_by_model[task]]
             if predicting:
                 models[task] = predicting[0]
         return models
+
+    @cached_property
+    def _seeds_by_model(self) -> dict[str, dict[str, set[int]]]:
+        """By task and model the seeds for which there are predictions."""
+        by_task: dict[str, dict[str, set[int]]] = {}
+        for task, rows in self.dev.items():
+            by_model = by_task.setdefault(task, {})
+            for model, seed in rows.predictions:
+                by_model.setdefault(model, set()).add(seed)
+        return by_task
+
+    @cached_property
+    def _predicted_by_key(self) -> dict[tuple[Any, ...], Predicted]:
+        """What `_predicted` has made."""
+        return {}
+
+    @cached_property
+    def _sides_by_key(self) -> dict[tuple[Any, ...], Side]:
+        """What `_side` has made."""
+        return {}
 
     @cached_property
     def _on_train(self) -> dict[tuple[str, int], float]:
@@ -272,19 +311,27 @@ def _of_these_trainings(side: Side) -> Side:
     return side.as_trained if 0 < side.seeds < LEAST_SEEDS else side
 
 
-def of_results(results: Results, split: Split = "dev") -> BudgetRuns:
-    """Return results in the form that the rule takes; `dev` then has the labelled rows of `split`."""
-    predicted = results.predictions
-    labelled = predicted[(predicted["split"] == split) & predicted["label"].notna()]
-    if split == "train":
-        labelled = _with_rows_of_train(labelled)
-    dev = {str(task): _task_rows(table) for task, table in labelled.groupby("task", observed=True)}
+def of_results(results: Results) -> BudgetRuns:
+    """Return results in the form that the rule takes."""
     is_seedless = results.runs["kind"].isin(SEEDLESS)
     first_seeds = results.runs[~is_seedless].drop_duplicates("variant")
     settings = {str(run.variant): json.loads(run.settings) for run in first_seeds.itertuples()}
     seedless = frozenset(results.runs["variant"][is_seedless])
-    untrained = results.untrained if split == "dev" else {}
-    return BudgetRuns(_lines(results), dev, untrained, settings, results.tasks, seedless)
+    return BudgetRuns(_lines(results), _rows(results, "dev"), results.untrained, settings, results.tasks, seedless)
+
+
+def on_split(runs: BudgetRuns, results: Results, split: Split) -> BudgetRuns:
+    """Return the runs of these results with the labelled rows of another split in place of dev's."""
+    return replace(runs, dev=_rows(results, split), untrained={})
+
+
+def _rows(results: Results, split: Split) -> dict[str, TaskRows]:
+    """Return by task the labelled rows of a split."""
+    predicted = results.predictions
+    labelled = predicted[(predicted["split"] == split) & predicted["label"].notna()]
+    if split == "train":
+        labelled = _with_rows_of_train(labelled)
+    return {str(task): _task_rows(table) for task, table in labelled.groupby("task", observed=True)}
 
 
 def _with_rows_of_train(table: Frame) -> Frame:
@@ -314,17 +361,17 @@ def _lines(results: Results) -> Frame:
     """
     with_seeds = results.runs[~results.runs["kind"].isin(SEEDLESS)]
     by_run = with_seeds.set_index(KEY, drop=False).to_dict("index")
+    sums = ("steps", *example_columns(results.tasks))
     lines: list[dict[str, Any]] = []
     for (name, seed), run in by_run.items():
         members = [by_run[member, seed] for member in results.about[name].members if (member, seed) in by_run] or [run]
         first = members[0]
         about = results.about[first["variant"]]
-        sums = pd.DataFrame(members)[["steps", *example_columns(results.tasks)]].astype(float).sum(min_count=1)
         lines.append({
             "variant": name,
             "seed": seed,
             "train_overall_normalised": run["train_overall_normalised"],
-            **sums.to_dict(),
+            **{name: _sum_of_known([member[name] for member in members]) for name in sums},
             "code": first["code"],
             "precision": first["precision"],
             "threads": first["threads"],
@@ -333,8 +380,13 @@ def _lines(results: Results) -> Frame:
             "selection": about.run.selection,
             "techniques": json.loads(first["settings"]).get("sources") or {},
         })  # fmt: skip
-    sums = ("steps", *example_columns(results.tasks))
     return pd.DataFrame(lines, columns=[*KEY, "train_overall_normalised", *sums, *ALIKE, "techniques"])
+
+
+def _sum_of_known(values: Sequence[Any]) -> float:
+    """Return the sum of the values that are known; NaN where none is."""
+    known = [float(value) for value in values if not pd.isna(value)]
+    return sum(known) if known else math.nan
 
 
 def unlike(lines: Frame) -> tuple[str, ...]:

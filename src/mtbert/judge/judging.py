@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from mtbert.claims import sides
-from mtbert.claims.budget_runs import BudgetRuns, are_unequal, mean_per_seed, tasks_of, unlike
-from mtbert.claims.reading import Claim, Part
-from mtbert.claims.rule import NOTHING, SEEDS, PValues, Verdict, claim_p, corrected, part_p, sign
+from mtbert.judge import sides
+from mtbert.judge.budget_runs import BudgetRuns, are_unequal, mean_per_seed, tasks_of, unlike
+from mtbert.judge.reading import Claim, Part
+from mtbert.judge.rule import NOTHING, SEEDS, PValues, Verdict, claim_p, corrected, part_p, sign
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import UNTRAINED
 from mtbert.stats import LEAST_CLUSTERS, Difference
+from mtbert.stats.power import Needed
 
 OBSTACLES = {  # by what keeps a comparison from being judged, the first that applies: what is said instead
     "not run": Verdict.NOT_RUN,
@@ -35,23 +36,27 @@ class Comparison:
         part: what is compared.
         obstacle: what keeps it from being judged, of OBSTACLES; empty for nothing.
         difference: ours - other; None where it was not run.
-        third: the same at a third of the budget; None where that was not run.
+        third: the mean difference at a third of the budget; None where that was not run.
         leak_free: the mean difference without rows that share a sentence with training; None where no row does.
         unlike: code and settings in which two sides have to agree, and do not.
         undeclared: settings in which they differ, and that the claim does not name.
         confounders: settings in which they differ, and that the claim names as confounders.
         p: of what the part expects; 1 where it is not judged. Of ways it is corrected over all of them.
+        needed: what would decide whether ours is no worse; None where nobody asks or knows.
+        scores: of ours and of the other, each by itself; None where nobody asks.
     """
 
     part: Part
     obstacle: str = "not run"
     difference: Difference | None = None
-    third: Difference | None = None
+    third: float | None = None
     leak_free: float | None = None
     unlike: tuple[str, ...] = ()
     undeclared: tuple[str, ...] = ()
     confounders: tuple[str, ...] = ()
     p: PValues = NOTHING
+    needed: Needed | None = None
+    scores: tuple[Difference, Difference] | None = None
 
     @property
     def decides(self) -> bool:
@@ -82,8 +87,8 @@ class Comparison:
         """Whether its sign changes from a third of the budget to all of it, by more than the margin."""
         if self.third is None or self.difference is None:
             return False
-        third, whole = self.third.mean, self.difference.mean
-        return third * whole < 0 and abs(whole - third) > self.part.margin
+        whole = self.difference.mean
+        return self.third * whole < 0 and abs(whole - self.third) > self.part.margin
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,7 @@ class ClaimResult:
     parts: tuple[Comparison, ...]
 
 
-def judge(claims: Iterable[Claim], runs: BudgetRuns, third: BudgetRuns | None = None) -> list[ClaimResult]:
+def judge_claims(claims: Iterable[Claim], runs: BudgetRuns, third: BudgetRuns | None = None) -> list[ClaimResult]:
     """Judge each claim, in their order; p are corrected over the claims of one paper.
 
     Args:
@@ -155,10 +160,11 @@ def compare(part: Part, runs: BudgetRuns, third: BudgetRuns | None = None) -> Co
     if difference is None:
         return Comparison(part)
     differing = sides.differences(runs.settings, ours, other)
+    before = None if third is None else third.compare(ours, other, metric, SEEDS)
     result = Comparison(
         part,
         difference=difference,
-        third=None if third is None else third.compare(ours, other, metric, SEEDS),
+        third=None if before is None else before.mean,
         leak_free=_leak_free_mean(part, runs, difference.rows),
         unlike=unlike(pd.concat(_lines(part, runs))),
         undeclared=tuple(sorted(differing - {*part.differs, *part.confounded})),

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mtbert import files
-from mtbert.claims import sides
-from mtbert.claims.reading import Claim, load
 from mtbert.config import papers
 from mtbert.config.params import Params
 from mtbert.config.techniques import REGISTRIES
 from mtbert.errors import SettingsError, UnknownNameError
+from mtbert.judge import sides
+from mtbert.judge.reading import Claim, load
 from mtbert.scores.described import UNTRAINED
 from mtbert.variants.settings import ModelSettings, PhaseSettings
 

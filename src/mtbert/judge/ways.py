@@ -9,10 +9,11 @@ that makes "no worse" harder to prove, and never easier.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mtbert.claims.budget_runs import BudgetRuns, unlike
-from mtbert.claims.judging import Comparison, with_p
-from mtbert.claims.reading import Names, Part
-from mtbert.claims.rule import SEEDS, Verdict, corrected
+from mtbert.judge.budget_runs import BudgetRuns, unlike
+from mtbert.judge.judging import Comparison, with_p
+from mtbert.judge.reading import Part
+from mtbert.judge.rows import Row
+from mtbert.judge.rule import SEEDS, Verdict, corrected
 from mtbert.stats import LEAST_CLUSTERS, Difference
 from mtbert.stats.power import Needed, needed
 
@@ -22,20 +23,16 @@ class Choice:
     """What to keep, by the numbers of the ways.
 
     Attributes:
-        best: the way with the highest mean.
-        kept: the cheapest way that is proved to be no worse; the best itself if all that are cheaper are proved to be
-            worse; None if neither is proved, and below SEEDS seeds.
+        kept: the cheapest way that is proved to be no worse than the best; the best itself if all that are cheaper are
+            proved to be worse; None if neither is proved, and below SEEDS seeds.
         likely: if nothing is kept, the best of the ways that are cheaper and may be no worse; None if there are none.
-        against: the likely way less the best.
-        needed: what would decide on it; None if that is not known.
+        against: the likely way less the best; it says what would decide.
         seeds: the fewest seeds that a way has, of those that have seeds; None if none has, 0 if nothing was compared.
     """
 
-    best: int
-    kept: int | None
-    likely: int | None = None
+    kept: Row | None
+    likely: Row | None = None
     against: Comparison | None = None
-    needed: Needed | None = None
     seeds: int | None = None
 
     @property
@@ -67,46 +64,47 @@ def _obstacle(runs: BudgetRuns, part: Part, difference: Difference | None) -> st
     return "rows" if difference.clusters < LEAST_CLUSTERS else ""
 
 
-def choose(
-    runs: BudgetRuns,
-    ways: Sequence[Names],
-    means: Sequence[float],
-    costs: Sequence[float],
-    metric: str,
-    margin: float,
-) -> Choice:
+def judge_against_best(runs: BudgetRuns, parts: Sequence[Part]) -> list[Comparison]:
+    """Judge comparisons of ways with the best one, and say what would decide each."""
+    return [replace(comparison, needed=_needed(comparison, len(parts))) for comparison in judge(runs, parts)]
+
+
+def _needed(comparison: Comparison, comparisons: int) -> Needed | None:
+    """Return what would decide on one of so many comparisons."""
+    if comparison.difference is None:
+        return None
+    return needed(comparison.difference, comparison.part.margin, SEEDS, comparisons)
+
+
+def choose(candidates: Sequence[Row], against_best: Sequence[Comparison]) -> Choice:
     """Choose what to keep.
 
     Args:
-        runs: those of the ways.
-        ways: those that can be kept.
-        means: the mean score of each.
-        costs: the weights of each that have to be kept.
-        metric: what they are compared by.
-        margin: the smallest difference that matters.
+        candidates: the ways that can be kept, the one with the highest mean first.
+        against_best: each of the others against it, in their order.
     """
-    best = max(range(len(ways)), key=means.__getitem__)
-    others = [number for number in range(len(ways)) if number != best]
-    parts = [
-        Part(ours=ways[number], other=ways[best], metric=metric, margin=margin, expects="not lower")
-        for number in others
+    best, *others = candidates
+    judged = [*zip(others, against_best, strict=True)]
+    seeds = _fewest_seeds([comparison.difference for comparison in against_best if comparison.difference])
+    no_worse = [way for way, comparison in judged if comparison.p.verdict is Verdict.HOLDS]
+    kept = min([best, *no_worse], key=_cost)
+    undecided = [
+        (way, comparison)
+        for way, comparison in judged
+        if _cost(way) < _cost(best) and comparison.p.verdict is not Verdict.FAILS
     ]
-    judged = judge(runs, parts)
-    against_best = dict(zip(others, judged, strict=True))
-    seeds = _fewest_seeds([comparison.difference for comparison in judged if comparison.difference])
-    no_worse = [number for number in others if against_best[number].p.verdict is Verdict.HOLDS]
-    kept = min([best, *no_worse], key=costs.__getitem__)
-    cheaper = [number for number in others if costs[number] < costs[best]]
-    undecided = [number for number in cheaper if against_best[number].p.verdict is not Verdict.FAILS]
     if not undecided:
-        decided = Choice(best, kept, seeds=seeds)
-        return replace(decided, kept=None) if kept == best and decided.lacks_seeds else decided
-    if kept != best:
-        return Choice(best, kept, seeds=seeds)
-    likely = max(undecided, key=means.__getitem__)
-    against = against_best[likely]
-    what_decides = needed(against.difference, margin, SEEDS, len(others)) if against.difference else None
-    return Choice(best, None, likely, against, what_decides, seeds)
+        decided = Choice(kept, seeds=seeds)
+        return replace(decided, kept=None) if kept is best and decided.lacks_seeds else decided
+    if kept is not best:
+        return Choice(kept, seeds=seeds)
+    likely, against = undecided[0]
+    return Choice(None, likely, against, seeds)
+
+
+def _cost(way: Row) -> float:
+    """Return the weights that have to be kept of a way."""
+    return way.weights["stored"]
 
 
 def _fewest_seeds(differences: Sequence[Difference]) -> int | None:

@@ -6,16 +6,15 @@ import made
 import numpy as np
 import pytest
 
-from mtbert import claims
-from mtbert.claims import Part, Verdict, ways
-from mtbert.claims.rule import NOTHING, corrected, part_p
+from mtbert.judge import BudgetRuns, Part, Row, Verdict, of_results, ways
+from mtbert.judge.rule import NOTHING, corrected, part_p
 from mtbert.stats import Side, difference
 from mtbert.stats.power import Needed, needed
 
 ROWS = 400
 
 
-def evidence(seeds: int, **right: float) -> claims.BudgetRuns:
+def evidence(seeds: int, **right: float) -> BudgetRuns:
     """Runs of QQP whose accuracies are near these; each seed errs on rows of its own."""
     random = np.random.default_rng(1)
     labels = (np.arange(ROWS) % 2).astype(float)
@@ -28,17 +27,26 @@ def evidence(seeds: int, **right: float) -> claims.BudgetRuns:
             predicted[name, seed] = {"qqp": said.tolist()}
     made.LABELS["qqp"], before = labels.tolist(), made.LABELS["qqp"]
     try:
-        return claims.of_results(made.results(predicted))
+        return of_results(made.results(predicted))
     finally:
         made.LABELS["qqp"] = before
 
 
 def choose(seeds: int, costs: dict[str, float], margin: float, **right: float) -> ways.Choice:
-    names = [*right]
-    every = [(name,) for name in names]
-    return ways.choose(
-        evidence(seeds, **right), every, [*right.values()], [costs[name] for name in names], "qqp", margin
-    )
+    return chosen(evidence(seeds, **right), [*right], costs, margin)
+
+
+def chosen(runs: BudgetRuns, names: list[str], costs: dict[str, float], margin: float) -> ways.Choice:
+    """Choose among ways, the best first."""
+    candidates = [Row(name, (name,), {}, weights={"stored": costs[name]}) for name in names]
+    best, *others = names
+    parts = [Part(ours=name, other=best, metric="qqp", margin=margin, expects="not lower") for name in others]
+    return ways.choose(candidates, ways.judge_against_best(runs, parts))
+
+
+def labels(choice: ways.Choice) -> tuple[str | None, str | None]:
+    """Which way is kept, and which one is likely."""
+    return choice.kept and choice.kept.label, choice.likely and choice.likely.label
 
 
 COSTS = {"single": 3.0, "shared": 1.0, "lora": 0.1}
@@ -46,30 +54,33 @@ COSTS = {"single": 3.0, "shared": 1.0, "lora": 0.1}
 
 def test_the_cheapest_of_those_that_are_proved_to_be_no_worse_is_kept():
     choice = choose(6, COSTS, 0.1, single=0.9, shared=0.89, lora=0.6)
-    assert (choice.best, choice.kept, choice.likely) == (0, 1, None)
-    assert choose(6, COSTS, 0.1, single=0.9, shared=0.89, lora=0.885).kept == 2
+    assert labels(choice) == ("shared", None)
+    assert labels(choose(6, COSTS, 0.1, single=0.9, shared=0.89, lora=0.885)) == ("lora", None)
 
 
 def test_the_best_is_kept_where_all_that_are_cheaper_are_proved_to_be_worse():
-    assert choose(6, COSTS, 0.02, single=0.9, shared=0.7, lora=0.6).kept == 0
+    assert labels(choose(6, COSTS, 0.02, single=0.9, shared=0.7, lora=0.6)) == ("single", None)
 
 
 def test_where_nothing_is_proved_it_says_what_would_decide():
     choice = choose(6, COSTS, 0.015, single=0.9, shared=0.895, lora=0.5)
-    assert (choice.kept, choice.likely) == (None, 1)
-    assert choice.needed == Needed(26, ROWS)  # of two comparisons; of one 21 seeds would do
+    assert labels(choice) == (None, "shared")
+    assert choice.against is not None
+    assert choice.against.needed == Needed(26, ROWS)  # of two comparisons; of one 21 seeds would do
 
 
 def test_all_seeds_of_a_study_count():
     choice = choose(26, COSTS, 0.015, single=0.9, shared=0.9, lora=0.5)
-    assert (choice.best, choice.kept, choice.seeds) == (0, 1, 26)
+    assert (*labels(choice), choice.seeds) == ("shared", None, 26)
     assert choose(6, COSTS, 0.015, single=0.9, shared=0.9, lora=0.5).kept is None
 
 
 def test_below_six_seeds_nothing_is_kept():
     choice = choose(3, COSTS, 0.1, single=0.9, shared=0.89, lora=0.6)
-    assert (choice.kept, choice.likely, choice.seeds) == (None, 1, 3)
-    assert choose(1, COSTS, 0.1, single=0.9, shared=0.89, lora=0.6).needed is None
+    assert (*labels(choice), choice.seeds) == (None, "shared", 3)
+    against = choose(1, COSTS, 0.1, single=0.9, shared=0.89, lora=0.6).against
+    assert against is not None
+    assert against.needed is None
     assert choose(3, COSTS, 0.1, lora=0.9, shared=0.7).kept is None
 
 
@@ -92,14 +103,14 @@ def test_a_way_whose_size_is_open_is_worse_where_its_interval_leaves_out_0():
 
 
 def test_a_way_without_seeds_is_kept_where_it_is_no_worse_than_models_of_six_seeds():
-    assert with_seedless(6, "lora").kept == 2
+    assert labels(with_seedless(6, "lora")) == ("lora", None)
     choice = with_seedless(3, "lora")
     assert (choice.kept, choice.seeds, choice.lacks_seeds) == (None, 3, True)
 
 
 def test_ways_without_seeds_alone_are_compared_by_rows():
     choice = with_seedless(1, "single", "shared", "lora")
-    assert (choice.kept, choice.seeds, choice.lacks_seeds) == (2, None, False)
+    assert (*labels(choice), choice.seeds, choice.lacks_seeds) == ("lora", None, None, False)
 
 
 def with_seedless(seeds: int, *seedless: str) -> ways.Choice:
@@ -111,8 +122,7 @@ def with_seedless(seeds: int, *seedless: str) -> ways.Choice:
     lines = runs.runs[~runs.runs["variant"].isin(seedless)]
     dev = {"qqp": dataclasses.replace(qqp, predictions=qqp.predictions[columns])}
     runs = dataclasses.replace(runs, runs=lines, dev=dev, seedless=seedless)
-    names = [(name,) for name in right]
-    return ways.choose(runs, names, [*right.values()], [COSTS[name] for name in right], "qqp", 0.1)
+    return chosen(runs, sorted(right, key=lambda name: -right[name]), COSTS, 0.1)
 
 
 def test_of_ways_without_seeds_more_rows_are_asked_for_and_no_seeds():
