@@ -244,7 +244,7 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 
     Inputs are its settings, data, starting weights and code, and the machine.
     """
-    from mtbert.inputs import why
+    from mtbert.provenance import why
 
     print(why.explain(build, variant))
 
@@ -285,6 +285,7 @@ def report(
         from mtbert.judge import UNKNOWN, judge, plan_of
         from mtbert.judge import tables as judged
         from mtbert.machine import locking
+        from mtbert.provenance import seals
         from mtbert.report import sentences, submissions, write
         from mtbert.scores import collect, ensembles, tables
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
@@ -295,7 +296,7 @@ def report(
         third = folder_of_third if folder_of_third.is_dir() else None
     with locking.exclusive(layout.lock(build, "report"), "report"):
         if evidence is None:
-            layout.check_inputs(build)
+            seals.check_build(build)
             ensembles.vote_all(build, layout.votes(build))
             tables.write(collect.collect(build), layout.results(build))
         results = tables.read(evidence or layout.results(build))

@@ -12,10 +12,10 @@ from mtbert import errors, files, layout, tracking
 from mtbert.data import batches, tokens
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import EncoderError
-from mtbert.inputs import manifests
 from mtbert.judge import tables as judged
 from mtbert.pretrained import fetching, loading, sbert
 from mtbert.pretrained.settings import EncoderSettings, SbertSettings
+from mtbert.provenance import manifests, seals
 from mtbert.scores import collect, tables
 from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
@@ -77,7 +77,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/encoder.json": lambda file, _: loading.card(file.parent),
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
     "plan/pals.yaml": lambda file, _: layout.read_planned(VariantSettings, file),
-    "manifest/pals.json": lambda file, build: manifests.check(file, build),
+    "manifest/pals.json": lambda _, build: manifests.check(build, "pals"),
     "data/report.json": lambda _, build: layout.data_kind(build),
     "data/sst/train.parquet": lambda file, _: batches.load(file, COURSE["sst"], "cross", SpecialTokens(1, 2, 0), 16),
     "data/sst/dev-rows.parquet": lambda file, _: collect._row_facts(file, None),
@@ -93,7 +93,7 @@ def test_a_pickle_in_the_place_of_a_file_is_refused(build: Path, canary: bytes, 
     file = build / name.strip()
     put(file, canary)
     if name.startswith("runs"):
-        layout.seal(build / "runs/pals/1")  # the digests are those of the pickle: they are not what refuses it
+        seals.seal(build / "runs/pals/1")  # the digests are those of the pickle: they are not what refuses it
     assert file.name in refused(song, lambda: LOADS[name](file, build))
 
 

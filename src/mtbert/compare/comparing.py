@@ -11,9 +11,9 @@ from mtbert import tasks
 from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError, first_of
-from mtbert.inputs import why
 from mtbert.judge import SEEDS, Comparison, Part
 from mtbert.judge.judging import with_p
+from mtbert.provenance import why
 from mtbert.scores import metrics
 from mtbert.stats import LEAST_CLUSTERS, Difference, Side, difference, influence, score
 from mtbert.tasks import METRIC_NAMES, Task, Tasks

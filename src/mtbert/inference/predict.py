@@ -23,7 +23,7 @@ from mtbert.inference import loading
 from mtbert.inference.answers import ANY_TASK, PROBABILITY, fault_of_row, in_one
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
-from mtbert.inputs import why
+from mtbert.provenance import why
 from mtbert.tasks import Task
 
 if TYPE_CHECKING:

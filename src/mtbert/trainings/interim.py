@@ -30,12 +30,13 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         from mtbert.judge import judge, plan_of
         from mtbert.machine import locking
         from mtbert.merging import run as merging
+        from mtbert.provenance import seals
         from mtbert.report import first_page, sentences, write
         from mtbert.scores import collect, ensembles
     report = layout.report(build)
     mark = in_words(len(numbers), of, following)
     with locking.exclusive(layout.lock(build, "report"), "report"):
-        layout.check_inputs(build)
+        seals.check_build(build)
         if not numbers:
             first_page.write(build, baselines, report, mark)
             print(f"The baselines are on the page: {report / 'index.html'}")

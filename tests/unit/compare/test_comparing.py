@@ -14,8 +14,8 @@ from statsmodels.stats.contingency_tables import mcnemar
 from mtbert import files
 from mtbert.compare import as_text, changes, compare_files
 from mtbert.errors import DataError, UnknownNameError
-from mtbert.inputs import why
 from mtbert.judge import Comparison, Verdict
+from mtbert.provenance import why
 from mtbert.scores import metrics
 
 Compare = Callable[..., Comparison]

@@ -12,28 +12,30 @@ from functools import cache
 from pathlib import Path
 
 import mtbert
-from mtbert import files, tasks
-from mtbert.config.techniques import REGISTRIES
+from mtbert import files
 
 PACKAGE = Path(mtbert.__file__).parent
-SCRIPTS = Path("stages")  # one for each stage; they run at the repository's root
 # Makes a training of a plan file, and reaches all that its numbers go through.
 TRAINING = (PACKAGE / "training/assembly.py",)
-# These bring in every technique of a kind, and every task. The plan files of the variants name those that they use.
-KINDS = {next(registry[name].source for name in registry).with_name("__init__.py") for registry in REGISTRIES}
-KINDS |= {Path(tasks.__file__).with_name(tasks.FILE)}
+# Scripts whose code dvc.yaml names among what a stage depends on. `manifest` and `track` depend on the whole plan.
+# `machine` keeps what it once found, and `plan` depends on all of the source.
+STAGES = (
+    "encoder", "preprocess", "baselines", "pretrain", "manifest", "merge", "speed", "ensemble", "collect", "judge",
+    "report", "track",
+)  # fmt: skip
+Kinds = frozenset[Path]  # files that bring in every technique of a kind, and every task
 
 
-def of_stages(scripts: Path = SCRIPTS) -> dict[str, dict[str, str]]:
-    """Return the plan file, such as `code-encoder`, of each script below `scripts`: digests of the files it reaches."""
-    by_file = {f"code-{script.stem}": digests([script]) for script in sorted(scripts.glob("*.py"))}
-    return by_file | {"code-train": digests(TRAINING, KINDS)}
+def of_stages(scripts: Path, kinds: Kinds) -> dict[str, dict[str, str]]:
+    """Return the files of the plan on code, such as `code-encoder`: the digest of each file that a stage reaches."""
+    by_file = {f"code-{stage}": digests([scripts / f"{stage}.py"]) for stage in STAGES}
+    return by_file | {"code-train": digests(TRAINING, kinds)}
 
 
 @cache
-def of_technique(source: Path) -> dict[str, str]:
+def of_technique(source: Path, kinds: Kinds) -> dict[str, str]:
     """Return the digests of the files that a technique or task uses, without those that every training uses."""
-    return dict(digests([source], KINDS - {source}).items() - digests(TRAINING, KINDS).items())
+    return dict(digests([source], kinds - {source}).items() - digests(TRAINING, kinds).items())
 
 
 @cache

@@ -6,9 +6,9 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.errors import UnknownNameError
-from mtbert.inputs import manifests, why
-from mtbert.inputs.why import Cause, InputKind
-from mtbert.scores.schemas import Inputs
+from mtbert.provenance import inputs, manifests, seals, why
+from mtbert.provenance.inputs import Inputs
+from mtbert.provenance.why import Cause, InputKind
 
 MACHINE = {"processor": "one", "accelerator": "", "torch": "2"}
 BEFORE = Inputs(
@@ -53,19 +53,16 @@ def test_what_has_not_changed_has_no_cause():
     assert why.causes(BEFORE, BEFORE) == []
 
 
-def test_the_digest_of_the_encoders_folder_is_kept_and_alone_trains_nothing_again(build: Path):
-    now = why.of_now(build, "pals")
-    assert now.revision == "0f1e"
-    assert why.causes(now.model_copy(update={"revision": None}), now) == []
+def test_a_change_of_the_published_rows_is_told_since_a_variant_trains_again_for_it():
+    now = BEFORE.model_copy(update={"settings": BEFORE.settings | {"also": [], "rival": "nash-mtl"}})
+    assert why.causes(BEFORE, now) == [Cause(InputKind.SETTING, "rival", None, "nash-mtl")]
 
 
 @pytest.fixture
 def build(tmp_path: Path) -> Path:
-    """Of one selected variant, `pals`, with the inputs that BEFORE holds, but for the settings."""
-    files.write_yaml(tmp_path / "plan/pals.yaml", {"pals": {"dim": 276}, "sources": {"models/adapters/pals.py": "b"}})
-    files.write_yaml(layout.plan(tmp_path, manifests.CODE), {"training/loop.py": "a"})
-    files.write_yaml(layout.plan(tmp_path, manifests.ENCODER), {"name": "./models/mine", "revision": "0f1e"})
-    manifest = {"files": {f"data/{name}": "c" for name in "abcde"}, "code": "f", "machine": MACHINE}
+    """Of one selected variant, `pals`."""
+    manifest = {"files": {f"data/{name}": "c" for name in "abcde"}, "machine": MACHINE}
+    manifest |= {"settings": {"pals": {"dim": 276}}, "code": {"models/adapters/pals.py": "b", "training/loop.py": "a"}}
     files.write_json(tmp_path / "manifest/pals.json", manifest)
     files.write_json(tmp_path / "manifest/digests.json", {})
     return tmp_path
@@ -73,13 +70,25 @@ def build(tmp_path: Path) -> Path:
 
 def trained(build: Path, dim: int, started: str, seed: int = 1, is_there: bool = False) -> None:
     """Write the log of a run that was made with another width, and the run, where it is there."""
-    made_from = why.of_now(build, "pals").model_dump() | {"settings": {"pals.dim": str(dim)}}
+    made_from = manifests.of_training(build, "pals", seed).model_copy(update={"settings": {"pals": {"dim": dim}}})
     folder = build / "logs/pals" / str(seed) / started
     if is_there:
-        files.write_json(build / "runs/pals" / str(seed) / layout.DIGESTS, {"a": started})
-        folder = layout.log(build / "runs/pals" / str(seed))
+        run = build / "runs/pals" / str(seed)
+        files.write_text(run / layout.INPUTS, made_from.text())
+        seals.seal(run)
+        folder = layout.log(run)
     files.write_json(folder / "run.json", {"started": started})
-    files.write_json(folder / layout.INPUTS, made_from)
+    files.write_text(folder / layout.INPUTS, made_from.text())
+
+
+def as_of_an_earlier_version(run: Path) -> None:
+    """Leave what it was made from in its log alone, with the settings by their names in params.yaml."""
+    (run / layout.INPUTS).unlink()
+    seals.seal(run)
+    settings = {"settings": {"pals.dim": "204"}, "revision": "0f1e"}
+    code = {"models/adapters/pals.py": "b", "training/loop.py": "a"}
+    before = {"code": code, "files": {f"data/{name}": "c" for name in "abcde"}, "machine": MACHINE}
+    files.write_json(layout.log(run) / "inputs.json", before | settings)
 
 
 def test_a_variant_that_was_not_trained_has_no_cause(build: Path):
@@ -116,3 +125,12 @@ def test_a_run_is_compared_with_the_inputs_of_now_where_both_are_known(build: Pa
     assert why.of_run(run) == [Cause(InputKind.SETTING, "pals.dim", "204", "276")]
     (build / "manifest/pals.json").unlink()  # it is not selected any more
     assert why.of_run(run) == []
+
+
+def test_of_a_run_of_an_earlier_version_its_log_tells_what_it_was_made_from(build: Path):
+    trained(build, 204, "2026-01-02", is_there=True)
+    run = build / "runs/pals/1"
+    as_of_an_earlier_version(run)
+    assert why.of_run(run) == [Cause(InputKind.SETTING, "pals.dim", "204", "276")]
+    assert why.changed(build) == {"pals": why.of_run(run)}
+    assert inputs.identity(run) == files.sha256(layout.log(run) / "inputs.json")

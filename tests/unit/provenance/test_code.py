@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mtbert.config import code
+from mtbert import files
+from mtbert.config.techniques import KINDS
 from mtbert.models.adapters import ADAPTERS
+from mtbert.provenance import code
 
 ROOT = Path(__file__).parents[3]
 FILES = {
@@ -32,7 +34,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / name).write_text(text)
     monkeypatch.setattr(code, "PACKAGE", folder)
     monkeypatch.setattr(code, "TRAINING", (folder / "assembly.py",))
-    monkeypatch.setattr(code, "KINDS", {folder / "adapters/__init__.py"})
     return folder
 
 
@@ -40,8 +41,9 @@ def digests(package: Path) -> dict[str, dict[str, str]]:
     """Of all trainings, of two techniques, and of a stage."""
     for cached in (code.digest, code._imported, code.of_technique):
         cached.cache_clear()
-    found = {name: code.of_technique(package / f"adapters/{name}.py") for name in ("pals", "lora")}
-    return found | {"train": code.digests(code.TRAINING, code.KINDS), "report": code.digests([package / "report.py"])}
+    kinds = frozenset({package / "adapters/__init__.py"})
+    found = {name: code.of_technique(package / f"adapters/{name}.py", kinds) for name in ("pals", "lora")}
+    return found | {"train": code.digests(code.TRAINING, kinds), "report": code.digests([package / "report.py"])}
 
 
 def test_a_technique_has_what_it_uses_besides_the_shared_code(package: Path) -> None:
@@ -76,15 +78,21 @@ def test_what_becomes_stale(package: Path, file: str, before: str, after: str, s
 
 
 def test_every_training_uses_model_data_and_loop_and_no_technique() -> None:
-    shared = set(code.of_stages(ROOT / "stages")["code-train"])
+    shared = set(code.of_stages(ROOT / "stages", KINDS)["code-train"])
     assert {"models/multitask.py", "training/loop.py", "models/heads/base.py", "tasks/__init__.py"} <= shared
     assert {"models/adapters/pals.py", "tasks/sst.yaml", "report/write.py", "config/resolve.py"}.isdisjoint(shared)
-    assert "models/adapters/pals.py" in code.of_technique(ADAPTERS["pals"].source)
+    assert "models/adapters/pals.py" in code.of_technique(ADAPTERS["pals"].source, KINDS)
+
+
+def test_the_plan_states_the_code_of_those_stages_alone_that_depend_on_it() -> None:
+    dependencies = {name: stage.get("deps", []) for name, stage in files.read_yaml(ROOT / "dvc.yaml")["stages"].items()}
+    readers = [name for name in dependencies if {"build/plan", f"build/plan/code-{name}.yaml"} & {*dependencies[name]}]
+    assert sorted(code.of_stages(ROOT / "stages", KINDS)) == sorted(f"code-{name}" for name in [*readers, "train"])
 
 
 @pytest.mark.parametrize("stage", ["preprocess", "report"])
 def test_a_stage_knows_every_file_that_its_imports_bring_in(stage: str) -> None:
-    names = code.of_stages(ROOT / "stages")[f"code-{stage}"]
+    names = code.of_stages(ROOT / "stages", KINDS)[f"code-{stage}"]
     modules = [name[:-3].replace("/", ".").removesuffix(".__init__") for name in names if name.endswith(".py")]
     wanted = ["mtbert" if name == "__init__" else f"mtbert.{name}" for name in modules if not name.startswith("stages")]
     command = (

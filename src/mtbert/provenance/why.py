@@ -1,4 +1,4 @@
-"""Say why a variant trains again: how its inputs differ from those of its last run."""
+"""Say why a variant trains again: in what the inputs.json of its last run and its manifest differ."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from mtbert import files, layout
 from mtbert.errors import UnknownNameError
-from mtbert.inputs import manifests
-from mtbert.scores.schemas import Inputs
-from mtbert.tracking.record import parameters
+from mtbert.provenance import inputs, manifests, seals
+from mtbert.provenance.inputs import Inputs
+from mtbert.provenance.parameters import parameters, setting_text
 
 SHOWN = 3  # causes in a line
+ROWS = ("also", "rival")  # keys of a plan file that name published rows, and are no settings
 
 
 class InputKind(StrEnum):
@@ -37,50 +38,41 @@ class Cause(NamedTuple):
     now: str | None
 
 
-def of_now(build: Path, variant: str) -> Inputs:
-    """Return what a training of a selected variant would be made from, as it lies in the build folder."""
-    plan = layout.read_plan(layout.plan(build, variant), "sources")
-    manifest = manifests.read(layout.manifest(build, variant))
-    encoder = layout.read_plan(layout.plan(build, manifests.ENCODER), "revision")
-    return Inputs(
-        settings=parameters(plan),
-        code=layout.read_plan(layout.plan(build, manifests.CODE)) | plan["sources"],
-        files=manifest.files,
-        machine=manifest.machine,
-        revision=encoder["revision"],
-    )
-
-
 def of_last_run(build: Path, variant: str) -> Inputs | None:
     """Return what the variant's run was made from, or without one its last logged run; None if there is neither."""
-    finished = [run for run in layout.runs_of(build, variant) if layout.is_sealed(run)]
-    inputs = [file for file in map(inputs_of, finished) if file.is_file()]
-    if not inputs:
+    finished = [run for run in layout.runs_of(build, variant) if seals.is_sealed(run)]
+    made_from = [file for run in finished if (file := inputs.file_of(run))]
+    if not made_from:
         logged = [log / layout.INPUTS for log in layout.logs_of(build, variant)]
-        inputs = sorted(filter(Path.is_file, logged), key=_start_time)
-    return files.read_as(Inputs, inputs[-1], f"rm {inputs[-1]}") if inputs else None
+        made_from = sorted(filter(Path.is_file, logged), key=_start_time)
+    return inputs.read(made_from[-1]) if made_from else None
 
 
-def _start_time(inputs: Path) -> str:
-    """Return when the run of a file of inputs began."""
-    return files.read_json(inputs.with_name(layout.LOG))["started"]
-
-
-def inputs_of(run: Path) -> Path:
-    """Return the file that says what a run was made from."""
-    return layout.log(run) / layout.INPUTS
+def _start_time(logged: Path) -> str:
+    """Return when the run of a logged inputs.json began."""
+    return files.read_json(logged.with_name(layout.LOG))["started"]
 
 
 def causes(before: Inputs, now: Inputs) -> list[Cause]:
     """Return all that differs: settings first, then data, starting weights, code and machine."""
     differing = [
-        *_differing(InputKind.SETTING, before.settings, now.settings),
+        *_differing(InputKind.SETTING, _settings(before), _settings(now)),
         *_differing(InputKind.DATA, before.files, now.files),
         *_differing(InputKind.CODE, before.code, now.code),
-        *_differing(InputKind.MACHINE, before.machine.model_dump(), now.machine.model_dump()),
+        *_differing(InputKind.MACHINE, _machine(before), _machine(now)),
     ]
     kinds = [*InputKind]
     return sorted(differing, key=lambda cause: kinds.index(cause.kind))
+
+
+def _settings(made_from: Inputs) -> dict[str, str]:
+    """Return the settings by the names of params.yaml, and the published rows where there are any."""
+    rows = {key: setting_text(made_from.settings[key]) for key in ROWS if made_from.settings.get(key)}
+    return parameters(made_from.settings) | rows
+
+
+def _machine(made_from: Inputs) -> dict[str, str]:
+    return made_from.machine.model_dump() if made_from.machine else {}
 
 
 def _differing(kind: InputKind, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Cause]:
@@ -97,13 +89,10 @@ def of_run(run: Path) -> list[Cause]:
     So it is where the variant is not selected, or the run was moved.
     """
     build, variant = layout.build_of(run), run.parent.name
-    needed = [
-        layout.manifest(build, variant), inputs_of(run),
-        *(layout.plan(build, name) for name in (variant, manifests.CODE, manifests.ENCODER)),
-    ]  # fmt: skip
-    if not all(map(Path.is_file, needed)):
+    if not layout.manifest(build, variant).is_file():
         return []
-    return causes(files.read_as(Inputs, needed[1], f"rm {needed[1]}"), of_now(build, variant))
+    before = inputs.of_model(run)
+    return causes(before, manifests.read(build, variant)) if before else []
 
 
 def changed(build: Path) -> dict[str, list[Cause]]:
@@ -111,7 +100,7 @@ def changed(build: Path) -> dict[str, list[Cause]]:
     by_variant: dict[str, list[Cause]] = {}
     for variant in _selected(build):
         before = of_last_run(build, variant)
-        differing = causes(before, of_now(build, variant)) if before else []
+        differing = causes(before, manifests.read(build, variant)) if before else []
         if differing:
             by_variant[variant] = differing
     return by_variant
@@ -150,7 +139,7 @@ def explain(build: Path, variant: str) -> str:
     before = of_last_run(build, variant)
     if before is None:
         return f"{variant} has not been trained here"
-    differing = causes(before, of_now(build, variant))
+    differing = causes(before, manifests.read(build, variant))
     if not differing:
         return f"{variant}: nothing has changed since its last run"
     lines = [f"  {in_words(cause)}" for cause in differing]
