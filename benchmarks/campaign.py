@@ -76,7 +76,7 @@ class Finished(NamedTuple):
 def train(job: Job) -> Finished:
     """Train one; its weights are removed, unless a merge needs them."""
     from mtbert import files, layout
-    from mtbert.inputs import manifests
+    from mtbert.provenance import manifests
     from mtbert.scores import collect
     from mtbert.scores.source import source_of
     from mtbert.training import assembly, run
@@ -86,8 +86,8 @@ def train(job: Job) -> Finished:
     build, variant, seed = job.build, job.variant, job.seed
     settings = layout.read_planned(VariantSettings, layout.plan(build, variant))
     parts = assembly.assemble(settings, seed, build)
-    parts.code = manifests.read(layout.manifest(build, variant)).code
-    checkpoint = Checkpoint(layout.checkpoint(build, variant, seed), manifests.identity(build, variant, seed))
+    parts.made_from = manifests.of_training(build, variant, seed)
+    checkpoint = Checkpoint(layout.checkpoint(build, variant, seed), parts.made_from.identity)
     folder = layout.run(build, variant, seed)
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
-from mtbert.claims.rule import LEVEL, SEEDS, part_p
+from mtbert.judge.rule import LEVEL, SEEDS, part_p
 from mtbert.stats import Difference, Side, difference, influence, mean_of
 
 MARGIN = 0.01

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from mtbert.claims.budget_runs import tasks_of
-from mtbert.claims.reading import Claim, Claims, Part, load
-from mtbert.claims.rule import SEEDS, PValues, Verdict, claim_p, corrected, part_p
+from mtbert.judge.budget_runs import tasks_of
+from mtbert.judge.reading import Claim, Claims, Part, load
+from mtbert.judge.rule import SEEDS, PValues, Verdict, claim_p, corrected, part_p
 from mtbert.stats import Difference
 from mtbert.stats.differences import welch
 from mtbert.tasks import COURSE, main

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from mtbert import layout, tasks
 from mtbert.machine import program, starting
+from mtbert.provenance import seals
 
 
 def main(build: Path, data_dir: Path, out: Path) -> None:
@@ -12,7 +13,7 @@ def main(build: Path, data_dir: Path, out: Path) -> None:
         from mtbert.baselines import run
         from mtbert.scores import nothing
     for folder in (layout.data(build), layout.encoder(build)):
-        layout.check_sealed(folder)
+        seals.check(folder)
     print("dev scores of cheap baselines, and seconds to train")
     run.train_all(build, tasks.of_folder(data_dir), out, lambda line: print(line, flush=True))
     nothing.explain(out, "No task has labelled dev rows.")

@@ -4,12 +4,13 @@ from pathlib import Path
 
 from mtbert import files, layout
 from mtbert.machine import program
+from mtbert.provenance import seals
 from mtbert.scores import collect, tables
 
 
 def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the tables."""
-    layout.check_inputs(build)
+    seals.check_build(build)
     # DVC takes away runs that params.yaml no longer lists, and leaves their folders.
     files.remove_empty(layout.runs(build))
     tables.write(collect.collect(build), out)

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from mtbert import layout
 from mtbert.machine import program, starting
+from mtbert.provenance import seals
 
 
 def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the votes."""
     with starting.quick_imports():
         from mtbert.scores import ensembles, nothing
-    layout.check_inputs(build)
+    seals.check_build(build)
     for line in ensembles.vote_all(build, out):
         print(line)
     nothing.explain(out, "params.yaml selects no ensemble that votes, or one of its members is not trained.")

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from mtbert import layout
 from mtbert.machine import program, starting
+from mtbert.provenance import seals
 
 
 def main(build: Path, out: Path) -> None:
@@ -11,7 +11,7 @@ def main(build: Path, out: Path) -> None:
     with starting.quick_imports():
         from mtbert.merging import run
         from mtbert.scores import nothing
-    layout.check_inputs(build)
+    seals.check_build(build)
     for line in run.merge_all(build, out):
         print(line)
     nothing.explain(out, "params.yaml selects no ensemble that is merged, or its members have no weights here.")

@@ -14,9 +14,11 @@ STAYS = """
 def main(params: Path, out: Path) -> None:
     """Write the plan files."""
     with starting.quick_imports():
-        from mtbert.claims import names
-        from mtbert.config import code, overrides, planning
+        from mtbert.config import overrides, planning
         from mtbert.config.params import Params
+        from mtbert.config.techniques import KINDS
+        from mtbert.judge import names
+        from mtbert.provenance import code
     settings = Params(params)
     try:
         documents = planning.plan(settings)
@@ -26,7 +28,7 @@ def main(params: Path, out: Path) -> None:
             raise
         os.utime(params)  # git may take it for unchanged: DVC writes it within a second of git's last look at it
         raise SettingsError(f"{error}{STAYS.format(file=params)}") from None
-    planning.write(documents | code.of_stages(Path(__file__).parent), out)
+    planning.write(documents | code.of_stages(Path(__file__).parent, KINDS), out)
     for key, presets in overrides.of_profile(settings, settings.get("variants")).items():
         print(f"{key}: profile {settings.get('profile')} sets it, not {', '.join(presets)}")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from mtbert import files, layout
 from mtbert.machine import program, starting
 from mtbert.pretrained.settings import SBERT, SbertSettings
+from mtbert.provenance import seals
 
 
 def main(plan: Path, build: Path) -> None:
@@ -15,16 +16,16 @@ def main(plan: Path, build: Path) -> None:
     if not content.pop("needed"):
         with files.new_directory(out) as partial:
             files.write_json(partial / "encoder.json", {"needed": False})
-            layout.seal(partial)
+            seals.seal(partial)
         return
     settings = files.read_as(SbertSettings, plan, "dvc repro plan", lambda *_: content)
     # All files are local: keep the libraries from asking the model hub. They read this when they are imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
     with starting.quick_imports():
         from mtbert.pretrained import sbert
-    layout.check_sealed(layout.encoder(build))
+    seals.check(layout.encoder(build))
     sbert.pretrain(settings, build)
-    layout.seal(out)
+    seals.seal(out)
 
 
 if __name__ == "__main__":

@@ -13,12 +13,14 @@ def main(build: Path, report: Path, submissions: Path) -> None:
     """Write the report and the submissions; show the tables."""
     with starting.quick_imports():
         from mtbert import layout
-        from mtbert.report import answer, sentences, write
+        from mtbert.judge import plan_of
+        from mtbert.judge import tables as judged
+        from mtbert.report import sentences, write
         from mtbert.report import submissions as submitted
         from mtbert.scores import nothing, tables
     results = tables.read(layout.results(build))
-    plan = answer.plan_of(layout.read_catalog(build, "seeds"))
-    text = write.write(results, report, sentences=sentences.of_build(build), plan=plan)
+    judgement = judged.read(layout.judged(build), results, plan_of(layout.read_catalog(build, "seeds")))
+    text = write.write(judgement, report, sentences=sentences.of_build(build))
     submitted.write(results, submissions)
     nothing.explain(submissions, "None of the tasks has a submission file: these are for the course's tasks.")
     print(f"{report} is written" if os.environ.get("MTBERT_TABLES") == "later" else text)

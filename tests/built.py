@@ -6,6 +6,7 @@ import made
 import pandas as pd
 
 from mtbert import files, layout
+from mtbert.provenance import seals
 from mtbert.scores import predictions
 
 SIZES = {"encoder": 1000, "added": 10, "trained": 1010, "stored": 1010}
@@ -33,7 +34,8 @@ def run(build: Path, name: str, said: list[float]) -> Path:
         },
     )
     files.write_text(place / "history.csv", "phase,step,name,value\n1,10,loss/sst,1.5\n")
-    layout.seal(place)
+    files.write_json(place / "inputs.json", made.MANIFEST | {"settings": {"variant": name}, "seed": 1})
+    seals.seal(place)
     return place
 
 
@@ -45,7 +47,7 @@ def baseline(build: Path, name: str, said: list[float]) -> Path:
     dev = {"sst": sum(map(float.__eq__, said, [0.0, 1.0, 2.0])) / 3}
     files.write_json(place / "metrics.json", {"variant": name, "seed": 0, "weights": 7, "dev": dev, "test": {}})
     files.write_yaml(place / "settings.yaml", {"variant": name, "seed": 0, "tasks": ["sst"]})
-    layout.seal(place)
+    seals.seal(place)
     return place
 
 
@@ -57,8 +59,6 @@ def build(folder: Path) -> Path:
     vote = {"selected": True, "paper": "pals-for-pals", "row": "vote", "members": ["one", "two"]}
     plan = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "tiny"}}
     variants = {"one": entry, "two": entry | {"overrides": {}}, "three": {"selected": False}}
-    for name in ("one", "two"):
-        files.write_json(folder / f"manifest/{name}.json", made.MANIFEST)
     files.write_json(folder / "data/report.json", {"files": {}, "whose": "own"})
     files.write_yaml(folder / "plan/catalog.yaml", plan | {"variants": variants, "ensembles": {"vote": vote}})
     files.write_yaml(folder / "plan/code-ensemble.yaml", {"scores/vote.py": "c0de"})

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from mtbert import files
-from mtbert.inputs import manifests
+from mtbert.provenance import manifests
 
 REPOSITORY = Path(__file__).parents[1]
 MACHINE = {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"}
@@ -17,11 +17,12 @@ import numpy as np, pandas as pd
 from pathlib import Path
 from safetensors.numpy import save_file
 from mtbert import files, layout
-from mtbert.inputs import manifests
+from mtbert.provenance import manifests, seals
 from mtbert.scores import predictions
 variant, seed = sys.argv[1:3]
 build, place, told = Path("build"), Path(variant, seed), Path("told")
 name, torch = f"{variant}-{seed}", os.environ.get("TORCH", "2.13.0")
+made_from = manifests.of_training(build, variant, int(seed)).text()
 print("3 of 8 steps, 00:01 gone, 00:02 left, loss=0.7", flush=True)
 if (told / f"{name}.fail").exists():
     sys.exit("error: the loss is not finite")
@@ -31,15 +32,15 @@ with files.new_directory(build / "runs" / place) as run:
     files.write_json(run / "metrics.json", about | {"parameters": sizes})
     files.write_yaml(run / "settings.yaml", {"variant": variant, "tasks": ["qqp"]})
     files.write_text(run / "history.csv", "phase,step,name,value\\n")
+    files.write_text(run / "inputs.json", made_from)
     save_file({"weights": np.ones(2)}, run / "model.safetensors")
     table = pd.DataFrame({"id": ["1", "2"], "label": [1.0, 0.0], "prediction": [1.0, 1.0],
         "probability_0": [0.2, 0.2], "probability_1": [0.8, 0.8], "scored": True})
     predictions.write(layout.predictions(run, "qqp", "dev"), table)
-    layout.seal(run)
+    seals.seal(run)
 log = layout.log(build / "runs" / place)
-identity = manifests.identity(build, variant, int(seed), torch)
 machine = {"processor": "Some CPU", "cores": 2, "memory_gb": 4, "accelerator": ""}
-about = {"identity": identity, "seconds": 1.0, "machine": machine, "versions": {"torch": torch}}
+about = {"seconds": 1.0, "machine": machine, "versions": {"torch": torch}}
 files.write_json(log / "run.json", about)
 with (told / "trained").open("a") as trained:
     print(name, file=trained)
@@ -57,7 +58,7 @@ def repository(root: Path) -> Path:
     files.write_yaml(build / "plan/code-train.yaml", {"model.py": "1"})
     files.write_yaml(build / "plan/encoder.yaml", {"name": "tiny", "revision": None})
     for name in ("a", "b"):
-        settings = {"model": {"encoder": "base"}, "tasks": ["sst"], "phases": [{"tasks": ["sst"]}]}
+        settings = {"model": {"encoder": "base"}, "tasks": ["sst"], "phases": [{"tasks": ["sst"]}], "sources": {}}
         files.write_yaml(build / f"plan/{name}.yaml", settings | {"variant": name, "run": {"threads": 1}})
     variants = {"a": {"selected": True}, "b": {"selected": True}}
     catalog = {"profile": "sample", "data_dir": "data/sample", "seeds": [1], "variants": variants}
@@ -74,8 +75,7 @@ def repository(root: Path) -> Path:
 def start_from(build: Path) -> None:
     """Stage `manifest`, without looking into an encoder that holds names only."""
     for name in ("a", "b"):
-        settings = files.read_yaml(build / f"plan/{name}.yaml")
-        files.write_json(build / f"manifest/{name}.json", manifests.manifest(settings, build))
+        files.write_text(build / f"manifest/{name}.json", manifests.of_now(build, name).text())
 
 
 def told(folder: Path, *names: str) -> None:

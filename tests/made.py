@@ -5,14 +5,14 @@ from typing import Any
 
 import pandas as pd
 
-from mtbert.inputs import manifests
+from mtbert.provenance import manifests
 from mtbert.scores import checks, tables
 from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
 
 MANIFEST = {
-    "files": {f"encoders/made/{name}": "1a" for name in manifests.ENCODER_FILES} | {"data/sst": "2b"}, "code": "",
-    "machine": {"processor": "i386", "accelerator": "", "torch": "2.13.0"},
+    "files": {f"encoders/made/{name}": "1a" for name in manifests.ENCODER_FILES} | {"data/sst": "2b"},
+    "settings": {}, "code": {}, "machine": {"processor": "i386", "accelerator": "", "torch": "2.13.0"},
 }  # fmt: skip
 LABELS = {"sst": [0.0, 1.0, 2.0, 3.0], "qqp": [0.0, 1.0, 1.0, 0.0], "sts": [0.0, 1.0, 2.0, 5.0]}
 DATA = {"name": "data/sample", "whose": "course"}

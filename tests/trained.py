@@ -6,11 +6,12 @@ import made
 import pandas as pd
 import runs
 
-from mtbert import files, layout
+from mtbert import files
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.pretrained import fetching
 from mtbert.pretrained.settings import EncoderSettings
+from mtbert.provenance import seals
 from mtbert.training import assembly, run
 from mtbert.variants.settings import VariantSettings
 
@@ -24,7 +25,7 @@ STEPS = {"epoch_length": "4 steps", "learning_rate": 0.03}
 def build(folder: Path) -> Path:
     """Variants `crossed` and `apart` of SST and STS, seed 1."""
     fetching.fetch(ENCODER, DATA, folder / "encoders" / "base")
-    layout.seal(folder / "encoders" / "base")
+    seals.seal(folder / "encoders" / "base")
     preprocess(DATA, folder / "data", wordpieces(folder / "encoders" / "base"), set())
     for name, changes in MODEL.items():
         train(folder, settings(name, **changes))

@@ -134,7 +134,9 @@ def compare(
     """
     from mtbert import compare
 
-    print(compare.as_text(compare.compare_files(ours, theirs, task, metric, margin, build)))
+    comparison = compare.compare_files(ours, theirs, task, metric, margin, build)
+    changes = [line for name in dict.fromkeys((ours, theirs)) for line in compare.changes(name, task, build)]
+    print(compare.as_text(comparison, changes))
 
 
 @app.command()
@@ -241,7 +243,7 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 
     Inputs are its settings, data, starting weights and code, and the machine.
     """
-    from mtbert.inputs import why
+    from mtbert.provenance import why
 
     print(why.explain(build, variant))
 
@@ -250,11 +252,14 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
     from mtbert import layout
-    from mtbert.report import answer, write
+    from mtbert.judge import plan_of
+    from mtbert.judge import tables as judged
+    from mtbert.report import write
     from mtbert.scores import tables
 
-    plan = answer.plan_of(layout.read_catalog(build, "seeds"))
-    print(write.in_short(tables.read(layout.results(build)), layout.report(build), plan))
+    plan = plan_of(layout.read_catalog(build, "seeds"))
+    judgement = judged.read(layout.judged(build), tables.read(layout.results(build)), plan)
+    print(write.in_short(judgement, layout.report(build)))
 
 
 @app.command()
@@ -276,8 +281,11 @@ def report(
     """Write the report from the finished runs; train nothing."""
     with starting.quick_imports():
         from mtbert import layout
+        from mtbert.judge import UNKNOWN, judge, plan_of
+        from mtbert.judge import tables as judged
         from mtbert.machine import locking
-        from mtbert.report import answer, sentences, submissions, write
+        from mtbert.provenance import seals
+        from mtbert.report import sentences, submissions, write
         from mtbert.scores import collect, ensembles, tables
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
         raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
@@ -287,15 +295,17 @@ def report(
         third = folder_of_third if folder_of_third.is_dir() else None
     with locking.exclusive(layout.lock(build, "report"), "report"):
         if evidence is None:
-            layout.check_inputs(build)
+            seals.check_build(build)
             ensembles.vote_all(build, layout.votes(build))
             tables.write(collect.collect(build), layout.results(build))
         results = tables.read(evidence or layout.results(build))
+        plan = UNKNOWN if evidence else plan_of(layout.read_catalog(build, "seeds"))
+        judgement = judge(results, third and tables.read(third), plan)
         if evidence is None:
+            judged.write(judgement, layout.judged(build))
             submissions.write(results, layout.submissions(build))
         shown = {} if evidence else sentences.of_build(build)
-        plan = answer.UNKNOWN if evidence else answer.plan_of(layout.read_catalog(build, "seeds"))
-        print(write.write(results, folder, third and tables.read(third), readme, shown, plan))
+        print(write.write(judgement, folder, readme, shown))
 
 
 @app.command()

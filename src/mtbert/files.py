@@ -25,6 +25,7 @@ from mtbert.errors import LONGEST_SHOWN, DataError, in_words
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 Content = TypeVar("Content")
 AGAIN = "remove it and run the stage that makes it"
@@ -270,21 +271,26 @@ def _parsed(path: Path, parse: Callable[[str], Any], form: str, again: str) -> A
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> "pd.DataFrame":
     """Read a table, or these columns of it; DataError where the file is missing or holds something else."""
+    table = read_arrow(path, columns).to_pandas()
+    if missing := set(columns or ()) - set(table.columns):
+        raise DataError(f"{path} lacks columns: {', '.join(sorted(missing))}; run the stage that makes it")
+    return table
+
+
+def read_arrow(path: Path, columns: list[str] | None = None) -> "pa.Table":
+    """Read a table as Arrow has it, which keeps lists and empty values; DataError as for `read_parquet`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(path) as file:  # pandas' own reader takes 2.5 times as long for a small file
-            table = file.read(columns).replace_schema_metadata().to_pandas()  # a stranger may have written the metadata
+            return file.read(columns).replace_schema_metadata()  # a stranger may have written the metadata
     except FileNotFoundError:
         raise DataError(f"{path} is missing; run the stage that makes it") from None
     except (pa.ArrowException, OSError) as error:
         raise DataError(
             f"{path} is not a whole Parquet file: {' '.join(str(error).split())}; run the stage that makes it"
         ) from None
-    if missing := set(columns or ()) - set(table.columns):
-        raise DataError(f"{path} lacks columns: {', '.join(sorted(missing))}; run the stage that makes it")
-    return table
 
 
 def sha256(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""What lies where in a build folder, how its files are read, and how they are checked. No other module knows.
+"""What lies where in a build folder, and how the files of the plan are read. No other module knows.
 
     build/
       machine.json                processor and PyTorch where the folder was begun
@@ -6,25 +6,26 @@
       encoders/NAME/              starting weights: base, and sbert, which was pretrained from it
       data/TASK/SPLIT.parquet     rows and word pieces; beside them dev-rows.parquet, dev-shared.parquet,
                                   report.json, pretraining.json
-      manifest/VARIANT.json       digests of what a variant is trained from
-      runs/VARIANT/SEED/          a trained model: weights, settings, scores, history, embeddings, predictions
+      manifest/VARIANT.json       the inputs.json that a training of a variant would write now
+      runs/VARIANT/SEED/          a trained model: weights, settings, scores, history, embeddings, predictions, and
+                                  inputs.json: what it was made from
       merged/NAME/SEED/           a merged model: the same
-      votes/NAME/SEED/            a vote: settings, scores, predictions, and inputs.json: what it was made from
-      baselines/NAME/0/           a cheap baseline of all tasks: settings, scores, predictions, and its model
+      votes/NAME/SEED/            a vote: settings, scores, predictions, inputs.json
+      baselines/NAME/0/           a cheap baseline of all tasks: settings, scores, predictions, its model, inputs.json
       embeddings/KEY/             embeddings of texts by an encoder, a cache
       points/KEY.parquet          places of a run's dev sentences in a picture, a cache
       speed/speed.json            times
       results/                    tables
+      judged/                     two tables: rows with intervals, comparisons with verdicts
       report/ and submissions/    what people read
-      logs/VARIANT/SEED/KEY/      run.json and inputs.json: what a training took, and what it was made from
+      logs/VARIANT/SEED/KEY/      run.json: what a training took; and a copy of inputs.json
       checkpoints/VARIANT/SEED/   of a training that is not finished
       memos/CODE/KEY.safetensors  embeddings by a frozen encoder, which may be removed at any time
       locks/ and grid/            of processes that run
 
-What a stage writes ends with a seal: digests.json, the SHA-256 of each of the folder's other files.
+What a stage writes ends with a seal, digests.json: `mtbert.provenance.seals`.
 """
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +35,7 @@ from mtbert.errors import DataError
 Content = TypeVar("Content")
 # Files of an encoder, and of a trained model.
 WEIGHTS = "model.safetensors"
+MLM_HEAD = "mlm_head.safetensors"  # of an encoder whose checkpoint brings one
 BASELINE = "config.json"  # of a baseline: what its weights are of
 # Files of a trained model.
 SETTINGS = "settings.yaml"
@@ -42,7 +44,7 @@ HISTORY = "history.csv"
 EMBEDDINGS = "embeddings.safetensors"
 ELSEWHERE = "elsewhere.json"  # where it came from another machine: the machine, and the files that stayed there
 LOG = "run.json"  # of its log
-INPUTS = "inputs.json"  # of its log, and of a vote
+INPUTS = "inputs.json"  # what a model was made from; also in its log
 DIGESTS = "digests.json"  # the seal
 KINDS = ("runs", "merged", "votes", "baselines")  # folders of models: NAME/SEED/
 LOG_KEY = 12  # hexadecimal digits that distinguish the logs of one variant and seed
@@ -67,6 +69,11 @@ def precision(build: Path) -> Path:
 def plan(build: Path, name: str = "catalog") -> Path:
     """Return a file of the plan: that of a variant, or one of another name, such as `code-train`."""
     return build / "plan" / f"{name}.yaml"
+
+
+def shared_code(build: Path) -> Path:
+    """Return the file of the plan on the code that every training uses."""
+    return plan(build, "code-train")
 
 
 def encoder(build: Path, name: str = "base") -> Path:
@@ -197,6 +204,11 @@ def results(build: Path) -> Path:
     return build / "results"
 
 
+def judged(build: Path) -> Path:
+    """Return the folder of the tables of what was judged."""
+    return build / "judged"
+
+
 def report(build: Path) -> Path:
     """Return the folder of the report."""
     return build / "report"
@@ -294,94 +306,3 @@ def data_kind(build: Path) -> str:
     file = data_report(data(build))
     kind = files.read_as(dict[str, Any], file, remedy(data(build))).get("whose") if file.is_file() else None
     return kind if isinstance(kind, str) and kind else "own"
-
-
-def seal(folder: Path) -> None:
-    """Write digests.json, the last file of what a stage writes: the SHA-256 of every other file by its name there."""
-    files.write_json(folder / DIGESTS, {name: files.sha256(folder / name) for name in _names(folder)})
-
-
-def is_sealed(folder: Path) -> bool:
-    """Return whether a folder is there to its last file."""
-    return (folder / DIGESTS).is_file()
-
-
-def check_sealed(folder: Path, only: Collection[str] | None = None) -> None:
-    """Compare the files of a folder with its seal.
-
-    Args:
-        folder: what a stage wrote, such as a run.
-        only: the files that are compared, such as `metrics.json`; None for all.
-
-    Raises:
-        DataError: a file is altered, missing or surplus, or there is no seal; the message names them, and what makes
-            the folder again.
-    """
-    again = remedy(folder)
-    expected, names = files.read_as(dict[str, str], folder / DIGESTS, again), _names(folder)
-    if absent := {*(only or ())} & left_elsewhere(folder).keys():
-        raise DataError(
-            f"{', '.join(absent)} of {folder} stayed on the machine that trained it; run.py --weights there and "
-            f"`mtbert unpack` bring it here, or `{again} --force --single-item` trains here"
-        )
-    compared = sorted(expected.keys() | names if only is None else only)
-    faulty = []
-    for name in compared:
-        if name in expected and name not in names:
-            faulty.append(f"{name} (missing)")
-        elif name in names and name not in expected:
-            faulty.append(f"{name} (surplus)")
-        elif name in names and files.sha256(folder / name) != expected[name]:
-            faulty.append(name)
-    if faulty:
-        shown = ", ".join(faulty)
-        raise DataError(  # DVC trusts read-only files of its cache, and checks those that can be written
-            f"{folder} is not as it was written (altered: {shown}); "
-            f"`rm -r {folder} && chmod -R u+w .dvc/cache && {again}` makes it again"
-        )
-
-
-def check_encoder(model: Path, folder: Path, names: Collection[str]) -> None:
-    """Compare files of an encoder's folder with its seal, and with those that a model was trained with.
-
-    The latter are known where the model's log is there. Raises: DataError; the message says what brings them back.
-    """
-    check_sealed(folder, names)
-    if not is_sealed(model):
-        return
-    inputs = log(model) / INPUTS
-    if not inputs.is_file():
-        return
-    digests = files.read_as(dict[str, Any], inputs, f"rm {inputs}").get("files", {})
-    trained_with = {name: digests.get(f"encoders/{folder.name}/{name}") for name in names}
-    others = [name for name, digest in trained_with.items() if digest not in (None, files.sha256(folder / name))]
-    if others:
-        raise DataError(
-            f"{model} was trained with other files than lie in {folder} now ({', '.join(others)}); "
-            f"`{remedy(model)}` trains it again with these, or `git checkout` and `dvc checkout` bring its own back"
-        )
-
-
-def check_inputs(build: Path) -> None:
-    """Compare plan, examples, manifests and encoders with their seals, so that no damage is passed on.
-
-    A folder that is missing is left to its reader.
-
-    Raises:
-        DataError: a file was altered since, is missing, or is one too many; the message names it and what makes it.
-    """
-    for folder in (*(build / name for name in STAGES), *sorted(build.glob("encoders/*"))):
-        if folder.is_dir():
-            check_sealed(folder)
-
-
-def left_elsewhere(model: Path) -> dict[str, str]:
-    """Return the files of a run that stayed on the machine that trained it, with their digests; mostly none."""
-    file = model / ELSEWHERE
-    return files.read_as(dict[str, Any], file, "mtbert unpack").get("left", {}) if file.is_file() else {}
-
-
-def _names(folder: Path) -> set[str]:
-    """Return every file below a folder but its seal, hidden ones too."""
-    names = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if not file.is_dir()}
-    return names - {DIGESTS}

@@ -112,7 +112,7 @@ def test_a_file_says_by_which_formula_and_whence(package: str, name: str):
 def test_what_needs_no_torch_does_not_import_it():
     script = """
 import importlib, sys
-for name in ("learning.samplers", "learning.schedules", "results.collect", "results.vote", "report.write"):
+for name in ("learning.samplers", "learning.schedules", "scores.collect", "scores.vote", "report.write"):
     importlib.import_module(f"mtbert.{name}")
     assert "torch" not in sys.modules, name
 """

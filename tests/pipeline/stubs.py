@@ -16,9 +16,10 @@ from pipeline.small import Project, small
 
 HEAD = {"paper": "mine", "row": "mine", "tasks": ["sst"]}
 STUB = r"""
-import hashlib, json, os, re, signal, sys, time
+import json, os, re, signal, sys, time
 from pathlib import Path
 from mtbert import files, layout
+from mtbert.provenance import manifests, seals
 text = Path("params.yaml").read_text() if sys.argv[0].endswith("plan.py") else ""
 threads = re.search("threads: ([0-9]+)", text)
 listed = re.search("^variants:\n((?:- .*\n)*)", Path("params.yaml").read_text(), re.M)[1]
@@ -42,7 +43,7 @@ outs = {
     "plan": [f"build/plan/{name}.yaml" for name in (*variants,
         "encoder", "needs", "catalog", "pretrain", "code-encoder",
         "code-preprocess", "code-baselines", "code-pretrain", "code-train", "code-merge", "code-ensemble", "code-speed",
-        "code-collect", "code-report")],
+        "code-collect", "code-judge", "code-report")],
     "encoder": [*encoder, "build/encoders/base/encoder.json"],
     "preprocess": ["build/data/sst/train.parquet", "build/data/report.json", "build/data/pretraining.json"],
     "baselines": ["build/baselines/one"],
@@ -53,6 +54,7 @@ outs = {
     "ensemble": ["build/votes/one"],
     "speed": ["build/speed/speed.json"],
     "collect": ["build/results/runs.parquet"],
+    "judge": ["build/judged/rows.parquet"],
     "report": ["build/submissions/file",
         "build/report/summary.json", "build/report/scores.csv"],
     "track": [],
@@ -68,8 +70,9 @@ if stage == "train":
 for out in map(Path, outs):
     out.parent.mkdir(parents=True, exist_ok=True)
     manifest = {
+        "settings": {"plan": digest(f"build/plan/{out.stem}.yaml")},
         "files": {file.removeprefix("build/"): digest(file) for file in [*encoder, "build/data/sst/train.parquet"]},
-        "code": digest("build/plan/code-train.yaml"),
+        "code": {"code-train.yaml": digest("build/plan/code-train.yaml")},
         "machine": json.loads(Path("build/machine.json").read_text()),
     } if stage == "manifest" else {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"}
     out.write_text({
@@ -81,12 +84,10 @@ if stage == "train":
     variant, seed = sys.argv[1:3]
     with files.new_directory(build / "runs" / variant / seed) as run:
         (run / "scores").write_text(f"of {sys.argv[:3]}")
-        layout.seal(run)
-    parts = {
-        "plan": digest(build / f"plan/{variant}.yaml"), "manifest": digest(build / f"manifest/{variant}.json"),
-        "seed": int(seed), "torch": "2.13.0"}
+        files.write_text(run / "inputs.json", manifests.of_training(build, variant, int(seed)).text())
+        seals.seal(run)
     files.write_json(layout.log(build / "runs" / variant / seed) / "run.json", {
-        "identity": hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest(), "seconds": 1.0,
+        "seconds": 1.0,
         "machine": {"processor": "Some CPU", "cores": 2, "memory_gb": 4, "accelerator": ""},
         "versions": {"torch": "2.13.0"}})
 """

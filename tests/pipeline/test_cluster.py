@@ -68,7 +68,9 @@ def project(tmp_path: Path) -> Project:
     made.append("src/mtbert/training/checkpoints.py", HELD.format(hold=str(tmp_path / "hold")))
     stages = yaml.safe_load((made.root / "dvc.yaml").read_text())["stages"]
     kept = {
-        name: stage for name, stage in stages.items() if name not in ("merge", "speed", "collect", "report", "track")
+        name: stage
+        for name, stage in stages.items()
+        if name not in ("merge", "speed", "collect", "judge", "report", "track")
     }
     (made.root / "dvc.yaml").write_text(yaml.safe_dump({"stages": kept}, sort_keys=False))
     return made

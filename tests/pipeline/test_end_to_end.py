@@ -123,7 +123,9 @@ def test_ctrl_c_stops_at_once_and_leaves_a_checkpoint_alone(project: Project):
     plan = yaml.safe_load((project.root / "build/plan/bert-sst.yaml").read_text())
     plan["variant"], plan["phases"][0]["epoch_length"] = "long", "1000000 steps"
     (project.root / "build/plan/long.yaml").write_text(yaml.safe_dump(plan))
-    shutil.copy(project.root / "build/manifest/bert-sst.json", project.root / "build/manifest/long.json")
+    manifest = json.loads((project.root / "build/manifest/bert-sst.json").read_text())
+    manifest["settings"] = {key: value for key, value in plan.items() if key != "sources"}
+    (project.root / "build/manifest/long.json").write_text(json.dumps(manifest))
     before = sorted(project.root.glob("build/*/*"))
     with project.start("stages/train.py", "long", "1", PYTHONPATH="src", MTBERT_LIVE="off") as training:
         assert training.stdout is not None

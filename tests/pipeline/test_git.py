@@ -12,7 +12,9 @@ import yaml
 from pipeline.stubs import Stubs
 
 IDENTITY = ("-c", "user.name=test", "-c", "user.email=test@example.org")
-ELSEWHERE = tuple(f"build/{name}" for name in ("machine.json", "manifest", "runs", "results", "report", "submissions"))
+ELSEWHERE = tuple(
+    f"build/{name}" for name in ("machine.json", "manifest", "runs", "results", "judged", "report", "submissions")
+)
 
 
 def another_machine(lock: Path) -> None:

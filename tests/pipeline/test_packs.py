@@ -101,14 +101,14 @@ def test_what_was_trained_elsewhere_is_recorded_and_nothing_trains_here(project:
     assert snapshot(project.root / "build/runs") == brought  # the same bytes as from a training here
 
 
-def test_the_plan_the_card_and_each_runs_inputs_state_the_digest_of_a_folder_that_is_named_without_one(
+def test_the_plan_the_card_and_each_runs_log_state_the_digest_of_a_folder_that_is_named_without_one(
     project: Project,
 ):
     build, digest = project.root / "build", folders.digest(project.root / "models/mine")
     assert files.read_yaml(build / "plan/encoder.yaml")["revision"] == digest
     assert files.read_json(build / "encoders/base/encoder.json")["source"] == f"a folder whose digest is {digest}"
     assert project.run("stages/train.py", "plain", "1", PYTHONPATH="src", MTBERT_LIVE="off").returncode == 0
-    assert files.read_json(layout.log(layout.run(build, "plain", 1)) / layout.INPUTS)["revision"] == digest
+    assert files.read_json(layout.log(layout.run(build, "plain", 1)) / layout.LOG)["encoder_revision"] == digest
 
 
 def test_it_predicts(project: Project, tmp_path: Path):

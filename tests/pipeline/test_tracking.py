@@ -18,7 +18,8 @@ from pipeline import tracked
 from pipeline.small import wait_for
 from pipeline.tracked import POINTS, Server, outcomes, runs, train, write_catalog, write_run
 
-from mtbert import files, layout, tracking
+from mtbert import files, tracking
+from mtbert.provenance import inputs, seals
 from mtbert.scores import ensembles
 from mtbert.tasks import COURSE
 from mtbert.tracking import live, record, store, view
@@ -80,7 +81,7 @@ def test_votes_and_merges_appear_once_where_the_plan_selects_them(root: Path) ->
     ensembles.vote_all(build, build / "votes")
     merged = Path(shutil.copytree(build / "runs/one/1", build / "merged/both/1"))
     files.write_yaml(merged / "settings.yaml", {"variant": "both", "members": ["one", "two"], "profile": "own"})
-    layout.seal(merged)
+    seals.seal(merged)
     catalog = files.read_yaml(build / "plan/catalog.yaml")
     ensembles_of_plan = catalog["ensembles"] | {"both": {"selected": True, "merge": "mean", "members": ["one", "two"]}}
     files.write_yaml(build / "plan/catalog.yaml", catalog | {"ensembles": ensembles_of_plan})
@@ -100,7 +101,9 @@ def test_votes_and_merges_appear_once_where_the_plan_selects_them(root: Path) ->
 def break_off(root: Path) -> None:
     """Leave a run as a training does that is killed after step 10."""
     there, build = store.Store(tracking.tracking_uri()), root / "build"
-    run_id = there.begin(record.begun(tracked.planned(build / "runs/pals/1"), 1, build, record.read_catalog(build)))
+    run = build / "runs/pals/1"
+    begun = record.begun(tracked.planned(run), 1, inputs.identity(run), record.read_catalog(build))
+    run_id = there.begin(begun)
     for step in range(11):
         there.client.log_metric(run_id, "loss/sst", 1.0 / (step + 1), step=step)
     there.client.set_terminated(run_id, "KILLED")
@@ -163,10 +166,10 @@ def with_weights(root: Path) -> Path:
     weights = root / "build/runs/pals/1/model.safetensors"
     files.write_text(root / "cache/ab12", "weights")
     weights.symlink_to(root / "cache/ab12")
-    layout.seal(weights.parent)
+    seals.seal(weights.parent)
     for name in ("tokenizer.json", "tokenizer_config.json", "config.json"):
         files.write_text(root / "build/encoders/base" / name, "{}")
-    layout.seal(root / "build/encoders/base")
+    seals.seal(root / "build/encoders/base")
     return weights
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from pipeline.small import wait_for
 
 from mtbert import files, layout
+from mtbert.provenance import inputs, seals
 from mtbert.tracking import LiveRun, live
 
 REPOSITORY = Path(__file__).parents[2]
@@ -53,7 +54,9 @@ def write_run(root: Path, variant: str = "pals", dim: int = 204) -> Path:
     files.write_json(directory / "metrics.json", results)
     rows = [f"0,{step},loss/sst,{1.0 / (step + 1)}\n0,{step},learning_rate,0.5\n" for step in range(STEPS)]
     files.write_text(directory / "history.csv", "phase,step,name,value\n" + "".join(rows))
-    layout.seal(directory)
+    made_from = {"settings": {"pals.dim": dim}, "code": {}, "files": {}, "seed": 1}
+    files.write_json(directory / "inputs.json", made_from)
+    seals.seal(directory)
     log = {"started": "2026-01-01T00:00:00+00:00", "seconds": 10.0}
     files.write_json(layout.log(directory) / "run.json", log)
     return directory
@@ -76,7 +79,7 @@ def environment(changes: Mapping[str, str]) -> dict[str, str]:
 def train(root: Path, variant: str = "pals", half_way: Callable[[], object] = lambda: None, first: int = 0) -> None:
     """Log a run as a training does, from the step `first` on, and call `half_way` at step 10."""
     directory = root / "build/runs" / variant / "1"
-    with LiveRun(planned(directory), 1, root / "build") as run:
+    with LiveRun(planned(directory), 1, inputs.identity(directory), root / "build") as run:
         for step in range(first, STEPS):
             if step == 10:
                 half_way()

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from mtbert import judge
 from mtbert.cli import app
 from mtbert.inference import exporting, loading
 from mtbert.inference.model import Model
+from mtbert.judge import UNKNOWN
 from mtbert.machine import locking
 from mtbert.report import write
-from mtbert.report.answer import UNKNOWN
 from mtbert.scores import merge, tables
 from mtbert.trainings import grid, packs
 
@@ -77,14 +78,14 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         write,
         "write",
         ["report", "--evidence", "/r/evidence", "--out", "o"],
-        ("/r/evidence", Path("o"), None, None, {}, UNKNOWN),
+        (("/r/evidence", None, UNKNOWN), Path("o"), None, {}),
     ),
-    (write, "write", ["report", "--evidence", "/r/evidence"], ("/r/evidence", Path("/r"), None, None, {}, UNKNOWN)),
+    (write, "write", ["report", "--evidence", "/r/evidence"], (("/r/evidence", None, UNKNOWN), Path("/r"), None, {})),
     (
         write,
         "write",
         ["report", "--evidence", f"{LAPTOP}/evidence", "--out", "o"],
-        (f"{LAPTOP}/evidence", Path("o"), f"{LAPTOP}/third", None, {}, UNKNOWN),
+        ((f"{LAPTOP}/evidence", f"{LAPTOP}/third", UNKNOWN), Path("o"), None, {}),
     ),
     (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"), None)),
 ]
@@ -98,6 +99,7 @@ def test_what_was_said_is_handed_on(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(loading, "load", lambda *_: PALS)
     monkeypatch.setattr(tables, "read", str)
+    monkeypatch.setattr(judge, "judge", lambda *given: given)
     monkeypatch.setattr(merge, "merge", lambda sources: [*map(str, sources)])
     monkeypatch.setattr(module, name, lambda *given: asked.append(given))
     done = CliRunner().invoke(app, arguments)
@@ -130,6 +132,7 @@ def test_variants_are_listed_with_paper_and_row_and_a_star_where_they_are_traine
 def test_a_report_waits_for_another(monkeypatch: pytest.MonkeyPatch):
     held: list[tuple] = []
     monkeypatch.setattr(tables, "read", str)
+    monkeypatch.setattr(judge, "judge", lambda *given: given)
     monkeypatch.setattr(write, "write", lambda *_: f"written with {held}")
     monkeypatch.setattr(locking, "exclusive", lambda *lock: held.append(lock) or nullcontext())
     done = CliRunner().invoke(app, ["report", "b", "--evidence", "/r/evidence"])

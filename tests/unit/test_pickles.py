@@ -12,14 +12,17 @@ from mtbert import errors, files, layout, tracking
 from mtbert.data import batches, tokens
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import EncoderError
-from mtbert.inputs import manifests
+from mtbert.judge import tables as judged
 from mtbert.pretrained import fetching, loading, sbert
 from mtbert.pretrained.settings import EncoderSettings, SbertSettings
+from mtbert.provenance import manifests, seals
 from mtbert.scores import collect, tables
+from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
 from mtbert.variants.settings import VariantSettings
 
 ROOT = Path(__file__).parents[2]
+NO_RESULTS = Results(None, None, None)
 TINY = EncoderSettings(name="tiny", width=12, heads=2, feed_forward=24, vocabulary=1000, positions=16)
 
 
@@ -74,7 +77,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "encoders/base/encoder.json": lambda file, _: loading.card(file.parent),
     "encoders/base/tokenizer.json": lambda file, _: tokens.wordpieces(file.parent),
     "plan/pals.yaml": lambda file, _: layout.read_planned(VariantSettings, file),
-    "manifest/pals.json": lambda file, build: manifests.check(file, build),
+    "manifest/pals.json": lambda _, build: manifests.check(build, "pals"),
     "data/report.json": lambda _, build: layout.data_kind(build),
     "data/sst/train.parquet": lambda file, _: batches.load(file, COURSE["sst"], "cross", SpecialTokens(1, 2, 0), 16),
     "data/sst/dev-rows.parquet": lambda file, _: collect._columns_of_rows(file, collect.ROW_FACTS, None),
@@ -82,6 +85,7 @@ LOADS: dict[str, Callable[[Path, Path], object]] = {
     "data/snli/train.parquet": lambda _, build: sbert.pretrain(SbertSettings(corpora=["snli"], device="cpu"), build),
     "runs/pals/1/predictions/sst-dev.parquet": lambda file, _: files.read_parquet(file),
     "results/runs.parquet": lambda file, _: tables.read(file.parent),
+    "judged/rows.parquet": lambda file, _: judged.read(file.parent, NO_RESULTS),
 }
 
 
@@ -90,7 +94,7 @@ def test_a_pickle_in_the_place_of_a_file_is_refused(build: Path, canary: bytes, 
     file = build / name.strip()
     put(file, canary)
     if name.startswith("runs"):
-        layout.seal(build / "runs/pals/1")  # the digests are those of the pickle: they are not what refuses it
+        seals.seal(build / "runs/pals/1")  # the digests are those of the pickle: they are not what refuses it
     assert file.name in refused(song, lambda: LOADS[name](file, build))
 
 

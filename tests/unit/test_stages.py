@@ -8,7 +8,8 @@ from pathlib import Path
 import built
 import pytest
 
-from mtbert import files, layout
+from mtbert import files
+from mtbert.provenance import seals
 
 STAGES = Path(__file__).parents[2] / "stages"
 PLAN = "build/plan"
@@ -16,6 +17,7 @@ COMMANDS = [  # the file of the plan that each misses, and its script's argument
     ("catalog", "manifest", "build", "build/manifest"),
     ("catalog", "track", "build"),
     ("catalog", "collect", "build", "build/results"),
+    ("catalog", "judge", "build", "build/judged"),
     ("encoder", "encoder", f"{PLAN}/encoder.yaml", "data", "build/encoders/base"),
     ("needs", "preprocess", "data", "build/encoders/base", "build/data", f"{PLAN}/needs.yaml"),
     ("pretrain", "pretrain", f"{PLAN}/pretrain.yaml", "build"),
@@ -38,7 +40,7 @@ def test_a_missing_or_damaged_plan_is_told_with_what_makes_it(
 ):
     if content is not None:
         files.write_text(tmp_path / f"{PLAN}/{command[0]}.yaml", content)
-        layout.seal(tmp_path / PLAN)
+        seals.seal(tmp_path / PLAN)
     message = told(monkeypatch, tmp_path, *command[1:])
     assert message.startswith(f"error: {PLAN}/{command[0]}.yaml is {'missing' if content is None else 'damaged'}")
     assert "`dvc repro plan` makes it" in message
@@ -53,7 +55,7 @@ def test_an_altered_input_is_told_with_what_makes_it(
 ):
     folder, _, name = file.partition("/")
     files.write_text(tmp_path / "build" / file, "whole")
-    layout.seal(tmp_path / "build" / folder)
+    seals.seal(tmp_path / "build" / folder)
     files.write_text(tmp_path / "build" / file, "altered")
     message = told(monkeypatch, tmp_path, "collect", "build", "build/results")
     assert message.startswith(f"error: build/{folder} is not as it was written (altered: {name}); ")
@@ -74,7 +76,7 @@ def test_where_no_ensemble_is_selected_the_folder_says_so(
     build = built.build(tmp_path / "build")
     files.write_yaml(build / "plan/catalog.yaml", files.read_yaml(build / "plan/catalog.yaml") | {"ensembles": {}})
     for name in ("plan", "data", "manifest"):
-        layout.seal(build / name)
+        seals.seal(build / name)
     assert told(monkeypatch, tmp_path, stage, "build", f"build/{folder}") == "0"
     assert [file.name for file in (build / folder).iterdir()] == ["nothing.txt"]
     assert reason in (build / folder / "nothing.txt").read_text()

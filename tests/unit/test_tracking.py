@@ -16,6 +16,7 @@ from pipeline.tracked import planned, write_catalog, write_run
 
 from mtbert import files, layout, tracking
 from mtbert.errors import DataError
+from mtbert.provenance import inputs, seals
 from mtbert.scores import ensembles
 from mtbert.tasks import COURSE
 from mtbert.tracking import live, record, server, store, view
@@ -99,6 +100,7 @@ def test_a_finished_run(run: Path) -> None:
     ]
     tags = found.tags
     assert (tags["data"], tags["variant"], tags["seed"]) == ("data/sample", "pals", "1")
+    assert tags["inputs"] == files.sha256(run / "inputs.json")
     assert tags["changed"] == "pals.dim=204"
 
 
@@ -137,7 +139,7 @@ def test_a_vote_of_other_members_is_another_run_even_where_its_scores_are_the_sa
     first = record.of_model(build / "votes/vote/1", catalog).run_key
     file = built.run(build, "two", [0.0, 1.0, 1.0]) / "history.csv"
     files.write_text(file, "phase,step,name,value\n1,10,loss/sst,2.5\n")
-    layout.seal(file.parent)
+    seals.seal(file.parent)
     ensembles.vote_all(build, build / "votes")
     assert record.of_model(build / "votes/vote/1", catalog).run_key != first
 
@@ -157,7 +159,7 @@ def test_the_score_that_chose_the_weights_is_the_first_half_s(
     run: Path, chosen_by: Any, expected: float | None
 ) -> None:
     files.write_json(run / "metrics.json", files.read_json(run / "metrics.json") | chosen_by)
-    layout.seal(run)
+    seals.seal(run)
     assert of_run(run).chosen_by == expected
 
 
@@ -165,7 +167,7 @@ def test_dev_scores_of_epochs_come_before_losses(run: Path) -> None:
     """MLflow's page that compares runs begins with the value that was logged first."""
     with (run / "history.csv").open("a") as handle:
         handle.write("0,20,dev/sst,0.5\n")
-    layout.seal(run)
+    seals.seal(run)
     assert [point.name for point in of_run(run).points[2:5]] == ["run/epoch", "dev/sst", "loss/sst"]
 
 
@@ -190,14 +192,14 @@ def test_the_page_that_shows_changes_and_scores() -> None:
 
 def test_a_run_that_comes_back_is_the_one_that_was_live(tmp_path: Path, run: Path) -> None:
     build = tmp_path / "build"
-    live = record.begun(planned(run), 1, build, record.read_catalog(build))
+    live = record.begun(planned(run), 1, inputs.identity(run), record.read_catalog(build))
     for name in ("experiment", "name", "params", "tags"):
         assert getattr(of_run(run), name) == getattr(live, name)
 
 
 def test_data_of_ones_own_never_look_like_the_sample(tmp_path: Path) -> None:
     write_catalog(tmp_path, ["pals"], data_dir="/home/me/reviews")
-    found = record.begun(SETTINGS, 1, tmp_path / "build", record.read_catalog(tmp_path / "build"))
+    found = record.begun(SETTINGS, 1, "1f", record.read_catalog(tmp_path / "build"))
     assert (found.experiment, found.name) == ("mtbert-sample-reviews", "data=reviews pals seed 1")
     assert (found.tags["data"], found.params["data"]) == ("reviews", "reviews")
 
@@ -208,8 +210,24 @@ def test_other_results_are_another_run(run: Path, file: str, before: str, after:
     (run / file).write_text((run / file).read_text().replace(before, after))
     with pytest.raises(DataError, match=rf"\(altered: {file}\); .* dvc repro train@pals-1`"):
         of_run(run)
-    layout.seal(run)
+    seals.seal(run)
     assert of_run(run).run_key != first
+
+
+def test_a_run_without_its_weights_is_the_one_with_them_and_a_run_of_other_inputs_is_another(run: Path) -> None:
+    first = of_run(run).run_key
+    files.write_json(run / "elsewhere.json", {"left": {}})
+    seals.seal(run)
+    assert of_run(run).run_key == first
+    files.write_json(run / "inputs.json", files.read_json(run / "inputs.json") | {"code": {"loop.py": "1f"}})
+    seals.seal(run)
+    assert of_run(run).run_key != first
+
+
+def test_a_run_of_an_earlier_version_is_known_by_its_settings_where_nothing_tells_its_inputs(run: Path) -> None:
+    (run / "inputs.json").unlink()
+    seals.seal(run)
+    assert of_run(run).tags["inputs"] == files.sha256(run / "settings.yaml")
 
 
 def test_damaged_logs_are_told(tmp_path: Path, run: Path) -> None:
@@ -296,7 +314,7 @@ def test_a_training_without_mlflow(
     monkeypatch.setenv(live.OFF, switch)
     monkeypatch.setattr(live, "BEGINS_AFTER", 0)
     monkeypatch.setitem(sys.modules, "mlflow", None)  # as if it were not installed
-    with tracking.LiveRun(SETTINGS, 1) as run:
+    with tracking.LiveRun(SETTINGS, 1, "1f") as run:
         run.log(1, {"loss/sst": 1.5})
         run.finish(tmp_path)
     assert capfd.readouterr().err.partition("import of")[0] == told
@@ -307,7 +325,7 @@ def test_a_short_training_needs_no_mlflow(
 ) -> None:
     monkeypatch.delenv(live.OFF)
     monkeypatch.setitem(sys.modules, "mlflow", None)
-    with tracking.LiveRun(SETTINGS, 1) as run:
+    with tracking.LiveRun(SETTINGS, 1, "1f") as run:
         run.log(1, {"loss/sst": 1.5})
         run.finish(tmp_path)
     assert capfd.readouterr().err == ""

@@ -20,6 +20,8 @@ from mtbert.baselines.rows import Rows
 from mtbert.baselines.stored import Trained
 from mtbert.pretrained import embeddings
 from mtbert.pretrained.embeddings import Embeddings
+from mtbert.provenance import inputs, manifests, seals
+from mtbert.provenance.inputs import Inputs
 from mtbert.scores import metrics, predictions
 from mtbert.scores.columns import Predictions
 from mtbert.scores.described import BASELINES, FROZEN, UNTRAINED
@@ -28,6 +30,7 @@ from mtbert.tasks import Split, Task, Tasks, main, of_a_model, stated
 from mtbert.training import logs
 
 SEED = 0  # of all baselines: they have none
+CODE = "code-baselines"  # of the plan: the code that trains them
 SCORED: tuple[Split, ...] = ("dev", "test")
 Say = Callable[[str], None]
 Predict = Callable[[Rows], Mapping[str, np.ndarray]]  # the columns of rows' predictions
@@ -78,7 +81,7 @@ def train_all(build: Path, tasks: Tasks, out: Path, say: Say = print) -> list[Ba
     files.keep_only(out, [])
     for baseline in baselines:
         if baseline.predicted["dev"]:
-            _write(baseline, tasks, out / baseline.name / str(SEED), embeddings.key(encoder), started)
+            _write(baseline, tasks, out / baseline.name / str(SEED), build, started)
     return baselines
 
 
@@ -134,8 +137,9 @@ def _line(baseline: Baseline, task: Task) -> str:
     )
 
 
-def _write(baseline: Baseline, tasks: Tasks, folder: Path, encoder: str, started: str) -> None:
+def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started: str) -> None:
     """Write the folder of a baseline, and its log."""
+    encoder = embeddings.key(layout.encoder(build)) if baseline.name == FROZEN else None
     known = [name for name in tasks if name in baseline.predicted["dev"]]
     settings = {
         "variant": baseline.name,
@@ -155,10 +159,11 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, encoder: str, started
             for name, table in by_task.items():
                 predictions.write(layout.predictions(partial, name, split), table)
         if baseline.trained:
-            stored.write(partial, baseline.name, baseline.trained, encoder if baseline.name == FROZEN else None)
+            stored.write(partial, baseline.name, baseline.trained, encoder)
         files.write_yaml(partial / layout.SETTINGS, settings)
         files.write_json(partial / layout.METRICS, scored.model_dump())
-        layout.seal(partial)
+        files.write_text(partial / layout.INPUTS, _inputs(settings, build).text())
+        seals.seal(partial)
     log = {
         "started": started,
         "seconds": round(sum(baseline.seconds.values()), 1),
@@ -167,3 +172,15 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, encoder: str, started
         "versions": logs.versions(),
     }
     files.write_json(layout.log(folder) / layout.LOG, log)
+
+
+def _inputs(settings: dict[str, Any], build: Path) -> Inputs:
+    """Return what a baseline is made from: all that the stage reads."""
+    read = [layout.data(build) / layout.DIGESTS, *manifests.encoder_files(build)]
+    return Inputs(
+        settings=settings,
+        code=layout.read_plan(layout.plan(build, CODE)),
+        files=inputs.digests(build, read),
+        machine=inputs.machine(build),
+        seed=SEED,
+    )

@@ -4,8 +4,7 @@
 `mtbert.stats`, and `wording` words the result. Nothing here imports torch, DVC or MLflow.
 """
 
-from mtbert.claims import Verdict
-from mtbert.compare.comparing import FileComparison, compare_files
+from mtbert.compare.comparing import changes, compare_files
 from mtbert.compare.wording import as_text
 
-__all__ = ["FileComparison", "Verdict", "as_text", "compare_files"]
+__all__ = ["as_text", "changes", "compare_files"]

@@ -2,79 +2,35 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from mtbert import tasks
-from mtbert.claims import SEEDS, Comparison, Part
-from mtbert.claims.judging import with_p
 from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError, first_of
-from mtbert.inputs import why
+from mtbert.judge import SEEDS, Comparison, Part
+from mtbert.judge.judging import with_p
+from mtbert.provenance import why
 from mtbert.scores import metrics
 from mtbert.stats import LEAST_CLUSTERS, Difference, Side, difference, influence, score
-from mtbert.stats.differences import ROUNDING
 from mtbert.tasks import METRIC_NAMES, Task, Tasks
-
-
-class FileScore(NamedTuple):
-    """The mean score of a side, by its name as it was given."""
-
-    name: str
-    score: Difference
-
-
-@dataclass(frozen=True)
-class FileComparison:
-    """The comparison of two files, with what is to be said beside its result.
-
-    Attributes:
-        result: whether ours is close to theirs, judged by itself.
-        ours, theirs: what each side scores.
-        are_alike: whether both answer alike on every row: for accuracy, whether both are right on the same rows.
-        constant: the sides that predict one value on every row, for which the metric counts as 0.
-        has_one_class: whether the metric is F1 of class 1 alone.
-        changes: what has changed since models that were named were trained, a line for each.
-    """
-
-    result: Comparison
-    ours: FileScore
-    theirs: FileScore
-    are_alike: bool = False
-    constant: tuple[str, ...] = ()
-    has_one_class: bool = False
-    changes: tuple[str, ...] = ()
-
-    @property
-    def difference(self) -> Difference:
-        """Ours less theirs."""
-        assert self.result.difference is not None  # both files have predictions
-        return self.result.difference
-
-    @property
-    def p(self) -> float | None:
-        """Two-sided, of no difference; 1 where both answer alike, as of McNemar's test; None where it is not known."""
-        return 1.0 if self.are_alike else self.difference.p
-
-    @property
-    def missing_seeds(self) -> dict[str, int]:
-        """How many more seeds a side needs, by its name; a side without seeds needs none."""
-        missing = {}
-        for side, count in zip((self.ours, self.theirs), self.difference.seeds, strict=True):
-            if 0 < count < SEEDS:
-                missing[side.name] = SEEDS - count
-        return missing
 
 
 def compare_files(
     ours: str, theirs: str, task: str | None = None, metric: str | None = None, margin: float | None = None,
     build: Path = Path("build"),
-) -> FileComparison:  # fmt: skip
-    """Compare as `mtbert compare` does, which describes each argument; DataError where the two do not fit together."""
+) -> Comparison:  # fmt: skip
+    """Compare as `mtbert compare` does, which describes each argument, and judge by itself whether the two are close.
+
+    The metric of the result is `f1` where that is the F1 of class 1 alone, and `macro_f1` where it is a mean over
+    classes.
+
+    Raises:
+        DataError: the two do not fit together.
+    """
     described = _task(task, tasks.of_build(build))
     if metric is not None and metric not in METRIC_NAMES:
         raise UnknownNameError("metric", metric, METRIC_NAMES)
@@ -86,31 +42,27 @@ def compare_files(
     pairs = pairing.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric, described)
     classes = _f1_classes(metric, pairs, described)
     our_side, their_side = _sides(pairs, metric, classes)
-    lowest, highest = metrics.bounds(metric)
-    differing = _differing(pairs, metric)
-    bounds = (lowest - highest, highest - lowest)
-    found = replace(difference(our_side, their_side, differing), bounds=bounds)
+    lowest, highest = bounds = metrics.bounds(metric)
+    result = difference(our_side, their_side, _differing(pairs, metric))
+    result = replace(result, bounds=(lowest - highest, highest - lowest))
+    if metric == "f1" and [*classes] != [1]:
+        metric = "macro_f1"
     part = Part(ours=(ours,), other=(theirs,), metric=metric, margin=margin, expects="close")
-    constant = [name for name, said in ((ours, pairs.ours), (theirs, pairs.theirs)) if _is_constant(said)]
-    return FileComparison(
-        result=with_p(Comparison(part, _obstacle(found), found)),
-        ours=FileScore(ours, score(our_side, (lowest, highest))),
-        theirs=FileScore(theirs, score(their_side, (lowest, highest))),
-        are_alike=differing == 0 and found.error is None and abs(found.mean) < ROUNDING,
-        constant=tuple(constant) if metric in metrics.SIGNED else (),
-        has_one_class=metric == "f1" and [*classes] == [1],
-        changes=tuple(line for name in dict.fromkeys((ours, theirs)) for line in _changes(name, task, build)),
+    scores = (
+        replace(score(our_side, bounds), is_defined=_is_defined(metric, pairs.ours)),
+        replace(score(their_side, bounds), is_defined=_is_defined(metric, pairs.theirs)),
     )
+    return with_p(Comparison(part, _obstacle(result), result, scores=scores))
 
 
-def _obstacle(found: Difference) -> str:
+def _obstacle(result: Difference) -> str:
     """Return what keeps a difference from being judged; empty for nothing."""
-    if found.lacks_seeds(SEEDS):
+    if result.lacks_seeds(SEEDS):
         return "seeds"
-    return "rows" if found.clusters < LEAST_CLUSTERS else ""
+    return "rows" if result.clusters < LEAST_CLUSTERS else ""
 
 
-def _changes(name: str, task: str | None, build: Path) -> Iterator[str]:
+def changes(name: str, task: str | None, build: Path) -> Iterator[str]:
     """Yield in what the inputs of a named model differ from those of now: `dvc repro` would train it again."""
     causes_by_seed: dict[str, list[why.Cause]] = {}
     for folder in reading.models(name, task, build):
@@ -167,6 +119,6 @@ def _differing(pairs: Pairs, metric: str) -> int:
     return len(np.unique(pairs.clusters[differs]))
 
 
-def _is_constant(predictions: np.ndarray) -> bool:
-    """Return whether every seed predicts one value on all rows; `predictions` are [rows, seeds]."""
-    return bool((np.ptp(predictions, axis=0) == 0).all())
+def _is_defined(metric: str, predictions: np.ndarray) -> bool:
+    """Return whether a metric is defined for predictions, [rows, seeds]: a correlation is not of one value alone."""
+    return metric not in metrics.SIGNED or bool((np.ptp(predictions, axis=0) > 0).any())

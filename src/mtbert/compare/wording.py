@@ -1,56 +1,65 @@
 """Word a comparison for a terminal."""
 
-from mtbert.claims import SEEDS, Verdict
-from mtbert.compare.comparing import FileComparison
+from collections.abc import Sequence
+
+from mtbert.judge import SEEDS, Comparison, Verdict
 from mtbert.stats import LEAST_CLUSTERS, Difference
 
 STANDINGS = {
     Verdict.BETTER: "better", Verdict.WORSE: "worse", Verdict.CLOSE: "apart by less than the margin",
     Verdict.TOO_CLOSE: "not significant, the difference could be 0",
 }  # fmt: skip
+METRICS = {"f1": "f1 of class 1", "macro_f1": "f1, the mean over classes,"}  # by name, where that does not say it
 NOT_KNOWN = "not known"
 
 
-def as_text(comparison: FileComparison) -> str:
-    """Return a few lines."""
-    result, ours, theirs = comparison.difference, comparison.ours, comparison.theirs
-    width = max(map(len, (ours.name, theirs.name, "difference")))
+def as_text(comparison: Comparison, changes: Sequence[str] = ()) -> str:
+    """Return a few lines; `changes` are what has changed since models that were named were trained."""
+    result, (our_score, their_score), (ours, theirs) = _difference(comparison), _scores(comparison), _names(comparison)
+    width = max(map(len, (ours, theirs, "difference")))
     clusters = "" if result.clusters == result.rows else f" in {result.clusters} clusters"
-    p = comparison.p
+    metric = comparison.part.metric
     return "\n".join([
-        f"{_score(comparison)} on {result.rows} rows{clusters}",
+        f"{METRICS.get(metric, metric)} on {result.rows} rows{clusters}",
         "",
         f"{'':<{width}}  {'score':>8}  95 % interval {_source_of_noise(comparison)}",
-        f"{ours.name:<{width}}  {ours.score.mean:>8.4f}  {_interval(ours.score, '.4f')}",
-        f"{theirs.name:<{width}}  {theirs.score.mean:>8.4f}  {_interval(theirs.score, '.4f')}",
+        f"{ours:<{width}}  {our_score.mean:>8.4f}  {_interval(our_score, '.4f')}",
+        f"{theirs:<{width}}  {their_score.mean:>8.4f}  {_interval(their_score, '.4f')}",
         f"{'difference':<{width}}  {result.mean:>+8.4f}  {_interval(result, '+.4f')}",
         "",
-        f"p of no difference: {NOT_KNOWN if p is None else f'{p:.4g}'}",
+        f"p of no difference: {NOT_KNOWN if result.p is None else f'{result.p:.4g}'}",
         "",
-        f"{ours.name} against {theirs.name}: {_answer(comparison)} (margin {comparison.result.part.margin:g}).",
+        f"{ours} against {theirs}: {_answer(comparison)} (margin {comparison.part.margin:g}).",
         _scope(comparison),
-        *(_constant(name, comparison.result.part.metric) for name in comparison.constant),
-        *(f"Note: {change}" for change in comparison.changes),
+        *(_undefined(name, metric) for name in _undefined_sides(comparison)),
+        *(f"Note: {change}" for change in changes),
     ])  # fmt: skip
 
 
-def _score(comparison: FileComparison) -> str:
-    """Return the name of the score; of F1 also which one it is, since the classes of the files decide."""
-    metric = comparison.result.part.metric
-    if metric != "f1":
-        return metric
-    return "f1 of class 1" if comparison.has_one_class else "f1, the mean over classes,"
+def _difference(comparison: Comparison) -> Difference:
+    assert comparison.difference is not None  # both files have predictions
+    return comparison.difference
 
 
-def _source_of_noise(comparison: FileComparison) -> str:
+def _scores(comparison: Comparison) -> tuple[Difference, Difference]:
+    assert comparison.scores is not None  # `compare_files` always asks for them
+    return comparison.scores
+
+
+def _names(comparison: Comparison) -> tuple[str, str]:
+    """Return the name of each side as it was given."""
+    (ours,), (theirs,) = comparison.part.ours, comparison.part.other
+    return ours, theirs
+
+
+def _source_of_noise(comparison: Comparison) -> str:
     """Return what the intervals are over."""
-    ours, theirs = comparison.difference.seeds
-    if not ours and not theirs:
+    seeds = _difference(comparison).seeds
+    if not any(seeds):
         return "over rows"
-    if ours and theirs:
+    if all(seeds):
         return "over seeds and rows"
-    alone = comparison.theirs.name if ours else comparison.ours.name
-    return f"over seeds and rows; of {alone} over rows"
+    return f"over seeds and rows; of {_names(comparison)[seeds.index(0)]} over rows"
 
 
 def _interval(result: Difference, form: str) -> str:
@@ -59,40 +68,52 @@ def _interval(result: Difference, form: str) -> str:
     return " to ".join(format(end, form) for end in result.interval)
 
 
-def _answer(comparison: FileComparison) -> str:
+def _answer(comparison: Comparison) -> str:
     """Return the standing of ours, or why it is open."""
-    result = comparison.difference
-    if comparison.are_alike:
-        is_accuracy = comparison.result.part.metric == "accuracy"
-        right = "both are right on the same rows" if is_accuracy else "both predict the same"
+    result = _difference(comparison)
+    if result.are_alike:
+        right = "both are right on the same rows" if comparison.part.metric == "accuracy" else "both predict the same"
         return f"no difference, {right}"
-    if comparison.constant and result.interval is None:
+    if _undefined_sides(comparison) and result.interval is None:
         return "open, a score is not defined"
-    if comparison.missing_seeds:
-        seeds = [_more_seeds(name, count) for name, count in comparison.missing_seeds.items()]
-        return f"open, {' and '.join(seeds)} needed"
+    if result.lacks_seeds(SEEDS):
+        missing = [
+            _more_seeds(name, SEEDS - count)
+            for name, count in zip(_names(comparison), result.seeds, strict=True)
+            if 0 < count < SEEDS
+        ]
+        return f"open, {' and '.join(missing)} needed"
     if result.clusters < LEAST_CLUSTERS:
         return f"open, too few clusters of rows: {result.clusters}, and {LEAST_CLUSTERS} are needed"
     if result.interval is None:
         return "open, the two differ alike in every cluster of rows, which shows no noise to compare with"
-    size = ", by how much is open" if comparison.result.is_size_open else ""
-    return STANDINGS[comparison.result.standing] + size
+    size = ", by how much is open" if comparison.is_size_open else ""
+    return STANDINGS[comparison.standing] + size
 
 
 def _more_seeds(name: str, count: int) -> str:
     return f"{count} more {'seed' if count == 1 else 'seeds'} of {name}"
 
 
-def _scope(comparison: FileComparison) -> str:
+def _scope(comparison: Comparison) -> str:
     """Return what the answer is about: trainings, or these models alone."""
-    names, seeds = (comparison.ours.name, comparison.theirs.name), comparison.difference.seeds
+    names, seeds = _names(comparison), _difference(comparison).seeds
     if not any(seeds):
         return "This is of these two models: one training each says nothing of other trainings."
     if all(seeds):
         return "This is of {} and {} seeds: an answer needs {} of each.".format(*seeds, SEEDS)
-    (name, count), alone = max(zip(names, seeds, strict=True), key=lambda side: side[1]), names[seeds.index(0)]
-    return f"This is of {count} seeds of {name}, and of {alone} as it is: it has no seeds, and needs none."
+    alone = seeds.index(0)
+    return (
+        f"This is of {max(seeds)} seeds of {names[1 - alone]}, and of {names[alone]} as it is: it has no seeds, and "
+        "needs none."
+    )
 
 
-def _constant(name: str, metric: str) -> str:
+def _undefined_sides(comparison: Comparison) -> list[str]:
+    """Return the sides that predict one value on every row, for which the metric is not defined."""
+    sides = zip(_names(comparison), _scores(comparison), strict=True)
+    return [name for name, score in sides if not score.is_defined]
+
+
+def _undefined(name: str, metric: str) -> str:
     return f"{name} predicts one value on every row: {metric} is not defined there, and counts as 0."

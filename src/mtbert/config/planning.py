@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mtbert import files, layout, merging, tasks
+from mtbert import files, merging, tasks
 from mtbert.config import overrides, resolve, sections
 from mtbert.config.overrides import Override
 from mtbert.config.params import Fault, Params, dotted
@@ -18,6 +18,7 @@ from mtbert.data.preprocess import MOST_REFUSED
 from mtbert.errors import SettingsError
 from mtbert.pretrained import folders
 from mtbert.pretrained.settings import EncoderSettings, SbertSettings
+from mtbert.provenance import seals
 from mtbert.variants.settings import VariantSettings
 
 Documents = dict[str, dict[str, Any]]  # contents of files, by name
@@ -151,4 +152,4 @@ def write(documents: Mapping[str, Any], out: Path) -> None:
     with files.new_directory(out) as directory:
         for name, document in documents.items():
             files.write_yaml(directory / f"{name}.yaml", document, in_order=name == "catalog")
-        layout.seal(directory)
+        seals.seal(directory)

@@ -9,16 +9,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from mtbert import tasks
-from mtbert.config import code, fits, rates
+from mtbert.config import fits, rates
 from mtbert.config.layers import Settings, layers, merge, merge_variant
 from mtbert.config.params import OTHERS, Fault, Params, Place, at, dotted, faults_of
 from mtbert.config.sections import SETTINGS
-from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, USES
+from mtbert.config.techniques import KINDS, NAMES, PLACES, REGISTRIES, USES
 from mtbert.learning.schedules import SCHEDULES
 from mtbert.models.adapters import ADAPTERS, SIZED
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.heads import HEADS
 from mtbert.pretrained.settings import SBERT, EncoderSettings, SbertSettings
+from mtbert.provenance import code
 from mtbert.registry import Chosen
 from mtbert.tasks import Task
 from mtbert.variants.settings import VariantSettings
@@ -171,7 +172,7 @@ def _sources(techniques: Techniques) -> dict[str, str]:
     digests: dict[str, str] = {}
     for registry in REGISTRIES:
         for name in registry.keys() & techniques.keys():
-            digests |= code.of_technique(registry[name].source)
+            digests |= code.of_technique(registry[name].source, KINDS)
     return dict(sorted(digests.items()))
 
 

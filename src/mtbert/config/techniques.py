@@ -1,7 +1,9 @@
 """Every kind of technique and pretraining that settings can name."""
 
+from pathlib import Path
 from typing import Any
 
+from mtbert import tasks
 from mtbert.config.params import COMMON, SHARED
 from mtbert.learning.gradients import GRADIENTS
 from mtbert.learning.objectives import OBJECTIVES
@@ -18,6 +20,11 @@ from mtbert.registry import Registry
 REGISTRIES: tuple[Registry[..., Any], ...] = (
     FEATURES, ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,
 )  # fmt: skip
+# These bring in every technique of a kind, and every task. The plan files of the variants name those that they use.
+KINDS = frozenset(
+    {next(registry[name].source for name in registry).with_name("__init__.py") for registry in REGISTRIES}
+    | {Path(tasks.__file__).with_name(tasks.FILE)}
+)
 NAMES = tuple(name for registry in REGISTRIES for name in registry)
 SECTIONS = (*COMMON, *SHARED, *NAMES)
 PLACES: dict[str, dict[str, Registry[..., Any]]] = {  # the keys of a section that name one technique of a kind

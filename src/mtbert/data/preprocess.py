@@ -23,6 +23,7 @@ from mtbert.data.readers import Example
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, first_of
 from mtbert.files import compressed, new_directory, new_file, read_parquet, sha256, write_json
+from mtbert.provenance import seals
 from mtbert.tasks import SPLITS, Split, Task, Tasks, of_folder
 
 Tokenize = Callable[[list[str]], list[list[int]]]
@@ -108,7 +109,7 @@ def preprocess(
         write_json(layout.data_report(directory), report)
         read_by_pretraining = {task: sha256(layout.examples(directory, task, "train")) for task in pretraining}
         write_json(layout.pretraining(directory), read_by_pretraining)
-        layout.seal(directory)
+        seals.seal(directory)
     return report
 
 

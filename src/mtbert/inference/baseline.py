@@ -17,6 +17,7 @@ from mtbert.data import tokens
 from mtbert.inference.model import ModelError, Row, checked_rows, task_name
 from mtbert.models.encoder.config import CONFIG
 from mtbert.pretrained import embeddings
+from mtbert.provenance import seals
 from mtbert.scores.described import FROZEN
 from mtbert.scores.schemas import BaselineMetrics
 from mtbert.tasks import Task, restored
@@ -88,7 +89,7 @@ class Baseline:
 def load(folder: Path) -> Baseline:
     """Load the baseline of a folder; DataError where a file is missing, altered, or of another encoder."""
     again = layout.remedy(folder)
-    layout.check_sealed(folder, only=(layout.WEIGHTS, stored.CONFIG, layout.METRICS, layout.SETTINGS))
+    seals.check(folder, only=(layout.WEIGHTS, stored.CONFIG, layout.METRICS, layout.SETTINGS))
     settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, again, files.read_yaml)
     encoder = _encoder(folder)
     return Baseline(
@@ -112,7 +113,7 @@ def _encoder(folder: Path) -> Path | None:
     if (folder / "encoder").is_dir():
         return folder / "encoder"
     encoder = layout.encoder(layout.build_of(folder))
-    layout.check_sealed(encoder, ENCODER_FILES)
+    seals.check(encoder, ENCODER_FILES)
     if embeddings.key(encoder) != content.encoder:
         raise ModelError(
             f"{folder} was trained with another encoder than lies in {encoder} now; `{layout.remedy(folder)}` trains "

@@ -19,6 +19,7 @@ from mtbert.machine import hardware
 from mtbert.models.encoder import architectures
 from mtbert.models.encoder.config import CONFIG
 from mtbert.models.multitask import MultitaskModel
+from mtbert.provenance import inputs, seals
 from mtbert.scores.described import BASELINES
 from mtbert.scores.schemas import RunMetrics
 from mtbert.settings import NAME
@@ -39,7 +40,7 @@ def load_any(
     """Load a trained model, a baseline, or an ensemble that votes; arguments and errors as for `load`."""
     name, build = str(source), Path(build)
     folder = Path(source).resolve()
-    if folder.parent.parent.name == layout.votes(build).name and layout.is_sealed(folder):
+    if folder.parent.parent.name == layout.votes(build).name and seals.is_sealed(folder):
         if seed is not None and folder.name != str(seed):
             raise ModelError(f"seed is {seed}, but {source} is the folder of one vote; allowed with a seed: a name")
         name, seed, build = folder.parent.name, int(folder.name), layout.build_of(folder)
@@ -153,7 +154,7 @@ def of_folder(folder: Path, device: str = "auto") -> "Model | Baseline":
 def of_run(folder: Path, device: str = "auto") -> Model:
     """Load the model of a finished run's folder; errors as for `load`."""
     remedy = layout.remedy(folder)
-    layout.check_sealed(folder, only=(WEIGHTS, METRICS, SETTINGS))
+    seals.check(folder, only=(WEIGHTS, METRICS, SETTINGS))
     content = files.read_as(dict[str, Any], folder / SETTINGS, remedy, files.read_yaml)
     variant_settings = {key: value for key, value in content.items() if key not in ("seed", "code")}
     settings = files.read_as(VariantSettings, folder / SETTINGS, remedy, lambda *_: variant_settings)
@@ -179,7 +180,7 @@ def _encoder(folder: Path, settings: VariantSettings) -> Path:
     if (folder / "encoder").is_dir():
         return folder / "encoder"
     encoder = layout.encoder(layout.build_of(folder), settings.model.encoder)
-    layout.check_encoder(folder, encoder, ENCODER_FILES)
+    inputs.check_encoder(folder, encoder, ENCODER_FILES)
     return encoder
 
 

@@ -22,7 +22,7 @@ from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import ANY_TASK, Model, fault_of_row
-from mtbert.inputs import why
+from mtbert.provenance import why
 from mtbert.tasks import Task
 
 if TYPE_CHECKING:

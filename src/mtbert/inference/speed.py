@@ -11,7 +11,8 @@ from mtbert.errors import DataError
 from mtbert.inference import loading
 from mtbert.inference.baseline import Baseline
 from mtbert.inference.model import Model
-from mtbert.inputs import manifests
+from mtbert.provenance import inputs, seals
+from mtbert.scores import run_log
 from mtbert.scores.schemas import Speed
 
 SENTENCES = ["sentence1", "sentence2"]
@@ -37,7 +38,7 @@ def measure(build: Path) -> Speed:
         seconds[name] = _seconds([folder])
         if (folder / layout.WEIGHTS).is_file():
             milliseconds |= _milliseconds(name, [folder], build)
-    return Speed(machine=manifests.machine(build)["processor"], milliseconds=milliseconds, seconds=seconds)
+    return Speed(machine=inputs.machine(build).processor, milliseconds=milliseconds, seconds=seconds)
 
 
 def _runs(folder: Path, seeds: Sequence[int]) -> list[Path]:
@@ -49,14 +50,15 @@ def _seconds(runs: Sequence[Path]) -> dict[str, float]:
     """Return by seed how long each run took; without those that have no log."""
     seconds: dict[str, float] = {}
     for run in runs:
-        with contextlib.suppress(DataError):
-            seconds[run.name] = manifests.log(run).seconds
+        with contextlib.suppress(DataError):  # a damaged log
+            if log := run_log.read(run):
+                seconds[run.name] = log.seconds
     return seconds
 
 
 def _milliseconds(name: str, runs: Sequence[Path], build: Path) -> dict[str, float]:
     """Return by name the milliseconds of a prediction with the first run; nothing where its weights are not here."""
-    if not runs or layout.WEIGHTS in layout.left_elsewhere(runs[0]):
+    if not runs or layout.WEIGHTS in seals.left_elsewhere(runs[0]):
         return {}
     return {name: round(_measure_model(loading.of_folder(runs[0]), build), 3)}
 

@@ -1,7 +1,5 @@
 """Merge trained models into one, and write it as a training writes its own."""
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,17 +10,18 @@ from torch import Tensor, nn
 
 from mtbert import files, layout
 from mtbert.data.batches import Examples
-from mtbert.errors import DataError
 from mtbert.layout import WEIGHTS
 from mtbert.merging import MERGES, settings_of
 from mtbert.models.multitask import MultitaskModel
+from mtbert.provenance import inputs, manifests, seals
+from mtbert.provenance.inputs import Inputs
 from mtbert.scores import predictions
-from mtbert.scores.schemas import RunLog
 from mtbert.tasks import Tasks, of_build, of_run
 from mtbert.training import assembly, evaluation, run
 from mtbert.training.checkpoints import Checkpoint
 from mtbert.variants.settings import VariantSettings
 
+CODE = "code-merge"  # of the plan: the code that merges
 CHOOSING = 500  # spared rows of each task, at most, on which a scale is chosen
 Weights = dict[str, Tensor]
 
@@ -60,7 +59,7 @@ def merge_all(build: Path, out: Path) -> list[str]:
 
 def _has_weights(run: Path) -> bool:
     """Return whether a trained model is there; its weights may have stayed on another machine."""
-    return layout.is_sealed(run) and WEIGHTS not in layout.left_elsewhere(run)
+    return seals.is_sealed(run) and WEIGHTS not in seals.left_elsewhere(run)
 
 
 def _planned(build: Path, member: str) -> VariantSettings:
@@ -69,11 +68,11 @@ def _planned(build: Path, member: str) -> VariantSettings:
 
 def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], build: Path, out: Path) -> bool:
     """Merge the members of a seed, unless their merge is there; return whether it had to be made."""
-    identity = _identity(settings, members, build)
-    if _exists(out, identity):
+    made_from = _inputs(settings, members, int(out.name), build)
+    if inputs.is_made_from(out, made_from):
         return False
     for run_folder in members:
-        layout.check_sealed(run_folder, only=[WEIGHTS])
+        seals.check(run_folder, only=[WEIGHTS])
     states = [load_file(run_folder / WEIGHTS) for run_folder in members]
     parts = assembly.assemble(settings, int(out.name), build)
     torch.set_num_threads(settings.run.threads)
@@ -91,32 +90,23 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
     scale = join(parts.model, states, settings.merge, score)
     parts.settings = settings.model_copy(update={"scale": scale})
     parts.changed = ("encoder",)
-    checkpoint = Checkpoint(layout.checkpoint(build, settings.variant, out.name), identity)
+    parts.made_from = made_from
+    checkpoint = Checkpoint(layout.checkpoint(build, settings.variant, out.name), made_from.identity)
     run.train(parts, out, layout.logs(build, settings.variant, out.name), checkpoint)
     return True
 
 
-def _identity(settings: VariantSettings, members: Sequence[Path], build: Path) -> str:
-    """Return a digest of all that the merged model depends on."""
-    inputs = [*members, layout.data(build), layout.encoder(build, settings.model.encoder)]
-    digests = [files.sha256(folder / layout.DIGESTS) for folder in inputs]
-    code = files.sha256(layout.plan(build, "code-merge"))
-    content = json.dumps([settings.model_dump(), digests, code], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()
-
-
-def _exists(out: Path, identity: str) -> bool:
-    """Return whether a whole model of this identity is there."""
-    if not layout.is_sealed(out):
-        return False
-    log = layout.log(out) / layout.LOG
-    if not log.is_file() or files.read_as(RunLog, log, "dvc repro merge").identity != identity:
-        return False
-    try:
-        layout.check_sealed(out)
-    except DataError:
-        return False
-    return True
+def _inputs(settings: VariantSettings, members: Sequence[Path], seed: int, build: Path) -> Inputs:
+    """Return what a merged model is made from."""
+    folders = [*members, layout.data(build)]
+    read = [*(folder / layout.DIGESTS for folder in folders), *manifests.encoder_files(build, settings.model.encoder)]
+    return Inputs(
+        settings=settings.model_dump(exclude={"sources"}),
+        code=layout.read_plan(layout.plan(build, CODE)),
+        files=inputs.digests(build, read),
+        machine=inputs.machine(build),
+        seed=seed,
+    )
 
 
 def join(model: MultitaskModel, states: Sequence[Weights], merge: str, score: Callable[[], float]) -> float:

@@ -15,8 +15,8 @@ from safetensors import SafetensorError, safe_open
 from mtbert import files, layout
 from mtbert.data import tokens
 from mtbert.errors import EncoderError, first_of
-from mtbert.layout import WEIGHTS
-from mtbert.models.encoder.config import CONFIG, MLM_HEAD, MLM_PARTS, content_of
+from mtbert.layout import MLM_HEAD, WEIGHTS
+from mtbert.models.encoder.config import CONFIG, MLM_PARTS, content_of
 from mtbert.pretrained import folders
 from mtbert.scores.schemas import EncoderCard
 

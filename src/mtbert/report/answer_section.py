@@ -3,13 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mtbert.claims import SEEDS, Comparison, Verdict
+from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Plan, Row, Verdict
 from mtbert.report import markdown, paper_tables, training_section
-from mtbert.report.answer import STUDY, Answer, Plan
 from mtbert.report.claims import WORDS, in_words
-from mtbert.report.confirmation import Confirmation
 from mtbert.report.pictures import ways as picture_of_ways
-from mtbert.report.scoreboard import Row
 from mtbert.tasks import are_the_courses
 
 MOST_NAMED = 3  # ways in a sentence
@@ -57,7 +54,7 @@ def _without_empty_columns(lines: Sequence[Mapping[str, str]]) -> list[dict[str,
 
 def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
     """Return what to know of the lines and their columns."""
-    tasks = answer.board.results.tasks
+    tasks = answer.models.results.tasks
     texts = [ABOUT.format(margin=answer.margin), *(text for column, text in LEGEND.items() if column in lines[0])]
     if answer.majority:
         texts.append(f"*{MAJORITY}*: always the class that most training rows have.")
@@ -81,22 +78,24 @@ def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str
     """Yield what has to be read before the answer: that it is not the last one, and where test contradicts it."""
     if answer.is_interim:
         yield f"**Interim: {answer.seeds} of {answer.plan.seeds} seeds.**"
-    for one in confirmation.disagreements if confirmation else []:
-        ours, other = _named(answer.shown.label), _named(one.other.label)
+    if confirmation is None:
+        return
+    for one in confirmation.disagreements:
+        ours, other = (_named(row.label) for row in (answer.shown, confirmation.other(one)))
         dev, test = (markdown.estimate(comparison.difference, "+") for comparison in (one.dev, one.test))
-        metric = markdown.heading(one.test.part.metric, answer.board.results.tasks)
+        metric = markdown.heading(one.test.part.metric, answer.models.results.tasks)
         yield f"**Dev and test disagree**: {ours} less {other} ({metric}) is {dev} on dev and {test} on test."
 
 
 def _rates(answer: Answer) -> Iterator[str]:
     """Yield whether learning rates were tried, where that is known."""
     trials = answer.plan.trials
-    if trials is None or STUDY not in answer.board.by_paper:
+    if trials is None or STUDY not in answer.models.by_paper:
         return
     if not trials:
         yield "Each way has its default learning rates."
         return
-    names = [name for way in answer.ways if not way.is_baseline for name in answer.board.trained_for(way.names)]
+    names = [name for way in answer.ways if not way.is_baseline for name in answer.models.trained_for(way.names)]
     missing = [name for name in dict.fromkeys(names) if name not in trials]
     defaults = f"; default rates: {', '.join(f'`{name}`' for name in missing)}" if missing else ""
     yield f"Learning rates were tuned, with equally many trials of each model{defaults}."
@@ -121,17 +120,18 @@ def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:
     """Return what test says of the answer as Markdown; empty without a look at it."""
     if confirmation is None:
         return ""
-    tasks = answer.board.results.tasks
+    tasks = answer.models.results.tasks
     lines: list[dict[str, str]] = []
     for row in confirmation.rows:
-        metrics = [metric for metric in (answer.metric, *confirmation.tasks) if metric in row.scores]
+        metrics = [metric for metric in (answer.metric, *answer.tasks) if metric in row.scores]
         cells = {"on test": markdown.literal(row.label)}
         cells |= {markdown.heading(metric, tasks): markdown.estimate(row.scores[metric]) for metric in metrics}
         lines.append(cells)
+    ours = confirmation.rows[0]
     for one in confirmation.comparisons:
         metric = markdown.heading(one.test.part.metric, tasks)
         cells = dict.fromkeys(lines[0], "")
-        cells["on test"] = f"{markdown.literal(confirmation.ours.label)} less {markdown.literal(one.other.label)}"
+        cells["on test"] = f"{markdown.literal(ours.label)} less {markdown.literal(confirmation.other(one).label)}"
         cells[metric] = f"{markdown.estimate(one.test.difference, '+')}: {_standing(one.test)}"
         lines.append(cells)
     return f"{CONFIRMED}\n\n{markdown.lined(lines)}"
@@ -142,7 +142,7 @@ def _kept(answer: Answer, kept: Row) -> str:
     best, margin = answer.best, f"{answer.margin:g}"
     if kept is not best:
         proved = f"proved to be less than {margin} below {_named(best.label)}, which has {_highest(answer)}"
-        return f"**Keep {_named(kept.label)}**: {proved}. {_share(kept, answer.baseline or best)}"
+        return f"**Keep {_named(kept.label)}**: {proved}. {_share(kept, answer.single or best)}"
     others = f"each way with fewer weights is proved to be worse by {margin} or more"
     if best.weights["stored"] == min(way.weights["stored"] for way in answer.ways):
         others = "no way has fewer weights"
@@ -169,7 +169,7 @@ def _undecided(answer: Answer) -> str:
     highest = f"**Nothing is decided**: {of_these} has {_highest(answer)}"
     if choice.likely is None or choice.against is None:
         return " ".join([f"{highest}, and no way has fewer weights.", *_missing(answer)])
-    likely = answer.ways[choice.likely]
+    likely = choice.likely
     share = f"{100 * likely.weights['stored'] / best.weights['stored']:.0f} % of its weights"
     lower_by = markdown.number(choice.against.difference and -choice.against.difference.mean)
     smaller = f"the best with fewer weights, {_named(likely.label)} ({share}), is {lower_by} lower"
@@ -191,13 +191,14 @@ def _missing(answer: Answer) -> Iterator[str]:
     against = choice.against
     if choice.lacks_seeds:
         there = "is 1" if choice.seeds == 1 else f"are {choice.seeds}"
-        command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.board.by_paper else ""
+        command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.models.by_paper else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
     elif against and against.obstacle:
         yield f"The two are {in_words(against.verdict, against.obstacle)}."
-    if choice.needed:
-        seeds = f"{choice.needed.seeds} seeds on " if choice.needed.seeds else ""
-        yield f"If the two are equal, {seeds}{choice.needed.rows:,} rows of dev prove it four times of five."
+    needed = against.needed if against else None
+    if needed:
+        seeds = f"{needed.seeds} seeds on " if needed.seeds else ""
+        yield f"If the two are equal, {seeds}{needed.rows:,} rows of dev prove it four times of five."
     elif not choice.lacks_seeds and not (against and against.obstacle):
         yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
 
@@ -206,7 +207,7 @@ def _proved(answer: Answer) -> Iterator[str]:
     """Yield which ways are proved to be better, and which worse, than one model per task."""
     for standing in (Verdict.BETTER, Verdict.WORSE):
         named = []
-        for label, comparison in answer.against_baseline.items():
+        for label, comparison in answer.against_single_by_label.items():
             if comparison.standing is standing and not comparison.is_size_open and comparison.difference:
                 named.append(f"{_named(label)} ({markdown.number(comparison.difference.mean, '+')})")
         if named:
@@ -215,15 +216,15 @@ def _proved(answer: Answer) -> Iterator[str]:
 
 def _costs(answer: Answer) -> Iterator[str]:
     """Yield the tasks that the way to keep is proved to cost or to help."""
-    for task, comparison in answer.by_task.items():
+    for comparison in answer.by_task:
         if comparison.p.verdict is Verdict.FAILS and comparison.difference:
             mean = comparison.difference.mean
             effect = "costs" if mean < 0 else "helps"
-            yield f"It {effect} {_title(answer, task)} {markdown.number(abs(mean))}."
+            yield f"It {effect} {_title(answer, comparison.part.metric)} {markdown.number(abs(mean))}."
 
 
 def _title(answer: Answer, task: str) -> str:
-    return markdown.literal(answer.board.results.tasks[task].shown)
+    return markdown.literal(answer.models.results.tasks[task].shown)
 
 
 def _named(label: str) -> str:
@@ -243,21 +244,21 @@ def _lines(answer: Answer) -> Iterator[dict[str, str]]:
         yield _baseline_line(
             answer, MAJORITY, {task: markdown.number(score) for task, score in answer.majority.items()}
         )
-    untrained = answer.board.untrained_row
+    untrained = answer.untrained
     if untrained is not None and not untrained.scores.keys().isdisjoint(answer.tasks):
         scores = {metric: markdown.estimate(score) for metric, score in untrained.scores.items()}
         yield _baseline_line(answer, untrained.label, scores)
 
 
 def _way_line(answer: Answer, way: Row) -> dict[str, str]:
-    comparison = answer.against_baseline.get(way.label)
+    comparison = answer.against_single_by_label.get(way.label)
     return {
         "way": markdown.literal(way.label),
         "mean": markdown.estimate(way.scores[answer.metric]),
         **{_title(answer, task): markdown.estimate(way.scores[task]) for task in answer.tasks},
         DIFFERENCE: markdown.estimate(comparison.difference if comparison else None, "+"),
         "verdict": _standing(comparison) if comparison else markdown.DASH,
-        TRAINED: training_section.cell(answer.checks.get(way.label), answer.board.results.tasks),
+        TRAINED: training_section.cell(way.check, answer.models.results.tasks),
         WEIGHTS: markdown.number(way.weights["stored"] / 1e6, decimals=2),
         SECONDS: _time(way.seconds),
         MILLISECONDS: markdown.DASH if way.milliseconds is None else f"{way.milliseconds:.1f} ms",

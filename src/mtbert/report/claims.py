@@ -2,18 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import pandas as pd
 
-from mtbert import claims
-from mtbert.claims import SEEDS, ClaimResult, Comparison, Part, Verdict
-from mtbert.claims.reading import OVERFITTING
+from mtbert.judge import OVERFITTING, SEEDS, ClaimResult, Comparison, Models, Part, Verdict
 from mtbert.report import markdown
 from mtbert.report.markdown import count
-from mtbert.report.scoreboard import Scoreboard, title
+from mtbert.report.paper_tables import title
 from mtbert.scores.columns import Frame
-from mtbert.scores.results import Results
 from mtbert.stats import Difference
 
 WORDS = {
@@ -34,27 +30,6 @@ ABOUT = (
     "95 % interval. *This comparison* says what it shows by itself, not corrected. A verdict speaks of this setting "
     "alone"
 )
-
-
-class Judged(NamedTuple):
-    """The papers' claims that the results have runs for, and the questions that the report begins with."""
-
-    claims: list[ClaimResult]
-    questions: list[ClaimResult]
-
-
-def judge(board: Scoreboard, third: Results | None = None) -> Judged:
-    """Judge claims and questions; none on other data than the papers'. Errors as for `at_a_third`."""
-    if not board.is_comparable:
-        return Judged([], [])
-    every = claims.load()
-    whole = board.budget_runs()
-    before = None if third is None else claims.at_a_third(whole, claims.of_results(third))
-    results = claims.judge(every.claims.values(), whole, before)
-    return Judged(
-        claims=[result for result in results if result.verdict is not Verdict.NOT_RUN],
-        questions=claims.judge(every.questions.values(), whole, before),
-    )
 
 
 def verdict(result: ClaimResult) -> str:
@@ -85,19 +60,19 @@ def difference(result: Comparison) -> str:
     return f"{estimate} {MAY_BE_KNOWN}" if may_be_known and result.difference else estimate
 
 
-def contamination(board: Scoreboard) -> str:
+def contamination(models: Models) -> str:
     """Return what the mark means; empty if nothing is known of the encoder."""
-    note = markdown.literal(board.results.starting_weights.note)
+    note = markdown.literal(models.results.starting_weights.note)
     return f"{MAY_BE_KNOWN} The encoder may know this task: {note}" if note else ""
 
 
-def render(board: Scoreboard, results: Sequence[ClaimResult]) -> str:
+def render(models: Models, results: Sequence[ClaimResult]) -> str:
     """Return the claims as one table, a line for each comparison that was run."""
     lines = [line for result in results for line in _lines(result)]
     if not lines:
         return ""
-    setting = f"{ABOUT}: profile {board.profile}, encoder {markdown.literal(board.results.starting_weights.name)}."
-    parts = [_counts(results), setting, contamination(board), markdown.lined(lines, 4)]
+    setting = f"{ABOUT}: profile {models.profile}, encoder {markdown.literal(models.results.starting_weights.name)}."
+    parts = [_counts(results), setting, contamination(models), markdown.lined(lines, 4)]
     return "\n\n".join(filter(None, parts))
 
 
@@ -141,7 +116,7 @@ def _line(result: Comparison) -> dict[str, str]:
         "ours": difference(result),
         "published": markdown.number(result.part.published, "+"),
         "this comparison": own_verdict(result),
-        "at a third": markdown.number(result.third and result.third.mean, "+"),
+        "at a third": markdown.number(result.third, "+"),
         "leak-free": markdown.number(result.leak_free, "+"),
     }
 
@@ -162,7 +137,7 @@ def _values(result: ClaimResult, part_result: Comparison) -> dict[str, object]:
         "p_small": result.p.small,
         **_part_values(part_result.part),
         **_difference_values(part_result.difference),
-        "third": part_result.third and part_result.third.mean,
+        "third": part_result.third,
         "leak_free": part_result.leak_free,
         "unlike": ", ".join(part_result.unlike),
         "undeclared": ", ".join(part_result.undeclared),

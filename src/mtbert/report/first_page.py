@@ -8,8 +8,7 @@ import pandas as pd
 from mtbert import files
 from mtbert.report import markdown, page
 from mtbert.report.page import PageSection
-from mtbert.report.scoreboard import UNTRAINED_LABEL
-from mtbert.scores.described import BASELINES, UNTRAINED
+from mtbert.scores.described import BASELINES, UNTRAINED, UNTRAINED_LABEL
 from mtbert.scores.metrics import in_words
 from mtbert.scores.schemas import Lenient
 from mtbert.tasks import Tasks, main, of_build

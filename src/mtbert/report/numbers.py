@@ -4,7 +4,7 @@ from statistics import fmean
 
 import pandas as pd
 
-from mtbert.report.scoreboard import Scoreboard
+from mtbert.judge import Judgement, Models
 from mtbert.scores import metrics
 from mtbert.scores.columns import WEIGHTS, Frame, example_columns, score_columns, shown_metrics
 from mtbert.tasks import Tasks
@@ -12,23 +12,25 @@ from mtbert.tasks import Tasks
 COUNTED = ("steps", "epoch", "threads", *WEIGHTS)
 
 
-def runs(board: Scoreboard) -> Frame:
+def runs(models: Models) -> Frame:
     """Return results.csv: a line for each run and vote, with all that two runs of the same settings have alike."""
-    tasks = board.results.tasks
-    abouts = [board.about[name] for name in board.runs["variant"]]
-    table = board.runs.assign(paper=[about.paper for about in abouts], row=[about.row for about in abouts])
+    tasks = models.results.tasks
+    abouts = [models.about[name] for name in models.runs["variant"]]
+    table = models.runs.assign(paper=[about.paper for about in abouts], row=[about.row for about in abouts])
     scored = [column for column in score_columns(tasks) if table[column].notna().any()]
     first = ["variant", "kind", "paper", "row", "seed", "steps", "epoch", "epochs", "overrides"]
     last = [*WEIGHTS, "times_bert", *example_columns(tasks), "device", "precision", "threads", "machine"]
     return table[[*first, *scored, *last]].astype(dict.fromkeys((*COUNTED, *example_columns(tasks)), "Int64"))
 
 
-def means(board: Scoreboard) -> dict[str, dict[str, float]]:
+def means(judgement: Judgement) -> dict[str, dict[str, float]]:
     """Return mean dev scores over seeds by variant or ensemble, then metric, to six decimals."""
+    models = judgement.models
+    scores_by_names = {row.names: row.scores for row in judgement.rows}
     by_model: dict[str, dict[str, float]] = {}
-    for name in board.about:
-        scores = board.row([name]).scores
-        metrics_shown = [metric for metric in shown_metrics(board.results.tasks) if metric in scores]
+    for name in models.about:
+        scores = scores_by_names.get((name,), {})
+        metrics_shown = [metric for metric in shown_metrics(models.results.tasks) if metric in scores]
         by_model[name] = {metric: round(scores[metric].mean, 6) for metric in metrics_shown}
     return by_model
 

@@ -1,18 +1,18 @@
 """The papers' tables: their numbers, and ours with intervals beside them."""
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from mtbert.claims.sides import differences
 from mtbert.config import papers
+from mtbert.judge import Judgement, Models, Row
+from mtbert.judge.rows import rank
+from mtbert.judge.sides import differences
 from mtbert.report import markdown, training_section
-from mtbert.report.scoreboard import RIVALS, Row, Scoreboard, title
-from mtbert.report.training_check import TrainingCheck
 from mtbert.scores.columns import shown_metrics
 from mtbert.scores.metrics import in_words
 from mtbert.stats import LEAST_SEEDS
-from mtbert.tasks import COURSE, Split, Tasks, are_the_courses, main
+from mtbert.tasks import COURSE, Tasks, are_the_courses, main
 
 FAILING = "\N{DAGGER}"  # marks a row that is not trained well enough
 TIMES_BERT = f"{markdown.TIMES} BERT"
@@ -33,6 +33,12 @@ COSTS = (
 
 
 NUMBERS = {"text": ", in the text", "others": ", rows that it does not print", "variants": ""}  # that are no numbers
+
+
+def title(paper: str) -> str:
+    """Return what tables call a paper."""
+    every = papers.load()
+    return every[paper].title if paper in every else "Variants of one's own"
 
 
 @dataclass(frozen=True)
@@ -87,117 +93,41 @@ def of_others(tasks: Tasks) -> str:
     return OF_OTHERS.format(markdown.literal(", ".join(scores)))
 
 
-def tables(board: Scoreboard) -> list[Table]:
-    """Return the tables that have a row of ours, in the papers' order.
-
-    Variants of a paper that answer to none of its rows have a table behind its own. Papers without tables, the rivals
-    of PALs and variants of one's own have a table each, the highest mean first.
-    """
-    every: list[Table] = []
-    published = {paper: content.tables for paper, content in papers.load().items() if content.tables}
-    for paper, published_tables in published.items():
-        every += _published(board, paper, published_tables)
-    names = (*(about.paper for about in board.about.values()), RIVALS)
-    for paper in dict.fromkeys(names):
-        if paper not in published:
-            best_first = sorted(_others(board, paper), key=board.rank)
-            every.append(_table(board, paper, "variants", best_first))
-    return [table for table in every if any(row.scores for row in table.rows)]
-
-
-def _published(board: Scoreboard, paper: str, published_tables: Mapping[str, papers.PublishedTable]) -> Iterator[Table]:
-    """Yield each table of a paper, and one of its variants that answer to no row of them."""
-    labels: set[str] = set()
-    for number, published in published_tables.items():
-        labels |= published.rows.keys()
-        rows, absent = _answers(board, paper, published)
-        yield _table(board, paper, number, rows, absent)
-    yield _table(board, paper, "others", _others(board, paper, labels))
-
-
-def _table(board: Scoreboard, paper: str, number: str, rows: list[Row], absent: int = 0) -> Table:
-    data = "" if board.is_comparable else markdown.plain(board.results.data.name)
-    if board.results.data.kind == "sample":
+def tables(judgement: Judgement) -> list[Table]:
+    """Return the tables that have a row of ours, in the papers' order."""
+    models = judgement.models
+    data = "" if models.is_comparable else markdown.plain(models.results.data.name)
+    if models.results.data.kind == "sample":
         data = f"generated sentences, {data}"
-    return Table(paper, number, rows, absent, data, board.results.tasks)
+    every: list[Table] = []
+    for (paper, number), rows in itertools.groupby(judgement.paper_rows, lambda row: (row.paper, row.table)):
+        absent = _absent(models, paper, number) if models.is_comparable else 0
+        every.append(Table(paper, number, [*rows], absent, data, models.results.tasks))
+    return every
 
 
-def _answers(board: Scoreboard, paper: str, table: papers.PublishedTable) -> tuple[list[Row], int]:
-    """Return our rows for a published table, and how many of its rows were not run, which is 0 on other data."""
-    rows: list[Row] = []
-    absent = 0
-    for label, published in table.rows.items():
-        for split in published.splits:
-            answers = _rows(board, paper, label, split, published)
-            rows += answers
-            absent += not answers
-    return rows, absent if board.is_comparable else 0
+def _absent(models: Models, paper: str, number: str) -> int:
+    """Return how many rows of a paper's table were not run; 0 of a table that is not the paper's own."""
+    published = papers.load()[paper].tables if paper in papers.load() else {}
+    rows = published[number].rows if number in published else {}
+    return sum(len(row.splits) for label, row in rows.items() if not models.answering(paper, label))
 
 
-def _others(board: Scoreboard, paper: str, labels: Collection[str] = ()) -> list[Row]:
-    """Return rows of the variants of a paper that answer to none of its published labels."""
-    own_labels: dict[str, None] = {}
-    for about in board.about.values():
-        if paper == RIVALS and about.rival:
-            own_labels[about.rival] = None
-        elif about.paper == paper:
-            own_labels[about.row] = None
-    rows: list[Row] = []
-    for label in own_labels:
-        if label not in labels:
-            rows += _rows(board, paper, label)
-    return rows
-
-
-def _rows(
-    board: Scoreboard, paper: str, label: str, split: Split = "dev", published: papers.PublishedRow | None = None
-) -> list[Row]:
-    """Return a row for each model that answers to a label; if these are several, each is named."""
-    if published is None or not board.is_comparable:
-        published = papers.PublishedRow()
-    scores = published.splits.get(split, {})
-    averaged = _averaged(scores, main(board.results.tasks))
-    models = board.joined(board.answering(paper, label))
-    rows: list[Row] = []
-    for names in models:
-        row = board.row(names, split, averaged)
-        if label:
-            row = replace(row, label=label if len(models) == 1 else f"{label} ({row.label})")
-        rows.append(replace(row, published=scores, note=published.note))
-    return rows
-
-
-def _averaged(published: papers.Scores, every: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the tasks that an overall is the mean of: all, or those of a paper that averages over fewer."""
-    published_tasks = tuple(task for task in every if task in published)
-    return published_tasks if published_tasks and "overall_raw" in published else every
-
-
-def render(table: Table, board: Scoreboard, check: TrainingCheck) -> str:
+def render(table: Table, judgement: Judgement) -> str:
     """Return the table as Markdown, with what a reader must know below it."""
-    reasons = _reasons(table, board, check)
+    reasons = {
+        row.label: training_section.reasons(row.check.below, table.tasks) for row in table.rows if row.check.fails
+    }
     splits = {row.split for row in table.rows}
-    rows = table.rows
-    if "dev" in splits:
-        rows = [*_cheap_rows(board), *rows]
+    rows = [*judgement.untrained_rows, *table.rows] if "dev" in splits else table.rows
     is_published = any(row.published for row in rows)
     marks = dict.fromkeys(reasons, f" {FAILING}")
     lines = [_line(table, row, is_published, marks.get(row.label, ""), with_split=len(splits) > 1) for row in rows]
     notes = [f"- {markdown.literal(row.label)}: {markdown.literal(row.note)}." for row in table.rows if row.note]
     heading = f"### {markdown.literal(table.heading)}"
-    notes += _alike(table, board)
+    notes += _alike(table, judgement.models)
     parts = [heading, markdown.lined(lines), _failing(reasons), table.more, "\n".join(dict.fromkeys(notes))]
     return "\n\n".join(filter(None, parts))
-
-
-def _reasons(table: Table, board: Scoreboard, check: TrainingCheck) -> dict[str, str]:
-    """Return by label why a row's models are not trained well enough, by their dev scores whatever the row's split."""
-    reasons: dict[str, str] = {}
-    for row in table.rows:
-        checked = check.of(board.row(row.names))
-        if checked.fails:
-            reasons[row.label] = training_section.reasons(checked.below, table.tasks)
-    return reasons
 
 
 def _failing(reasons: Mapping[str, str]) -> str:
@@ -209,28 +139,21 @@ def _failing(reasons: Mapping[str, str]) -> str:
     return f"{FAILING} Not trained well enough to compare. {' '.join(sentences)}" if sentences else ""
 
 
-def _alike(table: Table, board: Scoreboard) -> Iterator[str]:
+def _alike(table: Table, models: Models) -> Iterator[str]:
     """Yield a line for each two rows that are one training, as where a profile sets what they differ in."""
-    trained = {name for name, settings in board.settings.items() if "model" in settings}
-    models = [row for row in table.rows if len(row.names) == 1 and trained.issuperset(row.names)]
-    for one, other in itertools.combinations(models, 2):
+    trained = {name for name, settings in models.settings.items() if "model" in settings}
+    rows = [row for row in table.rows if len(row.names) == 1 and trained.issuperset(row.names)]
+    for one, other in itertools.combinations(rows, 2):
         is_alike = one.split == other.split and one.seeds == other.seeds and one.names != other.names
-        if is_alike and _has_one_training(board, one.names, other.names):
+        if is_alike and _has_one_training(models, one.names, other.names):
             labels = f"{markdown.literal(one.label)}, {markdown.literal(other.label)}"
             yield f"- {labels}: trained with the same settings here, so their scores are the same."
 
 
-def _has_one_training(board: Scoreboard, one: Sequence[str], other: Sequence[str]) -> bool:
+def _has_one_training(models: Models, one: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether two models differ in nothing that they were trained and scored with."""
-    runs = [board.settings[name].get("run") for name in (*one, *other)]
-    return runs[0] == runs[1] and not differences(board.settings, one, other)
-
-
-def _cheap_rows(board: Scoreboard) -> Iterator[Row]:
-    """Yield the rows of the untrained encoder and of the baselines, which have no seeds."""
-    if board.untrained_row is not None:
-        yield board.untrained_row
-    yield from (row for row in map(board.baseline, board.baselines) if row.scores)
+    runs = [models.settings[name].get("run") for name in (*one, *other)]
+    return runs[0] == runs[1] and not differences(models.settings, one, other)
 
 
 def _line(table: Table, row: Row, is_published: bool, mark: str, with_split: bool) -> dict[str, str]:
@@ -248,12 +171,12 @@ def _line(table: Table, row: Row, is_published: bool, mark: str, with_split: boo
     return cells
 
 
-def costs(board: Scoreboard) -> str:
+def costs(judgement: Judgement) -> str:
     """Return every row of ours with its weights as Markdown, from the highest mean on dev."""
-    tasks = board.results.tasks
-    metrics = [metric for metric in shown_metrics(tasks) if any(metric in row.scores for row in board.rows)]
+    tasks = judgement.models.results.tasks
+    metrics = [metric for metric in shown_metrics(tasks) if any(metric in row.scores for row in judgement.rows)]
     lines: list[dict[str, str]] = []
-    for row in sorted(board.rows, key=board.rank):
+    for row in sorted(judgement.rows, key=lambda row: rank(row, tasks)):
         cells = {"variants": ", ".join(f"`{name}`" for name in row.names)}
         for metric in metrics:
             cells[markdown.heading(metric, tasks)] = markdown.estimate(row.scores.get(metric))

@@ -1,6 +1,6 @@
 """What the report begins with: questions in a student's words, each answered by a difference, as rows and as a picture.
 
-The questions are those of claims/common.yaml, judged like claims.
+The questions are those of judge/common.yaml, judged like claims.
 """
 
 import os
@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert import files
-from mtbert.claims import SEEDS, ClaimResult, Verdict
 from mtbert.errors import DataError
+from mtbert.judge import SEEDS, ClaimResult, Models, Verdict
 from mtbert.report import claims, markdown
-from mtbert.report.scoreboard import Scoreboard
 from mtbert.scores.described import UNTRAINED
 
 PICTURE = "questions"
@@ -72,14 +71,14 @@ def question(result: ClaimResult) -> str:
     return f"{result.claim.statement} ({markdown.heading(result.parts[0].part.metric)})"
 
 
-def render(board: Scoreboard, questions: Sequence[ClaimResult], pictures: str) -> str:
+def render(models: Models, questions: Sequence[ClaimResult], pictures: str) -> str:
     """Return picture and rows as Markdown, where `pictures` is the picture's folder; empty if no question ran."""
     ran = that_ran(questions)
     if not ran:
         return ""
     lines, every = rows(ran), rows(questions)
     picture = f"![Differences with their intervals, and the published ones]({pictures}/{PICTURE}.png)"
-    about = f"{ABOUT} {claims.contamination(board)}".strip()
+    about = f"{ABOUT} {claims.contamination(models)}".strip()
     absent = [row["question"] for row in every if row not in lines]
     if len(absent) > NAMED:
         about += f" {len(absent)} more questions: not run."
@@ -88,7 +87,7 @@ def render(board: Scoreboard, questions: Sequence[ClaimResult], pictures: str) -
     return "\n\n".join(filter(None, [picture, markdown.lined(lines), about]))
 
 
-def put(readme: Path, board: Scoreboard, questions: Sequence[ClaimResult], report: Path) -> None:
+def put(readme: Path, models: Models, questions: Sequence[ClaimResult], report: Path) -> None:
     """Write the rows and the picture of a report's folder into a file, between two markers; DataError without any."""
     if not questions:
         raise DataError(f"{report} has no rows for {readme}: its data are not the papers'")
@@ -98,4 +97,4 @@ def put(readme: Path, board: Scoreboard, questions: Sequence[ClaimResult], repor
     if not start or not end:
         raise DataError(f"{readme} lacks the lines {START.strip()} and {END.strip()}, between which rows are written")
     pictures = os.path.relpath(report / "pictures", readme.parent)
-    files.write_text(readme, f"{before}{start}{render(board, questions, pictures)}\n{end}{after}")
+    files.write_text(readme, f"{before}{start}{render(models, questions, pictures)}\n{end}{after}")

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from mtbert.judge import Judgement, Row
 from mtbert.report import answer_section, differences, markdown, paper_tables
-from mtbert.report.answer import Answer
-from mtbert.report.scoreboard import Row, Scoreboard
 from mtbert.tasks import are_the_courses
 
 NEXT = """Look at it:        {page}
@@ -14,9 +13,8 @@ Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
 
 
 def in_short(
-    board: Scoreboard,
+    judgement: Judgement,
     tables: Sequence[paper_tables.Table],
-    which_way: Answer | None,
     headlines: Sequence[str],
     report: Path,
     interim: str = "",
@@ -26,13 +24,14 @@ def in_short(
     `headlines` are what the answer begins with, in Markdown; some may be empty. `interim` stands in place of the next
     step while trainings go on.
     """
+    results = judgement.models.results
     paragraphs = [_table(table) for table in tables]
-    if tables and not are_the_courses(board.results.tasks):
-        paragraphs.append(markdown.bare(paper_tables.of_others(board.results.tasks)))
-    if own_lines := differences.lines(board):
+    if tables and not are_the_courses(results.tasks):
+        paragraphs.append(markdown.bare(paper_tables.of_others(results.tasks)))
+    if own_lines := differences.lines(judgement):
         paragraphs.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own_lines)}")
-    paragraphs += [f"data: {fault}" for fault in board.results.data.faults]
-    answer = [] if which_way is None else answer_section.sentences(which_way)
+    paragraphs += [f"data: {fault}" for fault in results.data.faults]
+    answer = [] if judgement.answer is None else answer_section.sentences(judgement.answer)
     paragraphs.append("\n".join(map(markdown.bare, filter(None, [*headlines, *answer]))))
     page = report / "index.html"
     following = f"{markdown.bare(interim)}\nLook at it: {page}" if interim else NEXT.format(page=page)

@@ -1,12 +1,11 @@
 """Whether the models are trained well enough to be compared, in words: the report's first sentence, and a section."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from mtbert.judge import STUDY, Below, Check, Judgement, MayGain, Models, Row
+from mtbert.judge.rows import rank
+from mtbert.judge.training_check import AHEAD, LEAST_FALL, TAIL
 from mtbert.report import markdown
-from mtbert.report.answer import STUDY, Answer
-from mtbert.report.scoreboard import Scoreboard
-from mtbert.report.training_check import AHEAD, LEAST_FALL, TAIL, Below, Check, MayGain, TrainingCheck
 from mtbert.tasks import Tasks
 
 TITLE = "Trained well enough?"
@@ -39,30 +38,21 @@ ABOUT = (
 )
 
 
-class CheckedRow(NamedTuple):
-    """A row of the report, by its name there, and what the check found."""
-
-    label: str
-    check: Check
-
-
-def rows(board: Scoreboard, answer: Answer | None, check: TrainingCheck) -> list[CheckedRow]:
+def rows(judgement: Judgement) -> list[Row]:
     """Return every way and every other row of models; no baseline, and no part of a way."""
-    ways = [] if answer is None else [way for way in answer.ways if not way.is_baseline]
-    checked = [CheckedRow(way.label, answer.checks[way.label]) for way in ways] if answer else []
+    every_way = [] if judgement.answer is None else judgement.answer.ways
+    ways = [way for way in every_way if not way.is_baseline]
     models_of_ways = {name for way in ways for name in way.names}
-    others = [row for row in board.rows if not models_of_ways.issuperset(row.names)]
-    for row in sorted(others, key=board.rank):
-        checked.append(CheckedRow(row.label, check.of(row)))
-    return checked
+    others = [row for row in judgement.rows if not models_of_ways.issuperset(row.names)]
+    return [*ways, *sorted(others, key=lambda row: rank(row, judgement.models.results.tasks))]
 
 
-def headline(board: Scoreboard, checked: Sequence[CheckedRow]) -> str:
+def headline(models: Models, checked: Sequence[Row]) -> str:
     """Return which rows are not trained well enough, or that all may gain; empty where neither is so."""
     failing = [row for row in checked if row.check.fails]
-    longer = LONGER[STUDY in board.by_paper]
+    longer = LONGER[STUDY in models.by_paper]
     if failing:
-        facts = "; ".join(_facts(checked, board.results.tasks))
+        facts = "; ".join(_facts(checked, models.results.tasks))
         if len(failing) == len(checked):
             return f"**These models are not trained well enough to compare**: {facts}. {longer}"
         some = f"**{len(failing)} of {len(checked)} rows are not trained well enough to compare**"
@@ -80,7 +70,7 @@ _REASONS = {
 }
 
 
-def _facts(checked: Sequence[CheckedRow], tasks: Tasks) -> Iterator[str]:
+def _facts(checked: Sequence[Row], tasks: Tasks) -> Iterator[str]:
     """Yield such as `on intent all are below words counted by TF-IDF`, for each task."""
     for name, task in tasks.items():
         labels_by_fault = {fault: [row.label for row in checked if fault in row.check.below.get(name, ())]
@@ -113,10 +103,8 @@ def _who(labels: Sequence[str], count: int) -> str:
     return f"{named} {'is' if len(labels) == 1 else 'are'}"
 
 
-def cell(check: Check | None, tasks: Tasks) -> str:
+def cell(check: Check, tasks: Tasks) -> str:
     """Return what a line of a table says of a row: why it fails, else why it may gain; empty for neither."""
-    if check is None:
-        return ""
     if check.fails:
         return f"no: {reasons(check.below, tasks)}"
     return f"may gain: {reasons(check.may_gain, tasks)}" if check.may_gain else ""
@@ -131,9 +119,9 @@ def reasons(by_task: Mapping[str, Sequence[Below | MayGain]], tasks: Tasks) -> s
     return "; ".join(f"{SHORT[reason]} ({', '.join(titles)})" for reason, titles in titles_by_reason.items())
 
 
-def render(board: Scoreboard, checked: Sequence[CheckedRow]) -> str:
+def render(models: Models, checked: Sequence[Row]) -> str:
     """Return the rule and a line for each row that fails or may gain as Markdown; empty for none."""
-    tasks = board.results.tasks
+    tasks = models.results.tasks
     lines = [
         {"row": markdown.literal(row.label), "trained well enough": cell(row.check, tasks)}
         for row in sorted(checked, key=lambda row: not row.check.fails)

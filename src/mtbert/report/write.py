@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from mtbert import files
-from mtbert.claims import ClaimResult
 from mtbert.errors import DataError, first_of
+from mtbert.judge import STUDY, ClaimResult, Judgement, Models
 from mtbert.report import (
-    answer,
     answer_section,
     claims,
     differences,
@@ -20,22 +18,14 @@ from mtbert.report import (
     terminal,
     training_section,
 )
-from mtbert.report import confirmation as confirmations
-from mtbert.report.answer import Answer, Plan
-from mtbert.report.claims import Judged
-from mtbert.report.confirmation import Confirmation
 from mtbert.report.page import PageSection
 from mtbert.report.paper_tables import Table
 from mtbert.report.pictures import embeddings, labels, losses, misses
 from mtbert.report.pictures import questions as question_picture
 from mtbert.report.pictures import tasks as task_pictures
-from mtbert.report.scoreboard import Scoreboard
 from mtbert.report.sentences import Sentences
-from mtbert.report.training_check import TrainingCheck
-from mtbert.report.training_section import CheckedRow
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import KeptEpoch
-from mtbert.scores.results import Results
 
 EVIDENCE, THIRD = "evidence", "third"  # folders of tables beside a report, which a new report leaves as they are
 OWN_FILES = {"README.md", "index.html", "results.csv"}  # that each report has
@@ -52,57 +42,34 @@ FILES = (
 )
 
 
-class Conclusions(NamedTuple):
-    """Which way to keep, which rows are trained well enough, and what test says of the way to keep.
-
-    Attributes:
-        check: of any row.
-        checked: every way and every other row of models.
-    """
-
-    check: TrainingCheck
-    which_way: Answer | None
-    checked: list[CheckedRow]
-    confirmation: Confirmation | None
-
-
 def write(
-    results: Results,
+    judgement: Judgement,
     directory: Path,
-    third: Results | None = None,
     readme: Path | None = None,
     sentences: Sentences | None = None,
-    plan: Plan = answer.UNKNOWN,
     interim: str = "",
 ) -> str:
-    """Write the report of results anew; evidence that lies in its folder stays.
+    """Write the report of what was judged anew; evidence that lies in its folder stays.
 
     Args:
-        results: of the whole budget.
+        judgement: of the whole budget.
         directory: the report's folder.
-        third: of the same variants at a third of the budget, to show how differences move with it.
         readme: a file that gets the report's first rows, too, between the markers of `mtbert.report.questions`.
         sentences: those of dev, if they may be shown.
-        plan: what the results are a part of, if that is known.
         interim: what a report says first while trainings go on; empty once all are done.
 
     Returns:
         The tables that have results and what to do next, for the terminal.
 
     Raises:
-        DataError: the directory holds something else than a report, `third` has no run of a third of the budget, or
-            `readme` has no markers.
+        DataError: the directory holds something else than a report, or `readme` has no markers.
     """
     _refuse_others(directory)
-    board = Scoreboard(results)
-    judged = claims.judge(board, third)
-    tables = paper_tables.tables(board)
-    conclusions = _conclusions(board, plan)
     with files.new_directory(directory) as partial:
-        _write_numbers(board, judged.claims, partial)
+        _write_numbers(judgement, partial)
         every = [
-            *_first_sections(board, tables, judged, conclusions, partial, interim),
-            *_sections_of_pictures(board, conclusions.which_way, sentences or {}, partial),
+            *_first_sections(judgement, partial, interim),
+            *_sections_of_pictures(judgement, sentences or {}, partial),
         ]
         sections = [section for section in every if section.body]
         files.write_text(partial / "index.html", page.render(sections, partial))
@@ -110,36 +77,19 @@ def write(
         files.write_text(partial / "README.md", f"{text.removeprefix('#')}\n")
         _keep_evidence(directory, partial)
     if readme is not None:
-        questions.put(readme, board, judged.questions, directory)
-    return _in_short(board, tables, conclusions, directory, interim)
+        questions.put(readme, judgement.models, judgement.questions, directory)
+    return in_short(judgement, directory, interim)
 
 
-def in_short(results: Results, directory: Path, plan: Plan = answer.UNKNOWN) -> str:
-    """Return what a terminal shows of results: the tables that have any, the answer, and what to do next.
+def in_short(judgement: Judgement, directory: Path, interim: str = "") -> str:
+    """Return what a terminal shows: the tables that have results, the answer, and what to do next.
 
     `directory` is the folder of the report; other arguments as for `write`.
     """
-    board = Scoreboard(results)
-    return _in_short(board, paper_tables.tables(board), _conclusions(board, plan), directory, "")
-
-
-def _in_short(
-    board: Scoreboard, tables: Sequence[Table], conclusions: Conclusions, directory: Path, interim: str
-) -> str:
-    _, which_way, checked, confirmation = conclusions
-    headlines = [training_section.headline(board, checked)]
-    if which_way is not None:
-        headlines += answer_section.headlines(which_way, confirmation)
-    return terminal.in_short(board, tables, which_way, headlines, directory, interim)
-
-
-def _conclusions(board: Scoreboard, plan: Plan) -> Conclusions:
-    """Draw them; test is looked at once, when all seeds that were asked for are there."""
-    check = TrainingCheck(board)
-    which_way = answer.of_board(board, check, plan)
-    is_last = which_way is not None and not which_way.is_interim
-    confirmation = confirmations.look(which_way) if which_way is not None and is_last else None
-    return Conclusions(check, which_way, training_section.rows(board, which_way, check), confirmation)
+    headlines = [training_section.headline(judgement.models, training_section.rows(judgement))]
+    if judgement.answer is not None:
+        headlines += answer_section.headlines(judgement.answer, judgement.confirmation)
+    return terminal.in_short(judgement, paper_tables.tables(judgement), headlines, directory, interim)
 
 
 def _refuse_others(directory: Path) -> None:
@@ -161,91 +111,84 @@ def _keep_evidence(directory: Path, partial: Path) -> None:
             (directory / name).rename(partial / name)
 
 
-def _first_sections(
-    board: Scoreboard,
-    tables: Sequence[Table],
-    judged: Judged,
-    conclusions: Conclusions,
-    folder: Path,
-    interim: str,
-) -> Iterator[PageSection]:
+def _first_sections(judgement: Judgement, folder: Path, interim: str) -> Iterator[PageSection]:
     """Yield the sections of text in order, and draw their pictures; a new one is a line here."""
-    check, which_way, checked, confirmation = conclusions
+    models, which_way = judgement.models, judgement.answer
+    tables, checked = paper_tables.tables(judgement), training_section.rows(judgement)
     which_way_text = ""
     if which_way is not None:
-        which_way_text = answer_section.render(which_way, folder, confirmation)
-        tables = [table for table in tables if table.paper != answer.STUDY]  # the answer has that one
-    question_picture.write(judged.questions, folder)
-    first = [interim, training_section.headline(board, checked), which_way_text]
-    results = _results(board, first, judged.questions)
-    yield PageSection("results", f"Results: {_size(board)}, on {board.results.data.name}", results)
-    yield PageSection("tables", "Tables", _tables(board, tables, check))
-    yield PageSection("claims", "Claims", claims.render(board, judged.claims))
+        which_way_text = answer_section.render(which_way, folder, judgement.confirmation)
+        tables = [table for table in tables if table.paper != STUDY]  # the answer has that one
+    question_picture.write(judgement.questions, folder)
+    first = [interim, training_section.headline(models, checked), which_way_text]
+    results = _results(models, first, judgement.questions)
+    yield PageSection("results", f"Results: {_size(models)}, on {models.results.data.name}", results)
+    yield PageSection("tables", "Tables", _tables(judgement, tables))
+    yield PageSection("claims", "Claims", claims.render(models, judgement.claims))
     if which_way is not None:
         tried = answer_section.trials(which_way.plan)
         yield PageSection("tuning", "Learning rates that were tried", tried, folded=True)
-    yield PageSection("trained", training_section.TITLE, training_section.render(board, checked), folded=True)
-    yield PageSection("costs", "Scores and weights", paper_tables.costs(board), folded=True)
+    yield PageSection("trained", training_section.TITLE, training_section.render(models, checked), folded=True)
+    yield PageSection("costs", "Scores and weights", paper_tables.costs(judgement), folded=True)
 
 
-def _sections_of_pictures(
-    board: Scoreboard, which_way: Answer | None, sentences: Sentences, folder: Path
-) -> Iterator[PageSection]:
+def _sections_of_pictures(judgement: Judgement, sentences: Sentences, folder: Path) -> Iterator[PageSection]:
     """Yield the sections that are mostly pictures in order, and draw these; a new one is a line here."""
-    each_task = task_pictures.render(board, which_way, folder, sentences)
-    yield PageSection("tasks", "Each task", each_task, folded=board.is_comparable)
-    yield PageSection("training", "Training loss", losses.render(board, folder))
-    yield PageSection("misses", "Misses", misses.render(board, folder))
-    yield PageSection("embeddings", "Embeddings", embeddings.render(board, folder))
-    yield PageSection("data", "Data", labels.render(board, folder))
+    models = judgement.models
+    each_task = task_pictures.render(models, judgement.answer, folder, sentences)
+    yield PageSection("tasks", "Each task", each_task, folded=models.is_comparable)
+    yield PageSection("training", "Training loss", losses.render(models, folder))
+    yield PageSection("misses", "Misses", misses.render(models, folder))
+    yield PageSection("embeddings", "Embeddings", embeddings.render(models, folder))
+    yield PageSection("data", "Data", labels.render(models, folder))
 
 
-def _results(board: Scoreboard, first: Sequence[str], questions_judged: Sequence[ClaimResult]) -> str:
+def _results(models: Models, first: Sequence[str], questions_judged: Sequence[ClaimResult]) -> str:
     """Return the first section: what comes first, the questions, and what to know before reading the scores."""
-    notes = "\n".join(f"- {note}" for note in _notes(board))
-    parts = [*first, questions.render(board, questions_judged, "pictures"), _trained(board), notes]
+    notes = "\n".join(f"- {note}" for note in _notes(models))
+    parts = [*first, questions.render(models, questions_judged, "pictures"), _trained(models), notes]
     return "\n\n".join(filter(None, parts))
 
 
-def _trained(board: Scoreboard) -> str:
+def _trained(models: Models) -> str:
     """Return what was trained, on what, from where and by which profile."""
-    encoder = markdown.literal(board.results.starting_weights.name)
-    data = markdown.literal(board.results.data.name)
-    profile = markdown.literal(board.profile)
-    return f"{_size(board)} each, trained on {data} from the encoder {encoder}, profile {profile}."
+    encoder = markdown.literal(models.results.starting_weights.name)
+    data = markdown.literal(models.results.data.name)
+    profile = markdown.literal(models.profile)
+    return f"{_size(models)} each, trained on {data} from the encoder {encoder}, profile {profile}."
 
 
-def _size(board: Scoreboard) -> str:
+def _size(models: Models) -> str:
     """Return how many variants were trained, and with how many seeds."""
-    variants = sum(not about.members for about in board.about.values())
-    counts = [len(seeds) for seeds in board.seeds.values()]
+    variants = sum(not about.members for about in models.about.values())
+    counts = [len(seeds) for seeds in models.seeds.values()]
     fewest, most = min(counts), max(counts)
     seeds = str(most) if fewest == most else f"{fewest} to {most}"
     return f"{variants} variant{'s' * (variants > 1)}, {seeds} seed{'s' * (most > 1)}"
 
 
-def _notes(board: Scoreboard) -> Iterator[str]:
+def _notes(models: Models) -> Iterator[str]:
     """Yield what to know before reading the scores."""
-    data, encoder = board.results.data, board.results.starting_weights.name
+    data, encoder = models.results.data, models.results.starting_weights.name
     if data.kind == "sample":
         yield "**Generated sentences.** They show that the machinery works, and say nothing of the methods."
     if data.faults:
         yield f"**Data**: {'; '.join(map(markdown.literal, data.faults))}."
-    if max(map(len, board.seeds.values())) == 1:
+    if max(map(len, models.seeds.values())) == 1:
         yield "**One seed.** Another gives other scores; that one variant is better cannot be concluded."
-    if board.is_comparable and encoder != "bert-base-uncased":
+    if models.is_comparable and encoder != "bert-base-uncased":
         yield "**Another encoder** than the papers' `bert-base-uncased`: compare differences, not scores."
-    yield from _kept_epochs(board)
-    if origins := _origins(board):
+    yield from _kept_epochs(models)
+    if origins := _origins(models):
         yield f"**Trained apart**: {'; '.join(origins)}."
-    if changes := _changes(board):
+    if changes := _changes(models):
         yield f"**Changed settings**: {', '.join(changes)}."
 
 
-def _kept_epochs(board: Scoreboard) -> Iterator[str]:
+def _kept_epochs(models: Models) -> Iterator[str]:
     """Yield which epoch is kept and which rows are scored: first what holds for most, then the others by name."""
     names_by_rule: dict[str, list[str]] = {}
-    for name, about in board.about.items():
+    for name, about in models.about.items():
         if not about.members:  # those of an ensemble are named themselves
             names_by_rule.setdefault(_kept_epoch(about.run), []).append(name)
     by_frequency = sorted(names_by_rule.items(), key=lambda item: -len(item[1]))
@@ -260,10 +203,10 @@ def _kept_epoch(run: KeptEpoch) -> str:
     return f"The last epoch is kept{scored_on}."
 
 
-def _origins(board: Scoreboard) -> list[str]:
+def _origins(models: Models) -> list[str]:
     """Return in which precision and on which machine models were trained, those of the most first; none where alike."""
     names_by_origin: dict[str, list[str]] = {}
-    for (precision, machine), runs in board.runs.groupby(["precision", "machine"], sort=False):
+    for (precision, machine), runs in models.runs.groupby(["precision", "machine"], sort=False):
         origin = f"in {precision} on {markdown.literal(str(machine))}"
         names_by_origin[origin] = list(dict.fromkeys(runs["variant"].astype(str)))
     if len(names_by_origin) < 2:
@@ -272,32 +215,32 @@ def _origins(board: Scoreboard) -> list[str]:
     return [f"most {most}", *(f"{', '.join(names)} {origin}" for origin, names in others)]
 
 
-def _changes(board: Scoreboard) -> list[str]:
+def _changes(models: Models) -> list[str]:
     """Return the changed settings; those of some variants alone with their names."""
     variants_by_change: dict[str, list[str]] = {}
-    for name, runs in board.runs.groupby(level="variant", sort=False):
+    for name, runs in models.runs.groupby(level="variant", sort=False):
         for change in filter(None, runs["overrides"].iloc[0].split("; ")):
             variants_by_change.setdefault(markdown.literal(change), []).append(str(name))
     changes: list[str] = []
     for change, names in variants_by_change.items():
-        changes.append(change if len(names) == len(board.about) else f"{change} ({', '.join(names)})")
+        changes.append(change if len(names) == len(models.about) else f"{change} ({', '.join(names)})")
     return changes
 
 
-def _tables(board: Scoreboard, tables: Sequence[Table], check: TrainingCheck) -> str:
+def _tables(judgement: Judgement, tables: Sequence[Table]) -> str:
     """Return the papers' tables with ours, and the differences of one's own variants."""
-    texts = [*(paper_tables.render(table, board, check) for table in tables), differences.render(board)]
+    texts = [*(paper_tables.render(table, judgement) for table in tables), differences.render(judgement)]
     texts = [text for text in texts if text]
-    return "\n\n".join([paper_tables.about(board.results.tasks), *texts]) if texts else ""
+    return "\n\n".join([paper_tables.about(judgement.models.results.tasks), *texts]) if texts else ""
 
 
-def _write_numbers(board: Scoreboard, judged: Sequence[ClaimResult], directory: Path) -> None:
-    means = numbers.means(board)
-    files.write_json(directory / "summary.json", numbers.summary(means, board.results.tasks))
-    _write_csv(directory / "results.csv", numbers.runs(board), "%.6f")
+def _write_numbers(judgement: Judgement, directory: Path) -> None:
+    means = numbers.means(judgement)
+    files.write_json(directory / "summary.json", numbers.summary(means, judgement.models.results.tasks))
+    _write_csv(directory / "results.csv", numbers.runs(judgement.models), "%.6f")
     _write_csv(directory / "scores.csv", numbers.bars(means))
-    if judged:
-        _write_csv(directory / "claims.csv", claims.frame(judged), "%.6g")
+    if judgement.claims:
+        _write_csv(directory / "claims.csv", claims.frame(judgement.claims), "%.6g")
 
 
 def _write_csv(file: Path, table: Frame, digits: str | None = None) -> None:

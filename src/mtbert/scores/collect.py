@@ -12,6 +12,7 @@ import pandas as pd
 
 from mtbert import files, layout
 from mtbert.errors import DataError
+from mtbert.provenance import seals
 from mtbert.scores import checks, data_description, model_rows, points, predictions, tables
 from mtbert.scores.columns import SURE, Frame, Predictions
 from mtbert.scores.described import BASELINES, UNTRAINED
@@ -20,7 +21,8 @@ from mtbert.scores.results import Results
 from mtbert.scores.source import Source, read_catalog, source_of
 from mtbert.tasks import SPLITS, Task, Tasks
 
-READ = (layout.METRICS, layout.SETTINGS, layout.HISTORY, layout.EMBEDDINGS, layout.ELSEWHERE)  # of a model's files
+# Of a model's files.
+READ = (layout.METRICS, layout.SETTINGS, layout.INPUTS, layout.HISTORY, layout.EMBEDDINGS, layout.ELSEWHERE)
 ROW_FACTS = ("cluster", "in_train", "shares")  # columns of what preprocessing found of dev's rows
 SHARED = ("shared_cluster",)  # column of what it found of the rows that several tasks share
 NO_FACTS = {"cluster": -1, "in_train": False, "shares": False}  # of the rows of other splits
@@ -108,7 +110,7 @@ def as_results(source: Source, models: Sequence[Model], with_counts: bool = True
 def check(source: Source, folder: Path) -> None:
     """Raise DataError if one of the files that are read of a model is not as it was written."""
     predicted = [layout.predictions(Path(), task, split) for task, split in itertools.product(source.tasks, SPLITS)]
-    layout.check_sealed(folder, only=[*READ, *(file.as_posix() for file in predicted)])
+    seals.check(folder, only=[*READ, *(file.as_posix() for file in predicted)])
 
 
 def load(source: Source, folder: Path) -> Model:

@@ -11,6 +11,7 @@ from mtbert.tasks import COURSE, Split, Task, restored
 
 OWN = "catalog"  # the paper of a variant that names none, as those in params.yaml do
 UNTRAINED = "untrained-encoder"  # the variant whose scores are those of the starting weights
+UNTRAINED_LABEL = "Untrained encoder"
 MAJORITY, TFIDF, FROZEN = "baseline-majority", "baseline-tfidf", "baseline-embeddings"
 BASELINES = {  # by variant, the name in reports
     MAJORITY: "Majority class",

@@ -1,7 +1,6 @@
 """Let ensembles vote: a folder for each seed of which all members are trained, made again where a member has changed.
 
-Such a folder holds what a run's does, without weights: settings, scores, predictions; and `inputs.json`: what the vote
-was made from.
+Such a folder holds what a run's does, without weights: settings, scores, predictions, and `inputs.json`.
 """
 
 import itertools
@@ -11,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files, layout
-from mtbert.errors import DataError
+from mtbert.provenance import inputs, seals
+from mtbert.provenance.inputs import Inputs
 from mtbert.scores import predictions
 from mtbert.scores import vote as voting
 from mtbert.scores.columns import Predictions
-from mtbert.scores.schemas import RunMetrics, Scored, Sizes, VoteInputs
+from mtbert.scores.schemas import RunMetrics, Scored, Sizes
 from mtbert.tasks import Tasks, of_build, stated
 
 SPLITS = ("dev", "test")  # that are voted on: each run draws training rows of its own
@@ -49,7 +49,7 @@ class Vote:
     @property
     def is_complete(self) -> bool:
         """Whether all members are trained."""
-        return all(map(layout.is_sealed, self.members))
+        return all(map(seals.is_sealed, self.members))
 
 
 def vote_all(build: Path, out: Path) -> list[str]:
@@ -65,9 +65,9 @@ def vote_all(build: Path, out: Path) -> list[str]:
     files.keep_only(out, [vote.folder for vote in complete])
     lines = []
     for vote in complete:
-        inputs = _inputs_now(build, vote, tasks)
-        if _last_inputs(vote.folder) != inputs:
-            _write(vote, tasks, inputs)
+        made_from = _inputs(build, vote, tasks)
+        if not inputs.is_made_from(vote.folder, made_from):
+            _write(vote, tasks, made_from)
             lines.append(f"{vote.name}, seed {vote.seed}: {len(vote.members)} models have voted")
     return lines
 
@@ -82,32 +82,20 @@ def _asked_for(build: Path, out: Path) -> Iterator[Vote]:
                 yield Vote(out / name / str(seed), entry, members)
 
 
-def _inputs_now(build: Path, vote: Vote, tasks: Tasks) -> VoteInputs:
-    """Return what a vote is made from now."""
-    described = files.json_text({name: stated(task) for name, task in tasks.items()})
-    return VoteInputs(
-        ensemble=dict(vote.entry),
-        members=[files.sha256(run / layout.DIGESTS) for run in vote.members],
-        tasks=files.sha256_of(described.encode()),
-        code=files.sha256(layout.plan(build, CODE)),
+def _inputs(build: Path, vote: Vote, tasks: Tasks) -> Inputs:
+    """Return what a vote is made from."""
+    return Inputs(
+        settings={**vote.entry, "described": {name: stated(task) for name, task in tasks.items()}},
+        code=layout.read_plan(layout.plan(build, CODE)),
+        files=inputs.digests(build, [run / layout.DIGESTS for run in vote.members]),
+        seed=vote.seed,
     )
 
 
-def _last_inputs(folder: Path) -> VoteInputs | None:
-    """Return what a vote was made from; None where none is there that is whole."""
-    if not layout.is_sealed(folder):
-        return None
-    try:
-        layout.check_sealed(folder)
-        return files.read_as(VoteInputs, folder / layout.INPUTS, layout.remedy(folder))
-    except DataError:  # it is voted again
-        return None
-
-
-def _write(vote: Vote, tasks: Tasks, inputs: VoteInputs) -> None:
+def _write(vote: Vote, tasks: Tasks, made_from: Inputs) -> None:
     predicted = [layout.predictions(Path(), task, split) for task, split in itertools.product(tasks, SPLITS)]
     for run in vote.members:
-        layout.check_sealed(run, only=[layout.METRICS, layout.SETTINGS, *(file.as_posix() for file in predicted)])
+        seals.check(run, only=[layout.METRICS, layout.SETTINGS, *(file.as_posix() for file in predicted)])
     voted = voted_by(vote.members, tasks)
     scored = Scored(
         variant=vote.name,
@@ -122,8 +110,8 @@ def _write(vote: Vote, tasks: Tasks, inputs: VoteInputs) -> None:
                 predictions.write(layout.predictions(partial, task, split), table)
         files.write_yaml(partial / layout.SETTINGS, _settings(vote, voted, tasks))
         files.write_json(partial / layout.METRICS, scored.model_dump())
-        files.write_json(partial / layout.INPUTS, inputs.model_dump())
-        layout.seal(partial)
+        files.write_text(partial / layout.INPUTS, made_from.text())
+        seals.seal(partial)
 
 
 def voted_by(members: Sequence[Path], tasks: Tasks) -> Predictions:

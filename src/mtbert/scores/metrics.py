@@ -1,6 +1,7 @@
 """Scores, each computed once over a whole set, never as a mean over batches."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -137,19 +138,27 @@ def overall(scores: Mapping[str, float], tasks: Tasks) -> dict[str, float]:
     names = main(tasks)
     if not names or not {*names} <= scores.keys():
         return {}
-    raw = [scores[name] for name in names]
-    normalised = [_normalised(scores[name], tasks[name]) for name in names]
-    return {"overall_raw": sum(raw) / len(raw), "overall_normalised": sum(normalised) / len(normalised)}
+    means: dict[str, float] = {}
+    for mean in OVERALLS:
+        scaled = [scale(mean, tasks[name]).of(scores[name]) for name in names]
+        means[mean] = sum(scaled) / len(scaled)
+    return means
 
 
-def scale(task: Task) -> tuple[float, float]:
-    """Return factor and shift of a task's score in overall_normalised: x of `SIGNED` counts as x / 2 + 1 / 2."""
-    return (0.5, 0.5) if task.metric in SIGNED else (1.0, 0.0)
+class Scale(NamedTuple):
+    """How a score counts: factor times the score, plus shift."""
+
+    factor: float
+    shift: float
+
+    def of(self, score: float) -> float:
+        """Return what a score counts as."""
+        return self.factor * score + self.shift
 
 
-def _normalised(score: float, task: Task) -> float:
-    factor, shift = scale(task)
-    return factor * score + shift
+def scale(metric: str, task: Task) -> Scale:
+    """Return how a task's score counts in a mean: in overall_normalised x of `SIGNED` as (x + 1) / 2, else as it is."""
+    return Scale(0.5, 0.5) if metric == "overall_normalised" and task.metric in SIGNED else Scale(1.0, 0.0)
 
 
 def _unit(values: np.ndarray) -> np.ndarray:

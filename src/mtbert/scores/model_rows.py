@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mtbert import files, layout
+from mtbert.provenance import inputs
+from mtbert.provenance.inputs import Origin
 from mtbert.scores.described import UNTRAINED
-from mtbert.scores.schemas import BaselineMetrics, Elsewhere, Manifest, Origin, RunMetrics, Scored, Sizes
+from mtbert.scores.schemas import BaselineMetrics, Elsewhere, RunMetrics, Scored, Sizes
 from mtbert.scores.source import Source
 from mtbert.tasks import SPLITS
 
@@ -138,10 +140,9 @@ def _overrides(source: Source, variants: Sequence[str]) -> list[str]:
 
 
 def _origin(build: Path, folder: Path) -> Origin:
-    """Return where a model was made; a merge, which has no manifest, in this build folder."""
-    elsewhere, variant = folder / layout.ELSEWHERE, folder.parent.name
+    """Return where a model was made; one that does not say it, in this build folder."""
+    elsewhere = folder / layout.ELSEWHERE
     if elsewhere.is_file():
         return files.read_as(Elsewhere, elsewhere, "mtbert unpack").machine
-    if layout.stage(folder) == "merge":
-        return files.read_as(Origin, layout.machine(build), "dvc repro machine")
-    return files.read_as(Manifest, layout.manifest(build, variant), "dvc repro manifest").machine
+    made_from = inputs.of_model(folder)
+    return made_from.machine if made_from and made_from.machine else inputs.machine(build)

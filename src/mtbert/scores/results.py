@@ -66,6 +66,12 @@ class Results:
                 scores[metric] = float(score)
         return scores
 
+    def scored(self, task: str) -> Frame:
+        """Return the predictions of a task's dev rows that count, of all models."""
+        predicted = self.predictions
+        is_of_dev = (predicted["task"] == task) & (predicted["split"] == "dev")
+        return predicted[is_of_dev & predicted["scored"] & predicted["label"].notna()]
+
     @property
     def tasks(self) -> Tasks:
         """The tasks of the data, by name in their order."""

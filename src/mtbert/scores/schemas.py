@@ -3,10 +3,11 @@
 Each is read with `mtbert.files.read_as`, which reports what is wrong with an altered file.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from mtbert.provenance.inputs import Machine, Origin
 from mtbert.settings import Section
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -65,44 +66,10 @@ class BaselineMetrics(Section):
     test: dict[str, float]
 
 
-class VoteInputs(Section):
-    """inputs.json of a vote: what it was made from.
-
-    Attributes:
-        ensemble: its entry in the plan.
-        members: the digest of each one's seal.
-        tasks: the digest of what describes them.
-        code: the digest of the code that votes.
-    """
-
-    ensemble: dict[str, Any]
-    members: list[str]
-    tasks: str
-    code: str
-
-
 class Lenient(Section):
     """Base of files that may have more keys than are read here."""
 
     model_config = ConfigDict(extra="ignore")
-
-
-class Machine(Lenient):
-    """Part of a log, of what `training.logs.machine` returns."""
-
-    processor: str
-    accelerator: str
-
-
-class Origin(Machine):
-    """build/machine.json: what a run's numbers depend on beside its inputs, as `training.logs.origin` returns it.
-
-    Attributes:
-        precision: the faster one of the processor; None in a folder that was begun before this was measured.
-    """
-
-    torch: str
-    precision: Literal["bf16", "fp32"] | None = Field(default=None, exclude_if=lambda precision: precision is None)
 
 
 class Elsewhere(Section):
@@ -118,9 +85,8 @@ class Elsewhere(Section):
 
 
 class RunLog(Lenient):
-    """The part of run.json of a run's log that is read; `identity` is the digest of what the run was made from."""
+    """The part of run.json of a model's log that is read."""
 
-    identity: str = ""
     started: str | None = Field(default=None, pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\+00:00)?$")
     seconds: float = Field(ge=0)
     examples_per_second: float | None = None
@@ -149,37 +115,3 @@ class Speed(Section):
     machine: str
     milliseconds: dict[str, float]
     seconds: dict[str, dict[str, float]]
-
-
-class Manifest(Section):
-    """build/manifest/<variant>.json: the SHA-256 of each input.
-
-    Attributes:
-        files: of the starting weights' files and the examples, by path below the build folder; at least the encoder's
-            four files and the examples of one split.
-        code: of the code that every training uses.
-        machine: where the build folder was begun.
-    """
-
-    files: dict[str, str] = Field(min_length=5)
-    code: str
-    machine: Origin
-
-
-class Inputs(Section):
-    """inputs.json of a run's log: what the run was made from.
-
-    Attributes:
-        settings: by the names of params.yaml.
-        code: the digest of each file of code, by its name below src/mtbert.
-        files: the digest of each of the starting weights' files and the examples, by path below the build folder.
-        machine: where the build folder was begun.
-        revision: the digest of the encoder's folder; None for an encoder that the project knows by name. It is no cause
-            of a training: what the folder becomes is among `files`.
-    """
-
-    settings: dict[str, str]
-    code: dict[str, str]
-    files: dict[str, str]
-    machine: Origin
-    revision: str | None = None

@@ -1,4 +1,4 @@
-"""Intervals and tests of differences, one at a time; `mtbert.claims`, the report and `mtbert compare` use them.
+"""Intervals and tests of differences, one at a time; `mtbert.judge`, the report and `mtbert compare` use them.
 
 Below `LEAST_CLUSTERS` clusters of rows, or `LEAST_SEEDS` seeds of a side that has seeds, there is a mean and no
 interval: so few say little of others.

@@ -44,6 +44,8 @@ class Difference:
         rows, clusters: of dev, of all tasks that are scored; clusters are those of the task that has fewest.
         bounds: the lowest and the highest possible value; the interval does not go beyond.
         row_variance: c, the part of error^2 that more seeds do not shrink.
+        differing: the number of clusters in which the two answer differently; None where nobody counted.
+        is_defined: False of a correlation with predictions that are all one value; it counts as 0.
     """
 
     mean: float
@@ -54,6 +56,13 @@ class Difference:
     clusters: int
     bounds: Interval = (-math.inf, math.inf)
     row_variance: float = 0.0
+    differing: int | None = None
+    is_defined: bool = True
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether the two answer alike on every row."""
+        return self.differing == 0 and self.error is None and abs(self.mean) < ROUNDING
 
     @property
     def interval(self) -> Interval | None:
@@ -66,7 +75,9 @@ class Difference:
 
     @property
     def p(self) -> float | None:
-        """Two-sided, of no difference; None where it is not known."""
+        """Two-sided, of no difference; 1 where the two are alike, as of McNemar's test; None where it is not known."""
+        if self.are_alike:
+            return 1.0
         return None if self.error is None else min(1.0, 2 * min(self.p_at_most(0), self.p_at_least(0)))
 
     def p_at_most(self, bound: float) -> float:
@@ -103,7 +114,8 @@ def difference(ours: Side, other: Side, differing: int | None = None) -> Differe
     `differing` is the number of clusters in which the two differ, where these may be few. There is no error where a
     side that has seeds has too few, where there are too few clusters, and where nothing varies.
     """
-    result = Difference(ours.mean - other.mean, None, 0.0, (ours.seeds, other.seeds), ours.rows, ours.clusters)
+    mean, seeds = ours.mean - other.mean, (ours.seeds, other.seeds)
+    result = Difference(mean, None, 0.0, seeds, ours.rows, ours.clusters, differing=differing)
     if result.lacks_seeds(LEAST_SEEDS) or ours.clusters < LEAST_CLUSTERS:
         return result
     row_variance = max(0.0, ours.row_covariance + other.row_covariance - 2 * ours.covariance(other))

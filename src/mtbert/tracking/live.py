@@ -40,10 +40,11 @@ def _bounded(act: Callable[..., None]) -> Callable[..., None]:
 class LiveRun(AbstractContextManager):
     """A run of MLflow while it trains. Whatever MLflow does costs a warning, and the time of one request at most."""
 
-    def __init__(self, settings: Mapping[str, Any], seed: int, build: Path = Path("build")) -> None:
+    def __init__(self, settings: Mapping[str, Any], seed: int, made_from: str, build: Path = Path("build")) -> None:
         """Describe a run, as for `record.begun`."""
         self._settings = dict(settings)
         self._seed = seed
+        self._made_from = made_from
         self._build = build
         self.is_on = os.environ.get(OFF) != "off"
         self.uri = ""
@@ -73,7 +74,7 @@ class LiveRun(AbstractContextManager):
         self.uri = store.tracking_uri()
         self._catalog = record.read_catalog(self._build)
         self._store = store.Store(self.uri)
-        begun = record.begun(self._settings, self._seed, self._build, self._catalog)
+        begun = record.begun(self._settings, self._seed, self._made_from, self._catalog)
         self._run_id = self._store.begin(replace(begun, started=int(1000 * self._started)))
         mlflow.start_run(self._run_id, log_system_metrics=True)
 

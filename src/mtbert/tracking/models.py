@@ -21,6 +21,7 @@ from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
 import mtbert
 from mtbert import files, layout
 from mtbert.layout import METRICS, SETTINGS, WEIGHTS
+from mtbert.provenance import inputs, seals
 from mtbert.scores.metrics import OVERALLS
 from mtbert.tracking.record import FINAL_STEP, Record
 from mtbert.tracking.store import RUN_KEY, Store
@@ -28,7 +29,7 @@ from mtbert.tracking.store import RUN_KEY, Store
 BEST = "best"  # alias of the version with the best score that chooses epochs, of those that `track` brought last
 SERVED = Path(mtbert.__file__).parent / "inference" / "served.py"
 RUN = "run"  # folder in a model's artifacts
-RUN_FILES = (SETTINGS, METRICS, layout.DIGESTS, WEIGHTS)
+RUN_FILES = (SETTINGS, METRICS, layout.INPUTS, layout.DIGESTS, WEIGHTS)
 ENCODER_FILES = ("tokenizer.json", "tokenizer_config.json", "config.json")
 ENCODER_CARD = "encoder.json"
 
@@ -128,10 +129,11 @@ def _model(tracker: Store, record: Record) -> LoggedModel:
 
 def _collect(directory: Path, encoder: str, folder: Path) -> None:
     """Copy the files of a model, as MLflow refuses links; DataError where they or the encoder were altered."""
-    layout.check_sealed(directory, only=[WEIGHTS])
+    seals.check(directory, only=[WEIGHTS])
     folder.mkdir(parents=True)
     for name in RUN_FILES:
-        shutil.copyfile(directory / name, folder / name)
+        if (directory / name).is_file():  # a run of an earlier version lacks inputs.json
+            shutil.copyfile(directory / name, folder / name)
     encoder_files = ENCODER_FILES
     if (directory / layout.BASELINE).is_file():
         shutil.copyfile(directory / layout.BASELINE, folder / layout.BASELINE)
@@ -140,7 +142,7 @@ def _collect(directory: Path, encoder: str, folder: Path) -> None:
     if encoder_files:
         (folder / "encoder").mkdir()
     start = layout.encoder(layout.build_of(directory), encoder)
-    layout.check_encoder(directory, start, encoder_files)
+    inputs.check_encoder(directory, start, encoder_files)
     for name in encoder_files:
         shutil.copyfile(start / name, folder / "encoder" / name)
 

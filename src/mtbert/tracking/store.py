@@ -1,7 +1,7 @@
 """Where runs are tracked, and MLflow's client there. MLflow takes seconds to import: only functions import it.
 
 A run is complete once it has the tag `run_key`, which is written last. One without it was broken off: the next training
-of the same settings and seed replaces it.
+of the same inputs replaces it.
 """
 
 import logging
@@ -17,7 +17,7 @@ from mtbert import files
 from mtbert.errors import MtbertError
 from mtbert.machine import credentials
 from mtbert.tracking import view
-from mtbert.tracking.record import ABOUT, Record
+from mtbert.tracking.record import ABOUT, INPUTS, Record
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -112,7 +112,7 @@ def create(file: Path) -> None:
 
 
 class RunsOfKey(NamedTuple):
-    """MLflow's runs of a record: the complete ones with its key, and those of the same settings that were broken off.
+    """MLflow's runs of a record: the complete ones with its key, and those of the same inputs that were broken off.
 
     There may be several complete ones, since a client begins a run twice where an answer was lost.
     """
@@ -157,7 +157,7 @@ class Store:
 
     def find(self, record: Record) -> RunsOfKey:
         """Return the runs of a record."""
-        query = f"tags.settings_key = '{record.tags['settings_key']}'"
+        query = f"tags.{INPUTS} = '{record.tags[INPUTS]}'"
         runs = self.client.search_runs([self.experiment(record)], query)
         complete = [run for run in runs if run.data.tags.get(RUN_KEY) == record.run_key]
         broken_off = [run for run in runs if RUN_KEY not in run.data.tags]

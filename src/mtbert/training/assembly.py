@@ -43,6 +43,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     cpu_precision = hardware.measured(build) if settings.run.precision == "auto" else None
     on = hardware_of(settings, cpu_precision)
     chosen_on = choosing(settings, examples)
+    code = digest_of_code(build)
     return Parts(
         settings=settings,
         seed=seed,
@@ -53,13 +54,27 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
             [*examples["dev"].values(), *chosen_on.values()],
             seed,
             on,
-            cached.store(build, settings.sources),
+            cached.store(build, code, settings.sources),
         ),
         steps=steps(settings, examples["train"]),
         examples=examples,
         choosing=chosen_on,
+        code=code,
         cpu_precision=cpu_precision,
+        encoder_revision=encoder_revision(build),
     )
+
+
+def digest_of_code(build: Path) -> str:
+    """Return the digest of the code that all trainings share; empty where the plan does not state it."""
+    file = layout.shared_code(build)
+    return files.sha256(file) if file.is_file() else ""
+
+
+def encoder_revision(build: Path) -> str | None:
+    """Return the digest of the folder that the encoder was made from; None where the plan states none."""
+    file = layout.plan(build, "encoder")
+    return layout.read_plan(file).get("revision") if file.is_file() else None
 
 
 def weigh_classes(settings: VariantSettings, model: MultitaskModel, train: Mapping[str, Examples]) -> None:

@@ -41,15 +41,17 @@ KEY = 12  # hexadecimal digits of a folder's name
 Build = Callable[[], Phase]
 
 
-def store(build: Path, sources: Mapping[str, str]) -> Path | None:
-    """Return the folder of embeddings that were computed by the code of now: `sources`, and what all trainings share.
+def store(build: Path, shared_code: str, sources: Mapping[str, str]) -> Path | None:
+    """Return the folder of embeddings that were computed by the code of now; None where that is unknown.
 
-    None where the plan does not state that code.
+    Args:
+        build: the build folder.
+        shared_code: a digest of the code that all trainings share; empty where it is unknown.
+        sources: the digests of the files that the variant's techniques use.
     """
-    shared = layout.plan(build, "code-train")
-    if not shared.is_file():
+    if not shared_code:
         return None
-    return layout.memos(build) / files.sha256_of(f"{files.sha256(shared)} {sorted(sources.items())}".encode())[:KEY]
+    return layout.memos(build) / files.sha256_of(f"{shared_code} {sorted(sources.items())}".encode())[:KEY]
 
 
 def with_memos(

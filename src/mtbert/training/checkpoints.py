@@ -63,7 +63,7 @@ class Checkpoint:
         except SafetensorError as error:
             return self._unused(f"is damaged ({error})")
         if header["identity"] != self.identity:
-            return self._unused("is of other settings, data or code, or of another device or precision")
+            return self._unused("is of other settings, data or code, or of another device, precision or PyTorch")
         return _with_tensors(json.loads(header["state"]), tensors)
 
     def _unused(self, fault: str) -> None:

@@ -20,6 +20,8 @@ from mtbert.data.batches import Examples
 from mtbert.machine import hardware
 from mtbert.machine.hardware import Hardware, Precision
 from mtbert.models.multitask import MultitaskModel
+from mtbert.provenance import seals
+from mtbert.provenance.inputs import Inputs
 from mtbert.scores import predictions
 from mtbert.tasks import Split
 from mtbert.training import evaluation, logs
@@ -44,7 +46,9 @@ class Parts:
         cpu_precision: what the precision `auto` is on a CPU.
         choosing: the examples of each task on which epochs are chosen.
         changed: parts of the model that differ from the start although no phase trains them, as in a merge.
-        made_from: settings, data, weights and code, for the log.
+        encoder_revision: the digest of the encoder's folder; None for an encoder that the project knows by name. It is
+            for the log: what the folder becomes is among the inputs.
+        made_from: what is written as inputs.json; None writes none.
     """
 
     settings: VariantSettings
@@ -57,7 +61,8 @@ class Parts:
     code: str = ""
     cpu_precision: Precision | None = None
     changed: Sequence[str] = ()
-    made_from: Mapping[str, Any] = field(default_factory=dict)
+    encoder_revision: str | None = None
+    made_from: Inputs | None = None
 
 
 def hardware_of(settings: VariantSettings, cpu_precision: Precision | None = None) -> Hardware:
@@ -95,11 +100,11 @@ def train(
         with files.new_directory(run_directory) as directory:
             _write(directory, parts, metrics, predicted, history)
             _write_embeddings(directory, parts, on)
-            layout.seal(directory)
-        log = _log(outcome, started, time.perf_counter() - clock, on)
+            seals.seal(directory)
+        log = _log(parts, outcome, started, time.perf_counter() - clock, on)
         with files.new_directory(logs_directory / layout.log_key(run_directory)) as directory:
-            files.write_json(directory / layout.LOG, {"identity": checkpoint.identity, **log})
-            files.write_json(directory / layout.INPUTS, parts.made_from)
+            files.write_json(directory / layout.LOG, log)
+            _write_inputs(directory, parts)  # once more: what is told of a run when DVC has taken its folder away
         checkpoint.clear()
         if live:
             live.finish(run_directory)
@@ -142,9 +147,10 @@ def _trainer(parts: Parts, on: Hardware, history: History, checkpoint: Checkpoin
 
 
 def on_the_same_hardware(checkpoint: Checkpoint, on: Hardware) -> Checkpoint:
-    """Return the checkpoint as one of this kind of device and this precision: on others it would end in other bytes."""
+    """Return the checkpoint as one of this PyTorch, kind of device and precision: others would end in other bytes."""
     kind = torch.cuda.get_device_name(on.device) if on.device.type == "cuda" else on.device.type
-    identity = f"{checkpoint.identity}, {kind}, {on.precision}{', recorded' if on.records else ''}"
+    here = f"torch {torch.__version__}, {kind}, {on.precision}{', recorded' if on.records else ''}"
+    identity = f"{checkpoint.identity}, {here}"
     return replace(checkpoint, identity=identity)
 
 
@@ -213,6 +219,12 @@ def _write(
     )
     files.write_json(directory / layout.METRICS, metrics)
     history.write(directory / layout.HISTORY)
+    _write_inputs(directory, parts)
+
+
+def _write_inputs(directory: Path, parts: Parts) -> None:
+    if parts.made_from:
+        files.write_text(directory / layout.INPUTS, parts.made_from.text())
 
 
 def _write_embeddings(directory: Path, parts: Parts, on: Hardware) -> None:
@@ -226,7 +238,7 @@ def _write_embeddings(directory: Path, parts: Parts, on: Hardware) -> None:
     numpy.save_file(embeddings, directory / layout.EMBEDDINGS)
 
 
-def _log(outcome: Outcome, started: str, seconds: float, on: Hardware) -> dict[str, Any]:
+def _log(parts: Parts, outcome: Outcome, started: str, seconds: float, on: Hardware) -> dict[str, Any]:
     return {
         "started": started,
         "seconds": round(seconds, 1),
@@ -238,6 +250,7 @@ def _log(outcome: Outcome, started: str, seconds: float, on: Hardware) -> dict[s
         "peak_gpu_memory_mb": logs.peak_gpu_memory_mb(),
         "device": str(on.device),
         "precision": on.precision,
+        "encoder_revision": parts.encoder_revision,
         "machine": logs.machine(),
         "versions": logs.versions(),
     }

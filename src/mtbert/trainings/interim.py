@@ -2,10 +2,10 @@
 
 Without seeds it is a page of what the baselines score.
 
-It calls what the stages merge, ensemble and report call, without DVC. `dvc repro` of these stages would take DVC's lock
-for as long, hash `build/runs` while trainings write there, and record results of some runs as those of all. Nothing
-written here misleads DVC afterwards: it compares outputs with its records. Merges and votes of the same members stay
-in `build/merged` and `build/votes`, so that the stages find them made. Stage `report` makes its folder anew.
+It calls what the stages merge, ensemble, judge and report call, without DVC. `dvc repro` of these stages would take
+DVC's lock for as long, hash `build/runs` while trainings write there, and record results of some runs as those of all.
+Nothing written here misleads DVC afterwards: it compares outputs with its records. Merges and votes of the same members
+stay in `build/merged` and `build/votes`, so that the stages find them made. Stage `report` makes its folder anew.
 
 Left out is what takes long or needs a quiet machine: points of sentences, speed. Tables of results and MLflow's runs
 come with the last answer.
@@ -27,14 +27,16 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         return
     with starting.quick_imports():
         from mtbert import layout
+        from mtbert.judge import judge, plan_of
         from mtbert.machine import locking
         from mtbert.merging import run as merging
-        from mtbert.report import answer, first_page, sentences, write
+        from mtbert.provenance import seals
+        from mtbert.report import first_page, sentences, write
         from mtbert.scores import collect, ensembles
     report = layout.report(build)
     mark = in_words(len(numbers), of, following)
     with locking.exclusive(layout.lock(build, "report"), "report"):
-        layout.check_inputs(build)
+        seals.check_build(build)
         if not numbers:
             first_page.write(build, baselines, report, mark)
             print(f"The baselines are on the page: {report / 'index.html'}")
@@ -42,8 +44,8 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         merging.merge_all(build, layout.merged(build))
         ensembles.vote_all(build, layout.votes(build))
         results = collect.collect(build, numbers, pictures=False)
-        plan = answer.plan_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
-        print(write.write(results, report, sentences=sentences.of_build(build), plan=plan, interim=mark))
+        plan = plan_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
+        print(write.write(judge(results, plan=plan), report, sentences=sentences.of_build(build), interim=mark))
 
 
 def in_words(seeds: int, of: int, following: str) -> str:

@@ -13,10 +13,11 @@ import safetensors
 
 from mtbert import files, layout
 from mtbert.errors import DataError, first_of
-from mtbert.inputs import manifests
 from mtbert.machine import locking
-from mtbert.scores import collect
-from mtbert.scores.schemas import Elsewhere, Origin
+from mtbert.provenance import inputs, manifests, seals
+from mtbert.provenance.inputs import Origin
+from mtbert.scores import collect, run_log
+from mtbert.scores.schemas import Elsewhere
 from mtbert.settings import Section
 from mtbert.trainings import archives, dvc, many
 from mtbert.trainings.many import BUILD, OUTPUT, SCRIPT, Training, say
@@ -58,12 +59,11 @@ def pack(out: Path, variants: str | None) -> None:
 def write(out: Path, packed: Sequence[Training]) -> None:
     """Write a pack: what the trainings read, and the package."""
     paths = [SCRIPT, layout.machine(BUILD)]
-    paths += [layout.plan(BUILD, name) for name in (manifests.CODE, manifests.ENCODER)]
+    paths += [layout.shared_code(BUILD), layout.plan(BUILD, "encoder")]
     for variant in dict.fromkeys(training.variant for training in packed):
-        manifest = layout.manifest(BUILD, variant)
-        inputs = [BUILD / path for path in manifests.read(manifest).files]
-        config = next(path for path in inputs if path.name == "config.json")
-        paths += [layout.plan(BUILD, variant), manifest, config.with_name("encoder.json"), *inputs]
+        read = [BUILD / path for path in manifests.read(BUILD, variant).files]
+        config = next(path for path in read if path.name == "config.json")
+        paths += [layout.plan(BUILD, variant), layout.manifest(BUILD, variant), config.with_name("encoder.json"), *read]
     paths += [path for path in sorted(PACKAGE.rglob("*")) if path.is_file() and path.suffix != ".pyc"]
     members = {path.as_posix(): path for path in paths} | {"run.py": PACKAGE / "trainings/in_pack.py"}
     content = Pack(trainings=list(packed), files={name: files.sha256(path) for name, path in members.items()})
@@ -153,7 +153,7 @@ def take(archive: Path) -> Arrived:
                 continue
             arrived.trainings.append(training)
             here = training.run()
-            if not manifests.is_finished(here, BUILD) or layout.left_elsewhere(here):
+            if not manifests.is_finished(here, BUILD) or seals.left_elsewhere(here):
                 _copy(training.run(folder), folder)
     return arrived
 
@@ -190,15 +190,15 @@ def _mark(run: Path) -> None:
     left: dict[str, str] = {}
     if layout.WEIGHTS in digests and not (run / layout.WEIGHTS).exists():
         left[layout.WEIGHTS] = digests[layout.WEIGHTS]
-    here = files.read_as(Origin, layout.machine(BUILD), "dvc repro machine")
+    here = inputs.machine(BUILD)
     if left or machine != here.model_copy(update={"precision": None}):  # which a log does not state
         write_elsewhere(run, machine, left)
 
 
 def ran_on(run: Path) -> Origin:
     """Return the machine that a run was made on, by its log; DataError where that does not say it."""
-    log = manifests.log(run)
-    if log.machine is None:
+    log = run_log.read(run)
+    if log is None or log.machine is None:
         raise DataError("its log does not say on which machine it ran")
     return Origin(**log.machine.model_dump(), torch=log.versions.get("torch", ""))
 

@@ -15,6 +15,7 @@ from mtbert.errors import DataError
 from mtbert.inference import exporting, loading, speed
 from mtbert.inference.exporting import ExportError
 from mtbert.pretrained import embeddings
+from mtbert.provenance import inputs, seals
 from mtbert.scores import collect
 from mtbert.tasks import Task, stated
 from mtbert.tracking import record
@@ -49,7 +50,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         files.write_text(encoder / name, name)
     card = {"name": "made", "source": "", "sha256": "0" * 64, "note": "", "layers": 1, "width": 5, "positions": 64}
     files.write_json(encoder / "encoder.json", card | {"pooler": False})
-    layout.seal(encoder)
+    seals.seal(encoder)
     files.write_json(layout.data_report(tmp_path / "data"), {"files": {}, "whose": "own"})
     for split, count in (("train", 30), ("dev", 10), ("test", 4)):
         known = split != "test"
@@ -59,6 +60,9 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (f"{split}{n}", f"{n} a dog", f"{n} a {'dog' if n % 2 else 'tree'}", 5.0 * (n % 2)) for n in range(count)
         ]
         write(tmp_path, "same", split, same if known else [(*row[:3], None) for row in same])
+    seals.seal(tmp_path / "data")
+    files.write_yaml(tmp_path / "plan/code-baselines.yaml", {"baselines/linear.py": "c0de"})
+    files.write_json(tmp_path / "machine.json", {"processor": "i386", "accelerator": "", "torch": "2.13.0"})
     return tmp_path
 
 
@@ -83,7 +87,7 @@ def test_each_score_is_said_as_soon_as_it_is_known(build: Path):
 def test_a_folder_holds_scores_of_dev_and_predictions_of_test_and_its_log_the_time(build: Path):
     trained(build)
     folder = build / "baselines/baseline-tfidf/0"
-    layout.check_sealed(folder)
+    seals.check(folder)
     metrics = files.read_json(folder / "metrics.json")
     assert (metrics["variant"], metrics["seed"], metrics["dev"]["topic"], metrics["test"]) == (
         "baseline-tfidf",
@@ -98,6 +102,17 @@ def test_a_folder_holds_scores_of_dev_and_predictions_of_test_and_its_log_the_ti
     log = files.read_json(layout.log(folder) / "run.json")
     assert {*log["seconds_by_task"]} == {"topic", "same"}
     assert "seconds" not in metrics
+
+
+def test_a_folder_says_what_the_baseline_was_made_from(build: Path):
+    trained(build)
+    made_from = inputs.of_model(build / "baselines/baseline-tfidf/0")
+    assert made_from is not None
+    assert (made_from.settings["variant"], made_from.seed) == ("baseline-tfidf", 0)
+    assert made_from.code == {"baselines/linear.py": "c0de"}
+    assert made_from.files["data/digests.json"] == files.sha256(build / "data/digests.json")
+    assert made_from.files["encoders/base/config.json"] == files.sha256(build / "encoders/base/config.json")
+    assert made_from.machine == inputs.machine(build)
 
 
 def test_labels_of_dev_change_no_coefficient(build: Path):
@@ -139,7 +154,6 @@ def write_plan(build: Path) -> None:
     catalog = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "made"}, "held_out": None}
     described = {name: stated(task) for name, task in TASKS.items()}
     files.write_yaml(build / "plan/catalog.yaml", catalog | {"variants": {}, "ensembles": {}, "tasks": described})
-    files.write_json(build / "machine.json", {"processor": "i386", "accelerator": "", "torch": "2.13.0"})
     for task in TASKS:
         dev = pd.read_parquet(layout.examples(build / "data", task, "dev"))
         facts = dev[["id"]].assign(cluster=range(len(dev)), in_train=False, shares=False)
@@ -193,12 +207,12 @@ def test_a_baseline_is_a_run_in_mlflow_with_its_scores_and_seconds(build: Path):
 def test_a_baseline_of_another_encoder_or_of_damaged_weights_is_refused(build: Path):
     trained(build)
     files.write_text(layout.encoder(build) / "model.safetensors", "another")
-    layout.seal(layout.encoder(build))
+    seals.seal(layout.encoder(build))
     with pytest.raises(loading.ModelError, match="was trained with another encoder than lies in"):
         loading.load("baseline-embeddings", build=build)
     folder = build / "baselines/baseline-tfidf/0"
     (folder / "model.safetensors").write_bytes(b"damaged")
-    layout.seal(folder)
+    seals.seal(folder)
     with pytest.raises(DataError, match=r"does not fit config.json: .*`dvc repro baselines` makes both"):
         loading.load("baseline-tfidf", build=build)
 

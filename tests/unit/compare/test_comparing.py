@@ -12,12 +12,13 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 from mtbert import files
-from mtbert.compare import FileComparison, Verdict, as_text, compare_files
+from mtbert.compare import as_text, changes, compare_files
 from mtbert.errors import DataError, UnknownNameError
-from mtbert.inputs import why
+from mtbert.judge import Comparison, Verdict
+from mtbert.provenance import why
 from mtbert.scores import metrics
 
-Compare = Callable[..., FileComparison]
+Compare = Callable[..., Comparison]
 
 
 def side(file: Path, labels: Any, said: Any, clusters: Any = None) -> str:
@@ -33,7 +34,7 @@ def side(file: Path, labels: Any, said: Any, clusters: Any = None) -> str:
 def of_right(tmp_path: Path) -> Compare:
     """Compare sides of which the rows are right that are named; of a list of lists the seeds."""
 
-    def compared(ours: Any, theirs: Any, rows: int, margin: float = 0.01, clusters: Any = None) -> FileComparison:
+    def compared(ours: Any, theirs: Any, rows: int, margin: float = 0.01, clusters: Any = None) -> Comparison:
         sides = []
         for name, named in (("ours", ours), ("theirs", theirs)):
             seeds = named if isinstance(named, list) else [named]
@@ -54,8 +55,8 @@ def test_where_few_rows_differ_p_is_near_mcnemars_exact_one(of_right: Compare, o
 @pytest.mark.parametrize("ours", [range(1), range(24), [range(24)] * 6])
 def test_below_six_clusters_there_is_no_interval_and_no_p(of_right: Compare, ours: Any) -> None:
     found = of_right(ours, () if isinstance(ours, range) else [()] * 6, 24, clusters=np.arange(24) % 5)
-    assert (found.result.standing, found.difference.interval, found.difference.p) == (Verdict.OPEN, None, None)
-    assert [found.ours.score.interval, found.theirs.score.interval] == [None, None]
+    assert (found.standing, found.difference.interval, found.difference.p) == (Verdict.OPEN, None, None)
+    assert [score.interval for score in found.scores] == [None, None]
     assert as_text(found).splitlines()[5].endswith("not known")
     assert "open, too few clusters of rows: 5, and 6 are needed (margin" in as_text(found)
 
@@ -74,7 +75,7 @@ def test_below_six_clusters_there_is_no_interval_and_no_p(of_right: Compare, our
 def test_answers_of_one_model_each(
     of_right: Compare, rows: int, ours: int, theirs: int, margin: float, standing: Verdict, is_size_open: bool
 ) -> None:
-    result = of_right(range(ours), range(theirs), rows, margin).result
+    result = of_right(range(ours), range(theirs), rows, margin)
     assert (result.standing, result.is_size_open) == (standing, is_size_open)
 
 
@@ -89,7 +90,7 @@ def test_answers_of_one_model_each(
 )
 def test_answers_of_several_seeds(of_right: Compare, differences: list[int], margin: float, standing: Verdict) -> None:
     ours, theirs = [range(250 + by) for by in differences], [range(250)] * len(differences)
-    assert of_right(ours, theirs, 500, margin).result.standing is standing
+    assert of_right(ours, theirs, 500, margin).standing is standing
 
 
 def test_one_model_each_has_the_error_of_scipys_paired_bootstrap(tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_one_model_each_has_the_error_of_scipys_paired_bootstrap(tmp_path: Path)
     )
     assert found.difference.mean == pytest.approx(difference(labels, ours, theirs))
     assert found.difference.error == pytest.approx(expected.standard_error, rel=0.15)
-    assert found.result.standing is Verdict.BETTER
+    assert found.standing is Verdict.BETTER
 
 
 def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessing_found(tmp_path: Path) -> None:
@@ -151,7 +152,7 @@ def test_a_baseline_has_no_seeds_and_needs_none(tmp_path: Path) -> None:
         predicted(tmp_path, f"runs/pals/{seed}", [1.0] * (90 + seed % 3) + [0.0] * (10 - seed % 3))
     predicted(tmp_path, "baselines/tfidf/0", [0.0, 1.0] * 50)
     found = compare_files("pals", "tfidf", task="sst", build=tmp_path)
-    assert (found.difference.seeds, found.result.standing, found.missing_seeds) == ((6, 0), Verdict.BETTER, {})
+    assert (found.difference.seeds, found.standing) == ((6, 0), Verdict.BETTER)
     lines = as_text(found).splitlines()
     assert lines[2].endswith("95 % interval over seeds and rows; of tfidf over rows")
     assert lines[9] == "pals against tfidf: better (margin 0.01)."
@@ -166,7 +167,7 @@ def test_it_is_said_that_a_named_model_was_trained_with_other_inputs(
     predicted(tmp_path, "runs/smart/1", [1.0] * 9)
     cause = why.Cause(why.InputKind.SETTING, "pals.dim", "204", "276")
     monkeypatch.setattr(why, "of_run", lambda run: [cause] if run.parent.name == "pals" else [])
-    (line,) = compare_files("pals", "smart", task="sst", build=tmp_path).changes
+    (line,) = changes("pals", "sst", tmp_path)
     assert line.startswith(
         "pals, seeds 1, 2, was trained before these changed: pals.dim 204 -> 276; `dvc repro` trains"
     )
@@ -193,24 +194,24 @@ def test_a_name_is_no_pattern_of_names(tmp_path: Path) -> None:
 )
 def test_an_answer_says_why_it_is_open(of_right: Compare, ours: Any, theirs: Any, answer: str) -> None:
     found = of_right(ours, theirs, 100, margin=0.1)
-    named = replace(found, ours=found.ours._replace(name="us"), theirs=found.theirs._replace(name="them"))
+    named = replace(found, part=found.part.model_copy(update={"ours": ("us",), "other": ("them",)}))
     assert as_text(named).splitlines()[9] == f"us against them: {answer} (margin 0.1)."
 
 
 def test_where_both_are_right_on_the_same_rows_p_is_1_as_of_mcnemars_test(of_right: Compare) -> None:
     found = of_right(range(50), range(50), 100)
-    assert (found.p, found.difference.interval) == (1, None)
+    assert (found.difference.p, found.difference.interval) == (1, None)
     assert "p of no difference: 1" in as_text(found).splitlines()
 
 
-def scores(folder: Path, labels: list[float], ours: list[float], theirs: list[float], **options: Any) -> FileComparison:
+def scores(folder: Path, labels: list[float], ours: list[float], theirs: list[float], **options: Any) -> Comparison:
     return compare_files(side(folder / "x.csv", labels, ours), side(folder / "y.csv", labels, theirs), **options)
 
 
 def test_a_correlation_that_is_not_defined_is_named(tmp_path: Path) -> None:
     every = [0.0, 1, 2, 3, 4, 5, 6]
     found = scores(tmp_path, every, [3.0] * 7, every, metric="pearson")
-    assert found.constant == (str(tmp_path / "x.csv"),)
+    assert [score.is_defined for score in found.scores] == [False, True]
     assert as_text(found).endswith(
         "x.csv predicts one value on every row: pearson is not defined there, and counts as 0."
     )
@@ -228,7 +229,7 @@ def test_a_label_that_is_no_score_of_the_task_is_refused(tmp_path: Path) -> None
 
 def test_what_is_said_of_two_models(of_right: Compare) -> None:
     found = of_right(range(19), range(9), 20)
-    named = replace(found, ours=found.ours._replace(name="us"), theirs=found.theirs._replace(name="them"))
+    named = replace(found, part=found.part.model_copy(update={"ours": ("us",), "other": ("them",)}))
     assert as_text(named).splitlines() == [
         "accuracy on 20 rows",
         "",
@@ -286,7 +287,7 @@ def test_f1_of_a_side_is_over_the_classes_that_its_labels_or_predictions_hold(
 ) -> None:
     sides = side(moods / "x.csv", LABELS, NEVER_2), side(moods / "y.csv", LABELS, theirs)
     found = compare_files(*sides, task=task, metric=metric, build=moods)
-    assert (found.ours.score.mean, found.theirs.score.mean) == pytest.approx(expected, abs=1e-4)
+    assert (found.scores[0].mean, found.scores[1].mean) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -309,8 +310,8 @@ def test_f1_of_a_tasks_words_is_that_of_its_class_1(moods: Path) -> None:
     for name in ("x.csv", "y.csv"):
         rows.to_csv(moods / name, index=False)
     sides = str(moods / "x.csv"), str(moods / "y.csv")
-    assert compare_files(*sides, task="two", build=moods).ours.score.mean == pytest.approx(0.8)
-    assert compare_files(*sides, metric="f1").ours.score.mean == pytest.approx((0.8 + 6 / 7) / 2)
+    assert compare_files(*sides, task="two", build=moods).scores[0].mean == pytest.approx(0.8)
+    assert compare_files(*sides, metric="f1").scores[0].mean == pytest.approx((0.8 + 6 / 7) / 2)
     rows.assign(label="good").to_csv(moods / "x.csv", index=False)
     message = r"^label is no class of two: 0 .*'good'\).*; allowed: 0 to 1, or in both columns its labels: dull, nice$"
     with pytest.raises(DataError, match=message):
@@ -334,7 +335,7 @@ def test_labels_that_are_another_class_s_number_are_refused(moods: Path, metric:
     for file in sides:  # whether the label is 0
         rows = pd.read_csv(file)
         rows.assign(label=rows["label"] == 0, prediction=rows["prediction"] == 0).to_csv(file, index=False)
-    assert compare_files(*sides, task="two", build=moods).ours.score.mean == pytest.approx(6 / 7)
+    assert compare_files(*sides, task="two", build=moods).scores[0].mean == pytest.approx(6 / 7)
 
 
 @pytest.mark.parametrize(
@@ -359,9 +360,9 @@ def test_the_files_that_predict_writes_are_scored_by_the_names_of_classes(
     rows.to_csv(moods / "x.csv", index=False)
     rows.assign(**{"class": shown[every[0]]}).to_csv(moods / "y.csv", index=False)
     sides = str(moods / "x.csv"), str(moods / "y.csv")
-    assert compare_files(*sides, task="two", metric=metric, build=moods).ours.score.mean == 1
+    assert compare_files(*sides, task="two", metric=metric, build=moods).scores[0].mean == 1
     if not names:
-        assert compare_files(*sides, metric=metric).ours.score.mean == 1
+        assert compare_files(*sides, metric=metric).scores[0].mean == 1
     rows.assign(**{"class": "other"}).to_csv(moods / "y.csv", index=False)
     with pytest.raises(DataError, match=r"^class is no class of two: 0 .*y\.csv, line 2: 'other'\).*; allowed: "):
         compare_files(*sides, task="two", metric=metric, build=moods)
@@ -372,7 +373,7 @@ def test_a_correlation_is_of_predictions_also_where_a_column_names_classes(tmp_p
         rows = "".join(f"{row},{row},{row * 2},low\n" for row in range(6))
         (tmp_path / name).write_text(f"id,label,prediction,class\n{rows}")
     sides = str(tmp_path / "x.csv"), str(tmp_path / "y.csv")
-    assert compare_files(*sides, metric="pearson").ours.score.mean == pytest.approx(1)
+    assert compare_files(*sides, metric="pearson").scores[0].mean == pytest.approx(1)
 
 
 def test_true_and_false_beside_class_numbers_are_the_tasks_labels(moods: Path) -> None:
@@ -381,7 +382,7 @@ def test_true_and_false_beside_class_numbers_are_the_tasks_labels(moods: Path) -
     for name in ("x.csv", "y.csv"):
         rows.to_csv(moods / name, index=False)
     sides = str(moods / "x.csv"), str(moods / "y.csv")
-    assert compare_files(*sides, task="two", metric="accuracy", build=moods).ours.score.mean == 1
+    assert compare_files(*sides, task="two", metric="accuracy", build=moods).scores[0].mean == 1
 
 
 @pytest.mark.parametrize("labels", [[1, 2, 3, 1, 2, 3], [-1, 0, 1, -1, 0, 1], [-1, 1, -1, 1, -1, 1]])
@@ -405,7 +406,7 @@ def test_true_and_false_beside_another_word_are_words(tmp_path: Path) -> None:
     for name in ("x.csv", "y.csv"):
         rows.to_csv(tmp_path / name, index=False)
     found = compare_files(str(tmp_path / "x.csv"), str(tmp_path / "y.csv"), metric="accuracy")
-    assert found.ours.score.mean == 0.75
+    assert found.scores[0].mean == 0.75
 
 
 @pytest.mark.parametrize("margin", [-0.1, float("nan"), float("inf")])
@@ -415,4 +416,4 @@ def test_a_margin_is_a_number_of_0_or_more(of_right: Compare, margin: float) -> 
 
 
 def test_where_all_rows_differ_nothing_can_be_told(of_right: Compare) -> None:
-    assert of_right(range(8), (), 8).result.standing is Verdict.TOO_CLOSE
+    assert of_right(range(8), (), 8).standing is Verdict.TOO_CLOSE

@@ -8,12 +8,13 @@ import pytest
 import trained
 from unit.config.conftest import PARAMS
 
-from mtbert import files, layout, tasks
+from mtbert import files, tasks
 from mtbert.config import planning
 from mtbert.config.params import Params
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.pretrained import fetching
+from mtbert.provenance import seals
 from mtbert.tasks import Task
 from mtbert.variants.settings import VariantSettings
 
@@ -82,7 +83,7 @@ def build(tmp_path_factory, data: Path) -> Path:
     """A build directory with an encoder and the rows of that folder."""
     folder = tmp_path_factory.mktemp("build")
     fetching.fetch(trained.ENCODER, data, folder / "encoders/base")
-    layout.seal(folder / "encoders/base")
+    seals.seal(folder / "encoders/base")
     preprocess(data, folder / "data", wordpieces(folder / "encoders/base"), set())
     return folder
 

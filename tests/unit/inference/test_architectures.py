@@ -16,12 +16,13 @@ import trained
 from architectures import ONE_EACH
 from pipeline import preloaded
 
-from mtbert import cli, files, layout
+from mtbert import cli, files
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.inference import exporting, loading
 from mtbert.pretrained import fetching, folders
 from mtbert.pretrained.settings import EncoderSettings
+from mtbert.provenance import seals
 
 KINDS = [kind for kind in ONE_EACH if kind != "bert"]
 PALS = {"name": "pals", "dim": 8, "heads": 2}
@@ -77,7 +78,7 @@ def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     settings = EncoderSettings(name=str(theirs), revision=folders.digest(theirs))
     base = root / "build" / "encoders" / "base"
     fetching.fetch(settings, Path("unused"), base)
-    layout.seal(base)
+    seals.seal(base)
     preprocess(trained.DATA, root / "build" / "data", wordpieces(base), set())
     for name, encoding in (("crossed", "cross"), (APART, "bi")):
         heads = HEADS if name == APART else {"sst": {"name": "mlp"}, "sts": {"name": "mlp"}}

@@ -13,6 +13,7 @@ import mtbert
 from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.inference.model import ModelError
+from mtbert.provenance import seals
 from mtbert.tasks import COURSE
 
 
@@ -132,14 +133,17 @@ def test_an_encoder_that_was_altered_is_refused(copy: Path):
         mtbert.load("crossed", build=copy)
 
 
-def test_an_encoder_that_the_run_was_not_trained_with_is_refused(copy: Path):
+@pytest.mark.parametrize("is_of_an_earlier_version", [False, True])
+def test_an_encoder_that_the_run_was_not_trained_with_is_refused(copy: Path, is_of_an_earlier_version: bool):
     encoder, run = copy / "encoders/base", copy / "runs/crossed/1"
     tokenizer = encoder / "tokenizer.json"
     digests = {"encoders/base/tokenizer.json": files.sha256(tokenizer)}
-    files.write_json(layout.log(run) / "inputs.json", {"files": digests})
+    folder = layout.log(run) if is_of_an_earlier_version else run
+    files.write_json(folder / "inputs.json", {"settings": {}, "code": {}, "files": digests})
+    seals.seal(run)
     mtbert.load("crossed", build=copy)
     tokenizer.write_text(tokenizer.read_text().replace(": 50", ": 51", 1))
-    layout.seal(encoder)  # as the stage that makes another encoder does
+    seals.seal(encoder)  # as the stage that makes another encoder does
     with pytest.raises(
         DataError, match=r"trained with other files than lie in .*encoders/base now \(tokenizer\.json\)"
     ):

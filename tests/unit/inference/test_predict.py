@@ -20,7 +20,7 @@ from mtbert.errors import DataError
 from mtbert.inference import loading
 from mtbert.inference import predict as command
 from mtbert.inference.model import ModelError
-from mtbert.inputs.why import Cause, InputKind
+from mtbert.provenance.why import Cause, InputKind
 from mtbert.scores import ensembles
 from mtbert.tasks import COURSE
 

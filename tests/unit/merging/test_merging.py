@@ -10,11 +10,12 @@ import trained
 from models import small_bert
 from safetensors.torch import load_file
 
-from mtbert import files, layout
+from mtbert import files
 from mtbert.errors import SettingsError
 from mtbert.inference import loading, speed
 from mtbert.merging import run, settings_of
 from mtbert.pretrained import fetching
+from mtbert.provenance import inputs, seals
 from mtbert.training import assembly
 from mtbert.variants import building
 from mtbert.variants.settings import VariantSettings
@@ -121,7 +122,7 @@ def build(tmp_path_factory) -> Path:
     """A build folder with two models of a task each, and a mean of both."""
     folder = tmp_path_factory.mktemp("build")
     fetching.fetch(trained.ENCODER, trained.DATA, folder / "encoders" / "base")
-    layout.seal(folder / "encoders" / "base")
+    seals.seal(folder / "encoders" / "base")
     trained.preprocess(trained.DATA, folder / "data", trained.wordpieces(folder / "encoders" / "base"), set())
     for task in ("sst", "sts"):
         trained.train(folder, member(task, model={"max_tokens": 16}, phase=trained.STEPS))
@@ -129,12 +130,19 @@ def build(tmp_path_factory) -> Path:
     vote = {"selected": True, "members": ["of-sst", "of-sts"]}
     files.write_yaml(folder / "plan/catalog.yaml", {"seeds": [1], "ensembles": {"both": entry, "vote": vote}})
     files.write_yaml(folder / "plan/code-merge.yaml", {"merging/run.py": "c0de"})
+    files.write_json(folder / "machine.json", made.MANIFEST["machine"])
     return folder
 
 
 def test_a_merged_model_is_written_once_and_predicts(build: Path):
     assert run.merge_all(build, build / "merged") == ["both, seed 1: merged"]
     assert run.merge_all(build, build / "merged") == []
+    members = ("runs/of-sst/1/digests.json", "runs/of-sts/1/digests.json")
+    made_from = inputs.of_model(build / "merged/both/1")
+    assert made_from is not None
+    assert made_from.code == {"merging/run.py": "c0de"}
+    assert [made_from.files[member] for member in members] == [files.sha256(build / member) for member in members]
+    assert made_from.files["encoders/base/config.json"] == files.sha256(build / "encoders/base/config.json")
     sst, sts, both = (load_file(build / place / "1/model.safetensors")
                       for place in ("runs/of-sst", "runs/of-sts", "merged/both"))  # fmt: skip
     norm, head = "encoder.backbone.embeddings.LayerNorm.bias", "heads.sts.linear.weight"
@@ -152,12 +160,19 @@ def test_every_model_is_timed_and_the_seconds_of_each_training_are_told(build: P
     catalog = files.read_yaml(build / "plan/catalog.yaml")
     variants = {"of-sst": {"selected": True}, "of-sts": {"selected": True}, "other": {"selected": False}}
     files.write_yaml(build / "plan/catalog.yaml", catalog | {"variants": variants})
-    files.write_json(build / "machine.json", made.MANIFEST["machine"])
     found = speed.measure(build)
     assert found.machine == "i386"
     assert [*found.milliseconds] == ["of-sst", "of-sts", "both"]
     assert all(0 < took < 10_000 for took in found.milliseconds.values())
     assert {name: [*of] for name, of in found.seconds.items()} == {"of-sst": ["1"], "of-sts": ["1"]}
+
+
+@pytest.mark.parametrize("file", ["plan/code-merge.yaml", "merged/both/1/metrics.json"])
+def test_it_is_merged_again_by_other_code_and_where_it_was_altered(build: Path, file: str):
+    run.merge_all(build, build / "merged")
+    with (build / file).open("a") as handle:
+        handle.write("\n" if file.endswith(".json") else "training/run.py: c0de\n")
+    assert run.merge_all(build, build / "merged") == ["both, seed 1: merged"]
 
 
 def test_it_is_merged_again_after_another_training_and_removed_with_its_entry(build: Path):

@@ -1,16 +1,16 @@
 """The report's first screen: which way to keep, in words that come of verdicts alone."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import made
 import numpy as np
 import pytest
 
-from mtbert.report import answer, answer_section, claims, markdown, terminal
-from mtbert.report.answer import Answer
-from mtbert.report.scoreboard import Scoreboard
-from mtbert.report.training_check import Below
+from mtbert.judge import Answer, Below, Check, Judgement, judge
+from mtbert.report import answer_section, markdown, terminal
 from mtbert.scores import tables
+from mtbert.scores.metrics import OVERALLS
 
 ROOT = Path(__file__).parents[3]
 ROWS = 300
@@ -29,8 +29,20 @@ def said(task: str, share: float, random: np.random.Generator) -> list[float]:
     return labels.tolist()
 
 
-def found(monkeypatch: pytest.MonkeyPatch, seeds: int, data: dict | None = None, **ways: float) -> Answer:
-    """The answer on ways of a study of one's own whose scores are near these; `single` is one model per task."""
+def found(
+    monkeypatch: pytest.MonkeyPatch,
+    seeds: int,
+    data: dict | None = None,
+    margin: float = 0.01,
+    costs: dict[str, float] | None = None,
+    worse: dict[tuple[str, str], float] | None = None,
+    **ways: float,
+) -> Answer:
+    """The answer on ways of a study of one's own whose scores are near these; `single` is one model per task.
+
+    `margin` is that of the mean, `costs` are columns of every run, `worse` the scores of some ways on a task.
+    """
+    monkeypatch.setattr("mtbert.judge.answer.margins", lambda _: dict.fromkeys(OVERALLS, margin))
     random = np.random.default_rng(3)
     monkeypatch.setattr(made, "LABELS", {task: of.tolist() for task, of in LABELS.items()})
     predicted, settings = {}, {}
@@ -38,27 +50,29 @@ def found(monkeypatch: pytest.MonkeyPatch, seeds: int, data: dict | None = None,
         for way, share in ways.items():
             models = EACH if way == "single" else {way: SHARED}
             for name, tasks in models.items():
-                predicted[name, seed] = {task: said(task, share, random) for task in tasks}
+                shares = {task: (worse or {}).get((way, task), share) for task in tasks}
+                predicted[name, seed] = {task: said(task, near, random) for task, near in shares.items()}
                 settings[name] = {"paper": "own", "row": "One model per task" if way == "single" else way.title()}
     counts = {task: np.bincount(LABELS[task].astype(int)).tolist() for task in ("sst", "qqp")}
     rows = {task: {"train": {"rows": sum(labels), "labels": labels}} for task, labels in counts.items()}
     results = made.results(predicted, settings, {"whose": "own", "rows": rows} | (data or {}))
     weights = {name: 900 if name in EACH else 50 if name == "lora" else 1000 for name in settings}
     results.runs["stored"] = results.runs["variant"].map(weights)
-    made_of = answer.of_board(Scoreboard(results))
-    assert made_of is not None
-    return made_of
+    for column, cost in (costs or {}).items():
+        results.runs[column] = cost
+    answer = judge(results).answer
+    assert answer is not None
+    return answer
 
 
 def mean(one: Answer, label: str) -> float | None:
     """The difference of a way from one model per task."""
-    found = one.against_baseline[label].difference
+    found = one.against_single_by_label[label].difference
     return found and found.mean
 
 
 def test_the_cheapest_way_that_is_proved_to_be_no_worse_is_to_be_kept(monkeypatch):
-    one = found(monkeypatch, 6, single=0.91, shared=0.9, lora=0.6)
-    one.margin = 0.05
+    one = found(monkeypatch, 6, margin=0.05, single=0.91, shared=0.9, lora=0.6)
     assert [*answer_section.sentences(one)][:2] == [
         "**Keep *Shared***: proved to be less than 0.05 below *One model per task*, which has the highest mean. "
         "It stores 37 % of the weights of *One model per task*.",
@@ -67,8 +81,7 @@ def test_the_cheapest_way_that_is_proved_to_be_no_worse_is_to_be_kept(monkeypatc
 
 
 def test_the_cheapest_way_that_is_good_enough_may_be_far_smaller(monkeypatch):
-    one = found(monkeypatch, 6, single=0.91, shared=0.9, lora=0.9)
-    one.margin = 0.05
+    one = found(monkeypatch, 6, margin=0.05, single=0.91, shared=0.9, lora=0.9)
     assert next(answer_section.sentences(one)).endswith(". It stores 2 % of the weights of *One model per task*.")
     assert one.shown.label == "Lora"
 
@@ -102,35 +115,36 @@ def test_the_best_and_smallest_is_not_kept_by_one_seed(monkeypatch):
 
 def test_what_the_rule_s_own_power_asks_for_is_said(monkeypatch):
     one = found(monkeypatch, 6, single=0.9, shared=0.9)
-    one.margin = 0.01
-    assert one.choice.needed is not None
-    needed = f"{one.choice.needed.seeds} seeds on {one.choice.needed.rows:,} rows of dev"
+    assert one.choice is not None
+    assert one.choice.against is not None
+    decides = one.choice.against.needed
+    assert decides is not None
+    needed = f"{decides.seeds} seeds on {decides.rows:,} rows of dev"
     assert next(answer_section.sentences(one)).endswith(f" If the two are equal, {needed} prove it four times of five.")
 
 
 def test_the_terminal_has_the_sentences_without_marks(monkeypatch):
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
-    told = terminal.in_short(one.board, [], one, ["**First** of all.", ""], Path("build/report"))
+    judgement = Judgement(one.models, [], answer=one)
+    told = terminal.in_short(judgement, [], ["**First** of all.", ""], Path("build/report"))
     assert told.startswith(
         "First of all.\nKeep Shared: it has the highest mean, and no way has fewer weights.\nProved to be better"
     )
 
 
 def test_a_task_that_sharing_costs_is_named(monkeypatch):
-    costly = found(monkeypatch, 6, single=0.95, shared=0.95)
-    costly.margin = 0.5
-    costly.runs.dev["sst"].predictions["shared"] = 0.0  # all of one class
-    assert costly.baseline is not None
-    assert costly.baseline.names == ("of-sst", "of-qqp", "of-sts")
-    assert costly.by_task["sst"].difference is not None
-    assert any(line.startswith("It costs SST-5 0.7") for line in answer_section.sentences(costly))
+    costly = found(monkeypatch, 6, margin=0.5, worse={("shared", "sst"): 0.5}, single=0.95, shared=0.95)
+    assert costly.single is not None
+    assert costly.single.names == ("of-sst", "of-qqp", "of-sts")
+    assert any(line.startswith("It costs SST-5 0.45") for line in answer_section.sentences(costly))
 
 
 def test_a_way_that_does_not_beat_the_majority_class_is_never_kept(monkeypatch):
     one = found(monkeypatch, 6, single=0.9, heads=0.15)
     assert one.majority == {"sst": 0.2, "qqp": 0.5}
-    assert one.checks["Heads"].below == {"sst": [Below.MAJORITY], "qqp": [Below.MAJORITY]}
-    assert (one.candidates, one.kept, one.best.label) == ([0], None, "One model per task")
+    (heads,) = [way for way in one.ways if way.label == "Heads"]
+    assert heads.check.below == {"sst": [Below.MAJORITY], "qqp": [Below.MAJORITY]}
+    assert ([way.label for way in one.candidates], one.kept) == (["One model per task"], None)
     first, *others = answer_section.sentences(one)
     assert first == "**Nothing is decided**: *One model per task* alone is trained well enough to compare."
     assert others == [
@@ -140,7 +154,8 @@ def test_a_way_that_does_not_beat_the_majority_class_is_never_kept(monkeypatch):
 
 def test_the_best_way_that_may_be_kept_is_not_said_to_lead_those_that_may_not(monkeypatch):
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
-    monkeypatch.setattr(type(one), "candidates", [1])
+    best, single = one.ways
+    one = replace(one, ways=[replace(best, check=Check({"sst": [Below.TFIDF]})), single])
     assert answer_section._kept(one, one.best).startswith(
         "**Keep *One model per task***: it has the highest mean of the ways that are trained well enough, and "
     )
@@ -167,17 +182,14 @@ def test_a_way_that_sees_a_task_more_or_less_often_is_told_by_the_share_of_the_l
 ):
     one = found(monkeypatch, 1, single=0.9, shared=0.7)
     for task in SHARED:
-        of_run = one.board.runs["variant"].map({"shared": examples, f"of-{task}": 100.0})
-        one.board.runs[f"examples_{task}"] = of_run.fillna(0.0)
+        of_run = one.models.runs["variant"].map({"shared": examples, f"of-{task}": 100.0})
+        one.models.runs[f"examples_{task}"] = of_run.fillna(0.0)
     assert [way.label for way in one.unequal] == ["Shared"] * unequal
 
 
 def test_every_way_is_a_row_the_best_first_with_weights_times_and_baselines(monkeypatch, tmp_path: Path):
-    one = found(monkeypatch, 6, single=0.9, shared=0.7)
-    one.board.runs["seconds"], one.board.runs["milliseconds"] = 60.0, 2.5
-    again = answer.of_board(one.board)
-    assert again is not None
-    told = answer_section.render(again, tmp_path)
+    one = found(monkeypatch, 6, costs={"seconds": 60.0, "milliseconds": 2.5}, single=0.9, shared=0.7)
+    told = answer_section.render(one, tmp_path)
     lines = [line.split("|")[1:-1] for line in told.splitlines() if line.startswith("|")]
     assert [line[0].strip() for line in lines] == [
         "way", ":" + "-" * (len(lines[1][0]) - 1), "One model per task", "Shared", "Majority class",
@@ -193,21 +205,21 @@ def test_one_way_alone_has_no_answer(monkeypatch):
     results = made.results(
         {("shared", 1): {task: said(task, 0.9, random) for task in SHARED}}, {"shared": {"paper": "own"}}
     )
-    assert answer.of_board(Scoreboard(results)) is None
+    assert judge(results).answer is None
 
 
 def test_on_the_course_s_data_the_answer_and_the_page_of_the_papers_say_the_same():
-    board = Scoreboard(tables.read(ROOT / "reports/laptop/evidence"))
-    one = answer.of_board(board)
+    judgement = judge(tables.read(ROOT / "reports/laptop/evidence"))
+    one = judgement.answer
     assert one is not None
-    judged = {result.claim.name: result for result in claims.judge(board)[1]}
+    judged = {result.claim.name: result for result in judgement.questions}
     for question, label in (("pals-or-single", "PALs"), ("lora-or-single", "LoRA per task")):
-        theirs, ours = judged[question].parts[0].difference, one.against_baseline[label].difference
+        theirs, ours = judged[question].parts[0].difference, one.against_single_by_label[label].difference
         assert theirs is not None
         assert ours == theirs
-    assert one.baseline is not None
-    assert one.baseline.label == "One model per task"
+    assert one.single is not None
+    assert one.single.label == "One model per task"
     page = (ROOT / "docs/course.md").read_text(encoding="utf-8")
     assert f"> {next(answer_section.sentences(one))}\n" in page
     assert "**A shared model comes close to single-task models** with a third of the weights" in page
-    assert one.shown.weights["stored"] / one.baseline.weights["stored"] == pytest.approx(1 / 3, abs=0.01)
+    assert one.shown.weights["stored"] / one.single.weights["stored"] == pytest.approx(1 / 3, abs=0.01)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mtbert.claims import Claim, ClaimResult, Comparison, Part, Verdict
-from mtbert.claims.rule import NOTHING
+from mtbert.judge import Claim, ClaimResult, Comparison, Part, Verdict
+from mtbert.judge.rule import NOTHING
 from mtbert.report import claims
 from mtbert.stats import Difference
 

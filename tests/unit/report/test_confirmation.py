@@ -1,5 +1,6 @@
 """One look at labelled test rows, after dev has chosen, and what is said of it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import made
@@ -7,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.report import answer, answer_section, confirmation
-from mtbert.report.answer import Answer, Plan
-from mtbert.report.scoreboard import Scoreboard
+from mtbert.judge import Answer, Judgement, Plan, judge, plan_of
+from mtbert.report import answer_section
 from mtbert.scores import checks
 from mtbert.scores.described import BASELINES, FROZEN, TFIDF
+from mtbert.scores.metrics import OVERALLS
 from mtbert.scores.results import Results
 
 ROWS = 120
@@ -42,8 +43,9 @@ def predicted(shares: dict[str, float], random: np.random.Generator) -> dict[tup
 
 def answered(
     monkeypatch: pytest.MonkeyPatch, dev: dict[str, float], test: dict[str, float] | None, seeds: int = 0
-) -> Answer:
-    """The answer of ways that are so good on dev and on test; test has no labels where it is None."""
+) -> Judgement:
+    """What is judged of ways that are so good on dev and on test; test has no labels where it is None."""
+    monkeypatch.setattr("mtbert.judge.answer.margins", lambda _: dict.fromkeys(OVERALLS, 0.05))
     monkeypatch.setattr(made, "LABELS", {task: labels.tolist() for task, labels in LABELS.items()})
     random = np.random.default_rng(3)
     settings = {name: {"paper": "own", "row": "One model per task" if name in EACH else name.title()}
@@ -62,72 +64,78 @@ def answered(
         is_run = (results.runs["variant"] == variant) & (results.runs["seed"] == seed)
         for column, value in scores.items():
             results.runs.loc[is_run, column] = value
-    found = answer.of_board(Scoreboard(results), plan=Plan(seeds))
-    assert found is not None
-    found.margin = 0.05
-    return found
+    return judge(results, plan=Plan(seeds))
+
+
+def the_answer(judgement: Judgement) -> Answer:
+    """Its answer, which is there."""
+    assert judgement.answer is not None
+    return judgement.answer
 
 
 def test_the_way_to_keep_is_compared_on_test_with_one_model_per_task(monkeypatch):
     one = answered(monkeypatch, {"single": 0.9, "shared": 0.9}, {"single": 0.8, "shared": 0.8})
-    look = confirmation.look(one)
+    look = one.confirmation
     assert look is not None
-    assert (look.ours.label, [row.label for row in look.rows], look.tasks) == (
-        "Shared", ["Shared", "One model per task"], ["sst", "qqp", "sts"],
-    )  # fmt: skip
+    assert [row.label for row in look.rows] == ["Shared", "One model per task"]
     assert look.rows[0].scores["qqp"].mean == pytest.approx(0.8)
     (compared,) = look.comparisons
     assert compared.test.difference is not None
     assert compared.test.difference.rows == 3 * ROWS
     assert not compared.disagrees
-    last = answer_section.confirmed(one, look).splitlines()[-1]
+    last = answer_section.confirmed(the_answer(one), look).splitlines()[-1]
     assert last.startswith("| Shared less One model per task |")
     assert last.count(": as good |") == 1
 
 
 def test_the_best_baseline_is_looked_at_too(monkeypatch):
     one = answered(monkeypatch, {"single": 0.9, "shared": 0.9, TFIDF: 0.7, FROZEN: 0.8}, {})
-    assert [way.label for way in one.ways if way.is_baseline] == [BASELINES[FROZEN], BASELINES[TFIDF]]
-    look = confirmation.look(one)
+    assert [way.label for way in the_answer(one).ways if way.is_baseline] == [BASELINES[FROZEN], BASELINES[TFIDF]]
+    look = one.confirmation
     assert look is not None
-    assert [compared.other.label for compared in look.comparisons] == ["One model per task", BASELINES[FROZEN]]
+    assert [look.other(compared).label for compared in look.comparisons] == ["One model per task", BASELINES[FROZEN]]
     assert look.rows[-1].label == BASELINES[FROZEN]
     assert look.rows[-1].scores["qqp"].mean == pytest.approx(0.8)
 
 
 def test_without_labels_of_test_there_is_no_look(monkeypatch):
-    assert confirmation.look(answered(monkeypatch, {"single": 0.9, "shared": 0.9}, None)) is None
+    assert answered(monkeypatch, {"single": 0.9, "shared": 0.9}, None).confirmation is None
 
 
 def test_where_dev_and_test_disagree_that_comes_first(monkeypatch):
     one = answered(monkeypatch, {"single": 0.9, "shared": 0.9}, {"single": 0.9, "shared": 0.7})
-    look = confirmation.look(one)
-    first, *_ = answer_section.headlines(one, look)
+    look = one.confirmation
+    first, *_ = answer_section.headlines(the_answer(one), look)
     assert first.startswith("**Dev and test disagree**: *Shared* less *One model per task* (overall) is ")
     turned = answered(monkeypatch, {"single": 0.7, "shared": 0.9}, {"single": 0.75, "shared": 0.74})
-    flipped = confirmation.look(turned)
+    flipped = turned.confirmation
     assert flipped is not None
     assert flipped.disagreements == list(flipped.comparisons)  # better on dev, a little below on test
 
 
 def test_an_answer_from_fewer_seeds_than_asked_for_is_interim(monkeypatch):
-    one = answered(monkeypatch, {"single": 0.9, "shared": 0.9}, None, seeds=8)
+    one = the_answer(answered(monkeypatch, {"single": 0.9, "shared": 0.9}, None, seeds=8))
     assert [*answer_section.headlines(one, None)] == ["**Interim: 6 of 8 seeds.**"]
-    one.plan = Plan(6)
-    assert [*answer_section.headlines(one, None)] == []
+    assert [*answer_section.headlines(replace(one, plan=Plan(6)), None)] == []
+
+
+def test_test_is_not_looked_at_before_the_last_seed(monkeypatch):
+    shares = {"single": 0.9, "shared": 0.9}
+    assert answered(monkeypatch, shares, shares, seeds=8).confirmation is None
+    assert answered(monkeypatch, shares, shares, seeds=6).confirmation is not None
 
 
 def test_whether_rates_were_tried_is_said_where_it_is_known(monkeypatch, tmp_path: Path):
-    one = answered(monkeypatch, {"single": 0.9, "shared": 0.9}, None)
+    one = the_answer(answered(monkeypatch, {"single": 0.9, "shared": 0.9}, None))
     default = "Each way has its default learning rates."
     assert default not in [*answer_section.sentences(one)]
-    one.plan = answer.plan_of({"seeds": [1, 2]})
+    one = replace(one, plan=plan_of({"seeds": [1, 2]}))
     assert (one.plan.seeds, [*answer_section.sentences(one)][-1]) == (2, default)
     trial = {"factor": 0.33333, "score": 0.81234, "seconds": 30.0}
-    one.plan = answer.plan_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in (*EACH, "shared")}})
+    one = replace(one, plan=plan_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in (*EACH, "shared")}}))
     tuned = "Learning rates were tuned, with equally many trials of each model."
     assert [*answer_section.sentences(one)][-1] == tuned
     cells = [cell.strip() for cell in answer_section.trials(one.plan).splitlines()[-1].split("|")[1:-1]]
     assert cells == ["`shared`", "0.33", "0.812", "30 s"]
-    one.plan = answer.plan_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in EACH}})
+    one = replace(one, plan=plan_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in EACH}}))
     assert [*answer_section.sentences(one)][-1] == f"{tuned[:-1]}; default rates: `shared`."

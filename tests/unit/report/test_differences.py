@@ -5,9 +5,9 @@ from pathlib import Path
 import made
 import pytest
 
+from mtbert.judge import Judgement, judge
 from mtbert.report import differences, terminal
 from mtbert.report.markdown import DASH, MINUS
-from mtbert.report.scoreboard import Scoreboard
 
 OWN = {"paper": None, "row": ""}
 SST, STS = [0, 1, 2, 0], [0, 1, 2, 5]
@@ -15,21 +15,21 @@ RIGHT = [0, 1, 2, 3]
 
 
 @pytest.fixture
-def board() -> Scoreboard:
+def judgement() -> Judgement:
     predicted = {
         ("pals", 1): {"sst": SST, "sts": STS},
         ("wide", 1): {"sst": RIGHT},
         ("narrow", 1): {"sst": [4, 4, 4, 4], "sts": STS},
     }
-    return Scoreboard(made.results(predicted, {"wide": OWN, "narrow": OWN}))
+    return judge(made.results(predicted, {"wide": OWN, "narrow": OWN}))
 
 
 def test_each_is_compared_with_the_papers_and_earlier_ones_of_ones_own_on_the_tasks_that_both_have(
-    board: Scoreboard,
+    judgement: Judgement,
 ):
-    found = [one for comparisons in differences.find(board) for one in comparisons]
     assert [
-        (*one.part.ours, *one.part.other, one.part.metric, one.difference and one.difference.mean) for one in found
+        (*one.part.ours, *one.part.other, one.part.metric, one.difference and one.difference.mean)
+        for one in judgement.own
     ] == [
         ("wide", "pals", "sst", 0.25),
         ("narrow", "pals", "sst", -0.75),
@@ -38,12 +38,12 @@ def test_each_is_compared_with_the_papers_and_earlier_ones_of_ones_own_on_the_ta
     ]
 
 
-def test_they_stand_in_the_report_and_on_the_terminal(board: Scoreboard):
-    wide, *_ = differences.lines(board)
+def test_they_stand_in_the_report_and_on_the_terminal(judgement: Judgement):
+    wide, *_ = differences.lines(judgement)
     assert wide == {"": f"wide {MINUS} pals", "SST-5": "+0.250", "STS-B": DASH}
-    assert f"| narrow {MINUS} wide |  {MINUS}1.000 |" in differences.render(board)
-    assert differences.TITLE in terminal.in_short(board, [], None, "", Path("build/report"))
+    assert f"| narrow {MINUS} wide |  {MINUS}1.000 |" in differences.render(judgement)
+    assert differences.TITLE in terminal.in_short(judgement, [], "", Path("build/report"))
 
 
 def test_without_variants_of_ones_own_there_is_nothing():
-    assert differences.render(Scoreboard(made.results({("pals", 1): {"sst": SST}}))) == ""
+    assert differences.render(judge(made.results({("pals", 1): {"sst": SST}}))) == ""

@@ -6,12 +6,10 @@ from typing import Any
 import made
 import pytest
 
-import mtbert.claims as rule
-from mtbert.claims import Claim, ClaimResult, Comparison, Part, Verdict
-from mtbert.claims.rule import NOTHING
 from mtbert.errors import DataError
+from mtbert.judge import Claim, ClaimResult, Comparison, Models, Part, Verdict, judge
+from mtbert.judge.rule import NOTHING
 from mtbert.report import claims, markdown, questions
-from mtbert.report.scoreboard import Scoreboard
 from mtbert.scores import tables
 from mtbert.stats import Difference
 
@@ -57,37 +55,36 @@ def test_a_row(answer: ClaimResult, cells: dict[str, str]):
 
 
 def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
-    board, readme = Scoreboard(made.results({("old", 1): {"sst": [0, 1, 2, 0]}})), tmp_path / "README.md"
+    models, readme = Models(made.results({("old", 1): {"sst": [0, 1, 2, 0]}})), tmp_path / "README.md"
     readme.write_text(f"before\n{questions.START}old\n{questions.END}after\n")
-    questions.put(readme, board, [result(verdict=Verdict.HOLDS)], tmp_path / "reports/mine")
+    questions.put(readme, models, [result(verdict=Verdict.HOLDS)], tmp_path / "reports/mine")
     lines = readme.read_text().splitlines()
     assert (lines[:2], lines[-2:]) == (["before", questions.START.strip()], [questions.END.strip(), "after"])
     assert "(reports/mine/pictures/questions.png)" in lines[2]
     assert "old" not in lines
     with pytest.raises(DataError, match=r"README\.md"):
-        questions.put(readme, board, [], tmp_path)
+        questions.put(readme, models, [], tmp_path)
     readme.write_text("before\n")
     with pytest.raises(DataError, match="questions"):
-        questions.put(readme, board, [result(verdict=Verdict.HOLDS)], tmp_path)
+        questions.put(readme, models, [result(verdict=Verdict.HOLDS)], tmp_path)
 
 
 def test_questions_that_were_not_run_are_named_or_counted_and_not_shown():
-    board = Scoreboard(made.results({("old", 1): {"sst": [0, 1, 2, 0]}}))
+    models = Models(made.results({("old", 1): {"sst": [0, 1, 2, 0]}}))
     ran, not_run = result(verdict=Verdict.HOLDS), result(0, Verdict.NOT_RUN, "not run")
-    shown = questions.render(board, [ran, not_run], "pictures")
+    shown = questions.render(models, [ran, not_run], "pictures")
     assert shown.endswith(" Not run, and open with 0 of 6 seeds: *Better? (SST-5)*.")
-    shown = questions.render(board, [ran, not_run, not_run, not_run], "pictures")
+    shown = questions.render(models, [ran, not_run, not_run, not_run], "pictures")
     assert shown.count("Better?") == 1
     assert shown.endswith(" 3 more questions: not run.")
-    assert questions.render(board, [not_run], "pictures") == ""
+    assert questions.render(models, [not_run], "pictures") == ""
 
 
 def test_the_page_of_the_papers_says_what_the_evidence_does(tmp_path: Path):
     results, before = (tables.read(ROOT / "reports/laptop" / part) for part in ("evidence", "third"))
-    whole, third = map(rule.of_results, (results, before))
     (tmp_path / "docs").mkdir()
     page = tmp_path / "docs/course.md"
     page.write_text((ROOT / "docs/course.md").read_text())
-    answered = rule.judge(rule.load().questions.values(), whole, rule.at_a_third(whole, third))
-    questions.put(page, Scoreboard(results), answered, tmp_path / "reports/laptop")
+    judgement = judge(results, before)
+    questions.put(page, judgement.models, judgement.questions, tmp_path / "reports/laptop")
     assert page.read_text() == (ROOT / "docs/course.md").read_text()

@@ -9,12 +9,12 @@ import made
 import pandas as pd
 import pytest
 
-from mtbert.claims import of_results
 from mtbert.errors import DataError
+from mtbert.judge import Judgement, Models, judge, of_results
+from mtbert.judge import tables as judged
 from mtbert.report import claims, markdown, numbers, paper_tables, submissions, terminal, write
-from mtbert.report.scoreboard import UNTRAINED_LABEL, Scoreboard
-from mtbert.report.training_check import TrainingCheck
 from mtbert.scores import tables
+from mtbert.scores.described import UNTRAINED_LABEL
 from mtbert.scores.metrics import OVERALLS
 from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
@@ -42,14 +42,14 @@ def results() -> Results:
 
 
 @pytest.fixture(scope="module")
-def board(results: Results) -> Scoreboard:
-    return Scoreboard(results)
+def judgement(results: Results) -> Judgement:
+    return judge(results)
 
 
 @pytest.fixture(scope="module")
-def report(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(judgement: Judgement, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report") / "laptop"
-    write.write(results, folder)
+    write.write(judgement, folder)
     return folder
 
 
@@ -59,8 +59,8 @@ def test_dvc_shows_one_score_a_variant(report: Path):
     assert numbers.summary({"two": {"sst": 0.5, "qqp": 0.75}, "none": {}}, COURSE) == {"two": 0.625}
 
 
-def test_means_over_seeds(board: Scoreboard):
-    means = numbers.means(board)
+def test_means_over_seeds(judgement: Judgement):
+    means = numbers.means(judgement)
     assert means["pals"] == {"sst": 0.875, "qqp": 0.75, "sts": 1.0} | dict.fromkeys(OVERALLS, 0.875)
     assert means["mine"] == {"sst": 0.0}
     assert numbers.bars(means)["bar"].tolist()[:2] == ["overall_normalised pals", "overall_raw pals"]
@@ -72,8 +72,8 @@ def test_every_run_is_a_line_of_results(report: Path):
     assert len(others) == 5
 
 
-def test_single_task_models_make_one_row_beside_the_published_one(board: Scoreboard):
-    tables = paper_tables.tables(board)
+def test_single_task_models_make_one_row_beside_the_published_one(judgement: Judgement):
+    tables = paper_tables.tables(judgement)
     table, *_, own = tables
     assert [one.heading for one in tables if "test" in one.heading] == []  # labels of test are withheld
     bert, pals, *_ = table.rows
@@ -82,19 +82,25 @@ def test_single_task_models_make_one_row_beside_the_published_one(board: Scorebo
         "Fine-tuned BERT", 0.771, "0.833",
     )  # fmt: skip
     assert (bert.weights["times_bert"], bert.note) == (pytest.approx(3.3), "one model per task")
-    assert (pals.label, pals.scores["sst"].mean, pals.seeds) == ("Original PALs", 0.875, [1, 2])
+    assert (pals.label, pals.scores["sst"].mean, pals.seeds) == ("Original PALs", 0.875, (1, 2))
     assert (own.heading, [row.label for row in own.rows]) == ("Variants of one's own (dev)", ["mine"])
 
 
-def first_table(board: Scoreboard) -> str:
+def first_table(results: Results) -> str:
     """The report's first table."""
-    return paper_tables.render(paper_tables.tables(board)[0], board, TrainingCheck(board))
+    judgement = judge(results)
+    return paper_tables.render(paper_tables.tables(judgement)[0], judgement)
+
+
+def with_untrained(results: Results, **scores: float) -> Results:
+    """The same results, with these scores of the untrained encoder."""
+    row = results.runs.iloc[[0]].assign(kind="encoder", variant="untrained-encoder", seed=0)
+    row = row.assign(**{column: scores.get(column[4:]) for column in row if column.startswith("dev_")})
+    return Results(pd.concat([results.runs, row]), results.predictions, results.history)
 
 
 def test_a_row_that_is_not_trained_well_enough_has_a_mark_and_its_reason_below_the_table(results: Results):
-    board = Scoreboard(results)
-    board.untrained = {"sst": 0.8}
-    rows = first_table(board).splitlines()
+    rows = first_table(with_untrained(results, sst=0.8)).splitlines()
     labels = [row.split("|")[1].strip() for row in rows[4:7]]
     assert labels == [UNTRAINED_LABEL, "Fine-tuned BERT \N{DAGGER}", "Original PALs"]  # 0.750 and 0.875
     reason = "Fine-tuned BERT: below the untrained encoder (SST-5)."
@@ -102,9 +108,7 @@ def test_a_row_that_is_not_trained_well_enough_has_a_mark_and_its_reason_below_t
 
 
 def test_the_untrained_encoder_is_the_first_row(results: Results):
-    board = Scoreboard(results)
-    board.untrained = {"qqp": 0.8, "sts": 0.9}
-    rows = first_table(board).splitlines()
+    rows = first_table(with_untrained(results, qqp=0.8, sts=0.9)).splitlines()
     assert [cell.strip() for cell in rows[4].split("|")][1:6:2] == [UNTRAINED_LABEL, markdown.DASH, "0.800"]
 
 
@@ -121,34 +125,33 @@ def test_two_published_rows_that_are_one_training_here_are_told(dim, expected):
 
     predicted = {(name, 1): {"sst": SST, "qqp": QQP, "sts": STS} for name in ("pals", "smart-pals")}
     about = {"pals": settings("Original PALs", 204), "smart-pals": settings("SMART PALs", dim)}
-    board = Scoreboard(made.results(predicted, about))
-    rendered = first_table(board).splitlines()
+    rendered = first_table(made.results(predicted, about)).splitlines()
     assert [line for line in rendered if "same settings" in line] == expected
 
 
 def test_on_other_data_nothing_published_is_shown_and_nothing_claimed():
     predicted = {("pals", 1): {"sst": SST, "qqp": QQP, "sts": STS}}
-    board = Scoreboard(made.results(predicted, SETTINGS, {"whose": "sample"}))
-    first = paper_tables.tables(board)[0]
+    judgement = judge(made.results(predicted, SETTINGS, {"whose": "sample"}))
+    first = paper_tables.tables(judgement)[0]
     assert first.heading == "Pals for PALs, table 1 (dev of generated sentences, data/sample)"
     assert [(row.label, row.published) for row in first.rows] == [("Original PALs", {})]
-    assert claims.judge(board) == ([], [])
+    assert (judgement.claims, judgement.questions) == ([], [])
 
 
 def test_of_other_tasks_the_terminal_says_what_is_scored_and_what_the_mean_is():
     own = {"qqp": replace(COURSE["qqp"], metric="f1"), "sts": COURSE["sts"]}
     described = {name: stated(task) for name, task in own.items()}
     results = made.results({("pals", 1): {"qqp": QQP, "sts": STS}}, SETTINGS, {"tasks": described, "whose": "own"})
-    board = Scoreboard(results)
-    told = terminal.in_short(board, paper_tables.tables(board), None, [], Path("build/report"))
+    judgement = judge(results)
+    told = terminal.in_short(judgement, paper_tables.tables(judgement), [], Path("build/report"))
     scored = "QQP (F1 of duplicate), STS-B (Pearson)"
     assert f"\n\nThe mean is over {scored}, where a correlation or MCC, x, counts as (x + 1) / 2.\n\n" in told
 
 
 def test_one_seed_has_an_interval_over_rows(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(made, "LABELS", made.LABELS | {"sst": [0.0, 1.0] * 20})
-    board = Scoreboard(made.results({("pals", 1): {"sst": [0.0] * 40}}))
-    assert markdown.estimate(board.row(["pals"]).scores["sst"]) == "0.500 [0.340, 0.660]"
+    (row,) = judge(made.results({("pals", 1): {"sst": [0.0] * 40}})).rows
+    assert markdown.estimate(row.scores["sst"]) == "0.500 [0.340, 0.660]"
 
 
 def test_submissions_have_the_courses_form(tmp_path: Path):
@@ -162,18 +165,18 @@ def test_submissions_have_the_courses_form(tmp_path: Path):
     assert file.read_text().startswith("id \t Predicted_Sentiment \nsst-0 , 0 \nsst-1 , 1 \n")
 
 
-def test_claims_are_judged_of_these_tables(board: Scoreboard):
-    known = of_results(board.results)
+def test_claims_are_judged_of_these_tables(judgement: Judgement):
+    known = of_results(judgement.models.results)
     assert known.dev["qqp"].predictions["pals", 1].tolist() == QQP
     assert known.dev["sst"].rows["leaked"].tolist() == [True, False, False, False]
-    (close,) = [result for result in claims.judge(board)[0] if result.claim.name == "pals-close-to-single"]
+    (close,) = [result for result in judgement.claims if result.claim.name == "pals-close-to-single"]
     assert claims.verdict(close) == "not comparable: budgets"  # 20 updates beside 60
 
 
 def test_a_report_of_evidence_has_the_same_bytes(results: Results, report: Path, tmp_path: Path):
     for part in ("evidence", "third"):
         tables.write(results, tmp_path / "mine" / part)
-    write.write(tables.read(tmp_path / "mine/evidence"), tmp_path / "mine")
+    write.write(judge(tables.read(tmp_path / "mine/evidence")), tmp_path / "mine")
     again = {file.relative_to(tmp_path / "mine"): file for file in (tmp_path / "mine").rglob("*") if file.is_file()}
     first = {file.relative_to(report): file for file in report.rglob("*") if file.is_file()}
     evidence = {path for path in again if path.parts[0] in ("evidence", "third")}
@@ -182,18 +185,27 @@ def test_a_report_of_evidence_has_the_same_bytes(results: Results, report: Path,
     assert [path for path in first if first[path].read_bytes() != again[path].read_bytes()] == []
 
 
-def test_only_a_report_is_replaced(results: Results, tmp_path: Path):
+def test_a_report_of_the_tables_of_what_was_judged_has_the_same_bytes(
+    judgement: Judgement, results: Results, report: Path, tmp_path: Path
+):
+    judged.write(judgement, tmp_path / "judged")
+    write.write(judged.read(tmp_path / "judged", results), tmp_path / "mine")
+    for file in (file for file in report.rglob("*") if file.is_file()):
+        assert (tmp_path / "mine" / file.relative_to(report)).read_bytes() == file.read_bytes(), file
+
+
+def test_only_a_report_is_replaced(judgement: Judgement, tmp_path: Path):
     (tmp_path / "mine.txt").touch()
     for place in (tmp_path, tmp_path / "mine.txt"):
         with pytest.raises(DataError, match="--out names"):
-            write.write(results, place)
+            write.write(judgement, place)
 
 
 def test_weights_of_a_vote_count_every_member():
     vote = {"members": ["a", "b"], "row": "PALs ensemble"}
-    board = Scoreboard(made.results({(name, 1): {"sst": SST} for name in ("a", "b", "vote")}, {"vote": vote}))
-    assert board.row(["vote"]).weights["times_bert"] == 2.1
-    assert numbers.means(board)["vote"] == {"sst": 0.75}
+    judgement = judge(made.results({(name, 1): {"sst": SST} for name in ("a", "b", "vote")}, {"vote": vote}))
+    assert [row.weights["times_bert"] for row in judgement.rows if row.names == ("vote",)] == [2.1]
+    assert numbers.means(judgement)["vote"] == {"sst": 0.75}
 
 
 def test_the_page_names_no_other_file_and_the_readme_only_files_that_are_there(report: Path):
@@ -208,10 +220,10 @@ def test_what_was_trained_on_another_machine_is_told(results: Results):
     of_run = results.runs["variant"].map({"mine": "AMD EPYC, torch 2.13.0"}).fillna("NVIDIA H100, torch 2.11.0")
     precision = results.runs["variant"].map({"mine": "fp32"}).fillna("bf16")
     runs = results.runs.assign(machine=of_run, precision=precision)
-    board = Scoreboard(Results(runs, results.predictions, results.history))
+    models = Models(Results(runs, results.predictions, results.history))
     told = "**Trained apart**: most in bf16 on NVIDIA H100, torch 2.11.0; mine in fp32 on AMD EPYC, torch 2.13.0."
-    assert [*write._notes(board)][-1] == told
-    alike = Scoreboard(Results(runs.assign(machine="a", precision="bf16"), results.predictions, results.history))
+    assert [*write._notes(models)][-1] == told
+    alike = Models(Results(runs.assign(machine="a", precision="bf16"), results.predictions, results.history))
     assert not any("Trained apart" in note for note in write._notes(alike))
 
 
@@ -220,8 +232,8 @@ def test_variants_that_are_scored_in_another_way_are_named():
     rules = {"a": half, "b": last, "c": {"keep": "last", "selection": "whole"}, "d": half, "e": last,
              "f": {"keep": "best", "selection": "cross"}}  # fmt: skip
     settings = {name: {"run": run} for name, run in rules.items()} | {"vote": {"members": ["a", "d"]}}
-    board = Scoreboard(made.results({(name, 1): {"sst": SST} for name in settings}, settings))
-    assert [note for note in write._notes(board) if "poch" in note] == [
+    models = Models(made.results({(name, 1): {"sst": SST} for name in settings}, settings))
+    assert [note for note in write._notes(models) if "poch" in note] == [
         "The last epoch is kept.",
         "**Scored in another way**, a, d: The last epoch is kept; dev scores are of one half of the set.",
         "**Scored in another way**, f: Each half of dev is scored with the epoch that is the best on the other half.",
@@ -230,5 +242,5 @@ def test_variants_that_are_scored_in_another_way_are_named():
 
 def test_a_changed_setting_is_told_with_those_that_have_it_where_not_all_do(results: Results):
     of_run = results.runs["variant"].map({"mine": "training.epochs=2; pals.dim=8"}).fillna("pals.dim=8")
-    board = Scoreboard(Results(results.runs.assign(overrides=of_run), results.predictions, results.history))
-    assert [*write._notes(board)][-1] == "**Changed settings**: pals.dim=8, training.epochs=2 (mine)."
+    models = Models(Results(results.runs.assign(overrides=of_run), results.predictions, results.history))
+    assert [*write._notes(models)][-1] == "**Changed settings**: pals.dim=8, training.epochs=2 (mine)."

@@ -6,9 +6,8 @@ import made
 import pandas as pd
 import pytest
 
-from mtbert.report import answer
+from mtbert.judge import Models, judge
 from mtbert.report.pictures import tasks as of_each
-from mtbert.report.scoreboard import Scoreboard
 from mtbert.scores.columns import SURE
 from mtbert.tasks import COURSE
 
@@ -50,9 +49,8 @@ def test_a_task_shows_its_classes_errors_and_curves_and_texts_only_where_they_ma
     results.predictions[SURE] = 0.75
     dev = [{"variant": "a", "seed": 1, "phase": 1, "step": 10, "name": "dev/qqp", "value": 0.5}]
     results.history = pd.concat([results.history, pd.DataFrame(dev)], ignore_index=True)
-    found = answer.of_board(Scoreboard(results))
-    assert found is not None
-    told = of_each.render(found.board, found, tmp_path, {"qqp": ["w", "x", "y", "a text"]})
+    judgement = judge(results)
+    told = of_each.render(judgement.models, judgement.answer, tmp_path, {"qqp": ["w", "x", "y", "a text"]})
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines() if line.startswith("|")]
     assert ["other question", "50", "50"] in lines
     assert ["a text", "other question", "duplicate", "0.75"] in lines
@@ -65,7 +63,7 @@ def test_a_task_shows_its_classes_errors_and_curves_and_texts_only_where_they_ma
 def test_where_no_ways_are_compared_the_errors_are_those_of_all_models(tmp_path: Path):
     results = made.results({("a", 1): {"qqp": [0.0, 1.0, 1.0, 1.0]}, ("b", 1): {"qqp": [0.0, 1.0, 0.0, 1.0]}})
     results.predictions[SURE] = 0.75
-    told = of_each.render(Scoreboard(results), None, tmp_path, {})
+    told = of_each.render(Models(results), None, tmp_path, {})
     assert told.startswith("With all models, the mean over seeds.")
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines() if line.startswith("|")]
     assert lines[-2:] == [

@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import built
-import made
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +12,7 @@ from safetensors.numpy import save_file
 
 from mtbert import files, layout
 from mtbert.errors import DataError
+from mtbert.provenance import seals
 from mtbert.scores import checks, collect, ensembles, predictions
 from mtbert.scores.results import Results
 
@@ -79,7 +79,7 @@ def test_a_score_of_a_baseline_that_its_predictions_do_not_say_is_refused(build:
     folder = built.baseline(build, "baseline-tfidf", [0.0, 1.0, 2.0])
     metrics = files.read_json(folder / "metrics.json")
     files.write_json(folder / "metrics.json", metrics | {"dev": {"sst": 0.5}})
-    layout.seal(folder)
+    seals.seal(folder)
     with pytest.raises(DataError, match=r"dev_sst not as the predictions say.*: baseline-tfidf, seed 0"):
         collect.collect(build)
 
@@ -97,7 +97,7 @@ def test_the_first_seed_of_a_variant_has_places(build: Path):
     predictions.write(layout.predictions(place, "sst", "dev"), pd.concat([table, table], ignore_index=True))
     embedded = np.random.default_rng(0).normal(size=(1, 6, 4)).astype(np.float16)
     save_file({"sst": embedded, "sst/rows": np.arange(6)}, place / "embeddings.safetensors")
-    layout.seal(place)
+    seals.seal(place)
     shutil.copytree(place, place.with_name("2"))
     (build / "runs/two").rename(build / "aside")
     catalog = files.read_yaml(build / "plan/catalog.yaml", "")
@@ -134,8 +134,7 @@ def test_a_merged_model_is_a_row_of_its_own_and_its_scale_is_no_setting(build: P
     shutil.move(built.run(build, "joined", [0.0, 1.0, 2.0]), build / "merged/joined/1")
     file = build / "merged/joined/1/settings.yaml"
     files.write_yaml(file, files.read_yaml(file) | {"members": ["one", "two"], "merge": "ties", "scale": 0.4})
-    layout.seal(file.parent)
-    files.write_json(build / "machine.json", made.MANIFEST["machine"])
+    seals.seal(file.parent)
     plan = files.read_yaml(build / "plan/catalog.yaml")
     plan["ensembles"]["joined"] = {"selected": True, "members": ["one", "two"], "merge": "ties"}
     files.write_yaml(build / "plan/catalog.yaml", plan)

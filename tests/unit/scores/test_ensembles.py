@@ -8,6 +8,7 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.errors import DataError
+from mtbert.provenance import inputs, seals
 from mtbert.scores import ensembles, predictions
 
 VOTED = ["vote, seed 1: 2 models have voted"]
@@ -32,7 +33,7 @@ def change_catalog(build: Path, **ensemble: object) -> None:
 def test_a_vote_has_settings_scores_and_predictions_as_a_run_has(build: Path):
     assert vote(build) == VOTED
     folder = build / "votes/vote/1"
-    layout.check_sealed(folder)
+    seals.check(folder)
     assert files.read_yaml(folder / "settings.yaml") == {
         "variant": "vote", "seed": 1, "paper": "pals-for-pals", "row": "vote", "members": ["one", "two"],
         "tasks": ["sst"], "profile": "own",
@@ -45,6 +46,11 @@ def test_a_vote_has_settings_scores_and_predictions_as_a_run_has(build: Path):
     assert list(table) == ["id", "label", "prediction", *(f"probability_{n}" for n in range(5)), "scored"]
     assert table["prediction"].tolist() == [0.0, 1.0, 0.0]
     assert (folder / "predictions/sst-test.parquet").is_file()
+    made_from = inputs.of_model(folder)
+    assert made_from is not None
+    assert (made_from.code, made_from.seed) == ({"scores/vote.py": "c0de"}, 1)
+    members = [f"runs/{member}/1/digests.json" for member in ("one", "two")]
+    assert made_from.files == {member: files.sha256(build / member) for member in members}
 
 
 def test_a_vote_of_the_same_members_stays(build: Path):
@@ -71,6 +77,7 @@ def test_only_the_ensembles_of_a_changed_member_vote_again(build: Path):
         lambda build: files.write_yaml(build / "plan/code-ensemble.yaml", {"scores/vote.py": "another"}),
         lambda build: files.write_text(build / "votes/vote/1/settings.yaml", "altered"),
         lambda build: (build / "votes/vote/1/digests.json").unlink(),
+        lambda build: (build / "votes/vote/1/inputs.json").unlink(),
     ],
 )
 def test_what_a_vote_is_made_from_and_an_altered_vote_are_voted_again(build: Path, change):
@@ -108,7 +115,7 @@ def test_an_altered_member_is_refused_by_name(build: Path, name: str):
 def test_members_of_other_rows_cannot_vote(build: Path):
     file = layout.predictions(build / "runs/two/1", "sst", "dev")
     predictions.write(file, pd.read_parquet(file).assign(id=["a", "b", "z"]))
-    layout.seal(build / "runs/two/1")
+    seals.seal(build / "runs/two/1")
     with pytest.raises(DataError, match="one and two differ in id of sst, so they cannot vote"):
         vote(build)
     assert not (build / "votes/vote").exists()

@@ -57,6 +57,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         stage("merge", build, build / "merged")
         stage("speed", build, build / "speed")
         stage("collect", build, build / "results")
+        stage("judge", build, build / "judged")
         stage("report", build, build / "report", build / "submissions")
     return home / "build/report"
 

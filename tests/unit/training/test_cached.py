@@ -266,9 +266,11 @@ def test_embeddings_of_other_weights_rows_or_pooling_have_other_names(tmp_path: 
 
 
 def test_embeddings_of_other_code_lie_in_another_folder(tmp_path: Path):
-    assert cached.store(tmp_path, {}) is None
+    assert cached.store(tmp_path, assembly.digest_of_code(tmp_path), {}) is None
     (tmp_path / "plan").mkdir()
     (tmp_path / "plan/code-train.yaml").write_text("a: 1")
-    folders = [cached.store(tmp_path, {"models/adapters/pals.py": digest}) for digest in ("1a", "2b")]
+    before = assembly.digest_of_code(tmp_path)
+    folders = [cached.store(tmp_path, before, {"models/adapters/pals.py": digest}) for digest in ("1a", "2b")]
     (tmp_path / "plan/code-train.yaml").write_text("a: 2")
-    assert len({*folders, cached.store(tmp_path, {"models/adapters/pals.py": "1a"})}) == 3
+    after = assembly.digest_of_code(tmp_path)
+    assert len({*folders, cached.store(tmp_path, after, {"models/adapters/pals.py": "1a"})}) == 3

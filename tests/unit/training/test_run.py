@@ -16,6 +16,8 @@ from safetensors.torch import load_file
 from mtbert import files, layout
 from mtbert.errors import DataError, TrainingError
 from mtbert.machine.hardware import Hardware
+from mtbert.provenance import seals
+from mtbert.provenance.inputs import Inputs
 from mtbert.scores.schemas import RunMetrics
 from mtbert.training import assembly, logs, loop, run
 
@@ -54,7 +56,6 @@ def test_what_a_run_leaves_behind(tmp_path):
     key = layout.log_key(tmp_path / "run")
     found = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
     assert found == [
-        f"logs/{key}/inputs.json",
         f"logs/{key}/run.json",
         "run/digests.json",
         "run/embeddings.safetensors",
@@ -71,7 +72,20 @@ def test_what_a_run_leaves_behind(tmp_path):
     assert (metrics["steps"], metrics["epoch"]) == (6, 2)
     assert sorted(metrics["dev"]) == ["sst", "sts"]
     assert metrics["test"] == {}  # withheld labels give no score
-    layout.check_sealed(tmp_path / "run", "dvc repro")
+    seals.check(tmp_path / "run", "dvc repro")
+
+
+def test_a_run_and_its_log_say_what_it_was_made_from_and_the_log_which_encoder(tmp_path):
+    made_from = Inputs(settings={"pals": {"dim": 8}}, code={"loop.py": "1f"}, files={"data/sst": "2b"}, seed=1)
+    made = dataclasses.replace(parts(settings(phase={"epochs": 1}), 1), made_from=made_from, encoder_revision="0f1e")
+    run.train(made, tmp_path / "run", tmp_path / "logs", checkpoint(tmp_path))
+    log = tmp_path / "logs" / layout.log_key(tmp_path / "run")
+    seals.check(tmp_path / "run")
+    assert files.read_json(tmp_path / "run/inputs.json") == {
+        "settings": {"pals": {"dim": 8}}, "code": {"loop.py": "1f"}, "files": {"data/sst": "2b"}, "seed": 1,
+    }  # fmt: skip
+    assert (log / "inputs.json").read_bytes() == (tmp_path / "run/inputs.json").read_bytes()
+    assert files.read_json(log / "run.json")["encoder_revision"] == "0f1e"
 
 
 def test_the_seconds_of_a_training_are_those_of_its_steps_until_their_numbers_are_read(tmp_path, monkeypatch):
@@ -111,7 +125,7 @@ def test_a_checkpoint_of_another_precision_is_not_used(tmp_path, capsys):
     here.save({"a": 1})
     assert here.load() == {"a": 1}
     assert other.load() is None
-    assert "or of another device or precision: it is not used" in capsys.readouterr().err
+    assert "or of another device, precision or PyTorch: it is not used" in capsys.readouterr().err
 
 
 def test_a_checkpoint_of_another_kind_of_gpu_is_not_used(tmp_path, monkeypatch):
@@ -122,6 +136,14 @@ def test_a_checkpoint_of_another_kind_of_gpu_is_not_used(tmp_path, monkeypatch):
     here.save({"a": 1})
     assert same.load() == {"a": 1}
     assert other.load() is None
+
+
+def test_a_checkpoint_of_another_pytorch_is_not_used(tmp_path, monkeypatch):
+    on = Hardware(torch.device("cpu"))
+    here = run.on_the_same_hardware(checkpoint(tmp_path), on)
+    here.save({"a": 1})
+    monkeypatch.setattr(torch, "__version__", "1.0")
+    assert run.on_the_same_hardware(checkpoint(tmp_path), on).load() is None
 
 
 def test_embeddings_are_of_dev_rows_drawn_from_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

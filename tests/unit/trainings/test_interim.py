@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from mtbert import files, layout
+from mtbert.provenance import seals
 from mtbert.trainings import interim
 
 FOLLOWING = "the answer from the last comes at about 14:32"
@@ -22,9 +23,9 @@ def build(tmp_path: Path) -> Path:
     second = layout.run(made, "one", 2)
     shutil.copytree(layout.run(made, "one", 1), second)
     files.write_json(second / layout.METRICS, files.read_json(second / layout.METRICS) | {"seed": 2})
-    layout.seal(second)
+    seals.seal(second)
     for name in layout.STAGES:
-        layout.seal(made / name)
+        seals.seal(made / name)
     return made
 
 

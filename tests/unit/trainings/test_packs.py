@@ -14,6 +14,7 @@ from safetensors.numpy import save_file
 
 from mtbert import files, layout
 from mtbert.errors import DataError, TrainingError
+from mtbert.provenance import seals
 from mtbert.trainings import archives, dvc, packs
 from mtbert.trainings.many import Training
 
@@ -89,13 +90,13 @@ def test_a_pack_holds_what_its_trainings_read_once_and_nothing_else(here: Path, 
 def test_a_run_without_its_weights_says_so_and_weights_that_come_later_complete_it(here: Path, trained: Path):
     packs.unpack(runs(trained))
     run = here / "build/runs/a/1"
-    layout.check_sealed(run)
+    seals.check(run)
     assert files.read_json(run / "elsewhere.json") == {
         "left": {"model.safetensors": files.sha256(trained / "build/runs/a/1/model.safetensors")},
         "machine": {"processor": "Some CPU", "accelerator": "", "torch": "2.13.0"},
     }
     with pytest.raises(DataError, match=r"stayed on the machine that trained it; run.py --weights"):
-        layout.check_sealed(run, only=["model.safetensors"])
+        seals.check(run, only=["model.safetensors"])
     packs.unpack(runs(trained, weights=True))
     assert snapshot(here / "build/runs") == snapshot(trained / "build/runs")
     packs.unpack(runs(trained))  # without them it takes none away
@@ -151,7 +152,7 @@ def repacked(archive: Path, change: Callable[[Path], None], seal: bool = False) 
     log = layout.log(run)
     change(folder / "mtbert-runs")
     if seal:
-        layout.seal(run)
+        seals.seal(run)
         log.rename(layout.log(run))
     archives.write(
         archive, "mtbert-runs", {name: folder / "mtbert-runs" / name for name in snapshot(folder / "mtbert-runs")}
@@ -204,7 +205,7 @@ def test_names_that_are_paths_or_not_listed_are_refused(archive: Path, old: str,
     ("file", "text"),
     [
         ("build/data/sst/train.parquet", "other rows"),
-        ("build/plan/a.yaml", "model: {encoder: base}\ntasks: [sst]\nphases: [{tasks: [sst]}]\nmore: 1\n"),
+        ("build/plan/a.yaml", "model: {encoder: base}\ntasks: [sst]\nphases: [{tasks: [sst]}]\nsources: {}\nmore: 1\n"),
         ("stages/train.py", "other"),
     ],
 )

@@ -10,10 +10,10 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from mtbert.errors import EncoderError, first_of
-from mtbert.layout import WEIGHTS, remedy
+from mtbert.layout import MLM_HEAD, WEIGHTS, remedy
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert
-from mtbert.models.encoder.config import CONFIG, MLM_HEAD, Config, content_of, parsed
+from mtbert.models.encoder.config import CONFIG, Config, content_of, parsed
 from mtbert.models.encoder.deberta import Deberta
 from mtbert.models.encoder.modernbert import ModernBert
 from mtbert.models.encoder.roberta import Roberta

@@ -12,7 +12,6 @@ from mtbert import files
 from mtbert.errors import EncoderError, in_words
 
 CONFIG = "config.json"
-MLM_HEAD = "mlm_head.safetensors"  # in an encoder's directory, where its checkpoint brings one
 # What it holds, by BERT's names: the weights of LN(GELU(W h + b)), and the bias of the words' scores.
 MLM_PARTS = (
     "cls.predictions.transform.dense.weight",

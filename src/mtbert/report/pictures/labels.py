@@ -7,9 +7,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from mtbert.judge import Models
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
-from mtbert.report.scoreboard import Scoreboard
 from mtbert.scores.described import RowCounts
 from mtbert.tasks import SPLITS, Split, Task, Tasks
 
@@ -22,9 +22,9 @@ ABOUT = (
 )
 
 
-def render(board: Scoreboard, folder: Path) -> str:
+def render(models: Models, folder: Path) -> str:
     """Draw the picture into a report's folder; return it and the table of sizes as Markdown, empty if unknown."""
-    tasks, counts_by_task = board.results.tasks, board.results.data.rows
+    tasks, counts_by_task = models.results.tasks, models.results.data.rows
     lines: list[dict[str, str]] = []
     shares_by_task: dict[str, dict[str, np.ndarray]] = {}
     for name, task in tasks.items():

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mtbert.claims import ClaimResult, Comparison
+from mtbert.judge import ClaimResult, Comparison
 from mtbert.report import markdown, questions
 from mtbert.report.pictures import drawing
 
@@ -65,8 +65,8 @@ def _draw_part(axes: Axes, height: int, part: Comparison, band: float) -> None:
     _mark(axes, part.part.published, height, "D", PUBLISHED, beyond=height + 0.25, **hollow)
     if difference is None:
         return
-    if part.third:
-        _mark(axes, part.third.mean, height, "o", GHOST, label="at a third of the training", markersize=6)
+    if part.third is not None:
+        _mark(axes, part.third, height, "o", GHOST, label="at a third of the training", markersize=6)
     if difference.interval:
         ends = np.clip(difference.interval, -1.06 * EDGE, 1.06 * EDGE)
         axes.plot(ends, [height, height], color=OURS, linewidth=2, label="95 % interval")

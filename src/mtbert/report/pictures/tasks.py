@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from mtbert.judge import Answer, Models
 from mtbert.report import markdown
-from mtbert.report.answer import Answer
 from mtbert.report.pictures import drawing
-from mtbert.report.scoreboard import Scoreboard
 from mtbert.report.sentences import Sentences
 from mtbert.scores.columns import SURE, Frame
 from mtbert.tasks import Task, main
@@ -31,41 +30,41 @@ UNSURE = "*Share* is that of the trainings which say so: how sure each is nobody
 OF_CURVES = "Dev scores while the models train; the last is of the model that is kept."
 
 
-def render(board: Scoreboard, answer: Answer | None, folder: Path, sentences: Sentences) -> str:
+def render(models: Models, answer: Answer | None, folder: Path, sentences: Sentences) -> str:
     """Draw the curves into a report's folder; return them and each task's tables as Markdown."""
-    tasks = board.results.tasks
-    models = [*board.about] if answer is None else answer.shown.names
+    tasks = models.results.tasks
+    names = [*models.about] if answer is None else answer.shown.names
     tables: list[str] = []
     for name in main(tasks):
-        rows = board.scored(name)
-        tables += _task_tables(rows[rows["variant"].isin(models)], tasks[name], sentences.get(name))
+        rows = models.results.scored(name)
+        tables += _task_tables(rows[rows["variant"].isin(names)], tasks[name], sentences.get(name))
     if not tables:
         return ""
-    parts = [_about(board, answer, sentences), *tables, _curves_picture(board, answer, folder)]
+    parts = [_about(models, answer, sentences), *tables, _curves_picture(models, answer, folder)]
     return "\n\n".join(filter(None, parts))
 
 
-def _about(board: Scoreboard, answer: Answer | None, sentences: Sentences) -> str:
+def _about(models: Models, answer: Answer | None, sentences: Sentences) -> str:
     """Return what to know of the tables."""
-    models = ALL if answer is None else f"*{markdown.literal(answer.shown.label)}*"
-    texts = [ABOUT.format(models)]
-    if board.results.predictions[SURE].isna().all():
+    with_which = ALL if answer is None else f"*{markdown.literal(answer.shown.label)}*"
+    texts = [ABOUT.format(with_which)]
+    if models.results.predictions[SURE].isna().all():
         texts.append(UNSURE)
-    if not {*main(board.results.tasks)} <= {*sentences}:
+    if not {*main(models.results.tasks)} <= {*sentences}:
         texts.append(HIDDEN)
     return " ".join(texts)
 
 
-def _curves_picture(board: Scoreboard, answer: Answer | None, folder: Path) -> str:
+def _curves_picture(models: Models, answer: Answer | None, folder: Path) -> str:
     """Draw the dev scores of each way, or of each model, by step; return them as Markdown, empty without history."""
-    ways = {name: (name,) for name in board.about}
+    ways = {name: (name,) for name in models.about}
     if answer is not None:
         ways = {way.label: way.names for way in answer.ways}
-    curves = {label: _curves(board, names) for label, names in ways.items()}
+    curves = {label: _curves(models, names) for label, names in ways.items()}
     curves = {label: task_curves for label, task_curves in curves.items() if task_curves}
     if not curves:
         return ""
-    return drawing.put(_drawn(board, curves), folder, "curves", OF_CURVES, "Dev scores by step")
+    return drawing.put(_drawn(models, curves), folder, "curves", OF_CURVES, "Dev scores by step")
 
 
 def _task_tables(rows: Frame, task: Task, texts: Sequence[str] | None) -> list[str]:
@@ -140,13 +139,13 @@ def _value(task: Task, value: float) -> str:
     return markdown.literal(task.class_names[int(value)]) if task.class_names else markdown.number(value, decimals=2)
 
 
-def _curves(board: Scoreboard, models: Sequence[str]) -> dict[str, Frame]:
+def _curves(models: Models, names: Sequence[str]) -> dict[str, Frame]:
     """Return the mean dev score of each task by the share of the training that is done."""
-    history = board.results.history
-    history = history[history["variant"].isin([*models])]
+    history = models.results.history
+    history = history[history["variant"].isin([*names])]
     last_steps = history.groupby(["variant", "seed"], observed=True)["step"].transform("max")
     curves: dict[str, Frame] = {}
-    for task in main(board.results.tasks):
+    for task in main(models.results.tasks):
         scores = history[history["name"] == f"dev/{task}"]
         if len(scores):
             done = (scores["step"] / last_steps[scores.index]).round(3)
@@ -154,9 +153,9 @@ def _curves(board: Scoreboard, models: Sequence[str]) -> dict[str, Frame]:
     return curves
 
 
-def _drawn(board: Scoreboard, curves: dict[str, dict[str, Frame]]) -> Figure:
+def _drawn(models: Models, curves: dict[str, dict[str, Frame]]) -> Figure:
     """A panel for each task, a line for each of the first ways."""
-    tasks = main(board.results.tasks)
+    tasks = main(models.results.tasks)
     down = -(-len(tasks) // 3)
     figure = drawing.empty(0.6 + 2.6 * down)
     lines = {}
@@ -166,7 +165,7 @@ def _drawn(board: Scoreboard, curves: dict[str, dict[str, Frame]]) -> Figure:
             if task in curve_by_task:
                 curve = curve_by_task[task]
                 (lines[label],) = axes.plot(curve.index, curve, "o-", color=colour, markersize=3)
-        axes.set_title(board.results.tasks[task].shown, fontsize="medium")
+        axes.set_title(models.results.tasks[task].shown, fontsize="medium")
         axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         axes.set_xlabel("done of the training", fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)

@@ -1,1 +1,0 @@
-"""What a training is made from, by digest, and why it trains again."""

@@ -1,0 +1,215 @@
+"""Which way to keep: the ways to train all tasks, and what is proved of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from mtbert.judge import training_check, ways
+from mtbert.judge.budget_runs import are_unequal
+from mtbert.judge.judging import Comparison
+from mtbert.judge.models import RIVALS, Models
+from mtbert.judge.reading import Expected, Part, margins
+from mtbert.judge.rows import Row, rank
+from mtbert.judge.scoreboard import Scoreboard
+from mtbert.judge.training_check import TrainingCheck
+from mtbert.judge.ways import Choice
+from mtbert.scores import metrics
+from mtbert.scores.described import MAJORITY, OWN
+from mtbert.tasks import main
+
+STUDY = "own"  # the paper of the ways to train one's own tasks
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the plan of a build folder says beside the results; evidence does not have it.
+
+    Attributes:
+        seeds: how many each way is to be trained with; 0 where nobody knows.
+        trials: by variant, the rates that were tried before, each with `factor`, `score` and `seconds`; None where
+            nobody knows.
+    """
+
+    seeds: int = 0
+    trials: Mapping[str, Sequence[Mapping[str, float]]] | None = None
+
+
+UNKNOWN = Plan()
+
+
+def plan_of(catalog: Mapping[str, Any]) -> Plan:
+    """Return what a plan's catalog says."""
+    tuned = catalog.get("tuned") or {}
+    return Plan(len(catalog["seeds"]), {name: entry.get("trials") or [] for name, entry in tuned.items()})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The ways that were trained, the best first, and what is proved of them.
+
+    Attributes:
+        models: those of the results.
+        ways: the rows of at least two.
+        plan: what was asked for.
+        majority: the score of the class that most training rows have, by task; none for scores, and where it is a way.
+        untrained: the row of the starting weights; None where nobody has scored them.
+        against_single: each other way against one model per task, in their order; none if that was not trained.
+        against_best: the candidates against the best of them, in their order without it.
+        by_task: what the way to keep costs each task against one model per task; none if either is missing.
+    """
+
+    models: Models
+    ways: Sequence[Row]
+    plan: Plan = UNKNOWN
+    majority: Mapping[str, float] = field(default_factory=dict)
+    untrained: Row | None = None
+    against_single: Sequence[Comparison] = ()
+    against_best: Sequence[Comparison] = ()
+    by_task: Sequence[Comparison] = ()
+
+    @property
+    def tasks(self) -> list[str]:
+        """Those of the mean."""
+        return [*main(self.models.results.tasks)]
+
+    @property
+    def metric(self) -> str:
+        """The mean over tasks."""
+        return metrics.means(self.models.results.tasks)[0]
+
+    @property
+    def margin(self) -> float:
+        """The smallest difference of the mean that matters: the largest of the tasks'."""
+        return margins(self.models.results.tasks)[self.metric]
+
+    @cached_property
+    def single(self) -> Row | None:
+        """The way of one model per task; None if it was not trained. Of several the first in the results."""
+        in_results = [*self.models.about]
+        ways = [way for way in self.ways if len(way.names) == len(self.tasks) > 1]
+        return min(ways, key=lambda way: in_results.index(way.names[0]), default=None)
+
+    @property
+    def others(self) -> list[Row]:
+        """The ways but one model per task."""
+        return [way for way in self.ways if way is not self.single]
+
+    @cached_property
+    def against_single_by_label(self) -> dict[str, Comparison]:
+        """Each way against one model per task, by label."""
+        if not self.against_single:
+            return {}
+        labels = [way.label for way in self.others]
+        return dict(zip(labels, self.against_single, strict=True))
+
+    @property
+    def seeds(self) -> int:
+        """The fewest seeds of a way that was trained."""
+        return min(len(way.seeds) for way in self.ways if not way.is_baseline)
+
+    @property
+    def is_interim(self) -> bool:
+        """Whether further seeds were asked for."""
+        return self.seeds < self.plan.seeds
+
+    @cached_property
+    def candidates(self) -> list[Row]:
+        """The ways that may be kept: baselines but the majority class, and all that are trained well enough."""
+        return [way for way in self.ways if not way.check.fails and way.names != (MAJORITY,)]
+
+    @property
+    def best(self) -> Row:
+        """The way with the highest mean of those that may be kept, else of all."""
+        return self.candidates[0] if self.candidates else self.ways[0]
+
+    @cached_property
+    def choice(self) -> Choice | None:
+        """What to keep; None where fewer than two ways may be kept."""
+        if len(self.candidates) < 2:
+            return None
+        return ways.choose(self.candidates, self.against_best)
+
+    @property
+    def kept(self) -> Row | None:
+        """The way to keep; None where nothing is decided."""
+        return self.choice and self.choice.kept
+
+    @property
+    def shown(self) -> Row:
+        """The way that the report shows more of: the one to keep, else the best."""
+        return self.kept or self.best
+
+    def compared(self, ours: Row, other: Row, metric: str, expects: Expected = "close") -> Part:
+        """Return the comparison of two ways on the mean over tasks, or on one of them."""
+        margin = self.margin if metric == self.metric else self.models.results.tasks[metric].matters
+        return Part(ours=ours.names, other=other.names, metric=metric, margin=margin, expects=expects)
+
+    @cached_property
+    def unequal(self) -> list[Row]:
+        """The ways that see other numbers of examples of a task than one model per task does."""
+        if self.single is None:
+            return []
+        usual = self._examples(self.single)
+        trained = [way for way in self.ways if not way.is_baseline]
+        return [way for way in trained if self._differs(self._examples(way), usual)]
+
+    def _differs(self, counts: dict[str, float], usual: dict[str, float]) -> bool:
+        return any(are_unequal(counts[task], usual[task]) for task in self.tasks)
+
+    def _examples(self, way: Row) -> dict[str, float]:
+        """Return how many examples of each task a way sees, as a mean over seeds."""
+        runs = self.models.runs
+        runs = runs[runs["variant"].isin(self.models.trained_for(way.names))]
+        means = runs.groupby(level="variant")[[f"examples_{task}" for task in self.tasks]].mean()
+        return dict(zip(self.tasks, means.astype(float).sum().tolist(), strict=True))
+
+
+def of_board(board: Scoreboard, check: TrainingCheck, plan: Plan = UNKNOWN) -> Answer | None:
+    """Return the answer to which way is to be kept; None if fewer than two ways train all tasks."""
+    models, tasks = board.models, main(board.models.results.tasks)
+    trained = [replace(way, check=check.of(way.names)) for way in _trained_ways(board) if {*tasks} <= {*way.scores}]
+    if len(trained) < 2:
+        return None
+    baselines = [way for way in map(board.baseline, models.baselines) if {*tasks} <= {*way.scores}]
+    in_order = sorted([*trained, *baselines], key=lambda way: rank(way, models.results.tasks))
+    scores = {} if MAJORITY in models.baselines else training_check.majority_scores(models.results)
+    majority = {task: scores[task] for task in tasks if task in scores}
+    return _judged(Answer(models, in_order, plan, majority, board.untrained()), board)
+
+
+def _judged(answer: Answer, board: Scoreboard) -> Answer:
+    """Return the answer with its comparisons; which tasks are compared depends on which way is kept."""
+    runs, single, metric = board.budget_runs(), answer.single, answer.metric
+    if single is not None:
+        parts = [answer.compared(way, single, metric) for way in answer.others]
+        answer = replace(answer, against_single=ways.judge(runs, parts))
+    best = answer.best
+    parts = [answer.compared(way, best, metric, "not lower") for way in answer.candidates if way is not best]
+    if parts:
+        answer = replace(answer, against_best=ways.judge_against_best(runs, parts))
+    kept = answer.kept
+    if single is None or kept is None or kept is single:
+        return answer
+    return replace(answer, by_task=ways.judge(runs, [answer.compared(kept, single, task) for task in answer.tasks]))
+
+
+def _trained_ways(board: Scoreboard) -> Iterator[Row]:
+    """Yield the row of each way: of one's own study, else the rivals of PALs."""
+    for paper in (STUDY, OWN) if STUDY in board.models.by_paper else (RIVALS,):
+        for label in _labels(board.models, paper):
+            models = board.models.joined(board.models.answering(paper, label) or [label])
+            for names in models:
+                row = board.row(names)
+                yield replace(row, label=label if len(models) == 1 else f"{label} ({row.label})")
+
+
+def _labels(models: Models, paper: str) -> list[str]:
+    """Return the labels of a paper's rows, each once; a variant without one is a row by its name."""
+    labels: dict[str, None] = {}
+    for name, about in models.about.items():
+        if paper == RIVALS and about.rival:
+            labels[about.rival] = None
+        elif about.paper == paper:
+            labels[about.row or name] = None
+    return [*labels]

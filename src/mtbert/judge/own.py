@@ -1,0 +1,45 @@
+"""How variants of one's own differ from the others that were trained beside them."""
+
+from collections.abc import Iterator
+
+from mtbert.judge.judging import Comparison
+from mtbert.judge.models import Models
+from mtbert.judge.reading import Part, margins
+from mtbert.judge.scoreboard import Scoreboard
+from mtbert.scores.described import OWN
+from mtbert.scores.metrics import means
+from mtbert.tasks import main
+
+
+def compare(board: Scoreboard) -> list[Comparison]:
+    """Return the comparisons of each variant of one's own and each other one, on each metric that both have.
+
+    Their sides may differ in anything, so they have no p. Of two of one's own the later one in the results comes first.
+    """
+    models, comparisons = board.models, list[Comparison]()
+    margin_by_metric = margins(models.results.tasks)
+    for own, other in _pairs(models):
+        for metric in _shared_metrics(models, own, other):
+            difference = board.budget_runs().compare((own,), (other,), metric)
+            if difference is not None:
+                margin = margin_by_metric[metric]
+                part = Part(ours=(own,), other=(other,), metric=metric, margin=margin, expects="close")
+                comparisons.append(Comparison(part, "", difference))
+    return comparisons
+
+
+def _pairs(models: Models) -> Iterator[tuple[str, str]]:
+    names = [*models.about]
+    are_own = {name: about.paper == OWN for name, about in models.about.items()}
+    for number, own in enumerate(names):
+        if are_own[own]:
+            earlier = names[:number]
+            yield from ((own, other) for other in names if not are_own[other] or other in earlier)
+
+
+def _shared_metrics(models: Models, own: str, other: str) -> list[str]:
+    """Return the tasks that both models have, and the means if these are all."""
+    tasks = models.results.tasks
+    shared_tasks = {*models.about[own].tasks} & {*models.about[other].tasks}
+    metrics = [task for task in tasks if task in shared_tasks]
+    return [*metrics, *means(tasks)] if {*main(tasks)} <= shared_tasks else metrics

@@ -1,0 +1,90 @@
+"""Rows of models: their scores with errors, what they cost, and whether they are trained well enough."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from mtbert.config import papers
+from mtbert.scores.described import BASELINES
+from mtbert.scores.metrics import means
+from mtbert.stats import Difference
+from mtbert.tasks import Split, Tasks
+
+
+class Below(StrEnum):
+    """What a row does not beat on a task."""
+
+    MAJORITY = "majority"
+    TFIDF = "tfidf"
+    UNTRAINED = "untrained"
+
+
+class MayGain(StrEnum):
+    """Why a row may gain from longer training."""
+
+    LOSS_FALLS = "loss falls"
+    LAST_EPOCH = "last epoch"  # is the best one
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether a row is trained well enough (`mtbert.judge.training_check`); nothing is found where it is empty.
+
+    Attributes:
+        below: by task, what the row does not beat there.
+        may_gain: by task, why longer training may raise its score there.
+    """
+
+    below: Mapping[str, Sequence[Below]] = field(default_factory=dict)
+    may_gain: Mapping[str, Sequence[MayGain]] = field(default_factory=dict)
+
+    @property
+    def fails(self) -> bool:
+        """Whether the row is not trained well enough to be compared."""
+        return bool(self.below)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the report: one model, or several of different tasks, with their scores and what they cost.
+
+    Attributes:
+        label: what stands at its beginning.
+        names: of the variants, of an ensemble, or of what was not trained: a baseline, the untrained encoder.
+        scores: by metric, the mean over `seeds` on `split`, with its error.
+        seeds: those that all of them have; none of what was not trained.
+        weights: by name, how many: `encoder` of one of them; added, trained and stored of all; times_bert: all over one
+            encoder's.
+        seconds: to train all of its models, one seed; None if nobody knows.
+        milliseconds: of a prediction; None if it was not measured.
+        check: whether it is trained well enough to be compared; nothing of what was not trained.
+        split: of all scores.
+        paper, table: of a row of a paper's table, whose it is, and the table's number; else empty.
+        published: the paper's scores by metric; none on other data than the papers'.
+        note: what to know of the row.
+    """
+
+    label: str
+    names: tuple[str, ...]
+    scores: Mapping[str, Difference]
+    seeds: tuple[int, ...] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
+    seconds: float | None = None
+    milliseconds: float | None = None
+    check: Check = field(default_factory=Check)
+    split: Split = "dev"
+    paper: str = ""
+    table: str = ""
+    published: papers.Scores = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is one of BASELINES, which have no seeds and no training loss."""
+        return self.names[0] in BASELINES
+
+
+def rank(row: Row, tasks: Tasks) -> float:
+    """Return what rows are ordered by, the best first: less its mean over tasks; behind all others without one."""
+    mean = row.scores.get(means(tasks)[0])
+    return -mean.mean if mean else 1.0

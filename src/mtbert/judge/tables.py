@@ -1,0 +1,319 @@
+"""What was judged as two tables, which a report is made of.
+
+`rows.parquet` has a line for each metric of each row, `comparisons.parquet` one for each comparison. Their column `use`
+says what a line is for: it is the name of a part of `Judgement` or `Answer`. Intervals, p of no difference and verdicts
+stand there for people; they are computed from the other columns when a table is read.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mtbert import files
+from mtbert.errors import DataError
+from mtbert.judge import reading
+from mtbert.judge.answer import UNKNOWN, Answer, Plan
+from mtbert.judge.confirmation import Confirmation, Confirmed
+from mtbert.judge.judgement import Judgement
+from mtbert.judge.judging import ClaimResult, Comparison
+from mtbert.judge.models import Models
+from mtbert.judge.reading import Claim, Part
+from mtbert.judge.rows import Below, Check, MayGain, Row
+from mtbert.judge.rule import PValues, Verdict
+from mtbert.judge.scoreboard import exactly
+from mtbert.scores.columns import WEIGHTS
+from mtbert.scores.described import MAJORITY, UNTRAINED
+from mtbert.scores.results import Results
+from mtbert.stats import Difference
+from mtbert.stats.power import Needed
+
+ROWS, COMPARISONS = "rows.parquet", "comparisons.parquet"
+AGAIN = "`dvc repro judge` makes it again"
+ROW_WEIGHTS = (*WEIGHTS, "times_bert")
+Line = dict[str, Any]
+
+WORD, NUMBER, COUNT = pa.string(), pa.float64(), pa.int64()
+WORDS = pa.list_(WORD)
+ESTIMATE = {
+    "mean": NUMBER, "low": NUMBER, "high": NUMBER, "error": NUMBER, "freedom": NUMBER, "our_seeds": COUNT,
+    "other_seeds": COUNT, "rows": COUNT, "clusters": COUNT, "lowest": NUMBER, "highest": NUMBER,
+    "row_variance": NUMBER,
+}  # fmt: skip
+ROW_COLUMNS = pa.schema(
+    {"use": WORD, "row": COUNT, "paper": WORD, "table": WORD, "label": WORD, "models": WORDS, "split": WORD}
+    | {"seeds": pa.list_(COUNT), "metric": WORD, "published": NUMBER}
+    | ESTIMATE
+    | {"below": WORDS, "may_gain": WORDS}
+    | dict.fromkeys((*ROW_WEIGHTS, "seconds", "milliseconds"), NUMBER)
+    | {"note": WORD}
+)
+COMPARISON_COLUMNS = pa.schema(
+    {"use": WORD, "claim": WORD, "ours": WORDS, "other": WORDS, "metric": WORD, "expects": WORD, "margin": NUMBER}
+    | {"published": NUMBER, "differs": WORDS, "confounded": WORDS, "verdict": WORD, "reason": WORD}
+    | ESTIMATE
+    | dict.fromkeys(("p", "p_holds", "p_fails", "p_small", "third", "leak_free"), NUMBER)
+    | {"unlike": WORDS, "undeclared": WORDS, "confounders": WORDS, "needed_seeds": COUNT, "needed_rows": COUNT}
+    | {"claim_verdict": WORD, "claim_reason": WORD}
+    | dict.fromkeys(("claim_p_holds", "claim_p_fails", "claim_p_small"), NUMBER)
+)
+
+
+def write(judgement: Judgement, folder: Path) -> None:
+    """Write `folder` anew."""
+    rows = pa.Table.from_pylist([*_row_lines(judgement)], ROW_COLUMNS)
+    comparisons = pa.Table.from_pylist([*_comparison_lines(judgement)], COMPARISON_COLUMNS)
+    with files.new_directory(folder) as partial:
+        pq.write_table(rows, partial / ROWS, compression="zstd")
+        pq.write_table(comparisons, partial / COMPARISONS, compression="zstd")
+
+
+def read(folder: Path, results: Results, plan: Plan = UNKNOWN) -> Judgement:
+    """Read what was judged of these results; DataError if a table is missing or damaged."""
+    rows_by_use = _by_use(folder / ROWS, ROW_COLUMNS)
+    lines_by_use = _by_use(folder / COMPARISONS, COMPARISON_COLUMNS)
+    try:
+        return _judgement(Models(results), plan, rows_by_use, lines_by_use)
+    except (KeyError, ValueError) as error:
+        raise DataError(f"{folder} is of other results or papers ({error!r}); {AGAIN}") from None
+
+
+def _by_use(file: Path, columns: pa.Schema) -> dict[str, list[Line]]:
+    table = files.read_arrow(file)
+    if table.schema.names != columns.names:
+        raise DataError(f"{file} has other columns than this version writes; {AGAIN}")
+    lines_by_use: dict[str, list[Line]] = {}
+    for line in table.to_pylist():
+        lines_by_use.setdefault(line["use"], []).append(line)
+    return lines_by_use
+
+
+def _row_lines(judgement: Judgement) -> Iterator[Line]:
+    """Yield the lines of all rows, numbered through."""
+    answer, confirmation = judgement.answer, judgement.confirmation
+    rows: list[tuple[str, Row]] = [("rows", row) for row in judgement.rows]
+    rows += [("untrained_rows", row) for row in judgement.untrained_rows]
+    rows += [("paper_rows", row) for row in judgement.paper_rows]
+    if answer is not None:
+        rows += [("ways", row) for row in answer.ways]
+        scores = {task: exactly(score) for task, score in answer.majority.items()}
+        rows.append(("majority", Row("", (MAJORITY,), scores)))
+    if confirmation is not None:
+        rows += [("confirmation", row) for row in confirmation.rows]
+    for number, (use, row) in enumerate(rows):
+        about = {"use": use, "row": number, **_about_row(row)}
+        metrics = dict.fromkeys([*row.scores, *row.published, *row.check.below, *row.check.may_gain])
+        yield from (about | _metric_cells(row, metric) for metric in metrics)
+        if not metrics:
+            yield about
+
+
+def _about_row(row: Row) -> Line:
+    return {
+        "paper": row.paper,
+        "table": row.table,
+        "label": row.label,
+        "models": [*row.names],
+        "split": row.split,
+        "seeds": [*row.seeds],
+        **{name: row.weights.get(name) for name in ROW_WEIGHTS},
+        "seconds": row.seconds,
+        "milliseconds": row.milliseconds,
+        "note": row.note,
+    }
+
+
+def _metric_cells(row: Row, metric: str) -> Line:
+    return {
+        "metric": metric,
+        "published": row.published.get(metric),
+        **_estimate_cells(row.scores.get(metric)),
+        "below": [*row.check.below.get(metric, ())],
+        "may_gain": [*row.check.may_gain.get(metric, ())],
+    }
+
+
+def _rows(lines: Iterable[Line]) -> list[Row]:
+    return [_row([*of_row]) for _, of_row in itertools.groupby(lines, lambda line: line["row"])]
+
+
+def _row(lines: Sequence[Line]) -> Row:
+    first = lines[0]
+    by_metric = {line["metric"]: line for line in lines if line["metric"] is not None}
+    scores = {metric: _estimate(line) for metric, line in by_metric.items()}
+    return Row(
+        label=first["label"],
+        names=tuple(first["models"]),
+        scores={metric: score for metric, score in scores.items() if score is not None},
+        seeds=tuple(first["seeds"]),
+        weights={name: first[name] for name in ROW_WEIGHTS if first[name] is not None},
+        seconds=first["seconds"],
+        milliseconds=first["milliseconds"],
+        check=Check(
+            below={
+                metric: [Below(name) for name in line["below"]] for metric, line in by_metric.items() if line["below"]
+            },
+            may_gain={
+                metric: [MayGain(name) for name in line["may_gain"]]
+                for metric, line in by_metric.items()
+                if line["may_gain"]
+            },
+        ),
+        split=first["split"],
+        paper=first["paper"],
+        table=first["table"],
+        published={metric: line["published"] for metric, line in by_metric.items() if line["published"] is not None},
+        note=first["note"],
+    )
+
+
+def _comparison_lines(judgement: Judgement) -> Iterator[Line]:
+    answer, confirmation = judgement.answer, judgement.confirmation
+    by_use: dict[str, Sequence[Comparison]] = {"own": judgement.own}
+    if answer is not None:
+        by_use |= {"against_single": answer.against_single, "against_best": answer.against_best}
+        by_use |= {"by_task": answer.by_task}
+    if confirmation is not None:
+        by_use |= {"dev": [pair.dev for pair in confirmation.comparisons]}
+        by_use |= {"test": [pair.test for pair in confirmation.comparisons]}
+    for use, comparisons in by_use.items():
+        yield from ({"use": use, **_comparison_cells(comparison)} for comparison in comparisons)
+    for use, results in (("claims", judgement.claims), ("questions", judgement.questions)):
+        for result in results:
+            about = {
+                "use": use,
+                "claim": result.claim.name,
+                "claim_verdict": result.verdict,
+                "claim_reason": result.obstacle,
+                **_p_cells(result.p, "claim_p"),
+            }
+            yield from (about | _comparison_cells(comparison) for comparison in result.parts)
+
+
+def _comparison_cells(comparison: Comparison) -> Line:
+    difference, needed = comparison.difference, comparison.needed
+    return {
+        **comparison.part.model_dump(),
+        "verdict": comparison.verdict,
+        "reason": comparison.obstacle,
+        **_estimate_cells(difference),
+        "p": difference and difference.p,
+        **_p_cells(comparison.p, "p"),
+        "third": comparison.third,
+        "leak_free": comparison.leak_free,
+        "unlike": [*comparison.unlike],
+        "undeclared": [*comparison.undeclared],
+        "confounders": [*comparison.confounders],
+        "needed_seeds": needed and needed.seeds,
+        "needed_rows": needed and needed.rows,
+    }
+
+
+def _comparison(line: Line) -> Comparison:
+    needed = None if line["needed_rows"] is None else Needed(line["needed_seeds"], line["needed_rows"])
+    return Comparison(
+        part=Part(**{name: line[name] for name in Part.model_fields}),
+        obstacle=line["reason"],
+        difference=_estimate(line),
+        third=line["third"],
+        leak_free=line["leak_free"],
+        unlike=tuple(line["unlike"]),
+        undeclared=tuple(line["undeclared"]),
+        confounders=tuple(line["confounders"]),
+        p=_p(line, "p"),
+        needed=needed,
+    )
+
+
+def _claim_results(lines: Iterable[Line], claims: Mapping[str, Claim]) -> list[ClaimResult]:
+    results: list[ClaimResult] = []
+    for name, group in itertools.groupby(lines, lambda line: line["claim"]):
+        parts = [*group]
+        first = parts[0]
+        comparisons = tuple(_comparison(line) for line in parts)
+        verdict = Verdict(first["claim_verdict"])
+        results.append(ClaimResult(claims[name], verdict, first["claim_reason"], _p(first, "claim_p"), comparisons))
+    return results
+
+
+def _p_cells(p: PValues, name: str) -> Line:
+    return {f"{name}_holds": p.holds, f"{name}_fails": p.fails, f"{name}_small": p.small}
+
+
+def _p(line: Line, name: str) -> PValues:
+    return PValues(line[f"{name}_holds"], line[f"{name}_fails"], line[f"{name}_small"])
+
+
+def _estimate_cells(estimate: Difference | None) -> Line:
+    if estimate is None:
+        return {}
+    low, high = estimate.interval or (None, None)
+    return {
+        "mean": estimate.mean,
+        "low": low,
+        "high": high,
+        "error": estimate.error,
+        "freedom": estimate.freedom,
+        "our_seeds": estimate.seeds[0],
+        "other_seeds": estimate.seeds[1],
+        "rows": estimate.rows,
+        "clusters": estimate.clusters,
+        "lowest": estimate.bounds[0],
+        "highest": estimate.bounds[1],
+        "row_variance": estimate.row_variance,
+    }
+
+
+def _estimate(line: Line) -> Difference | None:
+    if line["mean"] is None:
+        return None
+    return Difference(
+        mean=line["mean"],
+        error=line["error"],
+        freedom=line["freedom"],
+        seeds=(line["our_seeds"], line["other_seeds"]),
+        rows=line["rows"],
+        clusters=line["clusters"],
+        bounds=(line["lowest"], line["highest"]),
+        row_variance=line["row_variance"],
+    )
+
+
+def _judgement(
+    models: Models, plan: Plan, rows_by_use: dict[str, list[Line]], lines_by_use: dict[str, list[Line]]
+) -> Judgement:
+    rows = {use: _rows(lines) for use, lines in rows_by_use.items()}
+    every = reading.load()
+    claims = _claim_results(lines_by_use.pop("claims", []), every.claims)
+    questions = _claim_results(lines_by_use.pop("questions", []), every.questions)
+    comparisons = {use: [_comparison(line) for line in lines] for use, lines in lines_by_use.items()}
+    untrained_rows = rows.get("untrained_rows", [])
+    answer = confirmation = None
+    if "ways" in rows:
+        answer = Answer(
+            models=models,
+            ways=rows["ways"],
+            plan=plan,
+            majority={task: score.mean for task, score in rows["majority"][0].scores.items()},
+            untrained=next((row for row in untrained_rows if row.names == (UNTRAINED,)), None),
+            against_single=comparisons.get("against_single", ()),
+            against_best=comparisons.get("against_best", ()),
+            by_task=comparisons.get("by_task", ()),
+        )
+    if "confirmation" in rows:
+        pairs = [Confirmed(dev, test) for dev, test in zip(comparisons["dev"], comparisons["test"], strict=True)]
+        confirmation = Confirmation(rows["confirmation"], pairs)
+    return Judgement(
+        models=models,
+        rows=rows.get("rows", []),
+        untrained_rows=untrained_rows,
+        paper_rows=rows.get("paper_rows", []),
+        answer=answer,
+        confirmation=confirmation,
+        claims=claims,
+        questions=questions,
+        own=comparisons.get("own", []),
+    )

@@ -1,0 +1,202 @@
+"""Whether a row of the report was trained well enough to be compared; enums and numbers, no word of English.
+
+A row fails on a task where its mean dev score over seeds is
+
+- not proved to be above that of the majority class (of a task of scores: 0, what any constant scores): the 95 %
+  interval of the difference, over seeds and the same rows of dev, does not lie above 0; the mean decides where too few
+  rows have no interval,
+- or below that of the untrained encoder, or of TF-IDF, by what matters of the task or more.
+
+It may gain from longer training where, on one of its tasks,
+
+- the training loss still falls at the end: over the last quarter of the steps, least squares find a slope below 0 (one
+  for all seeds, each with its own level; one-sided p of 0.025 or less) that would lower the loss, in another tenth of
+  the training, by more than 2 % of its mean over the whole training,
+- or epochs were scored, on dev or on spared training rows, to keep the best one, and in most seeds that is the last.
+
+Where an earlier epoch is the best, its training loss says nothing: a longer training was tried, and did not help.
+
+A rate that decays to 0 flattens the end of the curve, so a loss that still falls there says more than one that does
+not. The mean over the whole training is the scale since a share of a loss near 0 is large where nothing is to be
+gained.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from mtbert.judge.rows import Below, Check, MayGain, Row
+from mtbert.judge.scoreboard import Scoreboard
+from mtbert.scores import metrics
+from mtbert.scores.columns import Frame
+from mtbert.scores.described import TFIDF
+from mtbert.scores.results import Results
+
+TAIL = 0.25  # share of the steps that the slope is fitted to
+AHEAD, LEAST_FALL = 0.1, 0.02  # share of the training that is looked ahead, and of the mean loss that is a fall
+LEAST_LOSSES = 8  # logged in the tail, for a slope
+SCORED = ("dev/", "spared/")  # how the names of scores in the history begin
+ALPHA = 0.025  # of the slope, one-sided
+
+
+class TrainingCheck:
+    """The check of every row of a scoreboard.
+
+    Attributes:
+        yardsticks: the dev scores that a row must not be below, by task.
+    """
+
+    def __init__(self, board: Scoreboard) -> None:
+        self._board, self._models = board, board.models
+        tfidf = board.baseline(TFIDF).scores if TFIDF in self._models.baselines else {}
+        self._constants = constant_predictions(self._models.results)
+        self._checks: dict[tuple[str, ...], Check] = {}
+        self.yardsticks: dict[Below, Mapping[str, float]] = {
+            Below.TFIDF: {task: score.mean for task, score in tfidf.items()},
+            Below.UNTRAINED: self._models.results.untrained,
+        }
+
+    def of(self, names: tuple[str, ...]) -> Check:
+        """Check the row that these models make, once, by its dev scores."""
+        if names not in self._checks:
+            self._checks[names] = self._of_row(self._board.row(names))
+        return self._checks[names]
+
+    def _of_row(self, row: Row) -> Check:
+        tasks = [task for task in self._models.results.tasks if task in row.scores]
+        below = {task: self._below(row, task) for task in tasks}
+        may_gain = {task: self._may_gain(row, task) for task in tasks}
+        return Check(
+            below={task: reasons for task, reasons in below.items() if reasons},
+            may_gain={task: reasons for task, reasons in may_gain.items() if reasons},
+        )
+
+    def _below(self, row: Row, task: str) -> list[Below]:
+        score, matters = row.scores[task].mean, self._models.results.tasks[task].matters
+        below = [] if self._is_above_constant(row, task) else [Below.MAJORITY]
+        for yardstick, scores in self.yardsticks.items():
+            if task in scores and score <= scores[task] - matters:
+                below.append(yardstick)
+        return below
+
+    def _is_above_constant(self, row: Row, task: str) -> bool:
+        """Return whether a row is proved to score more than one prediction for all rows; True where none is known."""
+        if task not in self._constants:
+            return True
+        above = self._board.budget_runs().above_constant(row.names, row.seeds, task, self._constants[task])
+        if above is None:
+            return True
+        lowest = above.mean if above.interval is None else above.interval[0]
+        return lowest > 0
+
+    def _may_gain(self, row: Row, task: str) -> list[MayGain]:
+        variant = next(name for name in row.names if task in self._models.about[name].tasks)
+        is_last_best = self._is_last_epoch_best(variant)
+        if is_last_best is False:
+            return []
+        may_gain: list[MayGain] = []
+        losses = self._losses.get((variant, f"loss/{task}"))
+        if losses is not None and still_falls(losses):
+            may_gain.append(MayGain.LOSS_FALLS)
+        if is_last_best:
+            may_gain.append(MayGain.LAST_EPOCH)
+        return may_gain
+
+    @cached_property
+    def _last_phase(self) -> Frame:
+        """The history of each run's last phase, with `done`: the share of the run's steps, 0 to 1."""
+        history = self._models.results.history
+        by_run = history.groupby(["variant", "seed"], observed=True)
+        done = history["step"] / by_run["step"].transform("max")
+        return history.assign(done=done)[history["phase"] == by_run["phase"].transform("max")]
+
+    @cached_property
+    def _losses(self) -> dict[tuple[str, str], Frame]:
+        """By variant and name, `seed`, `done` and `value` of each loss of the last phase."""
+        history = self._last_phase
+        losses = history[history["name"].astype(str).str.startswith("loss/")]
+        groups = losses.groupby(["variant", "name"], observed=True)
+        return {(str(variant), str(name)): table for (variant, name), table in groups}
+
+    def _is_last_epoch_best(self, variant: str) -> bool | None:
+        """Return whether the best epoch is the last of several in most seeds; None where none is chosen."""
+        about = self._models.about[variant]
+        runs = [(variant, seed) for seed in self._models.seeds[variant]]
+        of_seeds = [self._last_is_best[run] for run in runs if run in self._last_is_best]
+        if about.run.keep != "best" or about.members or not of_seeds:
+            return None
+        return sum(of_seeds) > len(of_seeds) / 2
+
+    @cached_property
+    def _last_is_best(self) -> dict[tuple[str, int], bool]:
+        """Whether the last epoch of each run's last phase has the highest mean score; of runs with several scored."""
+        names = self._last_phase["name"].astype(str)
+        scores = self._last_phase[names.str.startswith(SCORED) & ~names.str.contains("/overall_")]
+        last_is_best: dict[tuple[str, int], bool] = {}
+        for (variant, seed), run in scores.groupby(["variant", "seed"], observed=True):
+            by_step = run.groupby("step")["value"].mean()
+            if len(by_step) > 1:
+                last_is_best[str(variant), int(seed)] = bool(by_step.idxmax() == by_step.index[-1])
+        return last_is_best
+
+
+def still_falls(losses: Frame) -> bool:
+    """Return whether a training loss still falls at the end, by the rule above.
+
+    Args:
+        losses: `seed`, `done` (the share of the training's steps, 0 to 1) and `value`, of all seeds.
+    """
+    tail = losses[losses["done"] > 1 - TAIL]
+    freedom = len(tail) - tail["seed"].nunique() - 1
+    if len(tail) < LEAST_LOSSES or freedom < 1:
+        return False
+    by_seed = tail.groupby("seed")
+    done = (tail["done"] - by_seed["done"].transform("mean")).to_numpy()
+    value = (tail["value"] - by_seed["value"].transform("mean")).to_numpy()
+    if not done.any():
+        return False
+    slope = float(done @ value / (done @ done))
+    error = float(np.sqrt(((value - slope * done) ** 2).sum() / freedom / (done @ done)))
+    is_proved = slope < float(special.stdtrit(freedom, ALPHA)) * error
+    return is_proved and -slope * AHEAD > LEAST_FALL * abs(float(losses["value"].mean()))
+
+
+def constant_predictions(results: Results) -> dict[str, float]:
+    """Return what a model that learns nothing of the sentences predicts, by task: the class of most training rows.
+
+    Where nobody has counted the training rows, as in evidence of before 2026-11-27, it is the class that most rows of
+    dev have. For scores it is 0: every constant has a correlation of 0 with them.
+    """
+    constants: dict[str, float] = {}
+    for name, task in results.tasks.items():
+        labels = dev_labels(results, name)
+        if len(labels) and task.kind == "score":
+            constants[name] = 0.0
+        elif len(labels):
+            constants[name] = float(np.argmax(label_counts(results, name) or np.bincount(labels.astype(int)).tolist()))
+    return constants
+
+
+def majority_scores(results: Results) -> dict[str, float]:
+    """Return by task of classes the dev score of the class that most training rows have, where these were counted."""
+    scores: dict[str, float] = {}
+    for name, constant in constant_predictions(results).items():
+        task, labels = results.tasks[name], dev_labels(results, name)
+        if task.kind != "score" and label_counts(results, name):
+            scores[name] = metrics.of_task(task, labels, np.full(len(labels), constant))
+    return scores
+
+
+def label_counts(results: Results, task: str) -> Sequence[int]:
+    """Return how many training rows each class of a task has; empty where nobody has counted them."""
+    train = results.data.rows.get(task, {}).get("train")
+    return train.labels if train else []
+
+
+def dev_labels(results: Results, task: str) -> np.ndarray:
+    """Return the labels of a task's dev rows, [rows]."""
+    predicted = results.predictions
+    is_labelled = (predicted["task"] == task) & (predicted["split"] == "dev") & predicted["label"].notna()
+    return predicted[is_labelled].drop_duplicates("row")["label"].to_numpy(float)

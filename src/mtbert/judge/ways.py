@@ -1,0 +1,113 @@
+"""Which way to keep: the cheapest that is proved to be no worse than the best by what matters.
+
+The rule is that of docs/verdicts.md: one look at all seeds, at least six, one-sided p, corrected by Holm over all ways.
+A way without seeds, such as a baseline, is asked for none; two of them are compared by rows alone.
+The best is the way with the highest mean. Since it is chosen by its scores, others look worse beside it than they are:
+that makes "no worse" harder to prove, and never easier.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mtbert.judge.budget_runs import BudgetRuns, unlike
+from mtbert.judge.judging import Comparison, with_p
+from mtbert.judge.reading import Part
+from mtbert.judge.rows import Row
+from mtbert.judge.rule import SEEDS, Verdict, corrected
+from mtbert.stats import LEAST_CLUSTERS, Difference
+from mtbert.stats.power import Needed, needed
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What to keep, by the numbers of the ways.
+
+    Attributes:
+        kept: the cheapest way that is proved to be no worse than the best; the best itself if all that are cheaper are
+            proved to be worse; None if neither is proved, and below SEEDS seeds.
+        likely: if nothing is kept, the best of the ways that are cheaper and may be no worse; None if there are none.
+        against: the likely way less the best; it says what would decide.
+        seeds: the fewest seeds that a way has, of those that have seeds; None if none has, 0 if nothing was compared.
+    """
+
+    kept: Row | None
+    likely: Row | None = None
+    against: Comparison | None = None
+    seeds: int | None = None
+
+    @property
+    def lacks_seeds(self) -> bool:
+        """Whether a way that has seeds has fewer than a verdict needs."""
+        return self.seeds is not None and self.seeds < SEEDS
+
+
+def judge(runs: BudgetRuns, parts: Sequence[Part]) -> list[Comparison]:
+    """Judge comparisons of ways; their p are corrected over all of them."""
+    comparisons = [with_p(_compared(runs, part)) for part in parts]
+    corrected_p = corrected([comparison.p for comparison in comparisons])
+    return [replace(comparison, p=p) for comparison, p in zip(comparisons, corrected_p, strict=True)]
+
+
+def _compared(runs: BudgetRuns, part: Part) -> Comparison:
+    difference = runs.compare(part.ours, part.other, part.metric)  # of all seeds: a study says beforehand how many
+    return Comparison(part, _obstacle(runs, part, difference), difference)
+
+
+def _obstacle(runs: BudgetRuns, part: Part, difference: Difference | None) -> str:
+    """Return what keeps two ways from being judged, of OBSTACLES; empty for nothing."""
+    if difference is None:
+        return "not run"
+    if unlike(runs.lines([*part.ours, *part.other])):
+        return "code"
+    if difference.lacks_seeds(SEEDS):
+        return "seeds"
+    return "rows" if difference.clusters < LEAST_CLUSTERS else ""
+
+
+def judge_against_best(runs: BudgetRuns, parts: Sequence[Part]) -> list[Comparison]:
+    """Judge comparisons of ways with the best one, and say what would decide each."""
+    return [replace(comparison, needed=_needed(comparison, len(parts))) for comparison in judge(runs, parts)]
+
+
+def _needed(comparison: Comparison, comparisons: int) -> Needed | None:
+    """Return what would decide on one of so many comparisons."""
+    if comparison.difference is None:
+        return None
+    return needed(comparison.difference, comparison.part.margin, SEEDS, comparisons)
+
+
+def choose(candidates: Sequence[Row], against_best: Sequence[Comparison]) -> Choice:
+    """Choose what to keep.
+
+    Args:
+        candidates: the ways that can be kept, the one with the highest mean first.
+        against_best: each of the others against it, in their order.
+    """
+    best, *others = candidates
+    judged = [*zip(others, against_best, strict=True)]
+    seeds = _fewest_seeds([comparison.difference for comparison in against_best if comparison.difference])
+    no_worse = [way for way, comparison in judged if comparison.p.verdict is Verdict.HOLDS]
+    kept = min([best, *no_worse], key=_cost)
+    undecided = [
+        (way, comparison)
+        for way, comparison in judged
+        if _cost(way) < _cost(best) and comparison.p.verdict is not Verdict.FAILS
+    ]
+    if not undecided:
+        decided = Choice(kept, seeds=seeds)
+        return replace(decided, kept=None) if kept is best and decided.lacks_seeds else decided
+    if kept is not best:
+        return Choice(kept, seeds=seeds)
+    likely, against = undecided[0]
+    return Choice(None, likely, against, seeds)
+
+
+def _cost(way: Row) -> float:
+    """Return the weights that have to be kept of a way."""
+    return way.weights["stored"]
+
+
+def _fewest_seeds(differences: Sequence[Difference]) -> int | None:
+    """Return the fewest seeds of a side that has seeds; None where no side has, 0 where nothing was compared."""
+    counts = [difference.fewest_seeds for difference in differences if difference.fewest_seeds is not None]
+    return min(counts, default=None if differences else 0)

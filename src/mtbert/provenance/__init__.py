@@ -1,0 +1,1 @@
+"""What a model was made from: settings, code, starting weights, examples and machine, by digest."""

@@ -1,0 +1,115 @@
+"""Manifests: the inputs.json that a training of a variant would write now, without its seed.
+
+The training stage depends on this small file. So a variant trains again exactly where its settings, its starting
+weights, its tasks' examples or its code have changed, and DVC checks three files for each training, not thirty.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from mtbert import files, layout
+from mtbert.errors import DataError
+from mtbert.provenance import inputs, seals
+from mtbert.provenance.inputs import Inputs
+from mtbert.tasks import SPLITS
+
+ENCODER_FILES = (layout.WEIGHTS, "config.json", "tokenizer.json", "tokenizer_config.json")
+
+
+class Manifest(Inputs):
+    """build/manifest/VARIANT.json: at least the encoder's four files and the examples of one split."""
+
+    files: dict[str, str] = Field(min_length=5)
+
+
+def selected(build: Path) -> list[str]:
+    """Return the variants that the plan selects."""
+    variants = layout.read_catalog(build, "variants")["variants"]
+    return [name for name, variant in variants.items() if variant["selected"]]
+
+
+def write(build: Path, out: Path) -> None:
+    """Write a manifest for each selected variant, in a new directory."""
+    with files.new_directory(out) as directory:
+        for name in selected(build):
+            files.write_text(directory / f"{name}.json", of_now(build, name).text())
+        seals.seal(directory)
+
+
+def of_now(build: Path, variant: str) -> Manifest:
+    """Return what a selected variant would be made from, as it lies in the build folder."""
+    plan = layout.read_plan(layout.plan(build, variant), "model", "tasks", "phases", "sources")
+    code_of_techniques = plan.pop("sources")
+    read = [*encoder_files(build, plan["model"]["encoder"]), *_data_files(plan, build)]
+    return Manifest(
+        settings=plan,
+        code=layout.read_plan(layout.shared_code(build)) | code_of_techniques,
+        files=inputs.digests(build, read),
+        machine=inputs.machine(build),
+    )
+
+
+def encoder_files(build: Path, name: str = "base") -> list[Path]:
+    """Return the files of starting weights."""
+    encoder = layout.encoder(build, name)
+    mlm_head = encoder / layout.MLM_HEAD
+    required = [encoder / file for file in ENCODER_FILES]
+    return [*required, mlm_head] if mlm_head.is_file() else required
+
+
+def _data_files(settings: dict[str, Any], build: Path) -> list[Path]:
+    """Return the files of examples that are there: all splits of own tasks, train alone of those that serve them."""
+    data, examples = layout.data(build), list[Path]()
+    for task in settings["tasks"]:
+        examples += [layout.examples(data, task, split) for split in SPLITS]
+        examples.append(layout.rows(data, task, "dev"))
+    trained = {task for phase in settings["phases"] for task in phase["tasks"]}
+    for task in sorted(trained - {*settings["tasks"]}):
+        examples.append(layout.examples(data, task, "train"))
+    return [file for file in examples if file.exists()]
+
+
+def read(build: Path, variant: str) -> Manifest:
+    """Read the manifest of a variant; DataError where it is missing or damaged."""
+    return files.read_as(Manifest, layout.manifest(build, variant), "dvc repro manifest")
+
+
+def of_training(build: Path, variant: str, seed: int) -> Inputs:
+    """Return what a training is made from by its variant's manifest; DataError as for `read`."""
+    return Inputs(**{**read(build, variant).model_dump(), "seed": seed})
+
+
+def check(build: Path, variant: str) -> None:
+    """Compare what a training would read with its variant's manifest, so that nothing altered is trained on.
+
+    Raises:
+        DataError: the manifest is missing or damaged, or the plan or a file that it names is missing or altered.
+    """
+    manifest, file = read(build, variant), layout.manifest(build, variant)
+    for path, expected in manifest.files.items():
+        if not (build / path).is_file() or files.sha256(build / path) != expected:
+            raise DataError(
+                f"{build / path} is missing, or not the file of {file}, whose SHA-256 is {expected}; "
+                f"`dvc repro {layout.stage_of_input(build, path)} manifest` makes both again"
+            )
+    plan = layout.read_plan(layout.plan(build, variant), "sources")
+    del plan["sources"]
+    if json.dumps(plan, sort_keys=True) != json.dumps(manifest.settings, sort_keys=True):
+        raise DataError(
+            f"{layout.plan(build, variant)} has other settings than {file}; `dvc repro plan manifest` makes both again"
+        )
+
+
+def check_run(run: Path, build: Path) -> None:
+    """Check that a run, in any build folder, is whole and was made from what lies in `build`; DataError else."""
+    seals.check(run)
+    if inputs.identity(run) != of_training(build, run.parent.name, int(run.name)).identity:
+        raise DataError(f"{run} was made from other settings, data, weights or code than lie in {build}")
+
+
+def is_finished(run: Path, build: Path) -> bool:
+    """Return whether a run is there, whole, and was made from what lies in `build`; DataError as for `read`."""
+    return inputs.is_made_from(run, of_training(build, run.parent.name, int(run.name)))

@@ -1,0 +1,146 @@
+"""Say why a variant trains again: in what the inputs.json of its last run and its manifest differ."""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from mtbert import files, layout
+from mtbert.errors import UnknownNameError
+from mtbert.provenance import inputs, manifests, seals
+from mtbert.provenance.inputs import Inputs
+from mtbert.provenance.parameters import parameters, setting_text
+
+SHOWN = 3  # causes in a line
+ROWS = ("also", "rival")  # keys of a plan file that name published rows, and are no settings
+
+
+class InputKind(StrEnum):
+    """What an input is of a training."""
+
+    SETTING = "setting"
+    DATA = "data"
+    WEIGHTS = "starting weights"
+    CODE = "code"
+    MACHINE = "machine"
+
+
+class Cause(NamedTuple):
+    """An input that has changed.
+
+    Attributes:
+        before, now: its value, or a file's digest; None if there was none, or is none.
+    """
+
+    kind: InputKind
+    name: str
+    before: str | None
+    now: str | None
+
+
+def of_last_run(build: Path, variant: str) -> Inputs | None:
+    """Return what the variant's run was made from, or without one its last logged run; None if there is neither."""
+    finished = [run for run in layout.runs_of(build, variant) if seals.is_sealed(run)]
+    made_from = [file for run in finished if (file := inputs.file_of(run))]
+    if not made_from:
+        logged = [log / layout.INPUTS for log in layout.logs_of(build, variant)]
+        made_from = sorted(filter(Path.is_file, logged), key=_start_time)
+    return inputs.read(made_from[-1]) if made_from else None
+
+
+def _start_time(logged: Path) -> str:
+    """Return when the run of a logged inputs.json began."""
+    return files.read_json(logged.with_name(layout.LOG))["started"]
+
+
+def causes(before: Inputs, now: Inputs) -> list[Cause]:
+    """Return all that differs: settings first, then data, starting weights, code and machine."""
+    differing = [
+        *_differing(InputKind.SETTING, _settings(before), _settings(now)),
+        *_differing(InputKind.DATA, before.files, now.files),
+        *_differing(InputKind.CODE, before.code, now.code),
+        *_differing(InputKind.MACHINE, _machine(before), _machine(now)),
+    ]
+    kinds = [*InputKind]
+    return sorted(differing, key=lambda cause: kinds.index(cause.kind))
+
+
+def _settings(made_from: Inputs) -> dict[str, str]:
+    """Return the settings by the names of params.yaml, and the published rows where there are any."""
+    rows = {key: setting_text(made_from.settings[key]) for key in ROWS if made_from.settings.get(key)}
+    return parameters(made_from.settings) | rows
+
+
+def _machine(made_from: Inputs) -> dict[str, str]:
+    return made_from.machine.model_dump() if made_from.machine else {}
+
+
+def _differing(kind: InputKind, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Cause]:
+    """Yield the inputs of a kind that differ; files of the encoder are starting weights, all others data."""
+    for name in sorted({*before, *now}):
+        if before.get(name) != now.get(name):
+            is_weights = kind == InputKind.DATA and name.startswith("encoders/")
+            yield Cause(InputKind.WEIGHTS if is_weights else kind, name, before.get(name), now.get(name))
+
+
+def of_run(run: Path) -> list[Cause]:
+    """Return in what the inputs of a run differ from those of now; nothing where what either is made from is unknown.
+
+    So it is where the variant is not selected, or the run was moved.
+    """
+    build, variant = layout.build_of(run), run.parent.name
+    if not layout.manifest(build, variant).is_file():
+        return []
+    before = inputs.of_model(run)
+    return causes(before, manifests.read(build, variant)) if before else []
+
+
+def changed(build: Path) -> dict[str, list[Cause]]:
+    """Return the causes of each selected variant that had a run and has other inputs now."""
+    by_variant: dict[str, list[Cause]] = {}
+    for variant in _selected(build):
+        before = of_last_run(build, variant)
+        differing = causes(before, manifests.read(build, variant)) if before else []
+        if differing:
+            by_variant[variant] = differing
+    return by_variant
+
+
+def _selected(build: Path) -> list[str]:
+    """Return the variants that have a manifest."""
+    return [manifest.stem for manifest in layout.manifests(build)]
+
+
+def line(variant: str, differing: list[Cause]) -> str:
+    """Return a line with the first causes, such as `pals trains: pals.dim 204 -> 276`."""
+    first = ", ".join(in_words(cause) for cause in differing[:SHOWN])
+    more = f" and {len(differing) - SHOWN} more: mtbert why {variant}" if len(differing) > SHOWN else ""
+    return f"{variant} trains: {first}{more}"
+
+
+def in_words(cause: Cause) -> str:
+    """Return a cause such as `pals.dim 204 -> 276` or `code training/loop.py changed`."""
+    if cause.kind in (InputKind.SETTING, InputKind.MACHINE):
+        return f"{cause.name} {cause.before or 'not set'} -> {cause.now or 'not set'}"
+    change = "changed"
+    if cause.before is None:
+        change = "added"
+    elif cause.now is None:
+        change = "removed"
+    name = cause.name.removeprefix("data/") if cause.kind == InputKind.DATA else cause.name
+    return f"{cause.kind} {name} {change}"
+
+
+def explain(build: Path, variant: str) -> str:
+    """Return all causes for which a variant trains again, a line each; SettingsError where it is not selected."""
+    selected = _selected(build)
+    if variant not in selected:
+        raise UnknownNameError("selected variant", variant, selected)
+    before = of_last_run(build, variant)
+    if before is None:
+        return f"{variant} has not been trained here"
+    differing = causes(before, manifests.read(build, variant))
+    if not differing:
+        return f"{variant}: nothing has changed since its last run"
+    lines = [f"  {in_words(cause)}" for cause in differing]
+    return "\n".join([f"{variant} trains, since these differ from its last run:", *lines])

@@ -1,0 +1,19 @@
+"""Stage `judge`: rows with intervals, comparisons with verdicts."""
+
+from pathlib import Path
+
+from mtbert.machine import program, starting
+
+
+def main(build: Path, out: Path) -> None:
+    """Judge the results, and write the two tables."""
+    with starting.quick_imports():
+        from mtbert import layout
+        from mtbert.judge import judge, plan_of, tables
+        from mtbert.scores import tables as results
+    plan = plan_of(layout.read_catalog(build, "seeds"))
+    tables.write(judge(results.read(layout.results(build)), plan=plan), out)
+
+
+if __name__ == "__main__":
+    program.run(main)

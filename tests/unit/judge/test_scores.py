@@ -1,0 +1,84 @@
+"""What models score and how sure that is, against a bootstrap over clusters of rows by hand."""
+
+import made
+import numpy as np
+import pytest
+
+from mtbert.judge import BudgetRuns, of_results
+from mtbert.scores.results import Results
+
+ROWS, CLUSTERS = 120, 60
+DRAW = np.random.default_rng(5)
+LABELS = {"sst": (np.arange(ROWS) % 5).astype(float), "qqp": (np.arange(ROWS) % 2).astype(float),
+          "sts": np.linspace(0, 5, ROWS)}  # fmt: skip
+PREDICTED = {
+    "sst": np.where(DRAW.random(ROWS) < 0.6, LABELS["sst"], 0.0),
+    "qqp": np.where(DRAW.random(ROWS) < 0.8, LABELS["qqp"], 1.0 - LABELS["qqp"]),
+    "sts": LABELS["sts"] + DRAW.normal(0, 2, ROWS),
+}
+
+
+@pytest.fixture
+def runs_of(monkeypatch: pytest.MonkeyPatch):
+    """Runs of one model with so many seeds, which predict the same; two rows are a cluster."""
+    monkeypatch.setattr(made, "LABELS", {task: labels.tolist() for task, labels in LABELS.items()})
+
+    def runs(seeds: int) -> BudgetRuns:
+        said = {task: values.tolist() for task, values in PREDICTED.items()}
+        results = made.results({("one", seed): said for seed in range(1, seeds + 1)})
+        clusters = results.predictions["row"] % CLUSTERS
+        return of_results(Results(results.runs, results.predictions.assign(cluster=clusters), results.history))
+
+    return runs
+
+
+def by_hand(task: str, rows: np.ndarray) -> float:
+    labels, predicted = LABELS[task][rows], PREDICTED[task][rows]
+    return np.corrcoef(labels, predicted)[0, 1] if task == "sts" else (labels == predicted).mean()
+
+
+def bootstrapped() -> dict[str, float]:
+    """The standard deviation of each score over 2,000 draws of clusters."""
+    draw = np.random.default_rng(0)
+    scores: dict[str, list[float]] = {metric: [] for metric in (*LABELS, "overall_raw", "overall_normalised")}
+    for _ in range(2000):
+        by_task = {}
+        for task in LABELS:
+            clusters = draw.integers(0, CLUSTERS, CLUSTERS)
+            by_task[task] = by_hand(task, np.concatenate([clusters, clusters + CLUSTERS]))
+        sst, qqp, r = by_task.values()
+        means = {"overall_raw": (sst + qqp + r) / 3, "overall_normalised": (sst + qqp + (r + 1) / 2) / 3}
+        for metric, score in (by_task | means).items():
+            scores[metric].append(score)
+    return {metric: float(np.std(values)) for metric, values in scores.items()}
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 6])
+def test_trainings_that_predict_the_same_have_the_error_of_a_bootstrap_over_rows(runs_of, seeds: int) -> None:
+    found = runs_of(seeds).scores(["one"], range(1, seeds + 1))
+    errors = {metric: score.error for metric, score in found.items()}
+    assert errors == pytest.approx(bootstrapped(), rel=0.1)
+    assert found["sst"].mean == pytest.approx(by_hand("sst", np.arange(ROWS)))
+    assert found["sst"].freedom == pytest.approx(CLUSTERS - 1)
+
+
+def test_a_mean_over_fewer_tasks_is_the_only_mean(runs_of) -> None:
+    found = runs_of(1).scores(["one"], [1], averaged=("sst", "sts"))
+    assert [*found] == ["sst", "qqp", "sts", "overall_raw"]
+    assert found["overall_raw"].mean == pytest.approx((found["sst"].mean + found["sts"].mean) / 2)
+    assert (found["overall_raw"].bounds, found["sts"].bounds) == ((-0.5, 1.0), (-1.0, 1.0))
+
+
+def test_a_model_is_above_a_constant_by_the_rows_that_the_two_answer_differently(runs_of) -> None:
+    above = runs_of(1).above_constant(["one"], [1], "qqp", 1.0)
+    gain = (PREDICTED["qqp"] == LABELS["qqp"]).astype(float) - (LABELS["qqp"] == 1.0)
+    of_clusters = (gain[:CLUSTERS] + gain[CLUSTERS:] - 2 * gain.mean()) / ROWS
+    assert above.mean == pytest.approx(gain.mean())
+    assert above.error == pytest.approx(np.sqrt((of_clusters**2).sum()))
+
+
+def test_scores_are_of_the_seeds_that_all_tasks_have(runs_of) -> None:
+    runs = runs_of(3)
+    assert runs.scores(["one"], [4]) == {}
+    assert runs.above_constant(["one"], [4], "sst", 0.0) is None
+    assert runs.scores(["none"], [1]) == {}

@@ -1,0 +1,136 @@
+"""Why a variant trains again: setting by setting, file by file, since the run that is there or the last one."""
+
+from pathlib import Path
+
+import pytest
+
+from mtbert import files, layout
+from mtbert.errors import UnknownNameError
+from mtbert.provenance import inputs, manifests, seals, why
+from mtbert.provenance.inputs import Inputs
+from mtbert.provenance.why import Cause, InputKind
+
+MACHINE = {"processor": "one", "accelerator": "", "torch": "2"}
+BEFORE = Inputs(
+    settings={"pals.dim": "204", "training.epochs": "4"},
+    code={"training/loop.py": "a", "models/adapters/pals.py": "b"},
+    files={"data/sst/train.parquet": "c", "encoders/base/model.safetensors": "d"},
+    machine=MACHINE,
+)
+
+
+def test_each_kind_of_input_is_told_settings_first():
+    now = Inputs(
+        settings={"pals.dim": "276", "training.epochs": "4", "pals.bias": "true"},
+        code={"training/loop.py": "other", "models/adapters/pals.py": "b"},
+        files={"data/sst/train.parquet": "other", "encoders/base/model.safetensors": "other"},
+        machine=MACHINE | {"torch": "3"},
+    )
+    found = why.causes(BEFORE, now)
+    assert found == [
+        Cause(InputKind.SETTING, "pals.bias", None, "true"),
+        Cause(InputKind.SETTING, "pals.dim", "204", "276"),
+        Cause(InputKind.DATA, "data/sst/train.parquet", "c", "other"),
+        Cause(InputKind.WEIGHTS, "encoders/base/model.safetensors", "d", "other"),
+        Cause(InputKind.CODE, "training/loop.py", "a", "other"),
+        Cause(InputKind.MACHINE, "torch", "2", "3"),
+    ]
+    assert [why.in_words(cause) for cause in found] == [
+        "pals.bias not set -> true",
+        "pals.dim 204 -> 276",
+        "data sst/train.parquet changed",
+        "starting weights encoders/base/model.safetensors changed",
+        "code training/loop.py changed",
+        "torch 2 -> 3",
+    ]
+    assert why.line("pals", found) == (
+        "pals trains: pals.bias not set -> true, pals.dim 204 -> 276, data sst/train.parquet changed "
+        "and 3 more: mtbert why pals"
+    )
+
+
+def test_what_has_not_changed_has_no_cause():
+    assert why.causes(BEFORE, BEFORE) == []
+
+
+def test_a_change_of_the_published_rows_is_told_since_a_variant_trains_again_for_it():
+    now = BEFORE.model_copy(update={"settings": BEFORE.settings | {"also": [], "rival": "nash-mtl"}})
+    assert why.causes(BEFORE, now) == [Cause(InputKind.SETTING, "rival", None, "nash-mtl")]
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    """Of one selected variant, `pals`."""
+    manifest = {"files": {f"data/{name}": "c" for name in "abcde"}, "machine": MACHINE}
+    manifest |= {"settings": {"pals": {"dim": 276}}, "code": {"models/adapters/pals.py": "b", "training/loop.py": "a"}}
+    files.write_json(tmp_path / "manifest/pals.json", manifest)
+    files.write_json(tmp_path / "manifest/digests.json", {})
+    return tmp_path
+
+
+def trained(build: Path, dim: int, started: str, seed: int = 1, is_there: bool = False) -> None:
+    """Write the log of a run that was made with another width, and the run, where it is there."""
+    made_from = manifests.of_training(build, "pals", seed).model_copy(update={"settings": {"pals": {"dim": dim}}})
+    folder = build / "logs/pals" / str(seed) / started
+    if is_there:
+        run = build / "runs/pals" / str(seed)
+        files.write_text(run / layout.INPUTS, made_from.text())
+        seals.seal(run)
+        folder = layout.log(run)
+    files.write_json(folder / "run.json", {"started": started})
+    files.write_text(folder / layout.INPUTS, made_from.text())
+
+
+def as_of_an_earlier_version(run: Path) -> None:
+    """Leave what it was made from in its log alone, with the settings by their names in params.yaml."""
+    (run / layout.INPUTS).unlink()
+    seals.seal(run)
+    settings = {"settings": {"pals.dim": "204"}, "revision": "0f1e"}
+    code = {"models/adapters/pals.py": "b", "training/loop.py": "a"}
+    before = {"code": code, "files": {f"data/{name}": "c" for name in "abcde"}, "machine": MACHINE}
+    files.write_json(layout.log(run) / "inputs.json", before | settings)
+
+
+def test_a_variant_that_was_not_trained_has_no_cause(build: Path):
+    assert why.changed(build) == {}
+    assert why.explain(build, "pals") == "pals has not been trained here"
+
+
+def test_the_run_that_is_there_is_compared(build: Path):
+    trained(build, 204, "2026-01-02", is_there=True)
+    trained(build, 12, "2026-01-03")
+    assert why.changed(build) == {"pals": [Cause(InputKind.SETTING, "pals.dim", "204", "276")]}
+
+
+def test_else_the_last_one_of_any_seed_is(build: Path):
+    trained(build, 204, "2026-01-02", seed=2)
+    trained(build, 12, "2026-01-01")
+    assert why.explain(build, "pals") == ("pals trains, since these differ from its last run:\n  pals.dim 204 -> 276")
+
+
+def test_nothing_is_said_where_nothing_has_changed(build: Path):
+    trained(build, 276, "2026-01-02")
+    assert why.changed(build) == {}
+    assert why.explain(build, "pals") == "pals: nothing has changed since its last run"
+
+
+def test_a_variant_that_is_not_selected_is_an_error_that_names_those_that_are(build: Path):
+    with pytest.raises(UnknownNameError, match="unknown selected variant 'pal'; did you mean pals"):
+        why.explain(build, "pal")
+
+
+def test_a_run_is_compared_with_the_inputs_of_now_where_both_are_known(build: Path):
+    trained(build, 204, "2026-01-02", seed=2, is_there=True)
+    run = build / "runs/pals/2"
+    assert why.of_run(run) == [Cause(InputKind.SETTING, "pals.dim", "204", "276")]
+    (build / "manifest/pals.json").unlink()  # it is not selected any more
+    assert why.of_run(run) == []
+
+
+def test_of_a_run_of_an_earlier_version_its_log_tells_what_it_was_made_from(build: Path):
+    trained(build, 204, "2026-01-02", is_there=True)
+    run = build / "runs/pals/1"
+    as_of_an_earlier_version(run)
+    assert why.of_run(run) == [Cause(InputKind.SETTING, "pals.dim", "204", "276")]
+    assert why.changed(build) == {"pals": why.of_run(run)}
+    assert inputs.identity(run) == files.sha256(layout.log(run) / "inputs.json")
