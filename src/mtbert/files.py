@@ -213,8 +213,10 @@ def write_yaml(path: Path, value: Any, in_order: bool = False) -> None:
     write_text(path, text.getvalue())
 
 
-def edit_yaml(path: Path, values: Mapping[str, Any]) -> None:
+def edit_yaml(path: Path, values: Mapping[str, Any], without: Iterable[str] = ()) -> None:
     """Set values in a file of YAML by dotted keys, such as `encoder.name`; comments, order and all else stay.
+
+    The keys in `without`, at the top of the file, go.
 
     Raises:
         DataError: the file is missing, is no YAML, or lacks a section that a key names.
@@ -230,6 +232,8 @@ def edit_yaml(path: Path, values: Mapping[str, Any]) -> None:
         if not isinstance(node, dict):
             raise DataError(f"{path} has no section {'.'.join(sections)} for {key}")
         node[name] = value
+    for key in without:
+        del content[key]
     text = io.StringIO()
     yaml.dump(content, text)
     write_text(path, text.getvalue())

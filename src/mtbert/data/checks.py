@@ -6,7 +6,8 @@ one process. Two different rows share it with a probability of 2^-64.
 """
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -76,17 +77,49 @@ def clusters(rows: pd.DataFrame) -> np.ndarray:
     """Return cluster numbers, int64 [rows]: rows that share a sentence, directly or through others, have the same one.
 
     Case and spacing are folded. Rows of one cluster are not independent; those of different clusters share no sentence.
+    """
+    return connected(np.arange(len(rows)), rows)
+
+
+def connected(row_numbers: np.ndarray, texts: pd.DataFrame) -> np.ndarray:
+    """Return the cluster of each row, as `clusters` does, where a row may have several entries of digests.
 
     They are the connected parts of a graph whose nodes are first the rows, then the sentences; an edge leads from a row
     to each of its sentences.
+
+    Args:
+        row_numbers: the number of the row that each entry is of, from 0 on, [entries].
+        texts: digests, [entries].
     """
-    sentence_numbers, _ = pd.factorize(rows[SENTENCES].to_numpy().ravel())
-    row_ends = np.arange(len(rows)).repeat(len(SENTENCES))
-    sentence_ends = len(rows) + sentence_numbers
-    nodes = len(rows) + len(sentence_numbers)
+    rows = int(row_numbers.max(initial=-1)) + 1
+    sentence_numbers, _ = pd.factorize(texts[SENTENCES].to_numpy().ravel())
+    row_ends = row_numbers.repeat(len(SENTENCES))
+    sentence_ends = rows + sentence_numbers
+    nodes = rows + len(sentence_numbers)
     graph = coo_array((np.ones(len(row_ends), dtype=bool), (row_ends, sentence_ends)), shape=(nodes, nodes))
     _, part_numbers = connected_components(graph, directed=False)
-    return part_numbers[: len(rows)].astype(np.int64)
+    return part_numbers[:rows].astype(np.int64)
+
+
+def clusters_over_tasks(rows_by_task: Mapping[str, pd.DataFrame]) -> dict[str, np.ndarray]:
+    """Return by task the cluster of each row, as `clusters` does, where rows of all tasks may share a sentence."""
+    if not rows_by_task:
+        return {}
+    cluster = clusters(pd.concat([*rows_by_task.values()], ignore_index=True))
+    ends = np.cumsum([len(rows) for rows in rows_by_task.values()])
+    return dict(zip(rows_by_task, np.split(cluster, ends[:-1]), strict=True))
+
+
+def shared_clusters(rows_by_task: Mapping[str, pd.DataFrame]) -> dict[str, np.ndarray]:
+    """Return by task the cluster over all tasks of each row; -1 where one task alone has rows of it.
+
+    Tasks that share no cluster are left out.
+    """
+    over_tasks = clusters_over_tasks(rows_by_task)
+    tasks_of_cluster = Counter(number for cluster in over_tasks.values() for number in np.unique(cluster).tolist())
+    several = [number for number, tasks in tasks_of_cluster.items() if tasks > 1]
+    shared = {task: np.where(np.isin(cluster, several), cluster, -1) for task, cluster in over_tasks.items()}
+    return {task: cluster for task, cluster in shared.items() if (cluster >= 0).any()}
 
 
 def halves(cluster: np.ndarray) -> np.ndarray:

@@ -1,20 +1,22 @@
 """Rows of a split; where a task has no dev file, a fifth of its train is drawn, the same in every run.
 
 Rows that share a sentence, directly or through others, stay together: a model would know part of dev. They are drawn by
-a digest of their sentences, not by where they stand, so that a sorted file, or one that grows, does no harm.
+a digest of their sentences, not by where they stand, so that a sorted file, or one that grows, does no harm. Labels do
+not count, and tasks that draw from one file draw the same lines: what is dev of one is train of none.
 """
 
 import hashlib
-import itertools
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from mtbert.data import checks, held_out, readers
+from mtbert.data import checks, held_out, readers, records
 from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError
-from mtbert.tasks import Split, Task
+from mtbert.tasks import Split, Task, Tasks
 
 SHARE = 5  # one of so many rows of train
 
@@ -37,29 +39,71 @@ class RowsOfSplit(NamedTuple):
     in_file: int
 
 
-def read(data_dir: Path, task: Task, split: Split) -> RowsOfSplit:
-    """Read the rows of a split, as `readers.read` does; faulty ones of a file that two splits come from are train's."""
-    examples, refusals = readers.read(data_dir, task, source(task, split))
-    in_file = len(examples) + len(refusals)
-    if split == "test" or not draws(task):
-        return RowsOfSplit(examples, refusals, in_file)
-    in_dev = draw_dev(examples)
-    if not in_dev.any():
-        raise DataError(
-            f"{data_dir / task.files['train']}: no dev can be drawn from its {len(examples)} rows, which share "
-            f"sentences or are too few; name a file `dev` of {task.name} in tasks.yaml"
-        )
-    if split == "dev":
-        return RowsOfSplit([*itertools.compress(examples, in_dev)], [], in_file)
-    return RowsOfSplit([*itertools.compress(examples, ~in_dev)], refusals, in_file)
+class Splits:
+    """The splits of a folder's tasks."""
+
+    def __init__(self, data_dir: Path, tasks: Tasks) -> None:
+        self.data_dir = data_dir
+        self.tasks = tasks
+        self._dev_lines: dict[str, Collection[int]] = {}  # by file
+
+    def read(self, task: Task, split: Split) -> RowsOfSplit:
+        """Read the rows of a split, as `readers.read` does; faulty ones of a file of two splits are train's.
+
+        Train has no line that is dev of another task.
+        """
+        examples, refusals = readers.read(self.data_dir, task, source(task, split))
+        in_file = len(examples) + len(refusals)
+        if source(task, split) != "train":
+            return RowsOfSplit(examples, refusals, in_file)
+        dev_lines = self._lines_of_dev(task)
+        dev = [row for row in examples if row.line in dev_lines]
+        train = [row for row in examples if row.line not in dev_lines]
+        if not train or (draws(task) and not dev):
+            raise DataError(
+                f"{self.data_dir / task.files['train']}: no dev can be drawn from its {len(examples)} rows, which "
+                f"share sentences or are too few; name a file `dev` of {task.name} in tasks.yaml"
+            )
+        return RowsOfSplit(dev, [], in_file) if split == "dev" else RowsOfSplit(train, refusals, in_file)
+
+    def _lines_of_dev(self, task: Task) -> Collection[int]:
+        """Return the lines of the file of a task's train that are dev of all tasks that draw from it."""
+        file = task.files["train"]
+        if file not in self._dev_lines:
+            drawing = [other for other in self.tasks.values() if draws(other) and other.files["train"] == file]
+            columns = [*dict.fromkeys(other.sentences for other in drawing)]
+            self._dev_lines[file] = draw_dev(_texts(self.data_dir / file, task, columns)) if drawing else ()
+        return self._dev_lines[file]
 
 
-def draw_dev(rows: list[Example]) -> np.ndarray:
-    """Return the mask [rows] of a fifth of the rows, in whole clusters, those with the smallest digests."""
-    cluster = checks.clusters(checks.digests(rows))
-    smallest = np.full(cluster.max() + 1, np.iinfo(np.uint64).max, np.uint64)  # digest of each cluster
-    np.minimum.at(smallest, cluster, np.array([_digest(row) for row in rows], np.uint64))
-    return held_out.choose(cluster, len(rows) // SHARE, np.argsort(smallest, kind="stable"))
+def _texts(file: Path, task: Task, columns: Sequence[tuple[str, ...]]) -> list[Example]:
+    """Return the sentences of a file's rows, without id and label.
+
+    A row has an entry for each of `columns`, a text or a pair, where all of them hold text.
+    """
+    texts: list[Example] = []
+    for line, values in readers.rows_of(file, task.encoding, task.name):
+        if records.repeats_header(values):
+            continue
+        for names in columns:
+            sentences = [values.get(name) for name in names]
+            if not any(readers.fault_of_text("", sentence) for sentence in sentences):
+                texts.append(Example("", str(sentences[0]), str(sentences[1]) if len(names) > 1 else None, None, line))
+    return texts
+
+
+def draw_dev(texts: Sequence[Example]) -> Collection[int]:
+    """Return the lines of a fifth of the rows, in whole clusters, those with the smallest digests.
+
+    A row is all entries of one line.
+    """
+    digests = checks.digests(texts)
+    row_numbers, lines = pd.factorize(digests["line"])
+    cluster = checks.connected(row_numbers, digests)
+    smallest = np.full(cluster.max(initial=-1) + 1, np.iinfo(np.uint64).max, np.uint64)  # digest of each cluster
+    np.minimum.at(smallest, cluster[row_numbers], np.array([_digest(row) for row in texts], np.uint64))
+    is_dev = held_out.choose(cluster, len(lines) // SHARE, np.argsort(smallest, kind="stable"))
+    return {*lines[is_dev].tolist()}
 
 
 def _digest(row: Example) -> int:

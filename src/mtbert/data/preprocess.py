@@ -3,8 +3,8 @@
 `<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2. `dev-rows.parquet` beside
 it holds what scores need of each row of dev: id, `cluster` (rows that share a sentence), `chooses` (the half on which
 epochs are chosen), `in_train` (whether its sentences are a row there, case, spacing and punctuation dropped) and
-`shares` (a sentence with train). `report.json` lists what was read, refused and found twice,
-`digests.json` all that was written. The same files give the same bytes.
+`shares` (a sentence with train). `dev-shared.parquet` holds the clusters that several tasks share. `report.json` lists
+what was read, refused and found twice, `digests.json` all that was written. The same files give the same bytes.
 """
 
 import math
@@ -86,16 +86,16 @@ def preprocess(
     with new_directory(out) as directory:
         entries: dict[str, dict[str, Any]] = {}
         digests: Digests = {}
+        splits = drawing.Splits(data_dir, tasks)
         for task, split in present:
-            entry, rows = _write(data_dir, tasks[task], split, directory, tokenize)
+            entry, rows = _write(splits, tasks[task], split, directory, tokenize)
             if (task, split) in required:
                 _check_refused(data_dir, tasks[task], entry, rows, most_refused)
             entries[f"{task}/{split}"] = entry
             digests[task, split] = rows
         if held_out_rows:
             _hold_out(directory, [task for task, split in required if split == "dev"], held_out_rows, digests)
-        for task in (task for task, split in present if split == "dev"):
-            _write_dev_rows(directory, task, digests)
+        for task in _write_rows_of_devs(directory, digests):
             entries[f"{task}/dev"]["in_train"] = _rows_in_train(task, digests)
         for task, split in present:
             file = layout.examples(directory, task, split)
@@ -173,9 +173,10 @@ def _other_labels(task: Task, faulty: list[dict[str, Any]], rows: pd.DataFrame) 
 
 def _hold_out(directory: Path, tasks: Sequence[str], count: int, digests: Digests) -> None:
     """Move rows of each task's train to its dev, in the written files and in the digests."""
-    for task in tasks:
+    masks = held_out.draw({task: digests[task, "train"] for task in sorted(tasks)}, count)
+    for task, is_held_out in masks.items():
         train = digests[task, "train"]
-        is_held_out = held_out.hold_out(directory, task, train, count)
+        held_out.move(directory, task, is_held_out)
         digests[task, "train"] = train[~is_held_out]
         digests[task, "dev"] = train[is_held_out].reset_index(drop=True)
 
@@ -193,14 +194,17 @@ def classes_without_rows(task: Task, rows: pd.DataFrame) -> list[str]:
 def _faults(entries: dict[str, Any]) -> list[str]:
     """Return what is wrong with the files, a line each: such as refused rows, or a dev that is part of train."""
     lines: list[str] = []
+    tasks_by_file: dict[str, set[str]] = {}
+    for key, entry in entries.items():
+        tasks_by_file.setdefault(entry["file"], set()).add(key.split("/")[0])
     for key, entry in entries.items():
         task, split = key.split("/")
-        file = entry["file"]
+        file = entry["file"] if len(tasks_by_file[entry["file"]]) == 1 else f"{entry['file']}, task {task}"
         if entry["drawn"]:
             lines.append(
                 f"{file}: {entry['kept']:,} of its rows are dev, drawn by their text; tasks.yaml names no dev file"
             )
-        lines += _faults_of_dev(task, entry)
+        lines += _faults_of_dev(task, file, entry)
         if refused := entry["refused"]:
             why = f"line {refused[0]['line']}: {refused[0]['reason']}"
             lines.append(f"{file}: {len(refused):,} of {entry['read']:,} rows are left out; {why}")
@@ -214,12 +218,12 @@ def _faults(entries: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _faults_of_dev(task: str, entry: dict[str, Any]) -> Iterator[str]:
+def _faults_of_dev(task: str, file: str, entry: dict[str, Any]) -> Iterator[str]:
     """Yield a line for each train that more of dev's rows are in than by coincidence."""
     for other, count in entry.get("in_train", {}).items():
         if count <= MOST_IN_TRAIN * entry["kept"]:
             continue
-        share = f"{entry['file']}: {count:,} of {entry['kept']:,} dev rows"
+        share = f"{file}: {count:,} of {entry['kept']:,} dev rows"
         if other == task:
             yield f"{share} are in train, too"
         else:
@@ -227,10 +231,10 @@ def _faults_of_dev(task: str, entry: dict[str, Any]) -> Iterator[str]:
 
 
 def _write(
-    data_dir: Path, task: Task, split: Split, directory: Path, tokenize: Tokenize
+    splits: drawing.Splits, task: Task, split: Split, directory: Path, tokenize: Tokenize
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Read one file and write its tokens; return its entry in the report, and the digests of its rows."""
-    examples, refusals, in_file = drawing.read(data_dir, task, split)
+    examples, refusals, in_file = splits.read(task, split)
     (directory / task.name).mkdir(exist_ok=True)
     pq.write_table(_table(examples, tokenize), layout.examples(directory, task.name, split))
     digests = checks.digests(examples)
@@ -274,6 +278,21 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
         texts = columns[f"sentence{number}"]
         columns[f"tokens{number}"] = [None] * len(rows) if None in texts else tokenize(list(texts))
     return pa.table(columns, SCHEMA)
+
+
+def _write_rows_of_devs(directory: Path, digests: Digests) -> list[str]:
+    """Write dev-rows.parquet beside each dev.parquet, and dev-shared.parquet if tasks share its sentences.
+
+    Return the tasks that have a dev.
+    """
+    tasks = [task for task, split in digests if split == "dev"]
+    for task in tasks:
+        _write_dev_rows(directory, task, digests)
+    for task, cluster in checks.shared_clusters({task: digests[task, "dev"] for task in tasks}).items():
+        ids = read_parquet(layout.examples(directory, task, "dev"), ["id"])
+        with new_file(layout.shared_rows(directory, task, "dev")) as partial:
+            ids.assign(shared_cluster=cluster).to_parquet(partial, index=False)
+    return tasks
 
 
 def _write_dev_rows(directory: Path, task: str, digests: Digests) -> None:

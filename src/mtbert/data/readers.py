@@ -9,6 +9,7 @@ missing value, gives no line numbers, and turns one faulty label into a column o
 questions were quoted more than once when the files were made. The surplus quotation marks are data, and are kept.
 """
 
+import itertools
 import json
 import re
 import sys
@@ -54,7 +55,9 @@ class Example(NamedTuple):
 def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[Refusal]]:
     """Read the rows of one split of a task from its file below `data_dir`: those that are kept, and the others.
 
-    A test file whose first row has no label, an empty one, or a -1 that is no label of the task, has no labels.
+    A test file whose first row has no label, an empty one, or a -1 that is no label of the task, has no labels. Where
+    rows without a label are left out, as in a file of several tasks, they are no rows of the task, and a test file has
+    no labels if none of its rows has one.
 
     Raises:
         DataError: the file is missing, has another format, or holds no usable row.
@@ -64,14 +67,12 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
         raise DataError(f"{path}: no such file")
     examples: dict[str, Example] = {}  # by id
     refusals: list[Refusal] = []
-    is_labelled = True
+    is_labelled = split != "test" or _has_labels(path, task)
     columns: dict[str, None] = {}  # of all rows: in JSON lines, each has its own
     for row in rows_of(path, task.encoding, task.name):
         columns |= dict.fromkeys(row.values)
-        if not examples and not refusals:
-            is_labelled = split != "test" or not _is_withheld(task, row.values.get(task.label))
-            if not is_labelled and task.label in row.values:
-                print(f"{path}: its {task.label} is empty or -1, so it counts as without labels", file=sys.stderr)
+        if is_labelled and not _is_of_task(task, row):
+            continue
         checked = _checked(row, f"{path.name}:{row.line}", task, is_labelled, examples)
         if isinstance(checked, Example):
             examples[checked.id] = checked
@@ -80,9 +81,31 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
     if columns:
         _check_columns(path, [*columns], task, split)
     if not examples:
-        first_refusal = "".join(f"; line {refusal.line}: {refusal.reason}" for refusal in refusals[:1])
-        raise DataError(f"{path}: it holds no row that can be used{first_refusal}")
+        reasons = [f"; line {refusal.line}: {refusal.reason}" for refusal in refusals[:1]]
+        if columns and not refusals:
+            reasons = [f" for {task.name}: its {task.label} is empty in every row"]
+        raise DataError(f"{path}: it holds no row that can be used{''.join(reasons)}")
     return [*examples.values()], refusals
+
+
+def _has_labels(path: Path, task: Task) -> bool:
+    """Return whether a test file tells its labels; by its first row, or by all where some are of other tasks alone."""
+    rows = rows_of(path, task.encoding, task.name)
+    if "" not in task.left_out:
+        rows = itertools.islice(rows, 1)
+    columns: set[str] = set()
+    for row in rows:
+        columns |= row.values.keys()
+        if not _is_withheld(task, row.values.get(task.label)):
+            return True
+    if task.label in columns:
+        print(f"{path}: its {task.label} is empty or -1, so it counts as without labels", file=sys.stderr)
+    return not columns  # an empty file
+
+
+def _is_of_task(task: Task, row: records.NumberedRow) -> bool:
+    """Return whether a row has a label, or may not lack it."""
+    return "" not in task.left_out or bool(label_text(row.values.get(task.label)))
 
 
 def _checked(

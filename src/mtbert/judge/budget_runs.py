@@ -42,8 +42,9 @@ class TaskRows:
     """One task's rows of dev.
 
     Attributes:
-        rows: their `label`, `cluster` (equal for rows that share a sentence) and `leaked` (whether it shares a sentence
-            with a training row).
+        rows: their `label`, `cluster` (equal for rows that share a sentence), `shared_cluster` (its number in all
+            tasks; -1 where no other task has rows of it) and `leaked` (whether it shares a sentence with a training
+            row).
         predictions: a column for each variant (or ensemble) and seed; NaN where it does not score a row.
     """
 
@@ -254,7 +255,10 @@ class BudgetRuns:
         """Score predictions, [usable rows, seeds]."""
         rows = self.dev[task].rows
         labels, clusters = rows["label"].to_numpy()[usable], rows["cluster"].to_numpy()[usable]
-        return replace(influence.of_task(self.tasks[task], labels, predictions, clusters), has_seeds=has_seeds)
+        side = influence.of_task(self.tasks[task], labels, predictions, clusters)
+        _, first_rows = np.unique(clusters, return_index=True)
+        shared = rows["shared_cluster"].to_numpy()[usable][first_rows]  # all rows of a cluster have one number
+        return replace(side, has_seeds=has_seeds, shared_clusters=shared if (shared >= 0).any() else None)
 
     def _over_tasks(self, metric: str, names: Sequence[str], seeds: Sequence[int], task_sides: Sequence[Side]) -> Side:
         """Return the metric of models from their tasks' scores."""
@@ -348,6 +352,7 @@ def _task_rows(table: Frame) -> TaskRows:
     free_numbers = np.arange(len(rows)) + rows["cluster"].max() + 1
     rows = rows.assign(
         cluster=rows["cluster"].where(rows["cluster"] >= 0, free_numbers),
+        shared_cluster=rows["shared_cluster"].fillna(-1).astype(int),
         leaked=rows["in_train"] | rows["shares"],
     )
     scored = table.assign(prediction=table["prediction"].where(table["scored"]))

@@ -24,6 +24,7 @@ from mtbert.tasks import SPLITS, Task, Tasks
 # Of a model's files.
 READ = (layout.METRICS, layout.SETTINGS, layout.INPUTS, layout.HISTORY, layout.EMBEDDINGS, layout.ELSEWHERE)
 ROW_FACTS = ("cluster", "in_train", "shares")  # columns of what preprocessing found of dev's rows
+SHARED = ("shared_cluster",)  # column of what it found of the rows that several tasks share
 NO_FACTS = {"cluster": -1, "in_train": False, "shares": False}  # of the rows of other splits
 
 
@@ -128,18 +129,20 @@ def _predicted(source: Source, folder: Path) -> Predictions:
         if file.is_file():
             table: Frame = files.read_parquet(file)
             facts_file = layout.rows(source.data, task, split)
-            facts = _row_facts(facts_file, table["id"]) if facts_file.is_file() else NO_FACTS
-            table = table.assign(row=np.arange(len(table)), **facts)
+            facts = _columns_of_rows(facts_file, ROW_FACTS, table["id"]) if facts_file.is_file() else NO_FACTS
+            shared_file = layout.shared_rows(source.data, task, split)
+            shared = _columns_of_rows(shared_file, SHARED, table["id"]) if shared_file.is_file() else {}
+            table = table.assign(row=np.arange(len(table)), **facts, **shared)
             predicted[split][task] = _with_sureness(table, source.tasks[task])
     return predicted
 
 
-def _row_facts(file: Path, ids: Frame) -> dict[str, Frame]:
-    """Return the columns of what preprocessing found of rows: their cluster, and what of them is in train."""
-    facts: Frame = files.read_parquet(file, ["id", *ROW_FACTS])
+def _columns_of_rows(file: Path, names: Sequence[str], ids: Frame) -> dict[str, Frame]:
+    """Return columns of what preprocessing found of rows, by name."""
+    facts: Frame = files.read_parquet(file, ["id", *names])
     if not facts["id"].equals(ids):
         raise DataError(f"{file} and the predictions are of other rows; `dvc repro` makes both again")
-    return {name: facts[name] for name in ROW_FACTS}
+    return {name: facts[name] for name in names}
 
 
 def _with_sureness(table: Frame, task: Task) -> Frame:

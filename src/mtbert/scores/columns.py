@@ -84,6 +84,7 @@ SCHEMAS = {
         + _columns(("label", "prediction"), pa.float64(), optional=True)
         + _columns(("scored",), pa.bool_())
         + _columns(("cluster",), pa.int32())
+        + _columns(("shared_cluster",), pa.int32(), optional=True)
         + _columns(("in_train", "shares"), pa.bool_())
         + _columns((SURE,), pa.float32(), optional=True)
     ),

@@ -22,6 +22,8 @@ class Side:
         rows: the number of rows of dev, of all tasks.
         clusters: the number of their clusters; of several tasks, that of the task that has fewest.
         has_seeds: whether another seed would give another score.
+        shared_clusters: the number that each cluster has in all tasks, [clusters]; -1 where one task alone has rows of
+            it. None where no task shares rows, and of a mean over tasks.
     """
 
     scores: np.ndarray
@@ -29,6 +31,7 @@ class Side:
     rows: int
     clusters: int
     has_seeds: bool = True
+    shared_clusters: np.ndarray | None = None
 
     @property
     def seeds(self) -> int:
@@ -81,13 +84,31 @@ class Side:
 
 
 def mean_of(sides: Sequence[Side]) -> Side:
-    """Return the side of the mean over tasks; those that have seeds have the same ones."""
+    """Return the side of the mean over tasks; those that have seeds have the same ones.
+
+    A cluster that several tasks share moves the mean by the sum of what it moves in each of them.
+    """
     columns = max(len(side.scores) for side in sides)
     moves = [np.broadcast_to(side.moves, (len(side.moves), columns)) for side in sides]  # one without seeds: for each
     return Side(
         scores=np.mean([np.broadcast_to(side.scores, columns) for side in sides], axis=0),
-        moves=np.vstack(moves) / len(sides),  # tasks have other clusters
+        moves=_over_shared_clusters(sides, np.vstack(moves)) / len(sides),
         rows=sum(side.rows for side in sides),
         clusters=min(side.clusters for side in sides),
         has_seeds=any(side.has_seeds for side in sides),
     )
+
+
+def _over_shared_clusters(sides: Sequence[Side], moves: np.ndarray) -> np.ndarray:
+    """Add up the moves [clusters of all sides, seeds] of clusters that are one: [different clusters, seeds]."""
+    if all(side.shared_clusters is None for side in sides):
+        return moves
+    numbers = np.concatenate(
+        [np.full(len(side.moves), -1) if side.shared_clusters is None else side.shared_clusters for side in sides]
+    )
+    is_of_one_task = numbers < 0
+    numbers[is_of_one_task] = numbers.max() + 1 + np.arange(is_of_one_task.sum())
+    distinct, cluster = np.unique(numbers, return_inverse=True)
+    sums = np.zeros((len(distinct), moves.shape[1]))
+    np.add.at(sums, cluster, moves)
+    return sums

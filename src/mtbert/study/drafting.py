@@ -4,7 +4,8 @@ A task that tasks.yaml has stays as it is. Files that it does not name are draft
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -13,12 +14,13 @@ from mtbert.config.techniques import NAMES
 from mtbert.data.readers import ENDINGS
 from mtbert.errors import DataError, first_of
 from mtbert.study import guessing, naming
-from mtbert.study.guessing import Entry
+from mtbert.study.guessing import Entry, Guess
 from mtbert.tasks.reading import ASKED, COLUMNS, IGNORE, TAKEN
 
 ENCODING = "utf-8"  # if none is given
 ABOUT = """# What `mtbert study` understood of these files. More keys, such as `matters` and `show_text`: docs/own.md
 """
+RESERVED = (*NAMES, *TAKEN, *COLUMNS)  # names of something else in settings or tables
 OF_LABELS = ("classes", "score")  # a task has one of them
 
 
@@ -27,11 +29,13 @@ class Draft(NamedTuple):
 
     Attributes:
         changes: values by dotted key, such as a whole task by its name, or `topic.files`.
+        replaced: entries of tasks.yaml that name several labels, in whose place is a task for each.
         tasks: names of the tasks that the files tell, whole or in part.
         questions: a line each, about a value that is ASKED.
     """
 
     changes: dict[str, Any]
+    replaced: list[str]
     tasks: list[str]
     questions: list[str]
 
@@ -51,20 +55,85 @@ def draft(folder: Path, encoding: str = ENCODING) -> Draft:
     new_files = naming.files_by_task(folder, files_of_entries | files_to_ignore)
     if not new_files and not entries:
         raise _no_task(folder)
-    result = Draft({}, [], [])
+    result = Draft({}, [], [], [])
     for name, by_split in new_files.items():
-        if name in entries:
-            by_split = _joined(folder, name, _files(entries[name]), by_split)
-            entries[name] = entries[name] | {"files": by_split}
-            result.changes[f"{name}.files"] = by_split
-        else:
-            _check_name(folder, name, by_split)
+        for owner in _owners(folder, name, entries):
+            more = _joined(folder, owner, _files(entries[owner]), by_split)
+            entries[owner] = entries[owner] | {"files": more}
+            result.changes[f"{owner}.files"] = more
+    guesses_by_name = _guesses(folder, entries, new_files, encoding)
+    lists = [name for name, entry in entries.items() if name in guesses_by_name and isinstance(entry["label"], list)]
+    for name, guess in _named(folder, guesses_by_name, lists, {*entries} - {*lists}).items():
+        result.changes[name] = guess.entry
+        result.tasks.append(name)
+        if guess.question:
+            train = guess.entry["files"]["train"]
+            result.questions.append(f"{name}.{guess.question.key}: {train}: {guess.question.text}")
+    result.replaced.extend(name for name in lists if name not in result.changes)
+    return result
+
+
+def _guesses(
+    folder: Path, entries: Mapping[str, Entry], new_files: Mapping[str, naming.FilesOfTask], encoding: str
+) -> dict[str, list[Guess]]:
+    """Return what files tell that are of no task yet, and of tasks whose entries leave labels to the files, by name."""
+    guesses_by_name: dict[str, list[Guess]] = {}
+    for name, by_split in new_files.items():
+        if not _owners(folder, name, entries):
             with _remedy_where(bool(entries)):
-                _add(result, folder, name, {"files": dict(by_split)}, encoding)
+                guesses_by_name[name] = guessing.describe(folder, name, {"files": dict(by_split)}, encoding)
     for name, entry in entries.items():
         if _lacks_labels(entry):
-            _add(result, folder, name, entry, entry.get("encoding", ENCODING))
-    return result
+            guesses_by_name[name] = guessing.describe(folder, name, entry, entry.get("encoding", ENCODING))
+    return guesses_by_name
+
+
+def _owners(folder: Path, name: str, entries: Mapping[str, Entry]) -> list[str]:
+    """Return the tasks of tasks.yaml that a file of this name is of: the one that is called so, or all of its train."""
+    if name in entries:
+        return [name]
+    trains = {task: _files(entry).get("train", "") for task, entry in entries.items()}
+    return [task for task, train in trains.items() if train and naming.name_of_files(folder, train) == name]
+
+
+def _named(
+    folder: Path, guesses_by_name: Mapping[str, Sequence[Guess]], lists: Collection[str], taken: Collection[str]
+) -> dict[str, Guess]:
+    """Return guesses by the names of their tasks.
+
+    Where a file holds one task, it is called like the file; each of several is called like the column of its label,
+    with the file's name before it where something else is called so.
+
+    Args:
+        folder: that of the files.
+        guesses_by_name: the guesses on the files of each name.
+        lists: the names of entries that list their labels.
+        taken: names of tasks that tasks.yaml has, and keeps.
+
+    Raises:
+        DataError: two tasks would have one name, or one that has another meaning.
+    """
+    wanted: list[tuple[str, str, Guess]] = []  # names of the files and of the task
+    for name, guesses in guesses_by_name.items():
+        for guess in guesses:
+            label = guess.entry["label"]
+            is_of_column = (len(guesses) > 1 or name in lists) and isinstance(label, str) and label != ASKED
+            wanted.append((name, naming.task_name(label) if is_of_column else name, guess))
+    counts = Counter(task for _, task, _ in wanted)
+    named: dict[str, Guess] = {}
+    for name, task, guess in wanted:
+        if task != name and (counts[task] > 1 or task in (*taken, *RESERVED)):
+            task = f"{name}_{task}"
+        file = guess.entry["files"]["train"]
+        if task in named:
+            fault = f"columns {named[task].entry['label']} and {guess.entry['label']} would both be the task {task}"
+            raise DataError(
+                f"{folder / file}: {fault}; a task's name holds a to z and 0 to 9 alone: rename one of them"
+            )
+        if task not in taken:
+            _check_name(folder, task, file)
+        named[task] = guess
+    return named
 
 
 @contextlib.contextmanager
@@ -127,19 +196,10 @@ def _files(entry: Entry) -> dict[Any, str]:
 
 
 def _lacks_labels(entry: Entry) -> bool:
-    """Return whether an entry names a label and texts, and leaves its classes or score to the files."""
+    """Return whether an entry names labels and texts, and leaves its classes or score to the files."""
     has_question = ASKED in (entry.get("label"), entry.get("sentences"))
-    has_columns = isinstance(entry.get("label"), str) and isinstance(entry.get("sentences"), list)
+    has_columns = isinstance(entry.get("label"), str | list) and isinstance(entry.get("sentences"), list)
     return has_columns and not has_question and "train" in _files(entry) and not any(key in entry for key in OF_LABELS)
-
-
-def _add(result: Draft, folder: Path, name: str, entry: Entry, encoding: str) -> None:
-    """Add what a task's train tells to a draft."""
-    task, question = guessing.describe(folder, name, entry, encoding)
-    result.changes[name] = task
-    result.tasks.append(name)
-    if question:
-        result.questions.append(f"{name}.{question.key}: {task['files']['train']}: {question.text}")
 
 
 def _joined(folder: Path, name: str, of_entry: Mapping[Any, str], more: Mapping[Any, str]) -> dict[Any, str]:
@@ -151,11 +211,11 @@ def _joined(folder: Path, name: str, of_entry: Mapping[Any, str], more: Mapping[
     return {**of_entry, **more}
 
 
-def _check_name(folder: Path, name: str, by_split: Mapping[Any, str]) -> None:
+def _check_name(folder: Path, name: str, file: str) -> None:
     """Raise DataError where a task of this name would be called like something else."""
-    if name in (*NAMES, *TAKEN, *COLUMNS):
+    if name in RESERVED:
         fault = f"a task would be called {name}, as something else in settings or tables is"
-        raise DataError(f"{folder}: {fault}; rename {next(iter(by_split.values()))}")
+        raise DataError(f"{folder}: {fault}; rename {file}")
 
 
 def _no_task(folder: Path) -> DataError:
@@ -170,7 +230,7 @@ def _write(file: Path, draft: Draft) -> None:
     comments = "".join(f"# {question}\n" for question in draft.questions)
     try:
         if file.is_file():
-            files.edit_yaml(file, draft.changes)
+            files.edit_yaml(file, draft.changes, draft.replaced)
         else:
             files.write_yaml(file, draft.changes, in_order=True)
             comments = ABOUT + comments

@@ -3,11 +3,13 @@
 What cannot be guessed is asked. The order of columns decides nothing.
 """
 
+import contextlib
+import copy
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mtbert.data import labels as labelling
 from mtbert.data import readers
@@ -15,7 +17,7 @@ from mtbert.data.labels import ASKED, NUMBER, SCORES, SEVERAL, TASK_OF_EACH, Que
 from mtbert.data.records import repeats_header
 from mtbert.errors import DataError, first_of
 from mtbert.study import naming
-from mtbert.tasks import FILE, Task, label_text
+from mtbert.tasks import FILE, Split, Task, label_text
 
 LABELS = ("label", "gold_label")  # the label's column has such a name, else the task's, else one of OTHER_LABELS
 OF_PAIRS = (*SCORES, "is_duplicate")  # beside a pair of sentences, the only one of OTHER_LABELS is surely the label
@@ -28,8 +30,8 @@ MOST_CLASSES = 200
 HEADED = (".csv", ".tsv")
 WHOLE = re.compile(r"-?[0-9]+")
 COLUMNS_TO_WRITE = (
-    "Write the label's here, and the one or two of text at `sentences`, such as [text]. If it is the file "
-    "of no task, write `ignore: [FILE]` in place of these lines"
+    "Write the label's here, and the one or two of text at `sentences`, such as [text]. Of several labels, such as "
+    "[topic, urgent], each becomes a task. If it is the file of no task, write `ignore: [FILE]` in place of these lines"
 )
 Entry = dict[str, Any]  # a task as tasks.yaml has it
 Records = Sequence[Mapping[str, Any]]  # a file's rows, by column
@@ -47,13 +49,20 @@ class DoubtError(Exception):
         self.key, self.text = key, text
 
 
-def describe(folder: Path, name: str, entry: Entry, encoding: str) -> tuple[Entry, Question | None]:
-    """Return a task as tasks.yaml has it, with what its train tells; and what to ask of it, if anything.
+class Guess(NamedTuple):
+    """A task as tasks.yaml has it, with what its train tells; and what to ask of it, if anything."""
+
+    entry: Entry
+    question: Question | None
+
+
+def describe(folder: Path, name: str, entry: Entry, encoding: str) -> list[Guess]:
+    """Return the task of a file, or one for each of its columns of labels.
 
     Args:
         folder: that of the files.
-        name: the task's.
-        entry: its files, and what is known of its columns: `sentences` and `label`.
+        name: the task's, or that of the files where they hold several.
+        entry: its files, and what is known of its columns: `sentences` and `label`, of which there may be a list.
         encoding: of its text files.
 
     Raises:
@@ -65,17 +74,64 @@ def describe(folder: Path, name: str, entry: Entry, encoding: str) -> tuple[Entr
     if not rows:
         raise DataError(f"{file}: it holds no row")
     columns = [*dict.fromkeys(column for row in rows for column in row)]  # in JSON lines, each row has its own
-    try:
-        entry, question = _with_labels(file, name, entry, rows, columns)
-    except DoubtError as doubt:
-        blanks = {"sentences": ASKED, "label": ASKED} if doubt.key == "label" else {"sentences": ASKED}
-        text = f"its columns are {', '.join(columns)}, and {doubt.text}"
-        return entry | blanks, Question(doubt.key, text, ())
-    entry |= {"encoding": encoding} if encoding != "utf-8" else {}
+    guesses = _guesses(file, name, entry, rows, columns)
     others = [folder / other for split, other in files.items() if split != "train"]
-    if "id" not in entry and (column := _id(name, columns, rows, others, encoding)):
-        entry["id"] = column
-    return entry, question
+    rest: Entry = {"encoding": encoding} if encoding != "utf-8" else {}
+    if "id" not in entry and not _is_asked(guesses) and (column := _id(name, columns, rows, others, encoding)):
+        rest["id"] = column
+    return [Guess(copy.deepcopy(guess.entry) | rest, guess.question) for guess in guesses]  # YAML would hold aliases
+
+
+def _is_asked(guesses: Sequence[Guess]) -> bool:
+    """Return whether the columns of a task are asked for."""
+    return any(ASKED in (guess.entry["label"], guess.entry["sentences"]) for guess in guesses)
+
+
+def _guesses(file: Path, name: str, entry: Entry, rows: Records, columns: Sequence[str]) -> list[Guess]:
+    """Return a guess for each column of labels, or one that asks for columns; errors as for `describe`."""
+    is_named = "label" in entry
+    labels: list[str] = []
+    try:
+        labels = _labels_of_entry(entry) if is_named else _label_columns(name, rows, columns)
+        sentences = entry.get("sentences") or _sentences(rows, columns, labels)
+        guesses: list[Guess] = []
+        for label in labels:
+            others = [other for other in labels if other != label]
+            with _remedy_of_several(name, entry["files"], sentences, label, [] if is_named else others):
+                of_label = entry | {"sentences": sentences, "label": label}
+                guesses.append(_guess(file, name, of_label, rows, columns, is_named))
+        return guesses
+    except DoubtError as doubt:
+        label: str | list[str] = ASKED
+        if doubt.key == "sentences":
+            label = labels if len(labels) > 1 else labels[0]
+        text = f"its columns are {', '.join(columns)}, and {doubt.text}"
+        return [Guess(entry | {"sentences": ASKED, "label": label}, Question(doubt.key, text, ()))]
+
+
+@contextlib.contextmanager
+def _remedy_of_several(
+    name: str, files: Mapping[Split, str], sentences: Sequence[str], label: str, others: Sequence[str]
+) -> Iterator[None]:
+    """Add to a DataError how to leave out a column that was taken for one of several labels."""
+    try:
+        yield
+    except DataError as error:
+        remedy = f"; to leave {label} out, {without_label(name, files, sentences, others)}" if others else ""
+        raise DataError(f"{error}{remedy}") from None
+
+
+def without_label(name: str, files: Mapping[Split, str], sentences: Sequence[str], labels: Sequence[str]) -> str:
+    """Return what to write into tasks.yaml so that these columns of a file are labels, and no other one."""
+    by_split = ", ".join(f"{split}: {file}" for split, file in files.items())
+    entry = f"{{files: {{{by_split}}}, sentences: [{', '.join(sentences)}], label: [{', '.join(labels)}]}}"
+    return f"write into {FILE}: `{name}: {entry}`"
+
+
+def _labels_of_entry(entry: Entry) -> list[str]:
+    """Return the columns that an entry calls its label or labels."""
+    label = entry["label"]
+    return [*map(str, label)] if isinstance(label, list) else [label]
 
 
 def _train(folder: Path, name: str, files: naming.FilesOfTask) -> str:
@@ -87,18 +143,14 @@ def _train(folder: Path, name: str, files: naming.FilesOfTask) -> str:
     raise DataError(f"{folder}: {fault}; {remedy}{naming.other_name(folder, name, files)}")
 
 
-def _with_labels(
-    file: Path, name: str, entry: Entry, rows: Records, columns: Sequence[str]
-) -> tuple[Entry, Question | None]:
+def _guess(file: Path, name: str, entry: Entry, rows: Records, columns: Sequence[str], is_named: bool) -> Guess:
     """Return a task with its columns and its classes or score, and what to ask of its labels.
 
-    DoubtError where a column cannot be told. A label that the entry names may have any number of classes.
+    DoubtError where a column cannot be told. A label that is named may have any number of classes.
     """
-    is_named = "label" in entry
-    label = entry["label"] if is_named else _label(name, rows, columns)
+    label = entry["label"]
     if label not in columns:
         raise DataError(f"{file}: it has no column {label}, which {FILE} calls the label; it has {', '.join(columns)}")
-    entry = entry | {"sentences": entry.get("sentences") or _sentences(rows, columns, label), "label": label}
     labels = _labels(file, rows, label)
     if not is_named and _looks_like_a_row(file, name, entry["sentences"], label, labels):
         fault = f"line 1 looks like a row, not a header: the column of the label would be called {label}"
@@ -106,36 +158,60 @@ def _with_labels(
         raise DataError(f"{file}: {fault}; {remedy}")
     question = labelling.question(label, labels)
     kind = _kind(file, label, labels, question, len(labels) if is_named else MOST_CLASSES)
-    return entry | kind | _names(file, label, labels), question
+    return Guess(entry | kind | _names(file, label, labels), question)
 
 
-def _label(name: str, rows: Records, columns: Sequence[str]) -> str:
-    """Return the column of the label: by its name, or the only one with few values; DoubtError where neither helps.
+def _label_columns(name: str, rows: Records, columns: Sequence[str]) -> list[str]:
+    """Return the columns of labels; DoubtError where they cannot be told.
 
+    One is called so. Else it is the only one with few values; of several beside one text, each is of a task of its own.
     A column that is called like the task may be its text, such as `review`.
     """
     columns = [column for column in columns if column.casefold() not in IDS]
     called_like_task = [column for column in _called(columns, [name]) if not _is_the_text(rows, columns, column)]
     surely = [*_called(columns, LABELS), *called_like_task]
     if surely:
-        return surely[0]
+        return surely[:1]
     probably = _called(columns, OTHER_LABELS)
     if _pair(columns) and len(probably) == 1 and _called(probably, OF_PAIRS):
-        return probably[0]
+        return probably
     candidates = [column for column in columns if not _is_text(rows, column) and not _counts_rows(rows, column)]
     if probably:
         others = [column for column in candidates if column not in (probably[0], *_pair(columns))]
         rivals = [column for column in others if _may_be_the_label(rows, column, probably[0])]
         candidates = [probably[0], *rivals]
-    if len(candidates) != 1:
-        shown = f" (it may be {first_of(candidates, 3)})" if candidates else ""
-        raise DoubtError("label", f"which of them is the label cannot be told{shown}. {COLUMNS_TO_WRITE}")
-    return candidates[0]
+    labels = candidates if len(candidates) < 2 else _several_labels(rows, candidates)
+    if len(labels) == 1 or (labels and not _pair(columns)):
+        return labels
+    shown = f" (it may be {first_of(candidates, 3)})" if candidates else ""
+    raise DoubtError("label", f"which of them is the label cannot be told{shown}. {COLUMNS_TO_WRITE}")
+
+
+def _several_labels(rows: Records, candidates: Sequence[str]) -> list[str]:
+    """Return the columns that each are the label of a task; none where one has more values than classes surely have.
+
+    A column of one value says nothing, nor does one that numbers the words of another.
+    """
+    values = {column: _values(rows, column) for column in candidates}
+    columns = [column for column in candidates if len(values[column]) > 1]
+    numeric = [column for column in columns if all(map(_is_number, values[column]))]
+    in_words = [column for column in columns if column not in numeric]
+    labels = [
+        column
+        for column in columns
+        if column not in numeric or not any(_repeats(rows, column, other) for other in in_words)
+    ]
+    return labels if len(labels) == 1 or all(len(values[column]) <= FEW for column in labels) else []
+
+
+def _values(rows: Records, column: str) -> set[str]:
+    """Return a column's different values as labels; empty ones are none."""
+    return {label_text(row.get(column)) for row in rows} - {""}
 
 
 def _may_be_the_label(rows: Records, column: str, named: str) -> bool:
     """Return whether a column of few values may be the label, though another is called so."""
-    values = {label_text(row.get(column)) for row in rows}
+    values = _values(rows, column)
     has_many_numbers = len(values) > MOST_CLASSES and all(map(_is_number, values))
     return len(values) > 1 and not has_many_numbers and not _repeats(rows, column, named)
 
@@ -179,12 +255,16 @@ def _pair(columns: Sequence[str]) -> list[str]:
     return next(([*pair] for pair in PAIRS if {*pair} <= {*columns}), [])
 
 
-def _sentences(rows: Records, columns: Sequence[str], label: str) -> list[str]:
+def _sentences(rows: Records, columns: Sequence[str], labels: Sequence[str]) -> list[str]:
     """Return the column of text, or two that are called like a pair; DoubtError where there is none, or more."""
-    columns = [column for column in columns if column != label and column.casefold() not in IDS]
+    columns = [column for column in columns if column not in labels and column.casefold() not in IDS]
     if pair := _pair(columns):
         return pair
-    texts = [column for column in columns if _is_text(rows, column) and not _repeats(rows, column, label)]
+    texts = [
+        column
+        for column in columns
+        if _is_text(rows, column) and not any(_repeats(rows, column, label) for label in labels)
+    ]
     if not texts:
         texts = columns  # a handful of rows has few values in each
     if len(texts) != 1:

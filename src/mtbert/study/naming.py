@@ -40,7 +40,7 @@ def files_by_task(folder: Path, without: Collection[str] = ()) -> dict[str, File
         if shown in without:
             continue
         words, split = _words_and_split(folder / shown, folder)
-        name = _task_name(words)
+        name = task_name(words)
         of_task = files_by_task.setdefault(name, {})
         spelling = _spelling(words)
         if spellings.setdefault(name, spelling) != spelling:
@@ -115,8 +115,21 @@ def _words_and_split(file: Path, folder: Path) -> tuple[str, Split]:
         raise DataError(f"{file}: its folder says {of_folder}, its name {of_name}; rename one of them")
     if not of_folder and not of_name:
         _check_without_split(file, folder)
+    return _words(file, folder), of_name or of_folder or "train"
+
+
+def _words(file: Path, folder: Path) -> str:
+    """Return the words for a file's task: of its name, else of its folder."""
+    stem = _stem(file)
+    parts = _parts(stem)
     words = parts["task"] if parts else stem
-    return words or (folder.name if of_folder else file.parent.name), of_name or of_folder or "train"
+    is_in_split = file.parent != folder and file.parent.name.casefold() in SPLIT_NAMES
+    return words or (folder.name if is_in_split else file.parent.name)
+
+
+def name_of_files(folder: Path, shown: str) -> str:
+    """Return the name of a task that has a file below the folder."""
+    return task_name(_words(folder / shown, folder))
 
 
 def _check_without_split(file: Path, folder: Path) -> None:
@@ -141,7 +154,8 @@ def _is_no_split(word: str) -> bool:
     return word.casefold() not in SPLIT_WORDS
 
 
-def _task_name(words: str) -> str:
+def task_name(words: str) -> str:
+    """Return the name of a task that is called by these words: a to z and 0 to 9, parted by _."""
     name = re.sub(r"[^a-z0-9]+", "_", words.casefold()).strip("_")
     return name if name[:1].isalpha() else f"task_{name}".rstrip("_")
 
@@ -160,4 +174,4 @@ def other_name(folder: Path, name: str, files: FilesOfTask) -> str:
     if not parts or not parts["task"]:
         return ""
     other_name = f"{stem}-train{file.name[len(stem) :]}"
-    return f"; {shown} is taken for {split} of {name}; if it is train of {_task_name(stem)}, call it {other_name}"
+    return f"; {shown} is taken for {split} of {name}; if it is train of {task_name(stem)}, call it {other_name}"

@@ -5,9 +5,11 @@ from pathlib import Path
 
 from mtbert import tasks
 from mtbert.config.techniques import NAMES
+from mtbert.data import drawing
 from mtbert.errors import DataError
-from mtbert.study import drafting, understanding
+from mtbert.study import drafting, guessing, naming, understanding
 from mtbert.study.selecting import Wishes, most_refused, select
+from mtbert.study.understanding import TaskRows
 from mtbert.tasks import Task
 
 
@@ -28,9 +30,11 @@ def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
     with drafting.with_draft(folder, draft):
         tasks_by_name = _read(task_file, encoding)
         own = [task for task in tasks_by_name.values() if not task.serves]
-        task_rows = [understanding.understand(folder, task, task.name in draft.tasks, share) for task in own]
+        splits = drawing.Splits(folder, tasks_by_name)
+        task_rows = [_understood(splits, task, task.name in draft.tasks, share) for task in own]
         print(understanding.table(task_rows))
         notes = [note for of_task in task_rows for note in of_task.notes]
+        notes += understanding.rows_in_other_trains(folder, task_rows)
         separators = understanding.separators_in_words(folder, tasks_by_name)
         print("\n".join(["", *separators, *understanding.files_not_read(folder, tasks_by_name), *notes]))
         models = select(file, folder, wishes, task_rows)
@@ -50,6 +54,19 @@ def _read(file: Path, encoding: str) -> dict[str, Task]:
             fault = f"--encoding is {encoding}, and {file} says that {name} is {task.encoding}"
             raise DataError(f"{fault}; set `encoding` there, and leave --encoding out")
     return tasks_by_name
+
+
+def _understood(splits: drawing.Splits, task: Task, is_new: bool, most_refused: float) -> TaskRows:
+    """Read a task's rows; a DataError says how to leave out a column that was taken for one of several labels."""
+    try:
+        return understanding.understand(splits, task, is_new, most_refused)
+    except DataError as error:
+        others = [other.label for other in understanding.tasks_of_file(splits.tasks, task) if other is not task]
+        if not is_new or not others:
+            raise
+        name = naming.name_of_files(splits.data_dir, task.files["train"])
+        remedy = guessing.without_label(name, task.files, task.sentences, others)
+        raise DataError(f"{error}; to leave {task.label} out, {remedy}") from None
 
 
 def _state(is_new: bool, changes: Sequence[str]) -> str:

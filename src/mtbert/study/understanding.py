@@ -13,7 +13,7 @@ from mtbert.data.readers import Example
 from mtbert.errors import DataError, first_of
 from mtbert.scores import metrics
 from mtbert.study import guessing, naming
-from mtbert.tasks import SPLITS, Split, Task
+from mtbert.tasks import SPLITS, Split, Task, label_text
 
 CLASSES_SHOWN = 6
 SHOWN = 5  # files and columns
@@ -30,66 +30,128 @@ class TaskRows:
     notes: list[str]
 
 
-def understand(folder: Path, task: Task, is_new: bool, most_refused: float) -> TaskRows:
+def understand(splits: drawing.Splits, task: Task, is_new: bool, most_refused: float) -> TaskRows:
     """Read all of a task's rows, which was guessed if it is new; DataError where a score of it could not be trusted."""
+    place = Place(splits.data_dir, task, tasks_of_file(splits.tasks, task))
     rows: SplitRows = {}
     notes: list[str] = []
     for split in SPLITS:
         if drawing.source(task, split) in task.files:
-            of_split = drawing.read(folder, task, split)
+            of_split = splits.read(task, split)
             rows[split] = of_split.examples
-            notes += _notes(folder, task, split, of_split, most_refused)
+            notes += _notes(place, split, of_split, most_refused)
     if task.kind != "score":
-        _check_classes(folder, task, rows)
+        _check_classes(place, rows)
     if len({row.label for row in rows["dev"]}) < 2:
         raise DataError(
-            f"{_file(folder, task, 'dev')}: all rows of dev have one label, so that no score tells models apart; add "
+            f"{place.file('dev')}: all rows of dev have one {task.label}, so that no score tells models apart; add "
             "rows of another"
         )
-    notes += [*_notes_of_columns(folder, task, rows, is_new), *_notes_of_rows(folder, task, rows)]
+    notes += [*_notes_of_columns(place, rows, is_new), *_notes_of_rows(place, rows)]
     return TaskRows(task, rows, notes)
 
 
-def _notes_of_columns(folder: Path, task: Task, rows: SplitRows, is_new: bool) -> Iterator[str]:
+def tasks_of_file(described: Mapping[str, Task], task: Task) -> list[Task]:
+    """Return the tasks whose train is that of a task; it is one of them."""
+    return [other for other in described.values() if other.files["train"] == task.files["train"]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a task's rows are.
+
+    Attributes:
+        folder: that of the files.
+        task: the task.
+        tasks: all that have its train.
+    """
+
+    folder: Path
+    task: Task
+    tasks: Sequence[Task]
+
+    def file(self, split: Split) -> Path:
+        """Return the file that the rows of a split come from."""
+        return self.folder / self.task.files[drawing.source(self.task, split)]
+
+    def shown(self, split: Split) -> str:
+        """Return the file's name, with the column of the label where other tasks have the file, too."""
+        return self.file(split).name if len(self.tasks) == 1 else f"{self.file(split).name}, {self.task.label}"
+
+
+def _notes_of_columns(place: Place, rows: SplitRows, is_new: bool) -> Iterator[str]:
     """Yield which columns of train are not used, and what to check of its labels."""
-    file = _file(folder, task, "train")
-    rows_of_train = readers.rows_of(file, task.encoding, task.name)
-    columns = dict.fromkeys(column for row in rows_of_train for column in row.values)
-    unused = [column for column in columns if column and column not in (*task.sentences, task.label, task.id)]
-    if unused:
-        yield f"{file.name}: not used: {first_of(unused, SHOWN)}"
+    task, shown = place.task, place.shown("train")
+    if task is place.tasks[0]:
+        yield from _unused_columns(place)
     labels = {float(row.label or 0) for row in (*rows["train"], *rows["dev"])}
     if is_new and (doubt := guessing.doubt(task, labels)):
-        yield f"{file.name}: {doubt}"
+        yield f"{shown}: {doubt}"
     if is_new and (several := labels_of.several(task.labels)):
-        yield f"{file.name}: {several}"
+        yield f"{shown}: {several}"
     if is_new and (stand_ins := labels_of.stand_ins(task)):
         remedy = f"move them from `classes` to `left_out: [{', '.join(map(repr, stand_ins))}]`"
-        shown = first_of(stand_ins, SHOWN)
-        yield f"{file.name}: taken for classes: {shown}; if they stand for no label, {remedy}"
+        yield f"{shown}: taken for classes: {first_of(stand_ins, SHOWN)}; if they stand for no label, {remedy}"
     alike: dict[str, dict[int, str]] = {}  # by what is seen of a label: its spelling in each class
     for label, number in task.labels.items():
         alike.setdefault(labels_of.seen(label), {})[number] = label
     if groups := [" and ".join(map(repr, labels.values())) for labels in alike.values() if len(labels) > 1]:
-        yield f"{file.name}: different classes, though they look alike: {', '.join(groups)}"
+        yield f"{shown}: different classes, though they look alike: {', '.join(groups)}"
 
 
-def _notes_of_rows(folder: Path, task: Task, rows: SplitRows) -> Iterator[str]:
+def _unused_columns(place: Place) -> Iterator[str]:
+    """Yield which columns of train no task uses, and which of them hold one value, or none."""
+    values_by_column: dict[str, set[str]] = {}
+    for row in readers.rows_of(place.file("train"), place.task.encoding, place.task.name):
+        for column, value in row.values.items():
+            of_column = values_by_column.setdefault(column, set())
+            if len(of_column) < 2:
+                of_column.add(label_text(value))
+    used = {column for task in place.tasks for column in (*task.sentences, task.label, task.id)}
+    unused: list[str] = []
+    for column, values in values_by_column.items():
+        if column and column not in used:
+            only = f" ({', '.join(values) or 'empty'} in every row)" if len(values) == 1 else ""
+            unused.append(f"{column}{only}")
+    if unused:
+        yield f"{place.file('train').name}: not used: {first_of(unused, SHOWN)}"
+
+
+def _notes_of_rows(place: Place, rows: SplitRows) -> Iterator[str]:
     """Yield what is odd in the rows: contradicting labels, rows of train in another split, and lacking classes."""
+    task = place.task
     digests: dict[Split, Any] = {split: checks.digests(of_split) for split, of_split in rows.items()}
     if task.kind != "score" and (conflicts := checks.conflicts(digests["train"])):
         text = "text has rows" if conflicts == 1 else "texts have rows"
-        yield f"{_file(folder, task, 'train').name}: {conflicts:,} {text} of different labels"
+        yield f"{place.shown('train')}: {conflicts:,} {text} of different labels"
     for split, of_split in digests.items():
-        name = _file(folder, task, split).name
+        shown = place.shown(split)
         if split != "train" and (count := int(of_split["folded"].isin(digests["train"]["folded"]).sum())):
-            yield f"{name}: {count:,} of {len(of_split):,} {split} rows are in train, too"
+            yield f"{shown}: {count:,} of {len(of_split):,} {split} rows are in train, too"
         if split != "test" and (lacking := classes_without_rows(task, of_split)):
-            yield f"{name}: no row of {split} has the label {first_of(lacking, CLASSES_SHOWN)}"
+            yield f"{shown}: no row of {split} has the label {first_of(lacking, CLASSES_SHOWN)}"
 
 
-def _check_classes(folder: Path, task: Task, rows: SplitRows) -> None:
+def rows_in_other_trains(folder: Path, task_rows: Sequence[TaskRows]) -> Iterator[str]:
+    """Yield how many rows of dev and test another task trains on, and their own does not: a shared model learns all."""
+    tasks = {of_task.task.name: of_task.task for of_task in task_rows}
+    folded: dict[tuple[str, Split], Any] = {}
+    for of_task in task_rows:
+        for split, rows in of_task.rows.items():
+            folded[of_task.task.name, split] = checks.digests(rows)["folded"]
+    for (name, split), rows in folded.items():
+        if split == "train":
+            continue
+        is_in_own = rows.isin(folded[name, "train"])
+        shown = Place(folder, tasks[name], tasks_of_file(tasks, tasks[name])).shown(split)
+        for other in tasks:
+            if other != name and (count := int((rows.isin(folded[other, "train"]) & ~is_in_own).sum())):
+                yield f"{shown}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
+
+
+def _check_classes(place: Place, rows: SplitRows) -> None:
     """Raise DataError where dev has a class that train lacks."""
+    task = place.task
     classes = {row.label for row in rows["train"]}
     for row in rows["dev"]:
         if row.label in classes:
@@ -99,17 +161,12 @@ def _check_classes(folder: Path, task: Task, rows: SplitRows) -> None:
         else:
             remedy = "which no row of train has; add such rows to train, or leave it out of dev"
         name = task.class_names[int(row.label or 0)]
-        file = _file(folder, task, "dev")
-        raise DataError(f"{file}, line {row.line}: its {task.label} is {name!r}, {remedy}")
+        raise DataError(f"{place.file('dev')}, line {row.line}: its {task.label} is {name!r}, {remedy}")
 
 
-def _file(folder: Path, task: Task, split: Split) -> Path:
-    return folder / task.files[drawing.source(task, split)]
-
-
-def _notes(folder: Path, task: Task, split: Split, rows: drawing.RowsOfSplit, most_refused: float) -> list[str]:
+def _notes(place: Place, split: Split, rows: drawing.RowsOfSplit, most_refused: float) -> list[str]:
     """Return what to know of a file; DataError where too many of its rows are faulty, or a class is not listed."""
-    file = _file(folder, task, split)
+    task, file = place.task, place.file(split)
     faulty = [refusal for refusal in rows.refusals if refusal.is_faulty]
     lines = [f"line {refusal.line}: {refusal.reason}" for refusal in faulty]
     for refusal, line in zip(faulty, lines, strict=True):
@@ -119,10 +176,10 @@ def _notes(folder: Path, task: Task, split: Split, rows: drawing.RowsOfSplit, mo
         raise DataError(f"{file}: {len(faulty):,} of {rows.in_file:,} rows cannot be used; {first_of(lines, 3)}")
     notes: list[str] = []
     if faulty:
-        notes.append(f"{file.name}: {len(faulty)} rows are left out; {lines[0]}")
+        notes.append(f"{place.shown(split)}: {len(faulty)} rows are left out; {lines[0]}")
     if split == "dev" and drawing.draws(task):
         drawn = f"{len(rows.examples):,} of its rows, drawn by their text, are dev"
-        notes.append(f"{file.name}: tasks.yaml names no dev file, so {drawn}")
+        notes.append(f"{place.shown(split)}: tasks.yaml names no dev file, so {drawn}")
     return notes
 
 
@@ -142,7 +199,10 @@ def separators_in_words(folder: Path, described: Mapping[str, Task]) -> list[str
         for name in task.files.values():
             if readers.ending(Path(name)) == ".csv":
                 names_by.setdefault(readers.separator(folder / name, task.encoding), []).append(name)
-    return [f"separated by {SEPARATORS[separator]}: {', '.join(names)}" for separator, names in names_by.items()]
+    return [
+        f"separated by {SEPARATORS[separator]}: {', '.join(dict.fromkeys(names))}"
+        for separator, names in names_by.items()
+    ]
 
 
 def table(task_rows: Sequence[TaskRows]) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -21,6 +22,7 @@ OF_SCORES = ("pearson", "spearman")
 ALLOWED = {  # where pydantic speaks of types
     "classes": "[LABEL, OTHER], {LABEL: 0, OTHER: 1}, or how many there are",
     "score": "[LOWEST, HIGHEST], two numbers",
+    "label": "COLUMN; of a list, `mtbert study` makes a task for each",
     "left_out": "[LABEL, OTHER]",
     "sentences": "[COLUMN], or [COLUMN, OTHER]",
     "files": "{train: FILE, dev: FILE, test: FILE}",
@@ -98,9 +100,18 @@ def read(file: Path) -> dict[str, Task]:
             fault = f"its last class is {task.classes - 1}; allowed: {allowed}, as {served.name} has, which it serves"
             raise _fault(file, (name, "classes"), fault)
     _check_titles(file, tasks)
+    tasks = {name: _without_gaps(task, tasks) for name, task in tasks.items()}
     if not main(tasks):
         raise SettingsError(f"{file}: no task is part of the mean; allowed: one at least without `in_mean: false`")
     return tasks
+
+
+def _without_gaps(task: Task, tasks: Tasks) -> Task:
+    """Return a task; in a file where another task has another label, a row without this one is no row of the task."""
+    labels = {other.label for other in tasks.values() if {*other.files.values()} & {*task.files.values()}}
+    if len(labels) < 2 or "" in task.left_out:
+        return task
+    return replace(task, left_out=(*task.left_out, ""))
 
 
 def _check_ignored(file: Path, ignored: Any) -> None:

@@ -160,6 +160,18 @@ def write_plan(build: Path) -> None:
         facts.to_parquet(layout.rows(build / "data", task, "dev"))
 
 
+def test_predictions_have_the_clusters_that_tasks_share(build: Path):
+    trained(build)
+    write_plan(build)
+    ids = pd.read_parquet(layout.examples(build / "data", "topic", "dev"))[["id"]]
+    shared = [7, *[-1] * (len(ids) - 1)]
+    ids.assign(shared_cluster=shared).to_parquet(layout.shared_rows(build / "data", "topic", "dev"))
+    predicted = collect.of_folders(build, layout.baselines_of(build, "baseline-majority")).predictions
+    of_dev = predicted[predicted["split"] == "dev"]
+    assert of_dev[of_dev["task"] == "topic"]["shared_cluster"].tolist() == shared
+    assert of_dev[of_dev["task"] == "same"]["shared_cluster"].isna().all()
+
+
 def test_the_tables_hold_each_baseline_with_predictions_weights_and_times(build: Path):
     trained(build)
     write_plan(build)

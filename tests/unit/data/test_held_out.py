@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from mtbert import files
-from mtbert.data import held_out
+from mtbert.data import checks, held_out
 from mtbert.data.preprocess import TaskSplit, preprocess
+from mtbert.data.readers import Example
 from mtbert.errors import DataError
 
 HEADER = "\tid\tsentence1\tsentence2\tis_duplicate\n"
@@ -51,6 +52,18 @@ def test_such_data_are_nobodys_dev(data: Path) -> None:
 
 def test_clusters_stay_whole_and_no_more_than_fit_are_held_out() -> None:
     assert held_out.choose(np.array([0, 0, 0, 0, 1, 2, 3, 3]), 3).tolist() == [False] * 4 + [True, True, False, False]
+
+
+def test_a_cluster_that_tasks_share_is_held_out_of_both_or_of_none() -> None:
+    texts = {"topic": range(40), "urgent": range(20, 60), "other": range(60, 100)}
+    rows = {
+        task: checks.digests(Example("", f"text {n}", None, 0, n) for n in of_task) for task, of_task in texts.items()
+    }
+    masks = held_out.draw(rows, 10)
+    held = {task: {n for n, is_held in zip(texts[task], mask, strict=True) if is_held} for task, mask in masks.items()}
+    assert [len(of_task) for of_task in held.values()] == [10, 10, 10]
+    assert held["topic"] & {*texts["urgent"]} == held["urgent"] & {*texts["topic"]} != set()
+    assert (masks["other"] == held_out.choose(np.arange(40), 10)).all()
 
 
 def test_more_than_half_is_refused(data: Path) -> None:

@@ -194,6 +194,32 @@ def test_a_dev_that_is_more_than_a_quarter_in_another_tasks_train_is_told(tmp_pa
     assert [fault for fault in made["faults"] if fault.startswith("a-dev")] == [line] * (shared == 2)
 
 
+def test_what_tasks_of_one_file_share_is_told_and_numbered(tmp_path: Path):
+    rows = [f"text {n // 2 if n < 4 else n},{n % 2 if n < 6 else ''},{n % 2 if n > 2 else ''}" for n in range(10)]
+    for split in ("train", "dev"):
+        (tmp_path / f"{split}.csv").write_text("text,mood,topic\n" + "\n".join(rows))
+    files = "files: {train: train.csv, dev: dev.csv}, sentences: [text], classes: 2"
+    (tmp_path / "tasks.yaml").write_text("".join(f"{name}: {{{files}, label: {name}}}\n" for name in ("mood", "topic")))
+    made = preprocess(tmp_path, tmp_path / "out", tokenize, {("mood", "train"), ("topic", "train")})
+    mood, topic = (pq.read_table(tmp_path / f"out/{name}/dev-shared.parquet").to_pandas() for name in ("mood", "topic"))
+    assert mood["id"].tolist() == [f"dev.csv:{n + 2}" for n in range(6)]
+    assert mood["shared_cluster"].tolist() == [-1, -1, 1, 1, 2, 3]
+    assert topic["shared_cluster"].tolist() == [1, 2, 3, -1, -1, -1, -1]
+    assert [made["files"]["mood/train"][key] for key in ("read", "kept", "refused")] == [6, 6, []]
+    seen = "so a model of both tasks has seen their text"
+    assert made["faults"] == [
+        "dev.csv, task mood: 6 of 6 dev rows are in train, too",
+        f"dev.csv, task mood: 4 of 6 dev rows of mood are in train of topic, {seen}",
+        f"dev.csv, task topic: 3 of 7 dev rows of topic are in train of mood, {seen}",
+        "dev.csv, task topic: 7 of 7 dev rows are in train, too",
+    ]
+
+
+def test_tasks_that_share_no_text_have_no_file_of_it(data_dir: Path, tmp_path: Path):
+    preprocess(data_dir, tmp_path / "out", tokenize, set())
+    assert not [*(tmp_path / "out").glob("*/*-shared.parquet")]
+
+
 def test_faulty_rows_are_counted_among_all_of_a_file_that_dev_is_drawn_from(tmp_path: Path):
     (tmp_path / "a.csv").write_text("text,mood\n" + "".join(f"text {n},{n % 5}\n" for n in range(60)))
     (tmp_path / "tasks.yaml").write_text("mood: {files: {train: a.csv}, sentences: [text], label: mood, classes: 4}\n")

@@ -426,3 +426,21 @@ def test_a_further_header_is_left_out(tmp_path: Path) -> None:
     kept, refused = read(tmp_path, replace(COURSE["sst"], id="", files={"train": "a.csv"}), "train")
     assert [row.sentence1 for row in kept] == ["a", "b"]
     assert [(row.line, row.reason) for row in refused] == [(3, "it repeats the header")]
+
+
+TOPIC = replace(COURSE["sst"], id="", sentences=("text",), files={"test": "a.csv"}, label="topic", left_out=("",))
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["", "1", "", "0"], [("b", 1.0), ("d", 0.0)]),  # of several tasks, some rows are of others alone
+        (["", "", "", ""], [("a", None), ("b", None), ("c", None), ("d", None)]),
+        (["-1", "-1", "-1", "-1"], [("a", None), ("b", None), ("c", None), ("d", None)]),
+    ],
+)
+def test_a_test_file_of_several_tasks_has_the_labels_of_each(tmp_path: Path, labels: list[str], expected: list) -> None:
+    rows = "".join(f"{text},{label}\n" for text, label in zip("abcd", labels, strict=True))
+    (tmp_path / "a.csv").write_text(f"text,topic\n{rows}")
+    examples, refusals = read(tmp_path, TOPIC, "test")
+    assert ([(row.sentence1, row.label) for row in examples], refusals) == (expected, [])

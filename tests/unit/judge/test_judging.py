@@ -50,7 +50,7 @@ def evidence(
         for name, shares in right.items()
         for seed, share in enumerate(shares, 1)
     }
-    of_rows = {"label": np.zeros(ROWS), "cluster": np.arange(ROWS) % clusters, "leaked": False}
+    of_rows = {"label": np.zeros(ROWS), "cluster": np.arange(ROWS) % clusters, "shared_cluster": -1, "leaked": False}
     rows = TaskRows(pd.DataFrame(of_rows), pd.DataFrame(predictions))
     return BudgetRuns(pd.DataFrame(lines), {task: rows}, {} if untrained is None else {task: untrained})
 
@@ -392,3 +392,12 @@ def test_r_counts_half_in_a_normalised_overall() -> None:
     of = BudgetRuns(alike.runs, {"sst": sst, "qqp": sst, "sts": sts})
     raw, normalised = (of.compare(["new"], ["old"], f"overall_{scale}") for scale in ("raw", "normalised"))
     assert (raw.mean, raw.error) == pytest.approx((2 * normalised.mean, 2 * normalised.error))  # type: ignore[union-attr, operator]
+
+
+@pytest.mark.parametrize(("shared_cluster", "is_wider"), [(-1, False), (np.arange(ROWS), True)])
+def test_the_mean_over_tasks_of_the_same_texts_is_no_surer_than_one(shared_cluster: Any, is_wider: bool) -> None:
+    runs = evidence({"new": HIGH})
+    rows = TaskRows(runs.dev["sst"].rows.assign(shared_cluster=shared_cluster), runs.dev["sst"].predictions)
+    scores = dataclasses.replace(runs, dev={"sst": rows, "qqp": rows}).scores(["new"], SEEDS, ["sst", "qqp"])
+    assert (scores["overall_raw"].error == pytest.approx(scores["sst"].error)) is is_wider
+    assert scores["overall_raw"].mean == scores["sst"].mean

@@ -153,6 +153,40 @@ def test_in_the_mean_over_tasks_a_side_without_seeds_is_the_same_for_every_seed_
     assert found.variance == pytest.approx(OURS.var(ddof=1) / 4)
 
 
+def sharing(moves: np.ndarray, shared_clusters: list[int]) -> Side:
+    """A side without seeds, with the numbers that its clusters have in all tasks."""
+    side = Side(np.array([0.6]), moves, rows=60, clusters=6, has_seeds=False)
+    return replace(side, shared_clusters=np.array(shared_clusters))
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (sharing(MOVES, [0, 1, 2, 3, 4, 5]), 0.0028),  # as of one task
+        (sharing(-MOVES, [0, 1, 2, 3, 4, 5]), 0.0),
+        (sharing(MOVES, [-1] * 6), 2 * 0.0028 / 4),
+        (sharing(MOVES, [0, -1, -1, -1, -1, -1]), (2 * 0.0028 + 2 * 0.03**2) / 4),
+        (sharing(MOVES[::-1], [5, 4, 3, 2, 1, 0]), 0.0028),  # in another order
+        (BASELINE, 2 * 0.0028 / 4),
+    ],
+)
+def test_in_the_mean_over_tasks_a_cluster_that_tasks_share_is_one(other: Side, expected: float) -> None:
+    assert mean_of([sharing(MOVES, [0, 1, 2, 3, 4, 5]), other]).row_covariance == pytest.approx(expected)
+
+
+def test_the_interval_of_a_mean_of_tasks_with_the_same_rows_is_that_of_a_bootstrap_of_their_texts() -> None:
+    random = np.random.default_rng(3)
+    right = random.random((400, 2)) < np.where(random.random((400, 1)) < 0.5, 0.9, 0.4)  # hard and easy texts
+    labels = np.ones(400)
+    tasks = [
+        replace(influence.scored("accuracy", labels, right[:, [n]], np.arange(400), []), shared_clusters=np.arange(400))
+        for n in (0, 1)
+    ]
+    mean = replace(mean_of(tasks), has_seeds=False)
+    drawn = right.mean(axis=1)[random.integers(0, 400, (4000, 400))].mean(axis=1)
+    assert score(mean, (0.0, 1.0)).error == pytest.approx(drawn.std(), rel=0.04)
+
+
 @pytest.mark.parametrize("constant", [0.1, 2.34, 2.5])  # of 18 of the first two the mean is another number
 def test_no_row_moves_the_correlation_of_a_constant(constant: float) -> None:
     side = influence.scored("pearson", np.arange(18) % 6, np.full((18, 6), constant), np.arange(18), [])

@@ -57,7 +57,7 @@ def write(folder: Path, **files: str) -> Path:
 )
 def test_a_files_name_tells_task_and_split(name: str, task: str, split: str):
     words, split_of_file = naming._words_and_split(Path("/desk", name), Path("/desk"))
-    assert (naming._task_name(words), split_of_file) == (task, split)
+    assert (naming.task_name(words), split_of_file) == (task, split)
 
 
 @pytest.mark.parametrize(
@@ -383,7 +383,7 @@ def test_what_the_files_do_not_tell_is_refused(tmp_path: Path, files: dict[str, 
             "which of them is the label cannot be told (it may be class, score). Write",
         ),
         (
-            {"a_csv": columns_of("text,target,sentiment", ["A", "B", "C"] * 20, ["neg", "pos"] * 30)},
+            {"a_csv": columns_of("text,target,sentiment", [f"{n % 25}" for n in range(60)], ["neg", "pos"] * 30)},
             "which of them is the label cannot be told (it may be target, sentiment)",
         ),
         (
@@ -412,7 +412,7 @@ def test_a_label_that_the_files_do_not_tell_is_asked(tmp_path: Path, files: dict
 def test_texts_that_the_files_do_not_tell_are_asked(tmp_path: Path, header: str, row: str):
     write(tmp_path, a_csv="\n".join([header, *(row.format(n=n, odd=n % 2) for n in range(60))]))
     drafted = draft(tmp_path)
-    assert drafted.changes == {"a": {"files": {"train": "a.csv"}, "sentences": "?"}}
+    assert drafted.changes == {"a": {"files": {"train": "a.csv"}, "sentences": "?", "label": "label"}}
     assert drafted.questions == [
         f"a.sentences: a.csv: its columns are {header.replace(',', ', ')}, and which of them are the one or two of "
         "text cannot be told. Write them here, such as [text]"
@@ -527,3 +527,112 @@ def test_classes_that_a_parquet_file_names_have_these_names(tmp_path: Path, labe
 def test_a_further_header_is_no_class(tmp_path: Path):
     write(tmp_path, a_csv=TOPIC + TOPIC)
     assert draft(tmp_path).changes["a"]["classes"] == ["bug", "praise"]
+
+
+TEAMS = ["north", "south", ""]
+
+
+def tickets(rows: int = 60, header: str = "text,topic,urgent,team") -> str:
+    """A file of three labels, of which the last has gaps."""
+    lines = [f"text number {n},{'bug' if n % 4 else 'praise'},{n % 2},{TEAMS[n % 3]}" for n in range(rows)]
+    return "\n".join([header, *lines, ""])
+
+
+def task(label: str, classes: list, **files: str) -> dict:
+    return {"files": files, "sentences": ["text"], "label": label, "classes": classes}
+
+
+def test_each_of_several_columns_of_few_values_beside_a_text_is_a_task_of_its_own(tmp_path: Path):
+    for split in ("train", "dev", "test"):
+        write(tmp_path, **{f"ticket-{split}_csv": tickets()})
+    named = {"train": "ticket-train.csv", "dev": "ticket-dev.csv", "test": "ticket-test.csv"}
+    told = draft(tmp_path)
+    assert {name: {**entry, "files": {**entry["files"]}} for name, entry in told.changes.items()} == {
+        "topic": task("topic", ["bug", "praise"], **named),
+        "urgent": task("urgent", [0, 1], **named),
+        "team": task("team", ["north", "south"], **named),
+    }
+    assert (told.tasks, told.questions) == (["topic", "urgent", "team"], [])
+    with with_draft(tmp_path, told):
+        read = tasks.of_folder(tmp_path)
+    assert [task.left_out for task in read.values()] == [("",)] * 3
+    assert draft(tmp_path).changes == {}
+
+
+def test_one_more_file_is_of_all_tasks_of_its_train(tmp_path: Path):
+    write(tmp_path, **{"ticket-train_csv": tickets()})
+    with with_draft(tmp_path, draft(tmp_path)):
+        pass
+    write(tmp_path, **{"ticket-dev_csv": tickets()})
+    files = {"train": "ticket-train.csv", "dev": "ticket-dev.csv"}
+    assert draft(tmp_path).changes == {f"{name}.files": files for name in ("topic", "urgent", "team")}
+
+
+def test_a_task_whose_name_is_taken_has_that_of_its_files_before_it(tmp_path: Path):
+    write(tmp_path, ticket_csv=tickets(), mail_csv=tickets(61), topic_csv=TOPIC)
+    mine = "team:\n  files: {train: team.csv}\n  sentences: [text]\n  label: team\n  classes: 2\n"
+    write(tmp_path, team_csv=TOPIC + "one more,bug\n", **{"tasks.yaml": mine})
+    write(tmp_path, other_csv=tickets(62, "text,kind,mean,group"))
+    assert draft(tmp_path).tasks == [
+        "mail_topic", "mail_urgent", "mail_team", "kind", "other_mean", "group", "ticket_topic", "ticket_urgent",
+        "ticket_team", "topic",
+    ]  # fmt: skip
+
+
+def test_columns_that_would_make_one_name_are_refused(tmp_path: Path):
+    write(tmp_path, ticket_csv=tickets(60, "text,Topic,topic!,team"))
+    with pytest.raises(
+        DataError, match=r"ticket\.csv: columns Topic and topic! would both be the task ticket_topic; a"
+    ):
+        draft(tmp_path)
+
+
+def test_columns_that_say_nothing_are_no_tasks(tmp_path: Path):
+    """One is empty, one the same in all rows, and one numbers another's classes."""
+    rows = [f"text number {n},{'bug' if n % 4 else 'praise'},{int(n % 4 > 0)},,en,{n % 3}" for n in range(60)]
+    write(tmp_path, ticket_csv="\n".join(["text,topic,topic_id,empty,language,stars", *rows]))
+    assert draft(tmp_path).tasks == ["topic", "stars"]
+
+
+def test_of_a_file_with_one_column_of_labels_beside_empty_ones_the_task_is_called_like_the_file(tmp_path: Path):
+    rows = [f"text number {n},{'bug' if n % 4 else 'praise'},,en" for n in range(60)]
+    write(tmp_path, ticket_csv="\n".join(["text,topic,empty,language", *rows]))
+    assert draft(tmp_path).changes["ticket"]["label"] == "topic"
+
+
+def test_two_texts_beside_several_labels_are_asked_once_and_the_answer_makes_a_task_for_each(tmp_path: Path):
+    rows = [f"text number {n},{'bug' if n % 4 else 'praise'},{n % 2},note {n}" for n in range(60)]
+    write(tmp_path, ticket_csv="\n".join(["text,topic,urgent,notes", *rows]))
+    told = draft(tmp_path)
+    assert told.changes == {
+        "ticket": {"files": {"train": "ticket.csv"}, "sentences": "?", "label": ["topic", "urgent"]}
+    }
+    assert len(told.questions) == 1
+    with pytest.raises(DataError, match=r"written with a question: ticket\.sentences"), with_draft(tmp_path, told):
+        pass
+    own = tmp_path / "tasks.yaml"
+    own.write_text(own.read_text().replace("sentences: '?'", "sentences: [text]"))
+    with with_draft(tmp_path, draft(tmp_path)):
+        pass
+    assert {name: task.label for name, task in tasks.of_folder(tmp_path).items()} == {
+        "topic": "topic", "urgent": "urgent",
+    }  # fmt: skip
+    assert draft(tmp_path).changes == {}
+
+
+def test_a_list_of_labels_in_tasks_yaml_leaves_out_the_other_columns(tmp_path: Path):
+    write(tmp_path, ticket_csv=tickets())
+    (tmp_path / "tasks.yaml").write_text("ticket: {files: {train: ticket.csv}, sentences: [text], label: [team]}\n")
+    with with_draft(tmp_path, draft(tmp_path)):
+        pass
+    assert [*tasks.of_folder(tmp_path)] == ["team"]
+
+
+def test_a_fault_in_one_of_several_labels_says_how_to_leave_it_out(tmp_path: Path):
+    write(tmp_path, ticket_csv=tickets().replace("south", "#REF!"))
+    with pytest.raises(DataError) as error:
+        draft(tmp_path)
+    assert str(error.value).endswith(
+        "; to leave team out, write into tasks.yaml: `ticket: {files: {train: ticket.csv}, sentences: [text], label: "
+        "[topic, urgent]}`"
+    )

@@ -190,7 +190,7 @@ def test_what_is_odd_in_rows_and_columns_is_told(tmp_path: Path, params: Path, c
     dev, test = f"{HEAD}TEXT  number 1,no\nother,yes\nmore,no\n", f"{HEAD}text number 2,yes\n"
     assert told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev, a_test=test) == [
         "separated by commas: a-dev.csv, a-test.csv, a-train.csv",
-        "a-train.csv: not used: source",
+        "a-train.csv: not used: source (x in every row)",
         "a-train.csv: taken for classes: N/A; if they stand for no label, move them from `classes` to `left_out: "
         "['N/A']`",
         "a-train.csv: different classes, though they look alike: 'Yes' and 'yes'",
@@ -255,6 +255,82 @@ def test_an_encoding_beside_another_one_in_tasks_yaml_is_refused(tmp_path: Path,
         f"--encoding is latin-1, and {tmp_path / 'tasks.yaml'} says that a is cp1252; set `encoding` there, and leave "
         "--encoding out"
     )
+
+
+def tickets(rows: range, prefix: str = "text") -> str:
+    """Three labels a text; each second text has a topic, each third a team."""
+    words = ["bug", "praise", "question"]
+    lines = [f"{prefix} {n},{words[n % 3] if n % 2 else ''},{n % 2},{'' if n % 3 else 'AB'[n % 2]}" for n in rows]
+    return "\n".join(["text,topic,urgent,team", *lines, ""])
+
+
+def test_a_file_of_several_labels_is_a_task_for_each(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "tickets.csv").write_text(tickets(range(300)))
+    run(folder, QUICK, "utf-8", params)
+    table, notes, *_ = capsys.readouterr().out.split("\n\n")
+    rows = [[cell.strip() for cell in line.split("    ") if cell][:4] for line in table.splitlines()]
+    assert [[row[0], *row[2:]] for row in rows] == [
+        ["topic", "text", "3 classes: bug, praise, question"],
+        ["urgent", "text", "2 classes: 0, 1"],
+        ["team", "text", "2 classes: A, B"],
+    ]
+    counts = {row[0]: [int(count.split()[0]) for count in row[1].split(", ")] for row in rows}
+    assert {name: sum(of_task) for name, of_task in counts.items()} == {"topic": 150, "urgent": 300, "team": 100}
+    assert counts["urgent"] == [240, 60]
+    drawn = "tasks.yaml names no dev file, so {} of its rows, drawn by their text, are dev"
+    assert notes.splitlines() == [
+        "separated by commas: tickets.csv",
+        *(f"tickets.csv, {name}: {drawn.format(of_task[1])}" for name, of_task in counts.items()),
+    ]
+    assert files.read_yaml(params, "")["variants"][:3] == ["own-single-topic", "own-single-urgent", "own-single-team"]
+
+
+def test_a_text_of_dev_that_another_task_trains_on_is_told(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    train = f"{tickets(range(60))}dev 1,,1,\ndev 3,bug,1,\n"
+    dev = tickets(range(12), "dev")
+    told_lines = told(tmp_path / "mine", params, capsys, ticket_train=train, ticket_dev=dev)
+    assert [line for line in told_lines if line.startswith("ticket-dev.csv, ")] == [
+        "ticket-dev.csv, topic: 1 of 6 dev rows are in train, too",
+        "ticket-dev.csv, urgent: 2 of 12 dev rows are in train, too",
+        "ticket-dev.csv, topic: 1 of 6 dev rows of topic are in train of urgent",
+        "ticket-dev.csv, team: 1 of 4 dev rows of team are in train of topic",
+        "ticket-dev.csv, team: 1 of 4 dev rows of team are in train of urgent",
+    ]
+
+
+def test_a_column_that_dev_has_no_label_of_is_refused_with_how_to_leave_it_out(tmp_path: Path, params: Path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "ticket-train.csv").write_text(tickets(range(60)))
+    (folder / "ticket-dev.csv").write_text(tickets(range(60)).replace(",A\n", ",\n").replace(",B\n", ",\n"))
+    with pytest.raises(MtbertError) as error:
+        run(folder, QUICK, "utf-8", params)
+    answer = (
+        "ticket: {files: {dev: ticket-dev.csv, train: ticket-train.csv}, sentences: [text], label: [topic, urgent]}"
+    )
+    assert str(error.value) == (
+        f"{folder / 'ticket-dev.csv'}: it holds no row that can be used for team: its team is empty in every row; to "
+        f"leave team out, write into tasks.yaml: `{answer}`"
+    )
+    assert not (folder / "tasks.yaml").exists()
+    (folder / "tasks.yaml").write_text(f"{answer}\n")
+    run(folder, QUICK, "utf-8", params)
+    assert [*tasks.of_folder(folder)] == ["topic", "urgent"]
+
+
+def test_columns_that_no_task_uses_are_told_once_with_those_that_say_nothing(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    rows = [f"text {n},{n % 2},{n % 3},,en" for n in range(60)]
+    content = "\n".join(["text,urgent,stars,empty,language", *rows, ""])
+    notes = told(tmp_path / "mine", params, capsys, tickets=content)
+    assert [note for note in notes if "used" in note] == [
+        "tickets.csv: not used: empty (empty in every row), language (en in every row)"
+    ]
 
 
 HEAD = "text,label\n"
