@@ -87,7 +87,7 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         ["report", "--evidence", f"{LAPTOP}/evidence", "--out", "o"],
         ((f"{LAPTOP}/evidence", f"{LAPTOP}/third", UNKNOWN), Path("o"), None, {}),
     ),
-    (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"), None)),
+    (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"), None, False)),
 ]
 
 
