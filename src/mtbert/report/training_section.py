@@ -71,13 +71,16 @@ _REASONS = {
 
 
 def _facts(checked: Sequence[Row], tasks: Tasks) -> Iterator[str]:
-    """Yield such as `on intent all are below words counted by TF-IDF`, for each task."""
+    """Yield such as `on intent and topic all are below words counted by TF-IDF`, tasks of one fact together."""
+    titles_by_fact: dict[str, list[str]] = {}
     for name, task in tasks.items():
         labels_by_fault = {fault: [row.label for row in checked if fault in row.check.below.get(name, ())]
                            for fault in Below}  # fmt: skip
         said = [f"{_who(labels, len(checked))} {BELOW[fault]}" for fault, labels in _distinct(labels_by_fault).items()]
         if said:
-            yield f"on {markdown.literal(task.shown)} {' and '.join(said)}"
+            titles_by_fact.setdefault(" and ".join(said), []).append(markdown.literal(task.shown))
+    for fact, titles in titles_by_fact.items():
+        yield f"on {' and '.join(titles)} {fact}"
 
 
 def _distinct(labels_by_fault: Mapping[Below, list[str]]) -> dict[Below, list[str]]:

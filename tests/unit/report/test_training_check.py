@@ -163,6 +163,14 @@ def test_where_all_rows_fail_the_headline_says_so_and_what_to_do(monkeypatch):
     )
 
 
+def test_tasks_of_which_the_same_is_said_are_named_together(monkeypatch):
+    scored = board(monkeypatch, one={"sst": 20, "qqp": 10})
+    rows = [checked("LoRA", Check({"sst": [Below.UNTRAINED], "qqp": [Below.UNTRAINED]})), checked("PALs", Check({}))]
+    assert "compare**: on SST-5 and QQP *LoRA* is below the untrained encoder. " in training_section.headline(
+        scored.models, rows
+    )
+
+
 def test_where_some_rows_fail_they_are_named(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20})
     rows = [checked("LoRA", FALLS), checked("PALs", Check({"sst": [Below.UNTRAINED]}))]
