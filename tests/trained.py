@@ -19,6 +19,8 @@ DATA = Path(__file__).parents[1] / "data" / "sample"
 ENCODER = EncoderSettings(name="tiny", width=24, heads=2, feed_forward=48, vocabulary=1000, positions=32)
 MODEL = {"crossed": {"pair_encoding": "cross"}, "apart": {"pair_encoding": "bi"}}
 PRECISION = {"crossed": "fp32", "apart": "bf16"}
+MATCHING = {"heads": {"sst": {"name": "linear"}, "sts": {"name": "matching"}}}  # so its pairs are encoded apart
+RANKING = {"heads": {"sst": {"name": "linear"}, "sts": {"name": "mnr"}}}  # it has outputs beside the score
 STEPS = {"epoch_length": "4 steps", "learning_rate": 0.03}
 
 
@@ -29,6 +31,16 @@ def build(folder: Path) -> Path:
     preprocess(DATA, folder / "data", wordpieces(folder / "encoders" / "base"), set())
     for name, changes in MODEL.items():
         train(folder, settings(name, **changes))
+    return folder
+
+
+def of_inference(folder: Path) -> Path:
+    """Train the models that tests of predictions and exports share, which none alters; return their build folder."""
+    build(folder)
+    train(folder, settings("apart-in-fp32", **MODEL["apart"] | RANKING))
+    train(folder, settings("typed", **MODEL["crossed"], token_types="by_sentence"))
+    train(folder, settings("matched", **MODEL["crossed"] | MATCHING))
+    train(folder, settings("alone", tasks=("sst",), **MODEL["crossed"]))
     return folder
 
 

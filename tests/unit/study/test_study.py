@@ -22,10 +22,13 @@ ROOT = Path(__file__).parents[3]
 SMALL = dict.fromkeys(desk.SIZES, (60, 40))
 
 
+IN_WORDS = costs.in_words
+
+
 @pytest.fixture
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository's params.yaml and papers; steps are measured for an instant."""
-    monkeypatch.setattr(costs, "TRIED", 0.0)
+    """A repository's params.yaml and papers; no step is measured, which takes seconds."""
+    monkeypatch.setattr(costs, "in_words", lambda *_: "At most about an hour.")
     shutil.copytree(ROOT / "papers", tmp_path / "papers")
     return Path(shutil.copy(ROOT / "params.yaml", tmp_path))
 
@@ -75,11 +78,15 @@ def test_the_time_of_other_programs_is_no_part_of_the_estimate(
     tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     own, clock = itertools.count(0, 2), itertools.count(0, 100)
+    monkeypatch.setattr(costs, "in_words", IN_WORDS)
+    monkeypatch.setattr(costs, "TRIED", 0.0)
     monkeypatch.setattr(costs, "time", SimpleNamespace(thread_time=lambda: next(own), perf_counter=lambda: next(clock)))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/a-train.csv").write_text(TRAIN)
     run(tmp_path / "mine", QUICK, "utf-8", params)
-    assert " steps of 2,000 ms;" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert " steps of 2,000 ms;" in out
+    assert "Adapters' weights, in millions: LoRA 0.07." in out
 
 
 def pairs(rows: int, label: str) -> str:
