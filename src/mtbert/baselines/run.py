@@ -132,7 +132,7 @@ def _line(baseline: Baseline, task: Task) -> str:
     score = predictions.score(baseline.predicted["dev"][task.name], task)
     shown = f"{score:.3f}" if score is not None else "-"
     return (
-        f"{task.shown:<20.20} {baseline.name:<20} {metrics.in_words(task):>10} {shown:>7} "
+        f"{task.display_name:<20.20} {baseline.name:<20} {metrics.in_words(task):>10} {shown:>7} "
         f"{baseline.seconds[task.name]:>8.1f} s"
     )
 

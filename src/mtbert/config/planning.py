@@ -103,7 +103,7 @@ def _catalog(
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds")},
         "tuned": params.get("tuned") or {},
         "tasks": {name: tasks.stated(task) for name, task in params.tasks.items()},
-        "encoder": {"name": encoder.shown, "note": encoder.note},
+        "encoder": {"name": encoder.display_name, "note": encoder.note},
         "variants": variants,
         "ensembles": {
             name: {**entry, "selected": all(member in selected for member in entry["members"])}

@@ -136,8 +136,8 @@ class Answer:
         return self.choice and self.choice.kept
 
     @property
-    def shown(self) -> Row:
-        """The way that the report shows more of: the one to keep, else the best."""
+    def favourite(self) -> Row:
+        """The way to keep, else the best; the report shows more of it."""
         return self.kept or self.best
 
     def compared(self, ours: Row, other: Row, metric: str, expects: Expected = "close") -> Part:

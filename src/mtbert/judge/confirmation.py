@@ -62,7 +62,7 @@ def look(answer: Answer, board: Scoreboard) -> Confirmation | None:
     runs = board.budget_runs("test")
     tasks = [task for task in answer.tasks if task in runs.dev]
     metrics = [answer.metric] if len(tasks) == len(answer.tasks) else tasks
-    ours = answer.shown
+    ours = answer.favourite
     best_baseline = next((way for way in answer.ways if way.is_baseline), None)
     others = [way for way in (answer.single, best_baseline) if way is not None and way is not ours]
     if not tasks or not others:

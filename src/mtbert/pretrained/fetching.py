@@ -52,7 +52,7 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
         if not is_tiny:
             say("comparing its outputs here with those of transformers")
             checks.check_outputs(encoder.folder, model, partial)
-        loading.write_card(partial, settings.shown, encoder.source, settings.note, settings.weights)
+        loading.write_card(partial, settings.display_name, encoder.source, settings.note, settings.weights)
 
 
 def say(message: str) -> None:

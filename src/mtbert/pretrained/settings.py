@@ -157,7 +157,7 @@ class EncoderSettings(Section):
         return int(cut[1]) if cut else None
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The name without this machine's folders, for tables and cards."""
         return self.folder.resolve().name if self.folder else self.name
 

@@ -81,7 +81,7 @@ def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str
     if confirmation is None:
         return
     for one in confirmation.disagreements:
-        ours, other = (_named(row.label) for row in (answer.shown, confirmation.other(one)))
+        ours, other = (_named(row.label) for row in (answer.favourite, confirmation.other(one)))
         dev, test = (markdown.estimate(comparison.difference, "+") for comparison in (one.dev, one.test))
         metric = markdown.heading(one.test.part.metric, answer.models.results.tasks)
         yield f"**Dev and test disagree**: {ours} less {other} ({metric}) is {dev} on dev and {test} on test."
@@ -224,7 +224,7 @@ def _costs(answer: Answer) -> Iterator[str]:
 
 
 def _title(answer: Answer, task: str) -> str:
-    return markdown.literal(answer.models.results.tasks[task].shown)
+    return markdown.literal(answer.models.results.tasks[task].display_name)
 
 
 def _named(label: str) -> str:

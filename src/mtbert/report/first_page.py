@@ -44,7 +44,8 @@ def table(scores: Mapping[str, Mapping[str, float]], tasks: Tasks) -> str:
     lines: list[dict[str, str]] = []
     for name, by_task in scores.items():
         cells = {
-            f"{tasks[task].shown} ({in_words(tasks[task])})": markdown.number(by_task.get(task)) for task in main(tasks)
+            f"{tasks[task].display_name} ({in_words(tasks[task])})": markdown.number(by_task.get(task))
+            for task in main(tasks)
         }
         lines.append({"": NAMES[name], **cells})
     return markdown.lined(lines)

@@ -22,7 +22,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 def heading(metric: str, tasks: Tasks = COURSE) -> str:
     """Return what tables call a metric: a task's name, or a mean over tasks."""
     if metric in tasks:
-        return tasks[metric].shown
+        return tasks[metric].display_name
     return MEAN if means(tasks) == (metric,) else HEADINGS.get(metric, metric)
 
 

@@ -89,7 +89,7 @@ def about(tasks: Tasks) -> str:
 
 def of_others(tasks: Tasks) -> str:
     """Return what is scored of each task, and what the mean is."""
-    scores = [f"{tasks[name].shown} ({in_words(tasks[name])})" for name in main(tasks)]
+    scores = [f"{tasks[name].display_name} ({in_words(tasks[name])})" for name in main(tasks)]
     return OF_OTHERS.format(markdown.literal(", ".join(scores)))
 
 

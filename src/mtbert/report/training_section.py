@@ -78,7 +78,7 @@ def _facts(checked: Sequence[Row], tasks: Tasks) -> Iterator[str]:
                            for fault in Below}  # fmt: skip
         said = [f"{_who(labels, len(checked))} {BELOW[fault]}" for fault, labels in _distinct(labels_by_fault).items()]
         if said:
-            titles_by_fact.setdefault(" and ".join(said), []).append(markdown.literal(task.shown))
+            titles_by_fact.setdefault(" and ".join(said), []).append(markdown.literal(task.display_name))
     for fact, titles in titles_by_fact.items():
         yield f"on {' and '.join(titles)} {fact}"
 
@@ -118,7 +118,7 @@ def reasons(by_task: Mapping[str, Sequence[Below | MayGain]], tasks: Tasks) -> s
     titles_by_reason: dict[Below | MayGain, list[str]] = {}
     for task, task_reasons in by_task.items():
         for reason in task_reasons:
-            titles_by_reason.setdefault(reason, []).append(markdown.literal(tasks[task].shown))
+            titles_by_reason.setdefault(reason, []).append(markdown.literal(tasks[task].display_name))
     return "; ".join(f"{SHORT[reason]} ({', '.join(titles)})" for reason, titles in titles_by_reason.items())
 
 

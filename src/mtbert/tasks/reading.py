@@ -127,9 +127,11 @@ def _check_titles(file: Path, tasks: Tasks) -> None:
     """Raise SettingsError where two columns of a table would have one name."""
     taken: dict[str, str] = dict.fromkeys(COLUMNS, "another column of tables")
     for name, task in tasks.items():
-        title = task.shown.casefold()
+        title = task.display_name.casefold()
         if title in taken:
-            raise _fault(file, (name, "title"), f"{task.shown} is the name of {taken[title]}; allowed: any other title")
+            raise _fault(
+                file, (name, "title"), f"{task.display_name} is the name of {taken[title]}; allowed: any other title"
+            )
         taken[title] = f"task {name}, too"
 
 

@@ -77,7 +77,7 @@ class Task:
         return len(self.sentences) == 2
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """Its name in tables."""
         return self.title or self.name
 

@@ -27,10 +27,10 @@ def test_known_encoders_and_their_pins() -> None:
 
 def test_a_folder_is_told_by_how_it_begins() -> None:
     here, home = EncoderSettings(name="./intfloat/e5-base-v2"), EncoderSettings(name="~/e5/")
-    assert (here.folder, here.shown, here.known_width) == (Path("intfloat/e5-base-v2"), "e5-base-v2", None)
-    assert (home.folder, home.shown) == (Path.home() / "e5", "e5")
+    assert (here.folder, here.display_name, here.known_width) == (Path("intfloat/e5-base-v2"), "e5-base-v2", None)
+    assert (home.folder, home.display_name) == (Path.home() / "e5", "e5")
     minilm = EncoderSettings(name="minilm")
-    assert (minilm.folder, minilm.shown, minilm.known_width) == (None, "minilm", 384)
+    assert (minilm.folder, minilm.display_name, minilm.known_width) == (None, "minilm", 384)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_an_encoder_is_cut_by_its_name(name: str, kept: int | None) -> None:
 
 def test_a_cut_encoder_is_checked_as_the_whole_one_and_says_what_was_done_to_it() -> None:
     cut, whole = EncoderSettings(name="minilm-4", weights="fp16"), EncoderSettings(name="minilm")
-    assert (cut.source, cut.known_width, cut.shown) == (whole.source, 384, "minilm-4")
+    assert (cut.source, cut.known_width, cut.display_name) == (whole.source, 384, "minilm-4")
     assert cut.note == f"{whole.note} It is cut after layer 4. Its weights are rounded to fp16."
 
 

@@ -83,7 +83,7 @@ def test_the_cheapest_way_that_is_proved_to_be_no_worse_is_to_be_kept(monkeypatc
 def test_the_cheapest_way_that_is_good_enough_may_be_far_smaller(monkeypatch):
     one = found(monkeypatch, 6, margin=0.05, single=0.91, shared=0.9, lora=0.9)
     assert next(answer_section.sentences(one)).endswith(". It stores 2 % of the weights of *One model per task*.")
-    assert one.shown.label == "Lora"
+    assert one.favourite.label == "Lora"
 
 
 def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(monkeypatch):
@@ -222,4 +222,4 @@ def test_on_the_course_s_data_the_answer_and_the_page_of_the_papers_say_the_same
     page = (ROOT / "docs/course.md").read_text(encoding="utf-8")
     assert f"> {next(answer_section.sentences(one))}\n" in page
     assert "**A shared model comes close to single-task models** with a third of the weights" in page
-    assert one.shown.weights["stored"] / one.single.weights["stored"] == pytest.approx(1 / 3, abs=0.01)
+    assert one.favourite.weights["stored"] / one.single.weights["stored"] == pytest.approx(1 / 3, abs=0.01)

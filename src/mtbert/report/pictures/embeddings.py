@@ -63,7 +63,7 @@ def _pair_pictures(models: Models, folder: Path) -> list[str]:
         panels: dict[str, Frame] = {}
         for name, task in itertools.product(names, main(tasks)):
             if (name, task) in by_model:
-                panels[f"{name}, {tasks[task].shown}"] = by_model[name, task]
+                panels[f"{name}, {tasks[task].display_name}"] = by_model[name, task]
         if panels:
             pictures.append(_put(paper, PAIRS, "pairs of dev", panels, folder))
     return pictures

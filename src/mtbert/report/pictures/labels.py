@@ -51,7 +51,7 @@ def shares(counts: CountsBySplit) -> dict[str, np.ndarray]:
 
 
 def _line(task: Task, counts: CountsBySplit) -> dict[str, str]:
-    cells = {"rows": task.shown}
+    cells = {"rows": task.display_name}
     for split in SPLITS:
         cells[split] = f"{counts[split].rows:,}" if split in counts else markdown.DASH
     return cells
@@ -70,7 +70,7 @@ def _drawn(shares_by_task: dict[str, dict[str, np.ndarray]], tasks: Tasks) -> Fi
         names = [*_names(tasks[task], bar_count)]
         axes.set_xticks(range(len(names)), names)
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-        axes.set_title(tasks[task].shown, fontsize="medium")
+        axes.set_title(tasks[task].display_name, fontsize="medium")
         axes.spines[["top", "right"]].set_visible(False)
     bars = [Patch(color=colour) for colour in COLOURS.values()]
     figure.legend(bars, [*COLOURS], loc="outside lower center", ncols=2, frameon=False)

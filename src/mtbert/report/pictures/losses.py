@@ -80,7 +80,7 @@ def _drawn(curves_by_task: Curves, tasks: Tasks) -> Figure:
     for axes, (task, curve_by_variant) in zip(panels, curves_by_task.items(), strict=True):
         for name, loss in curve_by_variant.items():
             (lines[name],) = axes.plot(loss.index, loss, linewidth=1.6, **looks[name])
-        axes.set_title(tasks[task].shown, fontsize="medium")
+        axes.set_title(tasks[task].display_name, fontsize="medium")
         axes.set_xlabel("step")
         axes.spines[["top", "right"]].set_visible(False)
     figure.legend([lines[name] for name in names], names, loc="outside lower center", ncols=4, frameon=False)

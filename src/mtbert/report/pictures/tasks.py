@@ -33,7 +33,7 @@ OF_CURVES = "Dev scores while the models train; the last is of the model that is
 def render(models: Models, answer: Answer | None, folder: Path, sentences: Sentences) -> str:
     """Draw the curves into a report's folder; return them and each task's tables as Markdown."""
     tasks = models.results.tasks
-    names = [*models.about] if answer is None else answer.shown.names
+    names = [*models.about] if answer is None else answer.favourite.names
     tables: list[str] = []
     for name in main(tasks):
         rows = models.results.scored(name)
@@ -46,7 +46,7 @@ def render(models: Models, answer: Answer | None, folder: Path, sentences: Sente
 
 def _about(models: Models, answer: Answer | None, sentences: Sentences) -> str:
     """Return what to know of the tables."""
-    with_which = ALL if answer is None else f"*{markdown.literal(answer.shown.label)}*"
+    with_which = ALL if answer is None else f"*{markdown.literal(answer.favourite.label)}*"
     texts = [ABOUT.format(with_which)]
     if models.results.predictions[SURE].isna().all():
         texts.append(UNSURE)
@@ -76,7 +76,7 @@ def _task_tables(rows: Frame, task: Task, texts: Sequence[str] | None) -> list[s
         measure = "share" if rows[SURE].isna().all() else "sure"
     confusion_table = markdown.lined([*_confusion_lines(rows, task)])
     error_table = markdown.lined([*_error_lines(surest(rows, task), task, measure, texts)])
-    return [f"**{markdown.literal(task.shown)}**", *filter(None, [confusion_table, error_table])]
+    return [f"**{markdown.literal(task.display_name)}**", *filter(None, [confusion_table, error_table])]
 
 
 def confusion(rows: Frame, classes: int) -> np.ndarray:
@@ -165,7 +165,7 @@ def _drawn(models: Models, curves: dict[str, dict[str, Frame]]) -> Figure:
             if task in curve_by_task:
                 curve = curve_by_task[task]
                 (lines[label],) = axes.plot(curve.index, curve, "o-", color=colour, markersize=3)
-        axes.set_title(models.results.tasks[task].shown, fontsize="medium")
+        axes.set_title(models.results.tasks[task].display_name, fontsize="medium")
         axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         axes.set_xlabel("done of the training", fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
