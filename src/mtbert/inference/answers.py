@@ -44,6 +44,8 @@ class Predictor(Protocol):
 
 def predict(predictor: Predictor, rows: Sequence[Row], task: str | None) -> pd.DataFrame:
     """Predict each row, in order; see `mtbert.inference.model.Model.predict`."""
+    if task is not None and not isinstance(task, str):
+        raise ModelError(f"task is {task!r}; allowed: the name of a task. The rows come first: predict(rows, task)")
     if task is not None or len(predictor.tasks) == 1:
         chosen = predictor.task(task)
         checked = checked_rows(chosen.name, chosen.sentences, rows)

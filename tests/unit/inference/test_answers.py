@@ -70,6 +70,11 @@ def test_rows_of_another_form_than_the_first_are_refused(rows: list, said: str):
         answers.predict(Stand(TOPIC, ANGER), rows, None)
 
 
+def test_rows_in_the_place_of_the_task_are_refused():
+    with pytest.raises(ModelError, match=r"task is \['a'\]; allowed: the name of a task\. The rows come first"):
+        answers.predict(Stand(TOPIC, ANGER), "topic", ["a"])  # type: ignore[arg-type]
+
+
 def test_rows_that_no_task_takes_are_refused():
     said = "stand has no task for rows of two texts; its tasks take: topic one text, anger one text"
     with pytest.raises(ModelError, match=said):
