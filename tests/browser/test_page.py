@@ -10,6 +10,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from mtbert import judge
 from mtbert.report import write
 
 Show = Callable[..., Chrome]
@@ -20,7 +21,8 @@ HOSTILE = '<script>alert("row")</script> | `x`'
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page") / "laptop"
     predicted = {("pals", 1): {"sst": [0, 1, 2, 0]}, ("constructor", 1): {"sst": [0, 1, 2, 3]}}
-    write.write(made.results(predicted, {"constructor": {"paper": None, "row": HOSTILE}}), folder)
+    results = made.results(predicted, {"constructor": {"paper": None, "row": HOSTILE}})
+    write.write(judge.judge(results), folder)
     return folder / "index.html"
 
 

@@ -81,6 +81,8 @@ def test_votes_and_merges_appear_once_where_the_plan_selects_them(root: Path) ->
     ensembles.vote_all(build, build / "votes")
     merged = Path(shutil.copytree(build / "runs/one/1", build / "merged/both/1"))
     files.write_yaml(merged / "settings.yaml", {"variant": "both", "members": ["one", "two"], "profile": "own"})
+    metrics = files.read_json(merged / "metrics.json")
+    files.write_json(merged / "metrics.json", metrics | {"variant": "both"})
     seals.seal(merged)
     catalog = files.read_yaml(build / "plan/catalog.yaml")
     ensembles_of_plan = catalog["ensembles"] | {"both": {"selected": True, "merge": "mean", "members": ["one", "two"]}}
