@@ -50,17 +50,17 @@ def predict(predictor: Predictor, rows: Sequence[Row], task: str | None) -> pd.D
         chosen = predictor.task(task)
         checked = checked_rows(chosen.name, chosen.sentences, rows)
         return predictor.tables([chosen.name], checked)[chosen.name]
-    described = that_take(predictor, _texts_of_first(rows))
-    checked = checked_rows(predictor.name, described[0].sentences, rows)
-    return in_one(described, predictor.tables([task.name for task in described], checked))
+    tasks = that_take(predictor, _texts_of_first(rows))
+    checked = checked_rows(predictor.name, tasks[0].sentences, rows)
+    return in_one(tasks, predictor.tables([one.name for one in tasks], checked))
 
 
 def that_take(predictor: Predictor, texts: int) -> list[Task]:
     """Return the tasks that take rows of so many texts; ModelError where there is none."""
-    described = [predictor.task(name) for name in predictor.tasks]
-    taking = [task for task in described if len(task.sentences) == texts]
+    tasks = [predictor.task(name) for name in predictor.tasks]
+    taking = [task for task in tasks if len(task.sentences) == texts]
     if not taking:
-        needed = ", ".join(f"{task.name} {FORMS[len(task.sentences)]}" for task in described)
+        needed = ", ".join(f"{task.name} {FORMS[len(task.sentences)]}" for task in tasks)
         raise ModelError(
             f"{predictor.name} has no task for rows of {FORMS.get(texts, texts)}; its tasks take: {needed}"
         )
@@ -76,7 +76,7 @@ def table(task: Task, columns: Mapping[str, np.ndarray], is_cut: np.ndarray) -> 
     return pd.DataFrame({"prediction": columns["prediction"]} | labels | {**columns} | {CUT: is_cut})
 
 
-def in_one(described: Sequence[Task], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def in_one(tasks: Sequence[Task], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the answers of several tasks side by side.
 
     For a task `topic` the table has `topic`, a class as its files write it, or a score; for classes also
@@ -85,7 +85,7 @@ def in_one(described: Sequence[Task], tables: Mapping[str, pd.DataFrame]) -> pd.
     Raises: ModelError where two columns would have one name.
     """
     columns: dict[str, Any] = {}
-    for task in described:
+    for task in tasks:
         answers = tables[task.name]
         of_task = {task.name: answers["prediction" if task.kind == "score" else "class"]}
         if task.kind != "score":
@@ -94,7 +94,7 @@ def in_one(described: Sequence[Task], tables: Mapping[str, pd.DataFrame]) -> pd.
             if name in (*columns, CUT):
                 raise ModelError(f"the answers of all tasks would have two columns {name}; name one task")
             columns[name] = values
-    is_cut = np.column_stack([tables[task.name][CUT] for task in described]).any(axis=1)
+    is_cut = np.column_stack([tables[task.name][CUT] for task in tasks]).any(axis=1)
     return pd.DataFrame(columns | {CUT: is_cut})
 
 

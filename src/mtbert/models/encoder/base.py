@@ -86,21 +86,17 @@ class Backbone(nn.Module):
         Shapes: words [rows, tokens, width], token_types [rows, tokens], mask [rows, 1, 1, tokens], results like words.
         """
         first, compute = self.begin(words, token_types, mask)
-        states = [first]
-        state_of = [0] * len(slots)  # the number of each task's state
+        states = [first] * len(slots)  # of each task
         for number in range(len(self.layer_modules())):
-            layer_slots = [of_task(number) for of_task in slots]
-            computed: list[Tensor] = []
-            keys: list[tuple[int, Slot]] = []  # of what is computed: the state and the slot
-            for task, slot in enumerate(layer_slots):
-                same = [at for at, (state, other) in enumerate(keys) if state == state_of[task] and other is slot]
-                if not same:
-                    keys.append((state_of[task], slot))
-                    computed.append(compute(number, states[state_of[task]], slot))
-                state_of[task] = same[0] if same else len(keys) - 1
-            states = computed
-        ended = [self.end(state) for state in states]
-        return [ended[state] for state in state_of]
+            computed: list[tuple[Tensor, Slot, Tensor]] = []  # inputs, slots and outputs in this layer
+            for task, of_task in enumerate(slots):
+                state, slot = states[task], of_task(number)
+                output = next((out for given, other, out in computed if given is state and other is slot), None)
+                if output is None:
+                    output = compute(number, state, slot)
+                    computed.append((state, slot, output))
+                states[task] = output
+        return [self.end(state) for state in states]
 
     def norms(self) -> list[nn.Module]:
         """Return the LayerNorms behind the last layer; here, none."""
