@@ -479,8 +479,9 @@ def test_one_pass_for_all_tasks_computes_what_a_pass_for_each_does(name: str, ki
         ({"name": "lora"}, [1, 1]),
         ({"name": "lora", "per_task": True}, [3, 3]),
         ({"name": "pals", "layers": "top_half"}, [1, 3]),
+        ({"name": "pals", "layers": [0]}, [3, 3]),
     ],
-    ids=["none", "shared", "per task", "upper layer"],
+    ids=["none", "shared", "per task", "upper layers", "first layer"],
 )
 def test_tasks_share_the_layers_up_to_where_an_adapter_tells_them_apart(kind: str, adapter: dict, computed: list[int]):
     """How often the first layer and the last one are computed for three tasks."""
