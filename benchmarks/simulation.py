@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from mtbert.judge.budget_runs import tasks_of
-from mtbert.judge.reading import Claim, Claims, Part, load
-from mtbert.judge.rule import SEEDS, PValues, Verdict, claim_p, corrected, part_p
+from mtbert.judge.rule import SEEDS, PValues, Verdict, corrected, part_p
+from mtbert.replication import Claim, ClaimPart, Claims, load
+from mtbert.replication.judging import claim_p
 from mtbert.stats import Difference
 from mtbert.stats.differences import welch
 from mtbert.tasks import COURSE, main
@@ -35,7 +36,7 @@ SCALES = (1.0, 0.7, 0.5)
 Runs = dict[tuple[str, str], np.ndarray]  # by variant and task, scores less the true one, [reports, seeds]
 
 
-def noise(parts: Sequence[Part], reports: int, scale: float, draw: np.random.Generator) -> Runs:
+def noise(parts: Sequence[ClaimPart], reports: int, scale: float, draw: np.random.Generator) -> Runs:
     """Draw the noise of every variant of these parts on every task.
 
     Args:
@@ -53,7 +54,7 @@ def _runs(task: str, reports: int, scale: float, draw: np.random.Generator) -> n
     return by_rows + draw.normal(scale=scale * BY_SEED[task], size=(reports, SEEDS))
 
 
-def differences(part: Part, truth: float, runs: Runs, scale: float) -> list[Difference]:
+def differences(part: ClaimPart, truth: float, runs: Runs, scale: float) -> list[Difference]:
     """Return the difference that each report shows of a part, whose true one is `truth` in its direction."""
     tasks = tasks_of(part.metric, COURSE)
     ours = np.mean([runs[_model(part.ours, task), task] for task in tasks], axis=0)  # [reports, seeds]
@@ -91,7 +92,7 @@ def _of_claim(claim: Claim, truths: Sequence[float], runs: Runs, scale: float) -
     return [claim_p(parts) for parts in zip(*by_part, strict=True)]
 
 
-def _of_part(part: Part, truth: float, runs: Runs, scale: float) -> list[PValues]:
+def _of_part(part: ClaimPart, truth: float, runs: Runs, scale: float) -> list[PValues]:
     """Return a part's p in each report."""
     by_report = differences(part, truth, runs, scale)
     return [part_p(part.expects, part.margin, part.published, difference) for difference in by_report]

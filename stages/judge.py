@@ -6,13 +6,14 @@ from mtbert.machine import program, starting
 
 
 def main(build: Path, out: Path) -> None:
-    """Judge the results, and write the two tables."""
+    """Judge the results, and write the tables."""
     with starting.quick_imports():
         from mtbert import layout
-        from mtbert.judge import judge, plan_of, tables
+        from mtbert.judge import plan_of
+        from mtbert.replication import replicate, tables
         from mtbert.scores import tables as results
     plan = plan_of(layout.read_catalog(build, "seeds"))
-    tables.write(judge(results.read(layout.results(build)), plan=plan), out)
+    tables.write(replicate(results.read(layout.results(build)), plan=plan), out)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ def main(params: Path, out: Path) -> None:
         from mtbert.config import overrides, planning
         from mtbert.config.params import Params
         from mtbert.config.techniques import KINDS
-        from mtbert.judge import names
         from mtbert.provenance import code
+        from mtbert.replication import names
     settings = Params(params)
     try:
         documents = planning.plan(settings)

@@ -282,11 +282,13 @@ def report(
     """Write the report from the finished runs; train nothing."""
     with starting.quick_imports():
         from mtbert import layout
-        from mtbert.judge import UNKNOWN, judge, plan_of
-        from mtbert.judge import tables as judged
+        from mtbert.judge import UNKNOWN, plan_of
         from mtbert.machine import locking
         from mtbert.provenance import seals
-        from mtbert.report import sentences, submissions, write
+        from mtbert.replication import replicate, submissions
+        from mtbert.replication import report as reports
+        from mtbert.replication import tables as judged
+        from mtbert.report import sentences, write
         from mtbert.scores import collect, ensembles, tables
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
         raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
@@ -301,12 +303,12 @@ def report(
             tables.write(collect.collect(build), layout.results(build))
         results = tables.read(evidence or layout.results(build))
         plan = UNKNOWN if evidence else plan_of(layout.read_catalog(build, "seeds"))
-        judgement = judge(results, third and tables.read(third), plan)
+        replication = replicate(results, third and tables.read(third), plan)
         if evidence is None:
-            judged.write(judgement, layout.judged(build))
+            judged.write(replication, layout.judged(build))
             submissions.write(results, layout.submissions(build))
         shown = {} if evidence else sentences.of_build(build)
-        print(write.write(judgement, folder, readme, shown))
+        print(reports.write(replication, folder, readme, shown))
 
 
 @app.command()

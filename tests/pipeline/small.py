@@ -69,7 +69,7 @@ class Project:
                 "claims": {},
             }
             (self.root / f"papers/{name}.yaml").write_text(yaml.safe_dump(paper | empty, sort_keys=False))
-        common = self.root / "src/mtbert/judge/common.yaml"  # whose questions are of the papers' variants
+        common = self.root / "src/mtbert/replication/questions.yaml"  # whose questions are of the papers' variants
         common.write_text(yaml.safe_dump(yaml.safe_load(common.read_text()) | {"questions": {}}))
 
     def edit(self, **params: Any) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from mtbert import judge
+from mtbert import replication
 from mtbert.cli import app
 from mtbert.inference import exporting, loading
 from mtbert.inference.model import Model
 from mtbert.judge import UNKNOWN
 from mtbert.machine import locking
-from mtbert.report import write
+from mtbert.replication import report as reports
 from mtbert.scores import merge, tables
 from mtbert.trainings import grid, packs
 
@@ -75,14 +75,14 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
     (packs, "pack", ["pack", "o", "--variants", "a b"], (Path("o"), "a b")),
     (merge, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
     (
-        write,
+        reports,
         "write",
         ["report", "--evidence", "/r/evidence", "--out", "o"],
         (("/r/evidence", None, UNKNOWN), Path("o"), None, {}),
     ),
-    (write, "write", ["report", "--evidence", "/r/evidence"], (("/r/evidence", None, UNKNOWN), Path("/r"), None, {})),
+    (reports, "write", ["report", "--evidence", "/r/evidence"], (("/r/evidence", None, UNKNOWN), Path("/r"), None, {})),
     (
-        write,
+        reports,
         "write",
         ["report", "--evidence", f"{LAPTOP}/evidence", "--out", "o"],
         ((f"{LAPTOP}/evidence", f"{LAPTOP}/third", UNKNOWN), Path("o"), None, {}),
@@ -99,7 +99,7 @@ def test_what_was_said_is_handed_on(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(loading, "load", lambda *_: PALS)
     monkeypatch.setattr(tables, "read", str)
-    monkeypatch.setattr(judge, "judge", lambda *given: given)
+    monkeypatch.setattr(replication, "replicate", lambda *given: given)
     monkeypatch.setattr(merge, "merge", lambda sources: [*map(str, sources)])
     monkeypatch.setattr(module, name, lambda *given: asked.append(given))
     done = CliRunner().invoke(app, arguments)
@@ -132,8 +132,8 @@ def test_variants_are_listed_with_paper_and_row_and_a_star_where_they_are_traine
 def test_a_report_waits_for_another(monkeypatch: pytest.MonkeyPatch):
     held: list[tuple] = []
     monkeypatch.setattr(tables, "read", str)
-    monkeypatch.setattr(judge, "judge", lambda *given: given)
-    monkeypatch.setattr(write, "write", lambda *_: f"written with {held}")
+    monkeypatch.setattr(replication, "replicate", lambda *given: given)
+    monkeypatch.setattr(reports, "write", lambda *_: f"written with {held}")
     monkeypatch.setattr(locking, "exclusive", lambda *lock: held.append(lock) or nullcontext())
     done = CliRunner().invoke(app, ["report", "b", "--evidence", "/r/evidence"])
     assert done.stdout == f"written with {[(Path('b/locks/report.lock'), 'report')]}\n"

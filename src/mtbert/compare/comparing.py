@@ -12,7 +12,7 @@ from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError, first_of
 from mtbert.judge import SEEDS, Comparison, Part
-from mtbert.judge.judging import with_p
+from mtbert.judge.comparison import with_p
 from mtbert.provenance import why
 from mtbert.scores import metrics
 from mtbert.stats import LEAST_CLUSTERS, Difference, Side, difference, influence, score

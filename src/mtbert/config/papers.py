@@ -41,7 +41,7 @@ class PublishedTable(Section):
 
 
 class Paper(Section):
-    """One paper; `mtbert.config.sections` checks its presets, variants and ensembles, `mtbert.judge` its claims.
+    """One paper; `mtbert.config.sections` checks its presets, variants and ensembles, `mtbert.replication` its claims.
 
     Attributes:
         title: the name that tables have for it.
@@ -51,7 +51,7 @@ class Paper(Section):
         variants: by name, as entries of `catalog` in params.yaml; here and below the file states no `paper`.
         ensembles: by name.
         tables: by number; `text` for numbers from its text.
-        claims: by name, as `mtbert.judge.reading` has them.
+        claims: by name, as `mtbert.replication.claims` has them.
     """
 
     title: str

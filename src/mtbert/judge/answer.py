@@ -7,9 +7,9 @@ from typing import Any
 
 from mtbert.judge import training_check, ways
 from mtbert.judge.budget_runs import are_unequal
-from mtbert.judge.judging import Comparison
+from mtbert.judge.comparison import Comparison
 from mtbert.judge.models import RIVALS, Models
-from mtbert.judge.reading import Expected, Part, margins
+from mtbert.judge.parts import Expected, Part, margins
 from mtbert.judge.rows import Row, rank
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mtbert.errors import DataError
 from mtbert.judge import sides
-from mtbert.judge.reading import OVERFITTING
+from mtbert.judge.parts import OVERFITTING
 from mtbert.scores import metrics
 from mtbert.scores.columns import KEY, Frame, example_columns, scored_tasks
 from mtbert.scores.described import UNTRAINED
@@ -408,31 +407,3 @@ def mean_per_seed(lines: Frame, column: str) -> float:
     """Return a column's sum over models, as a mean over seeds; NaN if a value is missing."""
     total = float(lines[column].astype(float).sum(skipna=False))
     return total / lines["seed"].nunique()
-
-
-def at_a_third(whole: BudgetRuns, third: BudgetRuns) -> BudgetRuns:
-    """Return the runs of `third` with the code of their variant's runs in `whole`, and a third of their steps.
-
-    Raises:
-        DataError: there is no such run.
-    """
-    names = third.runs["variant"].unique()
-    variants = [name for name in names if _is_a_third(whole.lines([name]), third.lines([name]))]
-    if not variants:
-        raise DataError(
-            "no run of --third had a third of the updates that its variant has in the report, and the same code and "
-            "settings; allowed: evidence of the same variants at a third of their budget"
-        )
-    dev: dict[str, TaskRows] = {}
-    for task, rows in third.dev.items():
-        columns = [(name, seed) for name, seed in rows.predictions if name in variants or name in third.seedless]
-        dev[task] = replace(rows, predictions=rows.predictions[columns])
-    return replace(third, runs=third.lines(variants), dev=dev)
-
-
-def _is_a_third(whole: Frame, third: Frame) -> bool:
-    """Return whether the runs `third` of a variant are like `whole`, and have a third of their steps."""
-    if not len(whole) or unlike(pd.concat([whole, third])):
-        return False
-    steps = mean_per_seed(whole, "steps")
-    return abs(3 * mean_per_seed(third, "steps") - steps) <= UNEQUAL * steps

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from mtbert.judge import ways
 from mtbert.judge.answer import Answer
-from mtbert.judge.judging import Comparison
+from mtbert.judge.comparison import Comparison
 from mtbert.judge.rows import Row
 from mtbert.judge.rule import Verdict
 from mtbert.judge.scoreboard import Scoreboard

@@ -1,16 +1,14 @@
-"""All that is concluded from results: the one function that stage, commands and interim answers call."""
+"""All that is concluded from results."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from mtbert.judge import answer, confirmation, own, paper_rows, reading
+from mtbert.judge import answer, confirmation, own, paper_rows
 from mtbert.judge.answer import UNKNOWN, Answer, Plan
-from mtbert.judge.budget_runs import at_a_third, of_results
+from mtbert.judge.comparison import Comparison
 from mtbert.judge.confirmation import Confirmation
-from mtbert.judge.judging import ClaimResult, Comparison, judge_claims
 from mtbert.judge.models import Models
 from mtbert.judge.rows import Row
-from mtbert.judge.rule import Verdict
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.scores.results import Results
@@ -27,8 +25,6 @@ class Judgement:
         paper_rows: the rows of the papers' tables.
         answer: which way is to be kept; None if fewer than two ways train all tasks.
         confirmation: what test says of the answer; None before the last seed, and without labels of test.
-        claims: the papers' claims that were run; none on other data than the papers'.
-        questions: those that the report begins with; none on other data.
         own: the differences of one's own variants.
     """
 
@@ -38,27 +34,24 @@ class Judgement:
     paper_rows: Sequence[Row] = ()
     answer: Answer | None = None
     confirmation: Confirmation | None = None
-    claims: Sequence[ClaimResult] = ()
-    questions: Sequence[ClaimResult] = ()
     own: Sequence[Comparison] = ()
 
 
-def judge(results: Results, third: Results | None = None, plan: Plan = UNKNOWN) -> Judgement:
-    """Judge results.
+def judge(results: Results, plan: Plan = UNKNOWN) -> Judgement:
+    """Judge results; arguments as for `judge_board`."""
+    return judge_board(Scoreboard(Models(results)), plan)
+
+
+def judge_board(board: Scoreboard, plan: Plan = UNKNOWN) -> Judgement:
+    """Judge the scores of models.
 
     Args:
-        results: of the whole budget.
-        third: of the same variants at a third of the budget, to show how differences move with it.
+        board: their scores.
         plan: what the results are a part of, if that is known. Test is looked at once, when all of its seeds are there.
-
-    Raises:
-        DataError: `third` has no run of a third of the budget.
     """
-    board = Scoreboard(Models(results))
     check = TrainingCheck(board)
     which_way = answer.of_board(board, check, plan)
     is_last = which_way is not None and not which_way.is_interim
-    claims, questions = _claims(board, third)
     return Judgement(
         models=board.models,
         rows=[*_rows(board, check)],
@@ -66,8 +59,6 @@ def judge(results: Results, third: Results | None = None, plan: Plan = UNKNOWN) 
         paper_rows=paper_rows.rows(board, check),
         answer=which_way,
         confirmation=confirmation.look(which_way, board) if which_way is not None and is_last else None,
-        claims=claims,
-        questions=questions,
         own=own.compare(board),
     )
 
@@ -84,14 +75,3 @@ def _untrained_rows(board: Scoreboard) -> Iterator[Row]:
     if untrained is not None:
         yield untrained
     yield from (row for row in map(board.baseline, board.models.baselines) if row.scores)
-
-
-def _claims(board: Scoreboard, third: Results | None) -> tuple[list[ClaimResult], list[ClaimResult]]:
-    """Return what the runs say of the claims that were run, and of all questions; none on other data."""
-    if not board.models.is_comparable:
-        return [], []
-    every, whole = reading.load(), board.budget_runs()
-    before = None if third is None else at_a_third(whole, of_results(third))
-    claims = judge_claims(every.claims.values(), whole, before)
-    ran = [result for result in claims if result.verdict is not Verdict.NOT_RUN]
-    return ran, judge_claims(every.questions.values(), whole, before)

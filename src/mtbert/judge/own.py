@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from mtbert.judge.judging import Comparison
+from mtbert.judge.comparison import Comparison
 from mtbert.judge.models import Models
-from mtbert.judge.reading import Part, margins
+from mtbert.judge.parts import Part, margins
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.scores.described import OWN
 from mtbert.scores.metrics import means

@@ -1,20 +1,14 @@
-"""The rule of docs/verdicts.md: from the differences of parts to what is proved of a paper's claims.
-
-A claim holds where all its parts do: its p is the largest of theirs (intersection-union; Berger 1982). It does not hold
-where any part does not: its p is the smallest, times the number of parts. Both are corrected by Holm over all claims of
-the paper, run or not.
-"""
+"""The rule of docs/verdicts.md: from a difference to what is proved of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mtbert.judge.reading import Expected
+from mtbert.judge.parts import Expected
 from mtbert.stats import Difference, holm
 
 SEEDS = 6  # of each side that has seeds, at the only look
 LEVEL = 0.025  # one-sided
-LEANS = 0.4  # a part whose p of holding is below this does not refute its claim
 
 
 class Verdict(StrEnum):
@@ -32,6 +26,20 @@ class Verdict(StrEnum):
     NOT_RUN = "not run"
 
 
+OBSTACLES = {  # by what keeps a comparison from being judged, the first that applies: what is said instead
+    "not run": Verdict.NOT_RUN,
+    "code": Verdict.NOT_COMPARABLE,  # or another of `ALIKE`
+    "settings": Verdict.NOT_COMPARABLE,  # that the claim does not name
+    "confounders": Verdict.NOT_COMPARABLE,  # settings that it names as such
+    "budgets": Verdict.NOT_COMPARABLE,
+    "encoder": Verdict.OPEN,  # untrained, it is above both sides on STS
+    "rows": Verdict.OPEN,  # fewer than LEAST_CLUSTERS clusters of them
+    "seeds": Verdict.OPEN,  # fewer than SEEDS
+    "flip": Verdict.OPEN,  # from a third of the budget to all of it the sign changes, by more than the margin
+    "parts": Verdict.OPEN,  # of several comparisons of a claim some leave out 0, and not all are proved
+}
+
+
 def sign(difference: Difference | None) -> Verdict:
     """Return BETTER or WORSE where the 95 % interval of ours - other leaves out 0, else TOO_CLOSE."""
     if difference is None or difference.interval is None:
@@ -44,7 +52,7 @@ def sign(difference: Difference | None) -> Verdict:
 
 @dataclass(frozen=True)
 class PValues:
-    """One-sided p values of a part or of a claim; a small one proves the following.
+    """One-sided p values of a comparison, or of a claim; a small one proves the following.
 
     Attributes:
         holds: that it holds.
@@ -94,19 +102,9 @@ def part_p(expects: Expected, margin: float, published: float | None, difference
             return PValues(at_most(0), at_least(margin), at_least(margin))
 
 
-def claim_p(parts: Sequence[PValues]) -> PValues:
-    """Return the p of a claim from those of its parts; 1 where a part may not be judged."""
-    fails = [part.fails for part in parts if part.holds > LEANS]
-    return PValues(
-        holds=max(part.holds for part in parts),
-        fails=min(1.0, len(parts) * min(fails, default=1.0)),
-        small=min(1.0, len(parts) * min(part.small for part in parts)),
-    )
-
-
-def corrected(claims: Sequence[PValues]) -> list[PValues]:
-    """Return the p of a paper's claims, corrected over the paper."""
-    holds = holm([claim.holds for claim in claims])
-    fails = holm([claim.fails for claim in claims])
-    small = holm([claim.small for claim in claims])
+def corrected(family: Sequence[PValues]) -> list[PValues]:
+    """Return the p of comparisons, or of a paper's claims, corrected by Holm over all of them."""
+    holds = holm([p.holds for p in family])
+    fails = holm([p.fails for p in family])
+    small = holm([p.small for p in family])
     return [PValues(*p_values) for p_values in zip(holds, fails, small, strict=True)]

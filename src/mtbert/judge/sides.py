@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from mtbert.judge.reading import RATE
+from mtbert.judge.parts import RATE
 
 Settings = Mapping[str, Any]  # of a variant, as its plan file has them
 MEMBERS = "members"  # a vote differs from all else in this alone

@@ -6,7 +6,7 @@ stand there for people; they are computed from the other columns when a table is
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,14 @@ import pyarrow.parquet as pq
 
 from mtbert import files
 from mtbert.errors import DataError
-from mtbert.judge import reading
 from mtbert.judge.answer import UNKNOWN, Answer, Plan
+from mtbert.judge.comparison import Comparison
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement
-from mtbert.judge.judging import ClaimResult, Comparison
 from mtbert.judge.models import Models
-from mtbert.judge.reading import Claim, Part
+from mtbert.judge.parts import Part
 from mtbert.judge.rows import Below, Check, MayGain, Row
-from mtbert.judge.rule import PValues, Verdict
+from mtbert.judge.rule import PValues
 from mtbert.judge.scoreboard import exactly
 from mtbert.scores.columns import WEIGHTS
 from mtbert.scores.described import MAJORITY, UNTRAINED
@@ -52,36 +51,37 @@ ROW_COLUMNS = pa.schema(
     | {"note": WORD}
 )
 COMPARISON_COLUMNS = pa.schema(
-    {"use": WORD, "claim": WORD, "ours": WORDS, "other": WORDS, "metric": WORD, "expects": WORD, "margin": NUMBER}
-    | {"published": NUMBER, "differs": WORDS, "confounded": WORDS, "verdict": WORD, "reason": WORD}
+    {"use": WORD, "ours": WORDS, "other": WORDS, "metric": WORD, "expects": WORD, "margin": NUMBER}
+    | {"verdict": WORD, "reason": WORD}
     | ESTIMATE
-    | dict.fromkeys(("p", "p_holds", "p_fails", "p_small", "third", "leak_free"), NUMBER)
-    | {"unlike": WORDS, "undeclared": WORDS, "confounders": WORDS, "needed_seeds": COUNT, "needed_rows": COUNT}
-    | {"claim_verdict": WORD, "claim_reason": WORD}
-    | dict.fromkeys(("claim_p_holds", "claim_p_fails", "claim_p_small"), NUMBER)
+    | dict.fromkeys(("p", "p_holds", "p_fails", "p_small"), NUMBER)
+    | {"needed_seeds": COUNT, "needed_rows": COUNT}
 )
 
 
 def write(judgement: Judgement, folder: Path) -> None:
-    """Write `folder` anew."""
-    rows = pa.Table.from_pylist([*_row_lines(judgement)], ROW_COLUMNS)
-    comparisons = pa.Table.from_pylist([*_comparison_lines(judgement)], COMPARISON_COLUMNS)
-    with files.new_directory(folder) as partial:
-        pq.write_table(rows, partial / ROWS, compression="zstd")
-        pq.write_table(comparisons, partial / COMPARISONS, compression="zstd")
+    """Write both tables into a folder that is there."""
+    put(ROW_COLUMNS, _row_lines(judgement), folder / ROWS)
+    put(COMPARISON_COLUMNS, _comparison_lines(judgement), folder / COMPARISONS)
+
+
+def put(columns: pa.Schema, lines: Iterable[Line], file: Path) -> None:
+    """Write a table."""
+    pq.write_table(pa.Table.from_pylist([*lines], columns), file, compression="zstd")
 
 
 def read(folder: Path, results: Results, plan: Plan = UNKNOWN) -> Judgement:
     """Read what was judged of these results; DataError if a table is missing or damaged."""
-    rows_by_use = _by_use(folder / ROWS, ROW_COLUMNS)
-    lines_by_use = _by_use(folder / COMPARISONS, COMPARISON_COLUMNS)
+    rows_by_use = by_use(folder / ROWS, ROW_COLUMNS)
+    lines_by_use = by_use(folder / COMPARISONS, COMPARISON_COLUMNS)
     try:
         return _judgement(Models(results), plan, rows_by_use, lines_by_use)
     except (KeyError, ValueError) as error:
         raise DataError(f"{folder} is of other results or papers ({error!r}); {AGAIN}") from None
 
 
-def _by_use(file: Path, columns: pa.Schema) -> dict[str, list[Line]]:
+def by_use(file: Path, columns: pa.Schema) -> dict[str, list[Line]]:
+    """Return the lines of a table by their column `use`; DataError if it has other columns."""
     table = files.read_arrow(file)
     if table.schema.names != columns.names:
         raise DataError(f"{file} has other columns than this version writes; {AGAIN}")
@@ -143,7 +143,7 @@ def _rows(lines: Iterable[Line]) -> list[Row]:
 def _row(lines: Sequence[Line]) -> Row:
     first = lines[0]
     by_metric = {line["metric"]: line for line in lines if line["metric"] is not None}
-    scores = {metric: _estimate(line) for metric, line in by_metric.items()}
+    scores = {metric: estimate(line) for metric, line in by_metric.items()}
     return Row(
         label=first["label"],
         names=tuple(first["models"]),
@@ -172,28 +172,19 @@ def _row(lines: Sequence[Line]) -> Row:
 
 def _comparison_lines(judgement: Judgement) -> Iterator[Line]:
     answer, confirmation = judgement.answer, judgement.confirmation
-    by_use: dict[str, Sequence[Comparison]] = {"own": judgement.own}
+    comparisons_by_use: dict[str, Sequence[Comparison]] = {"own": judgement.own}
     if answer is not None:
-        by_use |= {"against_single": answer.against_single, "against_best": answer.against_best}
-        by_use |= {"by_task": answer.by_task}
+        comparisons_by_use |= {"against_single": answer.against_single, "against_best": answer.against_best}
+        comparisons_by_use |= {"by_task": answer.by_task}
     if confirmation is not None:
-        by_use |= {"dev": [pair.dev for pair in confirmation.comparisons]}
-        by_use |= {"test": [pair.test for pair in confirmation.comparisons]}
-    for use, comparisons in by_use.items():
-        yield from ({"use": use, **_comparison_cells(comparison)} for comparison in comparisons)
-    for use, results in (("claims", judgement.claims), ("questions", judgement.questions)):
-        for result in results:
-            about = {
-                "use": use,
-                "claim": result.claim.name,
-                "claim_verdict": result.verdict,
-                "claim_reason": result.obstacle,
-                **_p_cells(result.p, "claim_p"),
-            }
-            yield from (about | _comparison_cells(comparison) for comparison in result.parts)
+        comparisons_by_use |= {"dev": [pair.dev for pair in confirmation.comparisons]}
+        comparisons_by_use |= {"test": [pair.test for pair in confirmation.comparisons]}
+    for use, comparisons in comparisons_by_use.items():
+        yield from ({"use": use, **comparison_cells(comparison)} for comparison in comparisons)
 
 
-def _comparison_cells(comparison: Comparison) -> Line:
+def comparison_cells(comparison: Comparison) -> Line:
+    """Return the cells of COMPARISON_COLUMNS but `use`."""
     difference, needed = comparison.difference, comparison.needed
     return {
         **comparison.part.model_dump(),
@@ -201,12 +192,7 @@ def _comparison_cells(comparison: Comparison) -> Line:
         "reason": comparison.obstacle,
         **_estimate_cells(difference),
         "p": difference and difference.p,
-        **_p_cells(comparison.p, "p"),
-        "third": comparison.third,
-        "leak_free": comparison.leak_free,
-        "unlike": [*comparison.unlike],
-        "undeclared": [*comparison.undeclared],
-        "confounders": [*comparison.confounders],
+        **p_cells(comparison.p, "p"),
         "needed_seeds": needed and needed.seeds,
         "needed_rows": needed and needed.rows,
     }
@@ -217,33 +203,19 @@ def _comparison(line: Line) -> Comparison:
     return Comparison(
         part=Part(**{name: line[name] for name in Part.model_fields}),
         obstacle=line["reason"],
-        difference=_estimate(line),
-        third=line["third"],
-        leak_free=line["leak_free"],
-        unlike=tuple(line["unlike"]),
-        undeclared=tuple(line["undeclared"]),
-        confounders=tuple(line["confounders"]),
-        p=_p(line, "p"),
+        difference=estimate(line),
+        p=p_values(line, "p"),
         needed=needed,
     )
 
 
-def _claim_results(lines: Iterable[Line], claims: Mapping[str, Claim]) -> list[ClaimResult]:
-    results: list[ClaimResult] = []
-    for name, group in itertools.groupby(lines, lambda line: line["claim"]):
-        parts = [*group]
-        first = parts[0]
-        comparisons = tuple(_comparison(line) for line in parts)
-        verdict = Verdict(first["claim_verdict"])
-        results.append(ClaimResult(claims[name], verdict, first["claim_reason"], _p(first, "claim_p"), comparisons))
-    return results
-
-
-def _p_cells(p: PValues, name: str) -> Line:
+def p_cells(p: PValues, name: str) -> Line:
+    """Return the cells of p values, whose columns begin with `name`."""
     return {f"{name}_holds": p.holds, f"{name}_fails": p.fails, f"{name}_small": p.small}
 
 
-def _p(line: Line, name: str) -> PValues:
+def p_values(line: Line, name: str) -> PValues:
+    """Return the p values of a line, as `p_cells` has them."""
     return PValues(line[f"{name}_holds"], line[f"{name}_fails"], line[f"{name}_small"])
 
 
@@ -267,7 +239,8 @@ def _estimate_cells(estimate: Difference | None) -> Line:
     }
 
 
-def _estimate(line: Line) -> Difference | None:
+def estimate(line: Line) -> Difference | None:
+    """Return the difference or score of a line; None where it has none."""
     if line["mean"] is None:
         return None
     return Difference(
@@ -286,9 +259,6 @@ def _judgement(
     models: Models, plan: Plan, rows_by_use: dict[str, list[Line]], lines_by_use: dict[str, list[Line]]
 ) -> Judgement:
     rows = {use: _rows(lines) for use, lines in rows_by_use.items()}
-    every = reading.load()
-    claims = _claim_results(lines_by_use.pop("claims", []), every.claims)
-    questions = _claim_results(lines_by_use.pop("questions", []), every.questions)
     comparisons = {use: [_comparison(line) for line in lines] for use, lines in lines_by_use.items()}
     untrained_rows = rows.get("untrained_rows", [])
     answer = confirmation = None
@@ -313,7 +283,5 @@ def _judgement(
         paper_rows=rows.get("paper_rows", []),
         answer=answer,
         confirmation=confirmation,
-        claims=claims,
-        questions=questions,
         own=comparisons.get("own", []),
     )

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mtbert.judge.budget_runs import BudgetRuns, unlike
-from mtbert.judge.judging import Comparison, with_p
-from mtbert.judge.reading import Part
+from mtbert.judge.comparison import Comparison, with_p
+from mtbert.judge.parts import Part
 from mtbert.judge.rows import Row
 from mtbert.judge.rule import SEEDS, Verdict, corrected
 from mtbert.stats import LEAST_CLUSTERS, Difference

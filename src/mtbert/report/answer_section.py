@@ -5,8 +5,8 @@ from pathlib import Path
 
 from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Plan, Row, Verdict
 from mtbert.report import markdown, paper_tables, training_section
-from mtbert.report.claims import WORDS, in_words
 from mtbert.report.pictures import ways as picture_of_ways
+from mtbert.report.verdicts import WORDS, in_words
 from mtbert.tasks import are_the_courses
 
 MOST_NAMED = 3  # ways in a sentence

@@ -1,27 +1,25 @@
 """The whole report: its sections as Markdown, files of numbers, pictures, and the page of all of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mtbert import files
 from mtbert.errors import DataError, first_of
-from mtbert.judge import STUDY, ClaimResult, Judgement, Models
+from mtbert.judge import STUDY, Judgement, Models
 from mtbert.report import (
     answer_section,
-    claims,
     differences,
     markdown,
     numbers,
     page,
     paper_tables,
-    questions,
     terminal,
     training_section,
 )
 from mtbert.report.page import PageSection
 from mtbert.report.paper_tables import Table
 from mtbert.report.pictures import embeddings, labels, losses, misses
-from mtbert.report.pictures import questions as question_picture
 from mtbert.report.pictures import tasks as task_pictures
 from mtbert.report.sentences import Sentences
 from mtbert.scores.columns import Frame
@@ -42,33 +40,54 @@ FILES = (
 )
 
 
+@dataclass(frozen=True)
+class Addition:
+    """What others than this package add to a report.
+
+    Attributes:
+        first: text of the first section, behind the answer.
+        sections: those behind the tables.
+        numbers: tables by the name of their file.
+    """
+
+    first: str = ""
+    sections: Sequence[PageSection] = ()
+    numbers: Mapping[str, Frame] = field(default_factory=dict)
+
+
+def nothing(folder: Path) -> Addition:
+    """Add nothing to the report of a folder."""
+    return Addition()
+
+
 def write(
     judgement: Judgement,
     directory: Path,
-    readme: Path | None = None,
     sentences: Sentences | None = None,
     interim: str = "",
+    add: Callable[[Path], Addition] = nothing,
 ) -> str:
     """Write the report of what was judged anew; evidence that lies in its folder stays.
 
     Args:
         judgement: of the whole budget.
         directory: the report's folder.
-        readme: a file that gets the report's first rows, too, between the markers of `mtbert.report.questions`.
         sentences: those of dev, if they may be shown.
         interim: what a report says first while trainings go on; empty once all are done.
+        add: draws pictures into the report's folder, and returns what is added.
 
     Returns:
         The tables that have results and what to do next, for the terminal.
 
     Raises:
-        DataError: the directory holds something else than a report, or `readme` has no markers.
+        DataError: the directory holds something else than a report.
     """
     _refuse_others(directory)
     with files.new_directory(directory) as partial:
-        _write_numbers(judgement, partial)
+        addition = add(partial)
+        _write_numbers(judgement, addition, partial)
         every = [
-            *_first_sections(judgement, partial, interim),
+            *_first_sections(judgement, addition, partial, interim),
             *_sections_of_pictures(judgement, sentences or {}, partial),
         ]
         sections = [section for section in every if section.body]
@@ -76,8 +95,6 @@ def write(
         text = "\n\n".join([*(section.markdown for section in sections), FILES])
         files.write_text(partial / "README.md", f"{text.removeprefix('#')}\n")
         _keep_evidence(directory, partial)
-    if readme is not None:
-        questions.put(readme, judgement.models, judgement.questions, directory)
     return in_short(judgement, directory, interim)
 
 
@@ -111,7 +128,7 @@ def _keep_evidence(directory: Path, partial: Path) -> None:
             (directory / name).rename(partial / name)
 
 
-def _first_sections(judgement: Judgement, folder: Path, interim: str) -> Iterator[PageSection]:
+def _first_sections(judgement: Judgement, addition: Addition, folder: Path, interim: str) -> Iterator[PageSection]:
     """Yield the sections of text in order, and draw their pictures; a new one is a line here."""
     models, which_way = judgement.models, judgement.answer
     tables, checked = paper_tables.tables(judgement), training_section.rows(judgement)
@@ -119,12 +136,11 @@ def _first_sections(judgement: Judgement, folder: Path, interim: str) -> Iterato
     if which_way is not None:
         which_way_text = answer_section.render(which_way, folder, judgement.confirmation)
         tables = [table for table in tables if table.paper != STUDY]  # the answer has that one
-    question_picture.write(judgement.questions, folder)
-    first = [interim, training_section.headline(models, checked), which_way_text]
-    results = _results(models, first, judgement.questions)
+    first = [interim, training_section.headline(models, checked), which_way_text, addition.first]
+    results = _results(models, first)
     yield PageSection("results", f"Results: {_size(models)}, on {models.results.data.name}", results)
     yield PageSection("tables", "Tables", _tables(judgement, tables))
-    yield PageSection("claims", "Claims", claims.render(models, judgement.claims))
+    yield from addition.sections
     if which_way is not None:
         tried = answer_section.trials(which_way.plan)
         yield PageSection("tuning", "Learning rates that were tried", tried, folded=True)
@@ -143,10 +159,10 @@ def _sections_of_pictures(judgement: Judgement, sentences: Sentences, folder: Pa
     yield PageSection("data", "Data", labels.render(models, folder))
 
 
-def _results(models: Models, first: Sequence[str], questions_judged: Sequence[ClaimResult]) -> str:
-    """Return the first section: what comes first, the questions, and what to know before reading the scores."""
+def _results(models: Models, first: Sequence[str]) -> str:
+    """Return the first section: what comes first, and what to know before reading the scores."""
     notes = "\n".join(f"- {note}" for note in _notes(models))
-    parts = [*first, questions.render(models, questions_judged, "pictures"), _trained(models), notes]
+    parts = [*first, _trained(models), notes]
     return "\n\n".join(filter(None, parts))
 
 
@@ -234,13 +250,13 @@ def _tables(judgement: Judgement, tables: Sequence[Table]) -> str:
     return "\n\n".join([paper_tables.about(judgement.models.results.tasks), *texts]) if texts else ""
 
 
-def _write_numbers(judgement: Judgement, directory: Path) -> None:
+def _write_numbers(judgement: Judgement, addition: Addition, directory: Path) -> None:
     means = numbers.means(judgement)
     files.write_json(directory / "summary.json", numbers.summary(means, judgement.models.results.tasks))
     _write_csv(directory / "results.csv", numbers.runs(judgement.models), "%.6f")
     _write_csv(directory / "scores.csv", numbers.bars(means))
-    if judgement.claims:
-        _write_csv(directory / "claims.csv", claims.frame(judgement.claims), "%.6g")
+    for name, table in addition.numbers.items():
+        _write_csv(directory / name, table, "%.6g")
 
 
 def _write_csv(file: Path, table: Frame, digits: str | None = None) -> None:

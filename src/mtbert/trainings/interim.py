@@ -27,11 +27,13 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         return
     with starting.quick_imports():
         from mtbert import layout
-        from mtbert.judge import judge, plan_of
+        from mtbert.judge import plan_of
         from mtbert.machine import locking
         from mtbert.merging import run as merging
         from mtbert.provenance import seals
-        from mtbert.report import first_page, sentences, write
+        from mtbert.replication import replicate
+        from mtbert.replication import report as reports
+        from mtbert.report import first_page, sentences
         from mtbert.scores import collect, ensembles
     report = layout.report(build)
     mark = in_words(len(numbers), of, following)
@@ -45,7 +47,8 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         ensembles.vote_all(build, layout.votes(build))
         results = collect.collect(build, numbers, pictures=False)
         plan = plan_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
-        print(write.write(judge(results, plan=plan), report, sentences=sentences.of_build(build), interim=mark))
+        shown = sentences.of_build(build)
+        print(reports.write(replicate(results, plan=plan), report, sentences=shown, interim=mark))
 
 
 def in_words(seeds: int, of: int, following: str) -> str:

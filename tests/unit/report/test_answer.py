@@ -9,7 +9,6 @@ import pytest
 
 from mtbert.judge import Answer, Below, Check, Judgement, judge
 from mtbert.report import answer_section, markdown, terminal
-from mtbert.scores import tables
 from mtbert.scores.metrics import OVERALLS
 
 ROOT = Path(__file__).parents[3]
@@ -206,20 +205,3 @@ def test_one_way_alone_has_no_answer(monkeypatch):
         {("shared", 1): {task: said(task, 0.9, random) for task in SHARED}}, {"shared": {"paper": "own"}}
     )
     assert judge(results).answer is None
-
-
-def test_on_the_course_s_data_the_answer_and_the_page_of_the_papers_say_the_same():
-    judgement = judge(tables.read(ROOT / "reports/laptop/evidence"))
-    one = judgement.answer
-    assert one is not None
-    judged = {result.claim.name: result for result in judgement.questions}
-    for question, label in (("pals-or-single", "PALs"), ("lora-or-single", "LoRA per task")):
-        theirs, ours = judged[question].parts[0].difference, one.against_single_by_label[label].difference
-        assert theirs is not None
-        assert ours == theirs
-    assert one.single is not None
-    assert one.single.label == "One model per task"
-    page = (ROOT / "docs/course.md").read_text(encoding="utf-8")
-    assert f"> {next(answer_section.sentences(one))}\n" in page
-    assert "**A shared model comes close to single-task models** with a third of the weights" in page
-    assert one.favourite.weights["stored"] / one.single.weights["stored"] == pytest.approx(1 / 3, abs=0.01)

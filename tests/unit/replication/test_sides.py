@@ -10,8 +10,9 @@ import pytest
 from mtbert.config import papers, resolve
 from mtbert.config.params import Params
 from mtbert.errors import SettingsError
-from mtbert.judge import OVERFITTING, Claim, Part, load, names, sides
-from mtbert.judge.reading import RATE
+from mtbert.judge import OVERFITTING, sides
+from mtbert.judge.parts import RATE
+from mtbert.replication import Claim, ClaimPart, load, names
 from mtbert.scores import metrics
 from mtbert.tasks import COURSE
 
@@ -71,7 +72,7 @@ def test_a_side_without_settings_differs_in_nothing() -> None:
 
 
 @pytest.mark.parametrize(("claim", "part"), PARTS)
-def test_the_sides_of_a_papers_claim_differ_in_what_it_says_and_in_nothing_else(claim: Claim, part: Part) -> None:
+def test_the_sides_of_a_papers_claim_differ_in_what_it_says_and_in_nothing_else(claim: Claim, part: ClaimPart) -> None:
     known = {name: resolved(name) for name in (*part.ours, *part.other) if name != "untrained-encoder"}
     declared = {*part.differs, *part.confounded} - NO_SETTINGS
     found = sides.differences(known, part.ours, part.other)
@@ -108,7 +109,7 @@ PRINTED_AS = {
 
 
 @pytest.mark.parametrize(("claim", "part"), PUBLISHED)
-def test_a_published_difference_is_that_of_the_tables(claim: Claim, part: Part) -> None:
+def test_a_published_difference_is_that_of_the_tables(claim: Claim, part: ClaimPart) -> None:
     paper = claim.paper if claim.paper in papers.load() else PARAMS.get("catalog", part.other[0], "paper")
     ours, other = (printed(paper, side, part.metric) for side in (part.ours, part.other))
     assert part.published == pytest.approx(ours - other, abs=0.0015)  # of two rounded numbers, or four

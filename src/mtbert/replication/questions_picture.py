@@ -9,8 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mtbert.judge import ClaimResult, Comparison
-from mtbert.report import markdown, questions
+from mtbert.replication import questions_section
+from mtbert.replication.judging import ClaimComparison, ClaimResult
+from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 
 OURS, GHOST, PUBLISHED = "#2b6a99", "#8fb6d3", "#b2402a"
@@ -20,14 +21,14 @@ WRAP, NARROW_WRAP = 44, 56  # letters of a line beside a picture, and above the 
 
 def write(results: Sequence[ClaimResult], folder: Path) -> None:
     """Draw the picture of the questions that ran into a report's folder; the report's first section shows it."""
-    ran = questions.that_ran(results)
+    ran = questions_section.that_ran(results)
     if ran:
-        parts = {questions.question(result): result.parts[0] for result in ran}
-        drawing.put(_drawn(parts), folder, questions.PICTURE, "", "", dots=2 * 72)
-        drawing.put_narrow(_drawn(parts, is_narrow=True), folder, questions.PICTURE)
+        parts = {questions_section.question(result): result.parts[0] for result in ran}
+        drawing.put(_drawn(parts), folder, questions_section.PICTURE, "", "", dots=2 * 72)
+        drawing.put_narrow(_drawn(parts, is_narrow=True), folder, questions_section.PICTURE)
 
 
-def _drawn(parts: dict[str, Comparison], is_narrow: bool = False) -> Figure:
+def _drawn(parts: dict[str, ClaimComparison], is_narrow: bool = False) -> Figure:
     """A line for each comparison, by label: ours with its interval, and what it is to be held against."""
     figure = drawing.empty(1.2 + 0.42 * len(parts))
     if is_narrow:
@@ -57,7 +58,7 @@ def _drawn(parts: dict[str, Comparison], is_narrow: bool = False) -> Figure:
     return figure
 
 
-def _draw_part(axes: Axes, height: int, part: Comparison, band: float) -> None:
+def _draw_part(axes: Axes, height: int, part: ClaimComparison, band: float) -> None:
     """Draw the line of a comparison: the margin as a band so high, the published difference, and ours if it was run."""
     margin, difference = part.part.margin, part.difference
     axes.barh(height, 2 * margin, band, -margin, color="0.9", zorder=0, label="too little to matter")

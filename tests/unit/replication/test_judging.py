@@ -11,18 +11,8 @@ import pandas as pd
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.judge import (
-    BudgetRuns,
-    Claim,
-    Part,
-    TaskRows,
-    Verdict,
-    at_a_third,
-    judge_claims,
-    load,
-    of_results,
-)
-from mtbert.judge.judging import OBSTACLES
+from mtbert.judge import OBSTACLES, BudgetRuns, TaskRows, Verdict, of_results
+from mtbert.replication import Claim, ClaimPart, at_a_third, judge_claims, load
 from mtbert.scores.described import UNTRAINED
 from mtbert.tasks import COURSE
 
@@ -58,7 +48,7 @@ def evidence(
 def claim(name: str = "c", **part: Any) -> Claim:
     """A claim that `new` is higher on SST than `old`, margin 0.05."""
     values: dict[str, Any] = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.05}
-    return Claim(name=name, paper="p", statement="New is better.", parts=(Part(**(values | part)),))
+    return Claim(name=name, paper="p", statement="New is better.", parts=(ClaimPart(**(values | part)),))
 
 
 LOW, HIGH = [0.50, 0.51, 0.49, 0.50, 0.52, 0.48], [0.70, 0.71, 0.69, 0.70, 0.72, 0.68]

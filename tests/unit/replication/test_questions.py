@@ -7,9 +7,18 @@ import made
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.judge import Claim, ClaimResult, Comparison, Models, Part, Verdict, judge
+from mtbert.judge import Models, Verdict
 from mtbert.judge.rule import NOTHING
-from mtbert.report import claims, markdown, questions
+from mtbert.replication import (
+    Claim,
+    ClaimComparison,
+    ClaimPart,
+    ClaimResult,
+    claims_section,
+    questions_section,
+    replicate,
+)
+from mtbert.report import answer_section, markdown
 from mtbert.scores import tables
 from mtbert.stats import Difference
 
@@ -21,16 +30,16 @@ def result(seeds: int = 6, verdict: Verdict = Verdict.OPEN, obstacle: str = "", 
     """An answer to a question about SST-5, of so many seeds; none were trained where that is 0."""
     values = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.01} | part
     found = Difference(-0.0234, None, 0.0, (seeds, 6), 100, 100) if seeds else None
-    claim = Claim(name="c", paper="front", statement="Better?", parts=(Part(**values),))
-    return ClaimResult(claim, verdict, obstacle, NOTHING, (Comparison(claim.parts[0], obstacle, found),))
+    claim = Claim(name="c", paper="front", statement="Better?", parts=(ClaimPart(**values),))
+    return ClaimResult(claim, verdict, obstacle, NOTHING, (ClaimComparison(claim.parts[0], obstacle, found),))
 
 
 def worse(expects: str, mean: float = -0.017) -> ClaimResult:
     """An answer whose interval ends below 0, and of which nothing is proved once it is corrected."""
     difference = Difference(mean, 0.005, 10.0, (6, 6), 100, 100)
-    part = Part(ours="new", other="old", metric="sst", expects=expects, margin=0.01)
+    part = ClaimPart(ours="new", other="old", metric="sst", expects=expects, margin=0.01)
     claim = Claim(name="c", paper="front", statement="As good?", parts=(part,))
-    return ClaimResult(claim, Verdict.WORSE, "", NOTHING, (Comparison(part, "", difference),))
+    return ClaimResult(claim, Verdict.WORSE, "", NOTHING, (ClaimComparison(part, "", difference),))
 
 
 @pytest.mark.parametrize(
@@ -46,38 +55,41 @@ def worse(expects: str, mean: float = -0.017) -> ClaimResult:
         (worse("higher"), {"answer": "worse, by how much is open"}),
         (result(verdict=Verdict.TOO_CLOSE), {"answer": "too close to call"}),
         (result(verdict=Verdict.NOT_COMPARABLE, obstacle="budgets"), {"answer": "not comparable: budgets"}),
-        (result(verdict=Verdict.FAILS, metric="qqp"), {"ours": f"{OURS} {claims.MAY_BE_KNOWN}"}),
+        (result(verdict=Verdict.FAILS, metric="qqp"), {"ours": f"{OURS} {claims_section.MAY_BE_KNOWN}"}),
     ],
 )
 def test_a_row(answer: ClaimResult, cells: dict[str, str]):
-    (row,) = questions.rows([answer])
+    (row,) = questions_section.rows([answer])
     assert cells.items() <= row.items()
 
 
 def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
     models, readme = Models(made.results({("old", 1): {"sst": [0, 1, 2, 0]}})), tmp_path / "README.md"
-    readme.write_text(f"before\n{questions.START}old\n{questions.END}after\n")
-    questions.put(readme, models, [result(verdict=Verdict.HOLDS)], tmp_path / "reports/mine")
+    readme.write_text(f"before\n{questions_section.START}old\n{questions_section.END}after\n")
+    questions_section.put(readme, models, [result(verdict=Verdict.HOLDS)], tmp_path / "reports/mine")
     lines = readme.read_text().splitlines()
-    assert (lines[:2], lines[-2:]) == (["before", questions.START.strip()], [questions.END.strip(), "after"])
+    assert (lines[:2], lines[-2:]) == (
+        ["before", questions_section.START.strip()],
+        [questions_section.END.strip(), "after"],
+    )
     assert "(reports/mine/pictures/questions.png)" in lines[2]
     assert "old" not in lines
     with pytest.raises(DataError, match=r"README\.md"):
-        questions.put(readme, models, [], tmp_path)
+        questions_section.put(readme, models, [], tmp_path)
     readme.write_text("before\n")
     with pytest.raises(DataError, match="questions"):
-        questions.put(readme, models, [result(verdict=Verdict.HOLDS)], tmp_path)
+        questions_section.put(readme, models, [result(verdict=Verdict.HOLDS)], tmp_path)
 
 
 def test_questions_that_were_not_run_are_named_or_counted_and_not_shown():
     models = Models(made.results({("old", 1): {"sst": [0, 1, 2, 0]}}))
     ran, not_run = result(verdict=Verdict.HOLDS), result(0, Verdict.NOT_RUN, "not run")
-    shown = questions.render(models, [ran, not_run], "pictures")
+    shown = questions_section.render(models, [ran, not_run], "pictures")
     assert shown.endswith(" Not run, and open with 0 of 6 seeds: *Better? (SST-5)*.")
-    shown = questions.render(models, [ran, not_run, not_run, not_run], "pictures")
+    shown = questions_section.render(models, [ran, not_run, not_run, not_run], "pictures")
     assert shown.count("Better?") == 1
     assert shown.endswith(" 3 more questions: not run.")
-    assert questions.render(models, [not_run], "pictures") == ""
+    assert questions_section.render(models, [not_run], "pictures") == ""
 
 
 def test_the_page_of_the_papers_says_what_the_evidence_does(tmp_path: Path):
@@ -85,6 +97,23 @@ def test_the_page_of_the_papers_says_what_the_evidence_does(tmp_path: Path):
     (tmp_path / "docs").mkdir()
     page = tmp_path / "docs/course.md"
     page.write_text((ROOT / "docs/course.md").read_text())
-    judgement = judge(results, before)
-    questions.put(page, judgement.models, judgement.questions, tmp_path / "reports/laptop")
+    replication = replicate(results, before)
+    questions_section.put(page, replication.judgement.models, replication.questions, tmp_path / "reports/laptop")
     assert page.read_text() == (ROOT / "docs/course.md").read_text()
+
+
+def test_on_the_course_s_data_the_answer_and_the_page_of_the_papers_say_the_same():
+    replication = replicate(tables.read(ROOT / "reports/laptop/evidence"))
+    one = replication.judgement.answer
+    assert one is not None
+    judged = {result.claim.name: result for result in replication.questions}
+    for question, label in (("pals-or-single", "PALs"), ("lora-or-single", "LoRA per task")):
+        theirs, ours = judged[question].parts[0].difference, one.against_single_by_label[label].difference
+        assert theirs is not None
+        assert ours == theirs
+    assert one.single is not None
+    assert one.single.label == "One model per task"
+    page = (ROOT / "docs/course.md").read_text(encoding="utf-8")
+    assert f"> {next(answer_section.sentences(one))}\n" in page
+    assert "**A shared model comes close to single-task models** with a third of the weights" in page
+    assert one.favourite.weights["stored"] / one.single.weights["stored"] == pytest.approx(1 / 3, abs=0.01)

@@ -1,6 +1,6 @@
 """What the report begins with: questions in a student's words, each answered by a difference, as rows and as a picture.
 
-The questions are those of judge/common.yaml, judged like claims.
+The questions are those of questions.yaml, judged like claims.
 """
 
 import os
@@ -9,8 +9,10 @@ from pathlib import Path
 
 from mtbert import files
 from mtbert.errors import DataError
-from mtbert.judge import SEEDS, ClaimResult, Models, Verdict
-from mtbert.report import claims, markdown
+from mtbert.judge import SEEDS, Models, Verdict
+from mtbert.replication import claims_section
+from mtbert.replication.judging import ClaimResult
+from mtbert.report import markdown
 from mtbert.scores.described import UNTRAINED
 
 PICTURE = "questions"
@@ -42,7 +44,7 @@ def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
 def _row(result: ClaimResult) -> dict[str, str]:
     return {
         "question": question(result),
-        "ours": claims.difference(result.parts[0]),
+        "ours": claims_section.difference(result.parts[0]),
         "published": _published(result),
         "answer": _verdict(result),
     }
@@ -63,7 +65,7 @@ def _verdict(result: ClaimResult) -> str:
     difference = result.parts[0].difference
     if difference is not None and difference.lacks_seeds(SEEDS):
         return f"open: {difference.fewest_seeds} of {SEEDS} seeds"
-    return WORDS.get(result.verdict) or claims.verdict(result)
+    return WORDS.get(result.verdict) or claims_section.verdict(result)
 
 
 def question(result: ClaimResult) -> str:
@@ -78,7 +80,7 @@ def render(models: Models, questions: Sequence[ClaimResult], pictures: str) -> s
         return ""
     lines, every = rows(ran), rows(questions)
     picture = f"![Differences with their intervals, and the published ones]({pictures}/{PICTURE}.png)"
-    about = f"{ABOUT} {claims.contamination(models)}".strip()
+    about = f"{ABOUT} {claims_section.contamination(models)}".strip()
     absent = [row["question"] for row in every if row not in lines]
     if len(absent) > NAMED:
         about += f" {len(absent)} more questions: not run."

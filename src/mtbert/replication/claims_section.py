@@ -5,24 +5,15 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from mtbert.judge import OVERFITTING, SEEDS, ClaimResult, Comparison, Models, Part, Verdict
+from mtbert.judge import Models
+from mtbert.replication.claims import ClaimPart
+from mtbert.replication.judging import ClaimComparison, ClaimResult
 from mtbert.report import markdown
-from mtbert.report.markdown import count
 from mtbert.report.paper_tables import title
+from mtbert.report.verdicts import OBSTACLES, in_words
 from mtbert.scores.columns import Frame
 from mtbert.stats import Difference
 
-WORDS = {
-    Verdict.HOLDS: "holds", Verdict.SMALL: "real, but smaller than what matters", Verdict.FAILS: "does not hold",
-    Verdict.BETTER: "better", Verdict.WORSE: "worse", Verdict.CLOSE: "as good", Verdict.TOO_CLOSE: "too close to call",
-    Verdict.NOT_COMPARABLE: "not comparable", Verdict.OPEN: "open", Verdict.NOT_RUN: "not run",
-}  # fmt: skip
-DIRECTIONS = {Verdict.BETTER: "higher", Verdict.WORSE: "lower"}  # where more is not better
-SIZE_OPEN = "by how much is open"
-OBSTACLES = {  # beside a verdict, where the name of the obstacle does not say it
-    "encoder": "cannot be tested with this encoder", "rows": "too few rows", "flip": "flips with the budget",
-    "seeds": f"fewer than {count(SEEDS)} seeds", "parts": "not every comparison is proved",
-}  # fmt: skip
 MAY_BE_KNOWN = "\N{DOUBLE DAGGER}"  # marks what the encoder may have learned in its own training
 ABOUT = (
     "A verdict needs six seeds of each side, and is corrected over all claims of its paper; *better* and *worse* say "
@@ -38,22 +29,12 @@ def verdict(result: ClaimResult) -> str:
     return in_words(result.verdict, result.obstacle, True, deciding[0].metric)
 
 
-def in_words(verdict: Verdict, obstacle: str = "", is_size_open: bool = False, metric: str = "") -> str:
-    """Return a verdict in words, with what keeps it from being another one."""
-    if verdict in DIRECTIONS:
-        words = DIRECTIONS[verdict] if metric == OVERFITTING else WORDS[verdict]
-        return f"{words}, {SIZE_OPEN}" if is_size_open else words
-    if verdict in (Verdict.NOT_COMPARABLE, Verdict.OPEN):
-        return f"{WORDS[verdict]}: {OBSTACLES.get(obstacle, obstacle)}"
-    return WORDS[verdict]
-
-
-def pair(part: Part) -> str:
+def pair(part: ClaimPart) -> str:
     """Return what is compared, such as `a - b, SST-5`."""
     return f"{' + '.join(part.ours)} {markdown.MINUS} {' + '.join(part.other)}, {markdown.heading(part.metric)}"
 
 
-def difference(result: Comparison) -> str:
+def difference(result: ClaimComparison) -> str:
     """Return our difference and interval, marked if the encoder may have learned the task; a dash for none."""
     may_be_known = result.part.is_about_similarity or result.part.metric == "qqp"
     estimate = markdown.estimate(result.difference, "+")
@@ -100,7 +81,7 @@ def _lines(result: ClaimResult) -> list[dict[str, str]]:
     return lines
 
 
-def own_verdict(result: Comparison) -> str:
+def own_verdict(result: ClaimComparison) -> str:
     """Return what is proved of a comparison alone, not corrected, or why nothing is."""
     words = in_words(result.verdict, result.obstacle, True, result.part.metric)
     names = {"code": result.unlike, "settings": result.undeclared, "confounders": result.confounders}
@@ -109,7 +90,7 @@ def own_verdict(result: Comparison) -> str:
     return words if result.decides else f"{words} (decides nothing)"
 
 
-def _line(result: Comparison) -> dict[str, str]:
+def _line(result: ClaimComparison) -> dict[str, str]:
     return {
         "compared": pair(result.part),
         "expects": result.part.expects,
@@ -126,7 +107,7 @@ def frame(results: Sequence[ClaimResult]) -> Frame:
     return pd.DataFrame([_values(result, part) for result in results for part in result.parts])
 
 
-def _values(result: ClaimResult, part_result: Comparison) -> dict[str, object]:
+def _values(result: ClaimResult, part_result: ClaimComparison) -> dict[str, object]:
     return {
         "claim": result.claim.name,
         **result.claim.model_dump(include={"paper", "source", "section", "statement"}),
@@ -145,7 +126,7 @@ def _values(result: ClaimResult, part_result: Comparison) -> dict[str, object]:
     }
 
 
-def _part_values(part: Part) -> dict[str, object]:
+def _part_values(part: ClaimPart) -> dict[str, object]:
     """Return what a part compares, by the names of its settings; several names as words."""
     values = part.model_dump()
     return {key: " ".join(value) if isinstance(value, tuple) else value for key, value in values.items()}

@@ -9,7 +9,7 @@ from mtbert.config.params import Params
 from mtbert.config.techniques import REGISTRIES
 from mtbert.errors import SettingsError, UnknownNameError
 from mtbert.judge import sides
-from mtbert.judge.reading import Claim, load
+from mtbert.replication.claims import Claim, load
 from mtbert.scores.described import UNTRAINED
 from mtbert.variants.settings import ModelSettings, PhaseSettings
 

@@ -1,44 +1,28 @@
 """Read the claims of papers/*.yaml: comparisons of variants, each with what the paper expects of it."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import pydantic
 
 from mtbert import files
 from mtbert.config import papers
 from mtbert.errors import DataError, UnknownNameError, in_words
+from mtbert.judge.parts import OVERFITTING, RATE, Names, Part, margins, sequence
 from mtbert.scores.metrics import OVERALLS
 from mtbert.settings import Section, one_of
-from mtbert.tasks import COURSE, Tasks, main
+from mtbert.tasks import COURSE
 
-COMMON = Path(__file__).with_name("common.yaml")  # margins and questions, for all papers
-OVERFITTING = "overfitting"  # overall_normalised on training rows less that on dev
+QUESTIONS = Path(__file__).with_name("questions.yaml")  # those of the report, and margins, for all papers
 METRICS = (*COURSE, *OVERALLS, OVERFITTING)
-RATE = "learning_rate"  # a profile may set it by what is trained: it confounds in some runs, and not in others
-Expected = Literal["higher", "lower", "close", "not higher", "not lower"]
-
-
-def _sequence(value: Any) -> Any:
-    """Return a YAML list, or the words of a string, as a tuple; anything else as it is, to be refused."""
-    if isinstance(value, str):
-        return tuple(value.split())
-    return tuple(value) if isinstance(value, list) else value
-
 
 Metric = Annotated[str, one_of("metric", METRICS)]
-Names = Annotated[tuple[str, ...], pydantic.BeforeValidator(_sequence)]
 
 
-class Part(Section):
+class ClaimPart(Part):
     """One comparison that a claim makes.
 
     Attributes:
-        ours, other: names of the variants (or an ensemble) of each side; several single-task variants make one row.
-        metric: a task, an overall, or `overfitting`; `Claim` checks it.
-        expects: `higher`: ours is better by more than nothing; `lower`; `close`: apart by less than the margin;
-            `not higher`: ours is better by less than the margin, if at all; or `not lower`.
-        margin: the smallest difference that matters.
         published: the difference that the paper prints; None if it prints none.
         differs: the settings in which the sides differ because the claim says so. Also allowed: `examples` if it is
             about how much of each task they train, `updates` if it is about how long, `similarity` if it is about a
@@ -46,11 +30,6 @@ class Part(Section):
         confounded: further settings in which they may differ; a part whose runs do is shown, and decides nothing.
     """
 
-    ours: Names
-    other: Names
-    metric: str
-    expects: Expected
-    margin: float
     published: float | None = None
     differs: Names = ()
     confounded: Names = ()
@@ -80,10 +59,10 @@ class Claim(Section):
     doubt: str = ""
     section: str = ""
     statement: str
-    parts: Annotated[tuple[Part, ...], pydantic.BeforeValidator(_sequence)]
+    parts: Annotated[tuple[ClaimPart, ...], pydantic.BeforeValidator(sequence)]
 
     @property
-    def deciding(self) -> list[Part]:
+    def deciding(self) -> list[ClaimPart]:
         """The parts that decide on it where no learning rate confounds them."""
         return [part for part in self.parts if not part.is_always_confounded]
 
@@ -115,17 +94,11 @@ class Claims(Section):
     questions: dict[str, Claim] = {}
 
 
-def margins(tasks: Tasks) -> dict[str, float]:
-    """Return by metric the smallest difference that matters: of a mean the largest of its tasks'."""
-    task_margins = {name: task.matters for name, task in tasks.items()}
-    return task_margins | dict.fromkeys(OVERALLS, max(task_margins[name] for name in main(tasks)))
-
-
 def load(folder: Path = papers.FOLDER) -> Claims:
     """Read and check the papers' claims; DataError with every key that is missing, unknown or wrong."""
     claims = {name: claim for paper in papers.load(folder).values() for name, claim in paper.claims.items()}
     try:
-        common = files.read_yaml(COMMON)
+        common = files.read_yaml(QUESTIONS)
         every = margins(COURSE) | common["margins"]
         return Claims(**_with_defaults({**common, "margins": every, "claims": claims}))
     except pydantic.ValidationError as error:
@@ -144,8 +117,8 @@ def _with_defaults(content: dict[str, Any]) -> dict[str, Any]:
 
 def _completed(name: str, claim: dict[str, Any], margins: dict[str, float]) -> dict[str, Any]:
     """Give a claim its name, and each part what it lacks: what the claim says for all of them, and a margin."""
-    shared = {key: value for key, value in claim.items() if key in Part.model_fields}
-    of_claim_alone = {key: value for key, value in claim.items() if key not in Part.model_fields}
+    shared = {key: value for key, value in claim.items() if key in ClaimPart.model_fields}
+    of_claim_alone = {key: value for key, value in claim.items() if key not in ClaimPart.model_fields}
     parts: list[dict[str, Any]] = []
     for stated in claim.get("parts", [{}]):
         part = shared | stated

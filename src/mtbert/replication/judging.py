@@ -1,86 +1,52 @@
-"""Judge claims by the rule of docs/verdicts.md."""
+"""Judge claims by the rule of docs/verdicts.md.
+
+A claim holds where all its parts do: its p is the largest of theirs (intersection-union; Berger 1982). It does not hold
+where any part does not: its p is the smallest, times the number of parts. Both are corrected by Holm over all claims of
+the paper, run or not.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from mtbert.errors import DataError
 from mtbert.judge import sides
-from mtbert.judge.budget_runs import BudgetRuns, are_unequal, mean_per_seed, tasks_of, unlike
-from mtbert.judge.reading import Claim, Part
-from mtbert.judge.rule import NOTHING, SEEDS, PValues, Verdict, claim_p, corrected, part_p, sign
+from mtbert.judge.budget_runs import UNEQUAL, BudgetRuns, TaskRows, are_unequal, mean_per_seed, tasks_of, unlike
+from mtbert.judge.comparison import Comparison
+from mtbert.judge.rule import NOTHING, OBSTACLES, SEEDS, PValues, Verdict, corrected, part_p, sign
+from mtbert.replication.claims import Claim, ClaimPart
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import UNTRAINED
 from mtbert.stats import LEAST_CLUSTERS, Difference
-from mtbert.stats.power import Needed
 
-OBSTACLES = {  # by what keeps a comparison from being judged, the first that applies: what is said instead
-    "not run": Verdict.NOT_RUN,
-    "code": Verdict.NOT_COMPARABLE,  # or another of `ALIKE`
-    "settings": Verdict.NOT_COMPARABLE,  # that the claim does not name
-    "confounders": Verdict.NOT_COMPARABLE,  # settings that it names as such
-    "budgets": Verdict.NOT_COMPARABLE,
-    "encoder": Verdict.OPEN,  # untrained, it is above both sides on STS
-    "rows": Verdict.OPEN,  # fewer than LEAST_CLUSTERS clusters of them
-    "seeds": Verdict.OPEN,  # fewer than SEEDS
-    "flip": Verdict.OPEN,  # from a third of the budget to all of it the sign changes, by more than the margin
-    "parts": Verdict.OPEN,  # of several comparisons of a claim some leave out 0, and not all are proved
-}
+LEANS = 0.4  # a part whose p of holding is below this does not refute its claim
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """What the runs say of one comparison.
+class ClaimComparison(Comparison):
+    """What the runs say of one part of a claim.
 
     Attributes:
         part: what is compared.
-        obstacle: what keeps it from being judged, of OBSTACLES; empty for nothing.
-        difference: ours - other; None where it was not run.
         third: the mean difference at a third of the budget; None where that was not run.
         leak_free: the mean difference without rows that share a sentence with training; None where no row does.
         unlike: code and settings in which two sides have to agree, and do not.
         undeclared: settings in which they differ, and that the claim does not name.
         confounders: settings in which they differ, and that the claim names as confounders.
-        p: of what the part expects; 1 where it is not judged. Of ways it is corrected over all of them.
-        needed: what would decide whether ours is no worse; None where nobody asks or knows.
-        scores: of ours and of the other, each by itself; None where nobody asks.
     """
 
-    part: Part
-    obstacle: str = "not run"
-    difference: Difference | None = None
+    part: ClaimPart
     third: float | None = None
     leak_free: float | None = None
     unlike: tuple[str, ...] = ()
     undeclared: tuple[str, ...] = ()
     confounders: tuple[str, ...] = ()
-    p: PValues = NOTHING
-    needed: Needed | None = None
-    scores: tuple[Difference, Difference] | None = None
 
     @property
     def decides(self) -> bool:
         """Whether it counts for its claim."""
         return not self.confounders and not self.part.is_always_confounded
-
-    @property
-    def verdict(self) -> Verdict:
-        """What is proved of what the part expects, else which side is better, or why it is not judged."""
-        if self.obstacle:
-            return OBSTACLES[self.obstacle]
-        return sign(self.difference) if self.p.verdict is Verdict.TOO_CLOSE else self.p.verdict
-
-    @property
-    def standing(self) -> Verdict:
-        """How ours stands to the other where the part expects the two to be close: CLOSE, BETTER, WORSE, TOO_CLOSE."""
-        if self.obstacle:
-            return OBSTACLES[self.obstacle]
-        return Verdict.CLOSE if self.p.verdict is Verdict.HOLDS else sign(self.difference)
-
-    @property
-    def is_size_open(self) -> bool:
-        """Whether one side is better, and is not proved to be so by the margin."""
-        return self.standing in (Verdict.BETTER, Verdict.WORSE) and self.p.verdict is not Verdict.FAILS
 
     @property
     def flips(self) -> bool:
@@ -107,7 +73,7 @@ class ClaimResult:
     verdict: Verdict
     obstacle: str
     p: PValues
-    parts: tuple[Comparison, ...]
+    parts: tuple[ClaimComparison, ...]
 
 
 def judge_claims(claims: Iterable[Claim], runs: BudgetRuns, third: BudgetRuns | None = None) -> list[ClaimResult]:
@@ -139,7 +105,7 @@ def _judged(family: Sequence[Claim], runs: BudgetRuns, third: BudgetRuns | None)
         yield ClaimResult(claim, verdict, obstacle, p, parts)
 
 
-def _first_obstacle(parts: Sequence[Comparison]) -> str:
+def _first_obstacle(parts: Sequence[ClaimComparison]) -> str:
     """Return what keeps these parts from deciding, the first in the order of OBSTACLES; empty for nothing."""
     obstacles = {part.obstacle for part in parts}
     first = next((obstacle for obstacle in OBSTACLES if obstacle in obstacles), "")
@@ -147,21 +113,21 @@ def _first_obstacle(parts: Sequence[Comparison]) -> str:
     return first if first or are_all_too_close or len(parts) == 1 else "parts"
 
 
-def _deciding(parts: Sequence[Comparison]) -> list[Comparison]:
+def _deciding(parts: Sequence[ClaimComparison]) -> list[ClaimComparison]:
     """Return the parts that decide on a claim; if a learning rate confounds every one of them, all of them."""
     may_decide = [part for part in parts if not part.part.is_always_confounded]
     return [part for part in may_decide if part.decides] or may_decide
 
 
-def compare(part: Part, runs: BudgetRuns, third: BudgetRuns | None = None) -> Comparison:
+def compare(part: ClaimPart, runs: BudgetRuns, third: BudgetRuns | None = None) -> ClaimComparison:
     """Return what the runs say of a part alone, by the first seeds of each side that the rule asks for."""
     ours, other, metric = part.ours, part.other, part.metric
     difference = runs.compare(ours, other, metric, SEEDS)
     if difference is None:
-        return Comparison(part)
+        return ClaimComparison(part)
     differing = sides.differences(runs.settings, ours, other)
     before = None if third is None else third.compare(ours, other, metric, SEEDS)
-    result = Comparison(
+    result = ClaimComparison(
         part,
         difference=difference,
         third=None if before is None else before.mean,
@@ -170,29 +136,24 @@ def compare(part: Part, runs: BudgetRuns, third: BudgetRuns | None = None) -> Co
         undeclared=tuple(sorted(differing - {*part.differs, *part.confounded})),
         confounders=tuple(sorted(differing & {*part.confounded})),
     )
-    return with_p(replace(result, obstacle=_obstacle(result, difference, runs)))
+    obstacle = _obstacle(result, difference, runs)
+    is_judged = not obstacle and difference.error is not None
+    p = part_p(part.expects, part.margin, part.published, difference) if is_judged else NOTHING
+    return replace(result, obstacle=obstacle, p=p)
 
 
-def with_p(comparison: Comparison) -> Comparison:
-    """Return the comparison with the p of what its part expects, not corrected; 1 where it is not judged."""
-    part, difference = comparison.part, comparison.difference
-    if comparison.obstacle or difference is None or difference.error is None:
-        return replace(comparison, p=NOTHING)
-    return replace(comparison, p=part_p(part.expects, part.margin, part.published, difference))
-
-
-def _leak_free_mean(part: Part, runs: BudgetRuns, rows: int) -> float | None:
+def _leak_free_mean(part: ClaimPart, runs: BudgetRuns, rows: int) -> float | None:
     """Return the mean difference without rows that share a sentence with training; None if none of `rows` does."""
     leak_free = runs.compare(part.ours, part.other, part.metric, SEEDS, leak_free=True)
     return None if leak_free is None or leak_free.rows == rows else leak_free.mean
 
 
-def _lines(part: Part, runs: BudgetRuns) -> list[Frame]:
+def _lines(part: ClaimPart, runs: BudgetRuns) -> list[Frame]:
     """Return the lines of the runs that are compared: those of ours, and those of the other."""
     return [runs.lines(row, runs.seeds(row, part.metric)[:SEEDS]) for row in (part.ours, part.other)]
 
 
-def _obstacle(result: Comparison, difference: Difference, runs: BudgetRuns) -> str:
+def _obstacle(result: ClaimComparison, difference: Difference, runs: BudgetRuns) -> str:
     """Return what keeps a part that was compared from being judged, the first of OBSTACLES; empty for nothing."""
     applies = {
         "code": bool(result.unlike),
@@ -207,7 +168,7 @@ def _obstacle(result: Comparison, difference: Difference, runs: BudgetRuns) -> s
     return next((obstacle for obstacle, is_there in applies.items() if is_there), "")
 
 
-def _has_unequal_budgets(part: Part, runs: BudgetRuns) -> bool:
+def _has_unequal_budgets(part: ClaimPart, runs: BudgetRuns) -> bool:
     """Return whether the sides trained on unequal numbers of steps or examples that the claim does not let differ."""
     ours, other = _lines(part, runs)
     if not len(ours) or not len(other):
@@ -220,9 +181,47 @@ def _has_unequal_budgets(part: Part, runs: BudgetRuns) -> bool:
     return any(are_unequal(mean_per_seed(ours, column), mean_per_seed(other, column)) for column in columns)
 
 
-def _is_below_untrained(part: Part, runs: BudgetRuns) -> bool:
+def _is_below_untrained(part: ClaimPart, runs: BudgetRuns) -> bool:
     """Return whether a part is about similarity, and the untrained encoder is above both sides on STS."""
     if not part.is_about_similarity:
         return False
     gains = [runs.compare(row, (UNTRAINED,), "sts") for row in (part.ours, part.other)]
     return all(gain is not None and gain.mean < 0 for gain in gains)
+
+
+def claim_p(parts: Sequence[PValues]) -> PValues:
+    """Return the p of a claim from those of its parts; 1 where a part may not be judged."""
+    fails = [part.fails for part in parts if part.holds > LEANS]
+    return PValues(
+        holds=max(part.holds for part in parts),
+        fails=min(1.0, len(parts) * min(fails, default=1.0)),
+        small=min(1.0, len(parts) * min(part.small for part in parts)),
+    )
+
+
+def at_a_third(whole: BudgetRuns, third: BudgetRuns) -> BudgetRuns:
+    """Return the runs of `third` with the code of their variant's runs in `whole`, and a third of their steps.
+
+    Raises:
+        DataError: there is no such run.
+    """
+    names = third.runs["variant"].unique()
+    variants = [name for name in names if _is_a_third(whole.lines([name]), third.lines([name]))]
+    if not variants:
+        raise DataError(
+            "no run of --third had a third of the updates that its variant has in the report, and the same code and "
+            "settings; allowed: evidence of the same variants at a third of their budget"
+        )
+    dev: dict[str, TaskRows] = {}
+    for task, rows in third.dev.items():
+        columns = [(name, seed) for name, seed in rows.predictions if name in variants or name in third.seedless]
+        dev[task] = replace(rows, predictions=rows.predictions[columns])
+    return replace(third, runs=third.lines(variants), dev=dev)
+
+
+def _is_a_third(whole: Frame, third: Frame) -> bool:
+    """Return whether the runs `third` of a variant are like `whole`, and have a third of their steps."""
+    if not len(whole) or unlike(pd.concat([whole, third])):
+        return False
+    steps = mean_per_seed(whole, "steps")
+    return abs(3 * mean_per_seed(third, "steps") - steps) <= UNEQUAL * steps

@@ -1,0 +1,56 @@
+"""What runs say of one comparison."""
+
+from dataclasses import dataclass, replace
+
+from mtbert.judge.parts import Part
+from mtbert.judge.rule import NOTHING, OBSTACLES, PValues, Verdict, part_p, sign
+from mtbert.stats import Difference
+from mtbert.stats.power import Needed
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the runs say of one comparison.
+
+    Attributes:
+        part: what is compared.
+        obstacle: what keeps it from being judged, of OBSTACLES; empty for nothing.
+        difference: ours - other; None where it was not run.
+        p: of what the part expects; 1 where it is not judged. Of ways it is corrected over all of them.
+        needed: what would decide whether ours is no worse; None where nobody asks or knows.
+        scores: of ours and of the other, each by itself; None where nobody asks.
+    """
+
+    part: Part
+    obstacle: str = "not run"
+    difference: Difference | None = None
+    p: PValues = NOTHING
+    needed: Needed | None = None
+    scores: tuple[Difference, Difference] | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is proved of what the part expects, else which side is better, or why it is not judged."""
+        if self.obstacle:
+            return OBSTACLES[self.obstacle]
+        return sign(self.difference) if self.p.verdict is Verdict.TOO_CLOSE else self.p.verdict
+
+    @property
+    def standing(self) -> Verdict:
+        """How ours stands to the other where the part expects the two to be close: CLOSE, BETTER, WORSE, TOO_CLOSE."""
+        if self.obstacle:
+            return OBSTACLES[self.obstacle]
+        return Verdict.CLOSE if self.p.verdict is Verdict.HOLDS else sign(self.difference)
+
+    @property
+    def is_size_open(self) -> bool:
+        """Whether one side is better, and is not proved to be so by the margin."""
+        return self.standing in (Verdict.BETTER, Verdict.WORSE) and self.p.verdict is not Verdict.FAILS
+
+
+def with_p(comparison: Comparison) -> Comparison:
+    """Return the comparison with the p of what its part expects, not corrected; 1 where it is not judged."""
+    part, difference = comparison.part, comparison.difference
+    if comparison.obstacle or difference is None or difference.error is None:
+        return replace(comparison, p=NOTHING)
+    return replace(comparison, p=part_p(part.expects, part.margin, None, difference))

@@ -1,0 +1,53 @@
+"""The report with the papers' claims, and the questions that it begins with."""
+
+from pathlib import Path
+
+from mtbert.replication import claims_section, questions_picture, questions_section
+from mtbert.replication.replicating import Replication
+from mtbert.report import write as reports
+from mtbert.report.page import PageSection
+from mtbert.report.sentences import Sentences
+from mtbert.report.write import Addition
+
+
+def write(
+    replication: Replication,
+    directory: Path,
+    readme: Path | None = None,
+    sentences: Sentences | None = None,
+    interim: str = "",
+) -> str:
+    """Write the report, as `mtbert.report.write` does.
+
+    Args:
+        replication: what is judged.
+        directory: the report's folder.
+        readme: a file that gets the report's first rows, too, between the markers of `questions_section`.
+        sentences: those of dev, if they may be shown.
+        interim: what a report says first while trainings go on.
+
+    Raises:
+        DataError: the directory holds something else than a report, or `readme` has no markers.
+    """
+    judgement = replication.judgement
+
+    def add(folder: Path) -> Addition:
+        return _addition(replication, folder)
+
+    text = reports.write(judgement, directory, sentences, interim, add)
+    if readme is not None:
+        questions_section.put(readme, judgement.models, replication.questions, directory)
+    return text
+
+
+def _addition(replication: Replication, folder: Path) -> Addition:
+    """Return claims and questions, and draw the picture of the questions into a report's folder."""
+    models = replication.judgement.models
+    questions_picture.write(replication.questions, folder)
+    claims = claims_section.render(models, replication.claims)
+    numbers = {"claims.csv": claims_section.frame(replication.claims)} if replication.claims else {}
+    return Addition(
+        first=questions_section.render(models, replication.questions, "pictures"),
+        sections=[PageSection("claims", "Claims", claims)],
+        numbers=numbers,
+    )

@@ -1,0 +1,103 @@
+"""What was judged as three tables: those of `mtbert.judge.tables`, and `claims.parquet`, a line for each part of one.
+
+Intervals, p of no difference and verdicts of parts stand there for people; they are computed from the other columns
+when a table is read.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from mtbert import files
+from mtbert.errors import DataError
+from mtbert.judge import UNKNOWN, Plan, Verdict
+from mtbert.judge import tables as judged
+from mtbert.judge.tables import COMPARISON_COLUMNS, NUMBER, WORD, WORDS, Line
+from mtbert.replication.claims import Claim, ClaimPart, load
+from mtbert.replication.judging import ClaimComparison, ClaimResult
+from mtbert.replication.replicating import Replication
+from mtbert.scores.results import Results
+
+CLAIMS = "claims.parquet"
+COLUMNS = pa.schema(
+    {"claim": WORD, "claim_verdict": WORD, "claim_reason": WORD}
+    | dict.fromkeys(("claim_p_holds", "claim_p_fails", "claim_p_small"), NUMBER)
+    | {name: COMPARISON_COLUMNS.field(name).type for name in COMPARISON_COLUMNS.names}
+    | {"published": NUMBER, "differs": WORDS, "confounded": WORDS, "third": NUMBER, "leak_free": NUMBER}
+    | {"unlike": WORDS, "undeclared": WORDS, "confounders": WORDS}
+)
+
+
+def write(replication: Replication, folder: Path) -> None:
+    """Write `folder` anew."""
+    with files.new_directory(folder) as partial:
+        judged.write(replication.judgement, partial)
+        judged.put(COLUMNS, _lines(replication), partial / CLAIMS)
+
+
+def read(folder: Path, results: Results, plan: Plan = UNKNOWN) -> Replication:
+    """Read what was judged of these results; DataError if a table is missing or damaged."""
+    judgement = judged.read(folder, results, plan)
+    lines = judged.by_use(folder / CLAIMS, COLUMNS)
+    try:
+        every = load()
+        return Replication(
+            judgement,
+            claims=[*_results(lines.get("claims", []), every.claims)],
+            questions=[*_results(lines.get("questions", []), every.questions)],
+        )
+    except (KeyError, ValueError) as error:
+        raise DataError(f"{folder} is of other papers ({error!r}); {judged.AGAIN}") from None
+
+
+def _lines(replication: Replication) -> Iterator[Line]:
+    for use, results in (("claims", replication.claims), ("questions", replication.questions)):
+        for result in results:
+            about = {
+                "use": use,
+                "claim": result.claim.name,
+                "claim_verdict": result.verdict,
+                "claim_reason": result.obstacle,
+                **judged.p_cells(result.p, "claim_p"),
+            }
+            yield from (about | _cells(comparison) for comparison in result.parts)
+
+
+def _cells(comparison: ClaimComparison) -> Line:
+    return {
+        **judged.comparison_cells(comparison),
+        "third": comparison.third,
+        "leak_free": comparison.leak_free,
+        "unlike": [*comparison.unlike],
+        "undeclared": [*comparison.undeclared],
+        "confounders": [*comparison.confounders],
+    }
+
+
+def _results(lines: Iterable[Line], claims: Mapping[str, Claim]) -> Iterator[ClaimResult]:
+    for name, group in itertools.groupby(lines, lambda line: line["claim"]):
+        parts = [*group]
+        first = parts[0]
+        yield ClaimResult(
+            claim=claims[name],
+            verdict=Verdict(first["claim_verdict"]),
+            obstacle=first["claim_reason"],
+            p=judged.p_values(first, "claim_p"),
+            parts=tuple(_comparison(line) for line in parts),
+        )
+
+
+def _comparison(line: Line) -> ClaimComparison:
+    return ClaimComparison(
+        part=ClaimPart(**{name: line[name] for name in ClaimPart.model_fields}),
+        obstacle=line["reason"],
+        difference=judged.estimate(line),
+        p=judged.p_values(line, "p"),
+        third=line["third"],
+        leak_free=line["leak_free"],
+        unlike=tuple(line["unlike"]),
+        undeclared=tuple(line["undeclared"]),
+        confounders=tuple(line["confounders"]),
+    )
