@@ -71,6 +71,9 @@ def predict(
     build: Build = BUILD,
     device: Annotated[Device, Option(help="The device to compute on.")] = "auto",
     encoding: Annotated[str, Option(help="The encoding of the file, such as cp1252.")] = "utf-8",
+    at_least: Annotated[
+        float | None, Option(min=0, max=1, help="Leave a class empty whose probability is below this, such as 0.9.")
+    ] = None,
 ) -> None:
     """Predict with a trained model: sentences, or a file of them.
 
@@ -87,7 +90,7 @@ def predict(
         raise BadParameter("pass either sentences or --file")
     with starting.quick_imports():
         from mtbert.inference import predict
-    predict.run(model, file or sentences or [], task, out, seed, build, device, encoding)
+    predict.run(model, file or sentences or [], task, out, seed, build, device, encoding, at_least)
 
 
 @app.command()
