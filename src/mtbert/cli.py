@@ -144,6 +144,17 @@ def compare(
 
 
 @app.command()
+def doubtful(build: Build = BUILD) -> None:
+    """List the labels to check, and near-duplicates, of each task.
+
+    A label is doubtful if models that did not train on its row contradict it: docs/own.md.
+    """
+    with starting.quick_imports():
+        from mtbert.labelling import run
+    run.run(build)
+
+
+@app.command()
 def tune(
     jobs: Annotated[int, Option(min=1, max=64, help="How many trials run at a time.")] = 2,
     build: Build = BUILD,
