@@ -300,7 +300,7 @@ def report(
         from mtbert.judge import tables as judged
         from mtbert.machine import locking
         from mtbert.provenance import seals
-        from mtbert.report import sentences, submissions, write
+        from mtbert.report import grouping, sentences, submissions, write
         from mtbert.scores import collect, ensembles, tables
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
         raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
@@ -320,7 +320,8 @@ def report(
             judged.write(judgement, layout.judged(build))
             submissions.write(results, layout.submissions(build))
         shown = {} if evidence else sentences.of_build(build)
-        print(write.write(judgement, folder, readme, shown))
+        grouped = {} if evidence else grouping.of_build(build)
+        print(write.write(judgement, folder, readme, shown, grouped=grouped))
 
 
 @app.command()

@@ -1,16 +1,18 @@
 """The whole report: its sections as Markdown, files of numbers, pictures, and the page of all of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mtbert import files
 from mtbert.errors import DataError, first_of
 from mtbert.judge import STUDY, ClaimResult, Judgement, Models
+from mtbert.judge.groups import Names
 from mtbert.report import (
     answer_section,
     claims,
     differences,
     markdown,
+    next_section,
     numbers,
     page,
     paper_tables,
@@ -48,6 +50,7 @@ def write(
     readme: Path | None = None,
     sentences: Sentences | None = None,
     interim: str = "",
+    grouped: Mapping[str, Names] | None = None,
 ) -> str:
     """Write the report of what was judged anew; evidence that lies in its folder stays.
 
@@ -57,6 +60,7 @@ def write(
         readme: a file that gets the report's first rows, too, between the markers of `mtbert.report.questions`.
         sentences: those of dev, if they may be shown.
         interim: what a report says first while trainings go on; empty once all are done.
+        grouped: groups of dev rows by task, for one's own tasks.
 
     Returns:
         The tables that have results and what to do next, for the terminal.
@@ -69,6 +73,9 @@ def write(
         _write_numbers(judgement, partial)
         every = [
             *_first_sections(judgement, partial, interim),
+            PageSection(
+                "next", next_section.TITLE, next_section.render(judgement.models, judgement.answer, grouped or {})
+            ),
             *_sections_of_pictures(judgement, sentences or {}, partial),
         ]
         sections = [section for section in every if section.body]

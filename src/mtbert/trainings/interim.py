@@ -31,7 +31,7 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         from mtbert.machine import locking
         from mtbert.merging import run as merging
         from mtbert.provenance import seals
-        from mtbert.report import first_page, sentences, write
+        from mtbert.report import first_page, grouping, sentences, write
         from mtbert.scores import collect, ensembles
     report = layout.report(build)
     mark = in_words(len(numbers), of, following)
@@ -45,7 +45,8 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         ensembles.vote_all(build, layout.votes(build))
         results = collect.collect(build, numbers, pictures=False)
         plan = plan_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
-        print(write.write(judge(results, plan=plan), report, sentences=sentences.of_build(build), interim=mark))
+        shown, grouped = sentences.of_build(build), grouping.of_build(build)
+        print(write.write(judge(results, plan=plan), report, sentences=shown, interim=mark, grouped=grouped))
 
 
 def in_words(seeds: int, of: int, following: str) -> str:
