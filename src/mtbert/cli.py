@@ -179,6 +179,9 @@ def study(
     steps: Annotated[str | None, Option(help="How long models train: 2x is twice as long as usual.")] = None,
     encoding: Annotated[str, Option(help="The encoding of text files, such as cp1252.")] = "utf-8",
     params: Annotated[Path, Option(help="The file of settings.")] = Path("params.yaml"),
+    curve: Annotated[
+        bool, Option("--curve", help="Also train baselines on parts of train: what would more labels bring?")
+    ] = False,
 ) -> None:
     """Prepare a study of a folder of your own: find out its tasks, and set params.yaml.
 
@@ -189,6 +192,10 @@ def study(
         from mtbert.study import run, selecting
     wishes = selecting.Wishes(quick, seeds, encoder, None if steps is None else selecting.times(steps))
     run.run(folder, wishes, encoding, params)
+    if curve:
+        with starting.quick_imports():
+            from mtbert.study import curves
+        curves.run(folder, params.parent / BUILD)
 
 
 @app.command()
