@@ -104,4 +104,6 @@ def _groups(predicted: Frame, task: Task, names: Names) -> Iterator[Group]:
             if min(len(np.unique(clusters[part])) for part in (is_inside, ~is_inside)) >= LEAST:
                 difference = less_the_rest(values, is_inside, clusters)
                 means = (abs(float(values[part].mean())) for part in (is_inside, ~is_inside))
-                yield Group(task, kind, column, name, int(is_inside.sum()), *means, difference, difference.p_at_least(0))
+                yield Group(
+                    task, kind, column, name, int(is_inside.sum()), *means, difference, difference.p_at_least(0)
+                )

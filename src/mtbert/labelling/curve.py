@@ -20,8 +20,8 @@ import numpy as np
 from mtbert import seeding
 from mtbert.baselines import TECHNIQUES, run
 from mtbert.baselines.rows import Rows
-from mtbert.stats import LEVEL, Difference, Side, influence, score
 from mtbert.scores import metrics
+from mtbert.stats import LEVEL, Difference, Side, influence, score
 from mtbert.tasks import Task
 
 SHARES = (0.125, 0.25, 0.5, 1.0)

@@ -1,11 +1,10 @@
 """Which labels are doubtful: those that models which did not train on the row contradict most surely.
 
-Formula: of classes the doubt is the largest probability of another class minus that of the label, in -1 to 1; of
-scores how far the prediction is from the label. Predictions are means over models. A row whose label is predicted is
-not doubtful.
+Formula: of classes the doubt is 1 - the probability of the label, 0 where the label is predicted; of scores how far the
+prediction is from the label. Predictions are means over models.
 
-Source: the normalised margin of Northcutt et al. (2021), "Confident Learning", section 3, over models of other folds.
-cleanlab orders the same probabilities in the same way, so it is not needed: docs/own.md has the numbers.
+Source: self-confidence, in Northcutt et al. (2021), "Confident Learning", section 3. cleanlab orders the same
+probabilities in the same way, so it would add nothing here.
 """
 
 from collections.abc import Callable, Sequence
@@ -100,10 +99,8 @@ def ranked(task: Task, labels: np.ndarray, opinions: Sequence[Opinion]) -> pd.Da
 def _of_classes(labels: np.ndarray, means: np.ndarray) -> dict[str, np.ndarray]:
     every, classes = np.arange(len(labels)), labels.astype(int)
     predicted = means.argmax(axis=1)
-    others = means.copy()
-    others[every, classes] = -1.0
     return {
-        "doubt": others.max(axis=1) - means[every, classes],
+        "doubt": np.where(predicted == classes, 0.0, 1 - means[every, classes]),
         "predicted": predicted.astype(float),
         "probability": means[every, predicted],
         "probability_of_label": means[every, classes],

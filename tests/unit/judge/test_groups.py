@@ -15,8 +15,8 @@ SAME = Task("same", 1, ("a", "b"), "same", "pearson", highest=5.0)
 
 def models(task: Task, labels: np.ndarray, *by_seed: np.ndarray) -> SimpleNamespace:
     rows = [
-        pd.DataFrame({"row": range(len(labels)), "label": labels, "prediction": predicted, "cluster": range(len(labels))})
-        .assign(variant="a", seed=seed)
+        pd.DataFrame({"label": labels, "prediction": predicted, "cluster": range(len(labels))})
+        .rename_axis("row").reset_index().assign(variant="a", seed=seed)
         for seed, predicted in enumerate(by_seed)
     ]  # fmt: skip
     return SimpleNamespace(results=SimpleNamespace(tasks={task.name: task}, scored=lambda _: pd.concat(rows)))

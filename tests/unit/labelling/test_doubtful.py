@@ -13,11 +13,11 @@ SAME = Task("same", 1, ("a", "b"), "same", "pearson", highest=5.0)
 LABELS = np.array([0.0, 1.0, 2.0, 0.0])
 
 
-def test_the_label_that_another_class_beats_most_clearly_comes_first():
+def test_the_label_that_is_least_probable_comes_first():
     outputs = np.array([[0.6, 0.3, 0.1], [0.5, 0.25, 0.25], [0.7, 0.2, 0.1], [0.3, 0.4, 0.3]])
     doubts = doubtful.ranked(TOPIC, LABELS, [Opinion(np.arange(4), outputs)])
     assert doubts.index.tolist() == [2, 1, 3]  # row 0 is predicted as its label
-    assert doubts["doubt"].round(3).tolist() == [0.6, 0.25, 0.1]
+    assert doubts["doubt"].round(3).tolist() == [0.9, 0.75, 0.7]
     assert doubts["predicted"].tolist() == [0.0, 0.0, 1.0]
     assert doubts["probability"].tolist() == [0.7, 0.5, 0.4]
     assert doubts["probability_of_label"].tolist() == [0.1, 0.25, 0.3]
@@ -66,7 +66,8 @@ def test_without_two_clusters_there_are_no_folds():
 
 def test_a_line_has_text_labels_and_the_place_in_the_file():
     table = pd.DataFrame({
-        "split": ["dev"], "file": ["topic-dev.csv"], "line": [7], "id": ["a"], "label": [0.0], "sentence1": ["it works"],
+        "split": ["dev"], "file": ["topic-dev.csv"], "line": [7], "id": ["a"], "label": [0.0],
+        "sentence1": ["it works"],
     })  # fmt: skip
     doubts = doubtful.ranked(TOPIC, np.array([0.0]), [Opinion(np.array([0]), np.array([[0.1, 0.9, 0.0]]))])
     assert doubtful.listed(TOPIC, table, doubts) == [{

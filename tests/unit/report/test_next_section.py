@@ -7,7 +7,7 @@ import pytest
 
 from mtbert.judge import Models
 from mtbert.judge.groups import Kind
-from mtbert.report import grouping, next_section
+from mtbert.report import grouping, markdown, next_section
 from mtbert.scores.columns import SURE, UNCALIBRATED
 from mtbert.tasks import COURSE
 
@@ -40,7 +40,7 @@ def test_the_calibration_error_before_and_after_and_what_a_threshold_answers():
 
 def test_without_a_temperature_nothing_is_claimed_of_before():
     text = next_section.render(Models(results(before=None)), None, {})
-    assert cells(text)[2][1] == "–"
+    assert cells(text)[2][1] == markdown.DASH
     assert next_section.NO_TEMPERATURE in text
 
 
@@ -73,5 +73,9 @@ def test_the_script_is_that_of_most_letters(text: str, script: str):
 
 
 def test_lengths_are_thirds():
-    assert grouping.lengths(["a", "b" * 5, "c" * 9]) == ["at most 1 characters", "2 to 5 characters", "more than 5 characters"]
+    assert grouping.lengths(["a", "b" * 5, "c" * 9]) == [
+        "at most 1 characters",
+        "2 to 5 characters",
+        "more than 5 characters",
+    ]
     assert grouping.by_text([]) == {(Kind.LENGTH, ""): [], (Kind.SCRIPT, ""): []}

@@ -13,7 +13,9 @@ def test_without_shared_clusters_it_is_welchs_test():
     difference = less_the_rest(values, is_inside, np.arange(90))
     welch = stats.ttest_ind(values[:40], values[40:], equal_var=False)
     assert difference.mean == pytest.approx(values[:40].mean() - values[40:].mean())
-    assert difference.error == pytest.approx(difference.mean / welch.statistic, rel=0.02)  # ours divides by n, not n - 1
+    assert difference.error == pytest.approx(
+        difference.mean / welch.statistic, rel=0.02
+    )  # ours divides by n, not n - 1
     assert difference.freedom == 39
 
 
