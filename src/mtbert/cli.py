@@ -71,6 +71,9 @@ def predict(
     build: Build = BUILD,
     device: Annotated[Device, Option(help="The device to compute on.")] = "auto",
     encoding: Annotated[str, Option(help="The encoding of the file, such as cp1252.")] = "utf-8",
+    at_least: Annotated[
+        float | None, Option(min=0, max=1, help="Leave a class empty whose probability is below this, such as 0.9.")
+    ] = None,
 ) -> None:
     """Predict with a trained model: sentences, or a file of them.
 
@@ -87,7 +90,7 @@ def predict(
         raise BadParameter("pass either sentences or --file")
     with starting.quick_imports():
         from mtbert.inference import predict
-    predict.run(model, file or sentences or [], task, out, seed, build, device, encoding)
+    predict.run(model, file or sentences or [], task, out, seed, build, device, encoding, at_least)
 
 
 @app.command()
@@ -141,6 +144,17 @@ def compare(
 
 
 @app.command()
+def doubtful(build: Build = BUILD) -> None:
+    """List the labels to check, and near-duplicates, of each task.
+
+    A label is doubtful if models that did not train on its row contradict it: docs/own.md.
+    """
+    with starting.quick_imports():
+        from mtbert.labelling import run
+    run.run(build)
+
+
+@app.command()
 def tune(
     jobs: Annotated[int, Option(min=1, max=64, help="How many trials run at a time.")] = 2,
     build: Build = BUILD,
@@ -165,6 +179,9 @@ def study(
     steps: Annotated[str | None, Option(help="How long models train: 2x is twice as long as usual.")] = None,
     encoding: Annotated[str, Option(help="The encoding of text files, such as cp1252.")] = "utf-8",
     params: Annotated[Path, Option(help="The file of settings.")] = Path("params.yaml"),
+    curve: Annotated[
+        bool, Option("--curve", help="Also train baselines on parts of train: what would more labels bring?")
+    ] = False,
 ) -> None:
     """Prepare a study of a folder of your own: find out its tasks, and set params.yaml.
 
@@ -175,6 +192,10 @@ def study(
         from mtbert.study import run, selecting
     wishes = selecting.Wishes(quick, seeds, encoder, None if steps is None else selecting.times(steps))
     run.run(folder, wishes, encoding, params)
+    if curve:
+        with starting.quick_imports():
+            from mtbert.study import curves
+        curves.run(folder, params.parent / BUILD)
 
 
 @app.command()
@@ -288,7 +309,7 @@ def report(
         from mtbert.replication import replicate, submissions
         from mtbert.replication import report as reports
         from mtbert.replication import tables as judged
-        from mtbert.report import sentences, write
+        from mtbert.report import grouping, sentences, write
         from mtbert.scores import collect, ensembles, tables
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
         raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
@@ -308,7 +329,8 @@ def report(
             judged.write(replication, layout.judged(build))
             submissions.write(results, layout.submissions(build))
         shown = {} if evidence else sentences.of_build(build)
-        print(reports.write(replication, folder, readme, shown))
+        grouped = {} if evidence else grouping.of_build(build)
+        print(reports.write(replication, folder, readme, shown, grouped=grouped))
 
 
 @app.command()

@@ -15,6 +15,7 @@
       embeddings/KEY/             embeddings of texts by an encoder, a cache
       points/KEY.parquet          places of a run's dev sentences in a picture, a cache
       speed/speed.json            times
+      doubtful/                   `mtbert doubtful`: labels to check, and near-duplicates, with their texts
       results/                    tables
       judged/                     two tables: rows with intervals, comparisons with verdicts
       report/ and submissions/    what people read
@@ -192,6 +193,11 @@ def build_of(model: Path) -> Path:
 def predictions(model: Path, task: str, split: str) -> Path:
     """Return the file of a model's predictions of a task's split."""
     return model / "predictions" / f"{task}-{split}.parquet"
+
+
+def doubtful(build: Path) -> Path:
+    """Return the folder of doubtful labels and near-duplicates."""
+    return build / "doubtful"
 
 
 def speed(build: Path) -> Path:

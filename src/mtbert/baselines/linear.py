@@ -183,13 +183,13 @@ def _drawn(task: Task, matrix: Matrix, labels: np.ndarray) -> np.ndarray:
     return np.sort(order[:most])
 
 
-def folds(task: Task, labels: np.ndarray, cluster: np.ndarray) -> np.ndarray | None:
-    """Return the fold of each row, [rows], whole clusters in each; None of fewer than two clusters.
+def folds(task: Task, labels: np.ndarray, cluster: np.ndarray, most: int = FOLDS) -> np.ndarray | None:
+    """Return the fold of each row, [rows], at most so many, whole clusters in each; None of fewer than two clusters.
 
     Each fold has about as many clusters of a class as any other; the class of a cluster is that of its first row.
     """
     _, first, of_row = np.unique(cluster, return_index=True, return_inverse=True)
-    count = min(FOLDS, len(first))
+    count = min(most, len(first))
     if count < 2:
         return None
     options: dict[str, Any] = {"n_splits": count, "shuffle": True, "random_state": 0}

@@ -200,6 +200,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
         tasks={task: asdict(model.task(task)) for task in model.tasks},
         parts={part: chosen.settings.model_dump() for part, chosen in parts.items()},
         heads={task: head.settings.model_dump() for task, head in heads.items()},
+        temperatures=model.metrics.temperatures,
         pooling={task: settings.pooling[task] for task in model.tasks},
         apart=[task for task in model.tasks if settings.is_apart(model.task(task))],
         max_tokens=settings.max_tokens,
@@ -303,10 +304,9 @@ def _texts(model: Model, task: str) -> list[list[str]]:
 def _logits(model: Model, task: str, columns: list[list[str]]) -> np.ndarray:
     """Return the model's own scores [rows, 1], or the logits of its classes [rows, outputs], in fp32."""
     examples, _ = model.examples(model.task(task), [*zip(*columns, strict=True)])
-    outputs = model.network(examples.batch(range(len(examples))))
-    if model.task(task).kind == "score":
-        outputs = model.network.head(task).scores(outputs)[:, None]
-    return outputs.numpy()
+    outputs, head = model.network(examples.batch(range(len(examples)))), model.network.head(task)
+    logits = head.scores(outputs)[:, None] if head.task.kind == "score" else outputs / head.temperature
+    return logits.numpy()
 
 
 def _embedded(model: Model, task: str, columns: list[list[str]]) -> np.ndarray:

@@ -161,10 +161,14 @@ def of_run(folder: Path, device: str = "auto") -> Model:
     settings = files.read_as(VariantSettings, folder / SETTINGS, remedy, lambda *_: variant_settings)
     encoder = _encoder(folder, settings)
     on = hardware.device(device)
+    metrics = files.read_as(RunMetrics, folder / METRICS, remedy)
+    network = _network(settings, encoder, folder / WEIGHTS).to(on).eval()
+    for task, temperature in metrics.temperatures.items():
+        network.head(task).temperature = temperature
     return Model(
         settings=settings,
-        metrics=files.read_as(RunMetrics, folder / METRICS, remedy),
-        network=_network(settings, encoder, folder / WEIGHTS).to(on).eval(),
+        metrics=metrics,
+        network=network,
         tokenize=tokens.wordpieces(encoder),
         special_tokens=tokens.special_tokens(encoder),
         device=on,

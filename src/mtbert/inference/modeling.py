@@ -37,6 +37,7 @@ class MtbertConfig(PretrainedConfig):
         tasks: each task's row of mtbert's table, by name.
         parts: settings of `features`, `adapter` and `connector`.
         heads: settings of each task's head.
+        temperatures: what the logits of tasks with classes are divided by, where training fitted it.
         pooling: which embedding of a sequence each task's head reads.
         apart: the tasks of pairs whose two sentences are encoded apart; others have both in one sequence.
         max_tokens: longest sequence.
@@ -79,6 +80,8 @@ class MtbertModel(PreTrainedModel):
             apart=config.apart,
             vocabulary=config.vocabulary,
         )
+        for task, temperature in config.temperatures.items():
+            self.model.head(task).temperature = temperature
         self.post_init()
 
     def _init_weights(self, module: Any) -> None:
@@ -126,6 +129,8 @@ class MtbertModel(PreTrainedModel):
             head = self.model.head(task)
             if head.task.kind == "score":  # a head may have other outputs beside the score
                 outputs[task] = head.scores(outputs[task]).unsqueeze(-1)
+            else:
+                outputs[task] = outputs[task] / head.temperature
             is_graph = torch.compiler.is_compiling()  # of ONNX, or a compiled one: it has no branches
             if not (self.training or is_graph):
                 check_finite(outputs[task], task)

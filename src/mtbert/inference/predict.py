@@ -24,6 +24,7 @@ from mtbert.inference.answers import ANY_TASK, PROBABILITY, fault_of_row, in_one
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
 from mtbert.provenance import why
+from mtbert.scores import predictions
 from mtbert.tasks import Task
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ SEPARATORS = {
     "": None,
 }  # by ending: a separator; None: plain lines
 SHOWN = 10  # most rows in a message
+UNSURE = "not sure"  # in place of a class below --at-least
 ENCODING = "utf-8"  # where none is given, and of the output
 REMEDY = "; name its encoding, such as --encoding cp1252, or save it as UTF-8"
 
@@ -53,8 +55,12 @@ def run(
     build: Path,
     device: str,
     encoding: str = ENCODING,
+    at_least: float | None = None,
 ) -> None:
-    """Predict the sentences, or those of a file in that encoding; print the predictions, or write them to `out`."""
+    """Predict the sentences, or those of a file in that encoding; print the predictions, or write them to `out`.
+
+    A class whose probability is below `at_least` is left empty; DataError for scores, which have no probability.
+    """
     warnings.showwarning = lambda message, *_, **__: _print_aside(f"warning: {message}")
     content = read(source, encoding) if isinstance(source, Path) else Content([], None)
     form = content.form
@@ -76,7 +82,11 @@ def run(
         _print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
     for member in loaded.members if isinstance(loaded, Ensemble) else [loaded]:
         _note_changes(member)
+    if at_least is not None:
+        _check_probabilities(loaded, [one.task for one in asked])
     predicted = _predict(loaded, asked, rows, of_all)
+    if at_least is not None:
+        predicted = [_without_unsure(row, [one.task for one in asked], at_least, of_all) for row in predicted]
     text = _as_text(predicted, form or "\t")
     if out is not None:
         with files.out_file(out) as partial:
@@ -100,6 +110,33 @@ def _note_changes(model: "Model | Baseline") -> None:
             f"note: {model.name}, seed {model.seed}, was trained before these changed: {changes}; "
             f"`{layout.remedy(model.run)}` trains it again (mtbert why {model.name})"
         )
+
+
+def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[Task]) -> None:
+    """Raise DataError where a task is a score; say which tasks have probabilities that no held-out rows corrected."""
+    if scores := [task.name for task in tasks if task.kind == "score"]:
+        raise DataError(
+            f"--at-least is for classes; {', '.join(scores)} predicts a score, which has no probability. Name a task "
+            "with classes by --task"
+        )
+    members = model.members if isinstance(model, Ensemble) else [model]
+    calibrated = [{*getattr(member.metrics, "temperatures", {})} for member in members]
+    if others := [task.name for task in tasks if not all(task.name in names for names in calibrated)]:
+        _print_aside(
+            f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} was trained without "
+            "held-out rows (profile own holds rows out)"
+        )
+
+
+def _without_unsure(row: Values, tasks: Sequence[Task], at_least: float, of_all: bool) -> Values:
+    """Return a row where the classes whose probability is below `at_least` are None."""
+    unsure: list[str] = []
+    for task in tasks:
+        if of_all and row[task.name + PROBABILITY] < at_least:
+            unsure.append(task.name)
+        elif not of_all and max(row[name] for name in predictions.probability_columns(task)) < at_least:
+            unsure += ["prediction", "class"]
+    return row | dict.fromkeys(unsure)
 
 
 def _as_text(rows: Sequence[Values], form: str) -> str:
@@ -255,7 +292,8 @@ def _answer_in_words(task: Task, row: Values) -> str:
     """Return `2.303 on a scale of 0 to 5`, or the class and its probability."""
     if task.kind == "score":
         return f"{row[task.name]:.3f} on a scale of {task.lowest:g} to {task.highest:g}"
-    return f"{row[task.name]} {row[task.name + PROBABILITY]:.3f}"
+    answer = UNSURE if row[task.name] is None else row[task.name]
+    return f"{answer} {row[task.name + PROBABILITY]:.3f}"
 
 
 def _prediction_in_words(task: Task, row: Values) -> str:
@@ -264,4 +302,5 @@ def _prediction_in_words(task: Task, row: Values) -> str:
         return f"{row['prediction']:.3f} on a scale of {task.lowest:g} to {task.highest:g}"
     probabilities = {name: row[f"probability_{number}"] for number, name in enumerate(task.class_names)}
     order = sorted(probabilities, key=lambda name: (name != row["class"], -probabilities[name]))
-    return ", ".join(f"{name} {probabilities[name]:.3f}" for name in order)
+    shown = ", ".join(f"{name} {probabilities[name]:.3f}" for name in order)
+    return f"{UNSURE}: {shown}" if row["class"] is None else shown

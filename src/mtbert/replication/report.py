@@ -1,7 +1,9 @@
 """The report with the papers' claims, and the questions that it begins with."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
+from mtbert.judge.groups import Names
 from mtbert.replication import claims_section, questions_picture, questions_section
 from mtbert.replication.replicating import Replication
 from mtbert.report import write as reports
@@ -16,6 +18,7 @@ def write(
     readme: Path | None = None,
     sentences: Sentences | None = None,
     interim: str = "",
+    grouped: Mapping[str, Names] | None = None,
 ) -> str:
     """Write the report, as `mtbert.report.write` does.
 
@@ -25,6 +28,7 @@ def write(
         readme: a file that gets the report's first rows, too, between the markers of `questions_section`.
         sentences: those of dev, if they may be shown.
         interim: what a report says first while trainings go on.
+        grouped: groups of dev rows by task, for one's own tasks.
 
     Raises:
         DataError: the directory holds something else than a report, or `readme` has no markers.
@@ -34,7 +38,7 @@ def write(
     def add(folder: Path) -> Addition:
         return _addition(replication, folder)
 
-    text = reports.write(judgement, directory, sentences, interim, add)
+    text = reports.write(judgement, directory, sentences, interim, add, grouped)
     if readme is not None:
         questions_section.put(readme, judgement.models, replication.questions, directory)
     return text

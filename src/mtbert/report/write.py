@@ -7,10 +7,12 @@ from pathlib import Path
 from mtbert import files
 from mtbert.errors import DataError, first_of
 from mtbert.judge import STUDY, Judgement, Models
+from mtbert.judge.groups import Names
 from mtbert.report import (
     answer_section,
     differences,
     markdown,
+    next_section,
     numbers,
     page,
     paper_tables,
@@ -66,6 +68,7 @@ def write(
     sentences: Sentences | None = None,
     interim: str = "",
     add: Callable[[Path], Addition] = nothing,
+    grouped: Mapping[str, Names] | None = None,
 ) -> str:
     """Write the report of what was judged anew; evidence that lies in its folder stays.
 
@@ -75,6 +78,7 @@ def write(
         sentences: those of dev, if they may be shown.
         interim: what a report says first while trainings go on; empty once all are done.
         add: draws pictures into the report's folder, and returns what is added.
+        grouped: groups of dev rows by task, for one's own tasks.
 
     Returns:
         The tables that have results and what to do next, for the terminal.
@@ -88,6 +92,9 @@ def write(
         _write_numbers(judgement, addition, partial)
         every = [
             *_first_sections(judgement, addition, partial, interim),
+            PageSection(
+                "next", next_section.TITLE, next_section.render(judgement.models, judgement.answer, grouped or {})
+            ),
             *_sections_of_pictures(judgement, sentences or {}, partial),
         ]
         sections = [section for section in every if section.body]

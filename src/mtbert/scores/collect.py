@@ -14,7 +14,7 @@ from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.provenance import seals
 from mtbert.scores import checks, data_description, model_rows, points, predictions, tables
-from mtbert.scores.columns import SURE, Frame, Predictions
+from mtbert.scores.columns import SURE, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, UNTRAINED
 from mtbert.scores.model_rows import ModelRow
 from mtbert.scores.results import Results
@@ -118,10 +118,12 @@ def load(source: Source, folder: Path) -> Model:
     makers = {"ensemble": model_rows.of_vote, "baselines": model_rows.of_baseline}
     row = makers.get(layout.stage(folder), model_rows.of_run)(source, folder)
     history = folder / layout.HISTORY
-    return Model(folder, row, _predicted(source, folder), _history(history) if history.is_file() else None)
+    temperatures = row.metrics.temperatures if row.metrics else {}
+    predicted = _predicted(source, folder, temperatures)
+    return Model(folder, row, predicted, _history(history) if history.is_file() else None)
 
 
-def _predicted(source: Source, folder: Path) -> Predictions:
+def _predicted(source: Source, folder: Path, temperatures: Mapping[str, float]) -> Predictions:
     """Return a model's predictions, with what preprocessing found of the rows and how sure the model is of each."""
     predicted: Predictions = {split: {} for split in SPLITS}
     for split, task in itertools.product(SPLITS, source.tasks):
@@ -133,7 +135,7 @@ def _predicted(source: Source, folder: Path) -> Predictions:
             shared_file = layout.shared_rows(source.data, task, split)
             shared = _columns_of_rows(shared_file, SHARED, table["id"]) if shared_file.is_file() else {}
             table = table.assign(row=np.arange(len(table)), **facts, **shared)
-            predicted[split][task] = _with_sureness(table, source.tasks[task])
+            predicted[split][task] = _with_sureness(table, source.tasks[task], temperatures.get(task))
     return predicted
 
 
@@ -145,14 +147,22 @@ def _columns_of_rows(file: Path, names: Sequence[str], ids: Frame) -> dict[str, 
     return {name: facts[name] for name in names}
 
 
-def _with_sureness(table: Frame, task: Task) -> Frame:
-    """Add the probability of the predicted class; a score has none, nor has the untrained encoder."""
+def _with_sureness(table: Frame, task: Task, temperature: float | None) -> Frame:
+    """Add the probability of the predicted class; a score has none, nor has the untrained encoder.
+
+    With a temperature also add what it was before: p^T of each class, over their sum.
+    """
     columns = predictions.probability_columns(task)
     if not {*columns} or not {*columns} <= {*table}:
         return table
     probabilities = table[columns].to_numpy()
     classes = table["prediction"].to_numpy(int)
-    return table.assign(**{SURE: probabilities[np.arange(len(table)), classes]})
+    every = np.arange(len(table))
+    sureness = {SURE: probabilities[every, classes]}
+    if temperature is not None:
+        powers = probabilities**temperature
+        sureness[UNCALIBRATED] = powers[every, classes] / powers.sum(axis=1)
+    return table.assign(**sureness)
 
 
 def _history(file: Path) -> Frame:

@@ -19,6 +19,7 @@ UNIQUE = {  # which no two rows of a table share
 WEIGHTS = ("encoder", "added", "trained", "stored")
 PLACES = ("x", "y", "x2", "y2")  # in a picture, of the first sentence of a row, and of the second
 SURE = "sure"  # the probability of the predicted class, which evidence does without
+UNCALIBRATED = "sure_uncalibrated"  # the same before a temperature, where training fitted one
 
 Frame = Any  # a pandas.DataFrame: the types of its selections name four kinds at once, which no checker tells apart
 PredictionsByTask = dict[str, Frame]
@@ -86,7 +87,7 @@ SCHEMAS = {
         + _columns(("cluster",), pa.int32())
         + _columns(("shared_cluster",), pa.int32(), optional=True)
         + _columns(("in_train", "shares"), pa.bool_())
-        + _columns((SURE,), pa.float32(), optional=True)
+        + _columns((SURE, UNCALIBRATED), pa.float32(), optional=True)
     ),
     "points": pa.schema(
         _columns(("task",), REPEATED_WORD)

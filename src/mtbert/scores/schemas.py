@@ -41,6 +41,7 @@ class RunMetrics(Scored):
         epochs: the epochs that each choosing part of dev chose.
         chosen_by: the score that chose each of them; none where the last epoch is kept, or the run is older than this.
         examples: number of training examples, by what the sampler drew.
+        temperatures: what logits are divided by, by task with classes; none where no training rows were held out.
     """
 
     steps: Count
@@ -48,6 +49,7 @@ class RunMetrics(Scored):
     epochs: list[Count] = []
     chosen_by: list[float] = []
     examples: dict[str, Count] | None = None
+    temperatures: dict[str, Annotated[float, Field(gt=0)]] = {}
     device: str | None = None
     precision: str | None = None
 

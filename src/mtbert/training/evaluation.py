@@ -37,12 +37,17 @@ def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> 
 @torch.no_grad()
 def columns(model: MultitaskModel, examples: Examples, device: torch.device) -> dict[str, np.ndarray]:
     """Return `prediction` and, for classes, probabilities, float64 [examples]; leave the model in evaluation mode."""
+    return _columns(examples.task, model.head(examples.task.name), outputs(model, examples, device))
+
+
+@torch.no_grad()
+def outputs(model: MultitaskModel, examples: Examples, device: torch.device) -> torch.Tensor:
+    """Return what the head makes of the examples, fp32 [examples, outputs]; leave the model in evaluation mode."""
     model.eval()
-    head = model.head(examples.task.name)
-    outputs = torch.zeros(len(examples), head.outputs, device=device)
+    outputs = torch.zeros(len(examples), model.head(examples.task.name).outputs, device=device)
     for picks, batch in examples.in_order(batch_size(device)):
         outputs[picks] = model(batch.to(device)).float()
-    return _columns(examples.task, head, outputs)
+    return outputs
 
 
 @torch.no_grad()
@@ -64,7 +69,7 @@ def columns_of(
 def _columns(task: Task, head: Head, outputs: torch.Tensor) -> dict[str, np.ndarray]:
     if task.kind == "score":
         return {"prediction": head.scores(outputs.cpu()).double().numpy()}
-    probabilities = head.log_probabilities(outputs.cpu()).exp().double().numpy()
+    probabilities = head.log_probabilities(outputs.cpu() / head.temperature).exp().double().numpy()
     names = predictions.probability_columns(task)
     return {"prediction": probabilities.argmax(axis=1).astype(float)} | dict(zip(names, probabilities.T, strict=True))
 

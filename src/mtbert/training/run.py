@@ -24,7 +24,7 @@ from mtbert.provenance import seals
 from mtbert.provenance.inputs import Inputs
 from mtbert.scores import predictions
 from mtbert.tasks import Split
-from mtbert.training import evaluation, logs
+from mtbert.training import calibration, evaluation, logs
 from mtbert.training.checkpoints import Checkpoint
 from mtbert.training.history import History
 from mtbert.training.loop import Outcome, Trainer
@@ -95,8 +95,9 @@ def train(
         trainer = _trainer(parts, on, history, on_the_same_hardware(checkpoint, on), stop)
         outcome = trainer.run(parts.phases, parts.steps)
         with stop.at_once():
+            temperatures = _calibrate(parts, on)
             predicted = _predictions(parts, on)
-        metrics = _metrics(parts, outcome, predicted, on)
+        metrics = _metrics(parts, outcome, predicted, on) | ({"temperatures": temperatures} if temperatures else {})
         with files.new_directory(run_directory) as directory:
             _write(directory, parts, metrics, predicted, history)
             _write_embeddings(directory, parts, on)
@@ -152,6 +153,34 @@ def on_the_same_hardware(checkpoint: Checkpoint, on: Hardware) -> Checkpoint:
     here = f"torch {torch.__version__}, {kind}, {on.precision}{', recorded' if on.records else ''}"
     identity = f"{checkpoint.identity}, {here}"
     return replace(checkpoint, identity=identity)
+
+
+def _calibrate(parts: Parts, on: Hardware) -> dict[str, float]:
+    """Give the head of each task with classes its temperature, and return them; none where no rows were held out.
+
+    The rows are those that chose the epoch, since there are no others.
+    """
+    temperatures: dict[str, float] = {}
+    for name, examples in held_out(parts).items():
+        head = parts.model.head(name)
+        with on.autocast():
+            outputs = evaluation.outputs(parts.model, examples, on.device).cpu()
+        head.temperature = calibration.temperature(head.log_probabilities(outputs).double().numpy(), examples.labels)
+        temperatures[name] = head.temperature
+    return temperatures
+
+
+def held_out(parts: Parts) -> dict[str, Examples]:
+    """Return by task with classes the training rows that no phase trained on, of a training that held such rows out."""
+    phases = parts.settings.phases
+    if parts.settings.run.selection != "spared" or not phases:
+        return {}
+    rows: dict[str, Examples] = {}
+    for name, examples in parts.choosing.items():
+        spared = {phase.spared for phase in phases if name in phase.tasks}
+        if examples.task.kind != "score" and spared == {phases[-1].spared}:
+            rows[name] = examples
+    return rows
 
 
 def _predictions(parts: Parts, on: Hardware) -> dict[str, dict[str, pd.DataFrame]]:

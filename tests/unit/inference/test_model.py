@@ -12,6 +12,7 @@ import trained
 import mtbert
 from mtbert import files, layout
 from mtbert.errors import DataError
+from mtbert.inference import exporting, modeling
 from mtbert.inference.answers import ModelError
 from mtbert.provenance import seals
 from mtbert.tasks import COURSE
@@ -166,3 +167,18 @@ def test_a_run_brings_its_encoder_along(copy: Path, tmp_path: Path):
     pd.testing.assert_frame_equal(
         mtbert.load(elsewhere).predict(task="sst", rows=rows), here.predict(task="sst", rows=rows)
     )
+
+
+def test_a_temperature_divides_the_logits_of_predictions_and_exports(copy: Path):
+    plain = mtbert.load("crossed", build=copy)
+    folder = copy / "runs/crossed/1"
+    files.write_json(folder / "metrics.json", files.read_json(folder / "metrics.json") | {"temperatures": {"sst": 2.0}})
+    seals.seal(folder)
+    scaled = mtbert.load("crossed", build=copy)
+    names = [f"probability_{number}" for number in range(5)]
+    before, after = (model.predict(["the plot is simple ."], "sst")[names].to_numpy() for model in (plain, scaled))
+    np.testing.assert_allclose(after, np.sqrt(before) / np.sqrt(before).sum(), rtol=1e-5)
+    batch = modeling.batch(torch.tensor([[1, 9, 8, 2]]), None, None, "sst")
+    with torch.no_grad():
+        logits = [exporting.rebuilt(model).outputs_of(["sst"], batch)["sst"] for model in (plain, scaled)]
+    torch.testing.assert_close(logits[1], logits[0] / 2)

@@ -73,6 +73,30 @@ def test_a_file_gets_a_column_for_each_task_and_its_probability(
     predict(build, capsys, "crossed", "--file", tmp_path / "b.csv", status=said)
 
 
+def test_a_class_below_the_threshold_is_left_empty(build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    (tmp_path / "a.csv").write_text("text\na plot .\na cast .\n")
+    arguments = ("alone", "--task", "sst", "--file", tmp_path / "a.csv", "--at-least")
+    out, err = predict(build, capsys, *arguments, "1")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(row["prediction"], row["class"], row["cut"]) for row in rows] == [("", "", "False")] * 2
+    assert all(0 < float(row["probability_0"]) < 1 for row in rows)
+    assert "note: the probabilities of sst are not calibrated, since alone was trained without held-out rows" in err
+    out, _ = predict(build, capsys, *arguments, "0.1")
+    assert all(row["class"] in COURSE["sst"].class_names for row in csv.DictReader(io.StringIO(out)))
+
+
+def test_a_person_reads_which_class_is_not_sure(build: Path, capsys: pytest.CaptureFixture[str]):
+    out, _ = predict(build, capsys, "crossed", "a plot .", "--at-least", "1")
+    assert re.fullmatch(r"a plot \.\n  sst: not sure 0\.\d{3}\n", out)
+    out, _ = predict(build, capsys, "crossed", "--task", "sst", "a plot .", "--at-least", "1")
+    assert re.match(r"a plot \.\n  not sure: [a-z ]+ 0\.\d{3}, ", out)
+
+
+def test_a_score_has_no_threshold(build: Path, capsys: pytest.CaptureFixture[str]):
+    status = "--at-least is for classes; sts predicts a score, which has no probability"
+    predict(build, capsys, "crossed", "--task", "sts", "a", "b", "--at-least", "0.9", status=status)
+
+
 def test_a_person_reads_a_pair_s_score_and_its_range(build: Path, capsys: pytest.CaptureFixture[str]):
     out, _ = predict(build, capsys, "crossed", "--task", "sts", "a plot .", "a cast .")
     assert re.fullmatch(r"a plot . \| a cast .\n  \d\.\d{3} on a scale of 0 to 5\n", out)

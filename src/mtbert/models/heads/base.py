@@ -30,6 +30,7 @@ class Head(nn.Module):
         compares: whether it compares the embeddings of a pair's two sentences, which are then encoded apart.
         needs_apart: whether its loss needs the sentences of a pair encoded without each other.
         middle, unit: of a score: outputs are counted from `middle`, in `unit`s, and so is the loss.
+        temperature: of classes: what a trained model's logits are divided by before they are probabilities.
     """
 
     learns = True
@@ -38,6 +39,7 @@ class Head(nn.Module):
     needs_apart = False
     middle = 0.0
     unit = 1.0
+    temperature = 1.0
 
     def __init__(self, settings: Any, task: Task, width: int, embeddings: int) -> None:
         super().__init__()

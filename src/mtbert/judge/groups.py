@@ -1,0 +1,109 @@
+"""Groups of dev rows on which a way is proved to be worse than on all others.
+
+A class is predicted right or not; a score counts with how far it is off, so that the range of a group's labels does not
+matter. The trainings are taken as they are: the proof is about other rows, not about other seeds. All groups of all
+tasks are corrected together.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from mtbert.judge.models import Models
+from mtbert.scores.columns import Frame
+from mtbert.stats import LEVEL, Difference, holm
+from mtbert.stats.groups import less_the_rest
+from mtbert.tasks import Task, main
+
+LEAST = 20  # clusters of a group, and of all others
+
+
+class Kind(StrEnum):
+    """What rows are grouped by."""
+
+    LENGTH = "length"
+    SCRIPT = "script"
+    CLASS = "class"
+    COLUMN = "column"
+
+
+Names = Mapping[tuple[Kind, str], Sequence[str]]  # by kind, and of a column by its name: of each dev row its group
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of rows.
+
+    Attributes:
+        task: whose rows they are.
+        kind, column, name: what rows were grouped by, the column of such a kind, and what these rows have in common.
+        rows: how many.
+        inside, outside: of classes the share that is right, of scores the mean distance from the label.
+        difference: of right answers, or of less distance, to all other rows; below 0 where the group is worse.
+        p: one-sided, of the group not being worse; corrected for all groups.
+    """
+
+    task: Task
+    kind: Kind
+    column: str
+    name: str
+    rows: int
+    inside: float
+    outside: float
+    difference: Difference
+    p: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was looked at: by which kinds rows were grouped, and the groups that are proved worse, the farthest first.
+
+    There are no kinds where no group has enough rows.
+    """
+
+    kinds: Sequence[Kind]
+    worse: Sequence[Group]
+
+
+def find(models: Models, names: Sequence[str], grouped: Mapping[str, Names]) -> Found:
+    """Return the groups on which a way is proved to be worse.
+
+    Args:
+        models: of the results.
+        names: the variants of the way.
+        grouped: by task, the groups of its dev rows, beside the classes.
+    """
+    groups: list[Group] = []
+    for name in main(models.results.tasks):
+        rows = models.results.scored(name)
+        rows = rows[rows["variant"].isin([*names])]
+        if len(rows):
+            groups += _groups(rows, models.results.tasks[name], grouped.get(name, {}))
+    corrected = holm([group.p for group in groups])
+    proved = [replace(group, p=p) for group, p in zip(groups, corrected, strict=True) if p < LEVEL]
+    kinds = {group.kind for group in groups}
+    return Found([kind for kind in Kind if kind in kinds], sorted(proved, key=lambda group: group.difference.mean))
+
+
+def _groups(predicted: Frame, task: Task, names: Names) -> Iterator[Group]:
+    """Yield each group of a task that has enough rows."""
+    off = (predicted["prediction"] - predicted["label"]).abs()
+    merit = -off if task.kind == "score" else (off == 0).astype(float)
+    by_row = predicted.assign(merit=merit).groupby("row").agg({"merit": "mean", "label": "first", "cluster": "first"})
+    values, clusters = by_row["merit"].to_numpy(), by_row["cluster"].to_numpy()
+    every: dict[tuple[Kind, str], np.ndarray] = {
+        key: np.array(of_rows, dtype=object)[by_row.index.to_numpy(int)] for key, of_rows in names.items()
+    }
+    if task.kind != "score":
+        every[Kind.CLASS, ""] = np.array([task.class_names[int(label)] for label in by_row["label"]], dtype=object)
+    for (kind, column), of_rows in every.items():
+        for name in dict.fromkeys(sorted(filter(None, of_rows))):
+            is_inside = of_rows == name
+            if min(len(np.unique(clusters[part])) for part in (is_inside, ~is_inside)) >= LEAST:
+                difference = less_the_rest(values, is_inside, clusters)
+                means = (abs(float(values[part].mean())) for part in (is_inside, ~is_inside))
+                yield Group(
+                    task, kind, column, name, int(is_inside.sum()), *means, difference, difference.p_at_least(0)
+                )

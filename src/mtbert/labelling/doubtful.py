@@ -1,0 +1,140 @@
+"""Which labels are doubtful: those that models which did not train on the row contradict most surely.
+
+Formula: of classes the doubt is 1 - the probability of the label, 0 where the label is predicted; of scores how far the
+prediction is from the label. Predictions are means over models.
+
+Source: self-confidence, in Northcutt et al. (2021), "Confident Learning", section 3. cleanlab orders the same
+probabilities in the same way, so it would add nothing here.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mtbert.baselines import TECHNIQUES, linear
+from mtbert.baselines.rows import Rows
+from mtbert.labelling import rows as labelled
+from mtbert.scores.described import FROZEN
+from mtbert.tasks import Task
+
+MOST = 100  # rows of a task
+FOLDS = 5
+COLUMNS = ("text", "text_pair")
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What one model predicts of rows that it did not train on.
+
+    Attributes:
+        rows: their numbers, [n].
+        outputs: the probability of each class, [n, classes]; or the score, [n, 1].
+    """
+
+    rows: np.ndarray
+    outputs: np.ndarray
+
+
+def of_other_folds(task: Task, rows: Rows, embed: Callable[..., np.ndarray]) -> Opinion | None:
+    """Predict each row with a frozen encoder's regression on the other folds; None where rows are too alike for folds.
+
+    The first fold's model chooses the penalty of all.
+    """
+    fold = linear.folds(task, rows.labels, rows.clusters(), FOLDS)
+    if fold is None:
+        return None
+    outputs = np.zeros((len(rows.labels), task.classes))
+    penalty: float | None = None
+    for number in np.unique(fold):
+        others, asked = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        known = _picked(rows, others)
+        features = TECHNIQUES[FROZEN].fit(known.columns, embed)
+        matrix = features.matrix(known.columns)
+        if penalty is None:
+            penalty = linear.fit(task, matrix, known.labels, known.clusters()).penalty or linear.DEFAULT
+        model = linear.train(task, matrix, known.labels, penalty)
+        asked_matrix = features.matrix(_picked(rows, asked).columns)
+        if task.kind == "score":
+            outputs[asked, 0] = model.predict(asked_matrix, task)
+        else:
+            outputs[asked] = model.probabilities(asked_matrix, task.classes)
+    return Opinion(np.arange(len(outputs)), outputs)
+
+
+def _picked(rows: Rows, numbers: np.ndarray) -> Rows:
+    columns = [[column[number] for number in numbers] for column in rows.columns]
+    return Rows([rows.ids[number] for number in numbers], columns, rows.labels[numbers])
+
+
+def ranked(task: Task, labels: np.ndarray, opinions: Sequence[Opinion]) -> pd.DataFrame:
+    """Return the most doubtful rows, at most MOST, the most doubtful first.
+
+    Args:
+        task: whose labels they are.
+        labels: of all rows, [rows].
+        opinions: at least one; a row that no model predicts is not doubtful.
+
+    Returns:
+        By number of the row: `doubt`, `predicted`, `agree`: how many of the models say so, and `models`: how many
+        predict the row; of classes also `probability`, of the predicted one, and `probability_of_label`. Of scores a
+        model agrees that is on the same side of the label.
+    """
+    sums, models = np.zeros((len(labels), task.classes)), np.zeros(len(labels), int)
+    for opinion in opinions:
+        sums[opinion.rows] += opinion.outputs
+        models[opinion.rows] += 1
+    means = sums / np.maximum(models, 1)[:, None]
+    columns = _of_scores(labels, means) if task.kind == "score" else _of_classes(labels, means)
+    columns["doubt"] = np.where(models > 0, columns["doubt"], 0.0)
+    agree = np.zeros(len(labels), int)
+    for opinion in opinions:
+        agree[opinion.rows] += _agrees(task, labels, columns["predicted"], opinion)
+    table = pd.DataFrame({**columns, "agree": agree, "models": models})
+    return table[table["doubt"] > 0].sort_values("doubt", ascending=False, kind="stable").head(MOST)
+
+
+def _of_classes(labels: np.ndarray, means: np.ndarray) -> dict[str, np.ndarray]:
+    every, classes = np.arange(len(labels)), labels.astype(int)
+    predicted = means.argmax(axis=1)
+    return {
+        "doubt": np.where(predicted == classes, 0.0, 1 - means[every, classes]),
+        "predicted": predicted.astype(float),
+        "probability": means[every, predicted],
+        "probability_of_label": means[every, classes],
+    }
+
+
+def _of_scores(labels: np.ndarray, means: np.ndarray) -> dict[str, np.ndarray]:
+    return {"doubt": np.abs(means[:, 0] - labels), "predicted": means[:, 0]}
+
+
+def _agrees(task: Task, labels: np.ndarray, predicted: np.ndarray, opinion: Opinion) -> np.ndarray:
+    """Return which of a model's rows it sees as all models together do: [n]."""
+    if task.kind == "score":
+        side = np.sign(predicted - labels)[opinion.rows]
+        return np.sign(opinion.outputs[:, 0] - labels[opinion.rows]) == side
+    return opinion.outputs.argmax(axis=1) == predicted[opinion.rows]
+
+
+def listed(task: Task, table: pd.DataFrame, doubts: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a line of the CSV for each doubtful row.
+
+    Args:
+        task: whose rows they are.
+        table: all rows, as `mtbert.labelling.rows.read` returns them.
+        doubts: what `ranked` returned of them.
+    """
+    lines: list[dict[str, Any]] = []
+    places = table.loc[doubts.index].to_dict("records")
+    for place, doubt in zip(places, doubts.to_dict("records"), strict=True):
+        line = dict(zip(COLUMNS, (place[name] for name in labelled.texts(task)), strict=False))
+        line |= {name: labelled.label_in_words(task, value) for name, value in
+                 (("label", place["label"]), ("predicted", doubt["predicted"]))}  # fmt: skip
+        if task.kind != "score":
+            line |= {name: f"{doubt[name]:.3f}" for name in ("probability", "probability_of_label")}
+        line |= {name: int(doubt[name]) for name in ("agree", "models")}
+        lines.append(line | {name: place[name] for name in ("split", "file", "line", "id")})
+    return lines

@@ -1,0 +1,50 @@
+"""All rows of a task that a person can correct, with the place of each in its file."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mtbert import files, layout
+from mtbert.baselines.rows import Rows
+from mtbert.data import drawing
+from mtbert.tasks import SPLITS, Task
+
+TEXTS = ("sentence1", "sentence2")
+
+
+def read(data: Path, task: Task) -> pd.DataFrame:
+    """Return the rows of all splits, train first: split, file, line, id, label, and the columns of `texts`.
+
+    A withheld label is NaN.
+    """
+    parts: list[pd.DataFrame] = []
+    for split in SPLITS:
+        file = layout.examples(data, task.name, split)
+        if file.is_file():
+            part = files.read_parquet(file, ["line", "id", "label", *texts(task)])
+            parts.append(part.assign(split=split, file=task.files[drawing.source(task, split)]))
+    columns = ["split", "file", "line", "id", "label", *texts(task)]
+    return pd.concat([pd.DataFrame(columns=columns), *parts], ignore_index=True)[columns].astype({"label": float})
+
+
+def texts(task: Task) -> list[str]:
+    """Return the columns of a row's one or two texts."""
+    return [*TEXTS[: len(task.sentences)]]
+
+
+def columns(table: pd.DataFrame, task: Task) -> list[list[str]]:
+    """Return the texts by column, as baselines take them: [texts][rows]."""
+    return [table[name].tolist() for name in texts(task)]
+
+
+def as_rows(table: pd.DataFrame, task: Task) -> Rows:
+    """Return the rows as baselines take them."""
+    return Rows(table["id"].tolist(), columns(table, task), table["label"].to_numpy(float))
+
+
+def label_in_words(task: Task, label: float) -> str:
+    """Return a class as the files write it, or a score; nothing where it is withheld."""
+    if np.isnan(label):
+        return ""
+    return f"{label:.3g}" if task.kind == "score" else task.class_labels[int(label)]

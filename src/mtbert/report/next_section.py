@@ -1,0 +1,162 @@
+"""What to do next with tasks of one's own: when a model may decide alone, and where it is wrong."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from mtbert.judge import Answer, Models
+from mtbert.judge import groups as judged
+from mtbert.judge.groups import Group, Kind, Names
+from mtbert.report import markdown
+from mtbert.scores import metrics
+from mtbert.scores.columns import SURE, UNCALIBRATED, Frame
+from mtbert.stats.calibration import Calibration, calibration
+from mtbert.tasks import Task, main
+
+TITLE = "What to do next"
+THRESHOLDS = (0.8, 0.9, 0.95)
+MOST_CLASSES = 12  # lines of a table
+ABOUT_SURE = (
+    "**When may it decide alone?** With {}. *Calibration error*: how far the probability of the predicted class is, on "
+    "average, from the share that is right (expected calibration error, ten bins; in brackets its 95 % interval over "
+    "rows); *before* the temperature that held-out training rows fitted, and *after*. Then the share of rows that "
+    "`mtbert predict --at-least` answers, and the share of these that is right."
+)
+NO_TEMPERATURE = "Where *before* is empty, no training rows were held out, and no temperature was fitted."
+ABOUT_CLASSES = (
+    "**Which classes are hard?** Of each task those with the lowest F1, at most {}, and the class that each is most often "
+    "taken for."
+)
+WRONG = "**Where is it wrong?** "
+NOWHERE = (
+    "On no group of dev rows (by {}) is it proved to be worse than on the others, corrected for all groups (Holm)."
+)
+TOO_FEW = "No group of dev rows is large enough to tell: it needs 20 rows, and as many others."
+SOMEWHERE = (
+    "It is proved to be worse on these groups of dev rows than on all others, corrected for all groups (Holm): the "
+    "share that is right, for scores the mean distance from the label."
+)
+COMMANDS = (
+    "**Which labels are doubtful?** `mtbert doubtful` lists them. **How many more labels?** `mtbert study FOLDER "
+    "--curve` estimates what twice as many bring."
+)
+
+
+def render(models: Models, answer: Answer | None, grouped: Mapping[str, Names]) -> str:
+    """Return the section as Markdown; empty for tasks that are not one's own.
+
+    Args:
+        models: of the results.
+        answer: which way is to be kept; None shows all models.
+        grouped: by task, groups of dev rows, beside the classes.
+    """
+    if models.results.data.kind != "own":
+        return ""
+    names = [*models.about] if answer is None else answer.favourite.names
+    label = "all models" if answer is None else f"*{markdown.literal(answer.favourite.label)}*"
+    parts = [_sureness(models, names, label), *_classes(models, names), _groups(models, names, grouped), COMMANDS]
+    return "\n\n".join(filter(None, parts))
+
+
+def _rows(models: Models, names: Sequence[str], task: str) -> Frame:
+    rows = models.results.scored(task)
+    return rows[rows["variant"].isin([*names])]
+
+
+def _sureness(models: Models, names: Sequence[str], label: str) -> str:
+    """Return calibration and coverage; empty where nobody kept how sure the models were."""
+    lines: list[dict[str, str]] = []
+    for task in main(models.results.tasks):
+        rows = _rows(models, names, task)
+        if len(rows) and rows[SURE].notna().all():
+            lines.append(_line(rows, models.results.tasks[task]))
+    if not lines:
+        return ""
+    lacks = any(line["before"] == markdown.DASH for line in lines)
+    about = " ".join([ABOUT_SURE.format(label), *([NO_TEMPERATURE] if lacks else [])])
+    return f"{about}\n\n{markdown.lined(lines)}"
+
+
+def _line(rows: Frame, task: Task) -> dict[str, str]:
+    cells = {"task": markdown.literal(task.display_name)}
+    for name, column in (("before", UNCALIBRATED), ("after", SURE)):
+        is_known = rows[column].notna().all()
+        cells[name] = _in_words(of_rows(rows, column)) if is_known else markdown.DASH
+    right = (rows["label"] == rows["prediction"]).to_numpy()
+    cells["right, of all"] = f"{100 * right.mean():.0f} %"
+    for threshold in THRESHOLDS:
+        is_answered = rows[SURE].to_numpy() >= threshold
+        share = f"{100 * is_answered.mean():.0f} % answered"
+        if is_answered.any():
+            share += f", {100 * right[is_answered].mean():.0f} % right"
+        cells[f"at least {threshold:g}"] = share
+    return cells
+
+
+def of_rows(rows: Frame, column: str) -> Calibration:
+    """Return the calibration error of predictions; `column` holds their probabilities."""
+    ordered = rows.sort_values(["variant", "seed", "row"])
+    seeds = ordered.groupby(["variant", "seed"], observed=True).ngroups
+    probabilities = ordered[column].to_numpy(float).reshape(seeds, -1).T
+    right = (ordered["label"] == ordered["prediction"]).to_numpy(float).reshape(seeds, -1).T
+    return calibration(probabilities, right, ordered["cluster"].to_numpy()[: len(right)])
+
+
+def _in_words(error: Calibration) -> str:
+    low, high = (markdown.number(end) for end in error.interval)
+    return f"{markdown.number(error.error)} [{low}, {high}]"
+
+
+def _classes(models: Models, names: Sequence[str]) -> Iterator[str]:
+    """Yield a table of each task with classes, and what it is before the first."""
+    intro = ABOUT_CLASSES.format(MOST_CLASSES)
+    for name in main(models.results.tasks):
+        task, rows = models.results.tasks[name], _rows(models, names, name)
+        if task.kind != "score" and len(rows):
+            lines = [{"task": markdown.literal(task.display_name), **line} for line in class_lines(rows, task)]
+            yield f"{intro}\n\n{markdown.lined(lines[:MOST_CLASSES], texts=3)}".strip()
+            intro = ""
+
+
+def class_lines(rows: Frame, task: Task) -> list[dict[str, str]]:
+    """Return a line for each class that rows have, over all seeds, that with the lowest F1 first."""
+    labels, predicted = rows["label"].to_numpy(), rows["prediction"].to_numpy()
+    seeds = rows.groupby(["variant", "seed"], observed=True).ngroups
+    numbers = metrics.in_rows(labels, predicted, range(task.classes))
+    lines: list[tuple[float, dict[str, str]]] = []
+    for number in numbers:
+        hits = np.sum((labels == number) & (predicted == number))
+        of_label, of_prediction = np.sum(labels == number), np.sum(predicted == number)
+        f1 = 2 * hits / (of_label + of_prediction)
+        wrong = predicted[(labels == number) & (predicted != number)].astype(int)
+        cells = {
+            "class": markdown.literal(task.class_names[int(number)]),
+            "taken for": markdown.literal(task.class_names[np.bincount(wrong).argmax()]) if len(wrong) else "",
+            "dev rows": f"{of_label / seeds:.0f}",
+            "precision": markdown.number(hits / of_prediction if of_prediction else None, decimals=2),
+            "recall": markdown.number(hits / of_label if of_label else None, decimals=2),
+            "F1": markdown.number(f1, decimals=2),
+        }
+        lines.append((f1, cells))
+    return [cells for _, cells in sorted(lines, key=lambda line: line[0])]
+
+
+def _groups(models: Models, names: Sequence[str], grouped: Mapping[str, Names]) -> str:
+    found = judged.find(models, names, grouped)
+    if not found.kinds:
+        return WRONG + TOO_FEW
+    if not found.worse:
+        return WRONG + NOWHERE.format(", ".join(found.kinds))
+    return f"{WRONG}{SOMEWHERE}\n\n{markdown.lined([_group_line(group) for group in found.worse], texts=2)}"
+
+
+def _group_line(group: Group) -> dict[str, str]:
+    kind = f"{markdown.literal(group.column)} is " if group.kind == Kind.COLUMN else f"{group.kind.value}: "
+    return {
+        "task": markdown.literal(group.task.display_name),
+        "rows": f"{kind}{markdown.literal(group.name)}",
+        "how many": str(group.rows),
+        "here": markdown.number(group.inside, decimals=2),
+        "elsewhere": markdown.number(group.outside, decimals=2),
+        "p": "below 0.001" if group.p < 0.001 else f"{group.p:.3f}",
+    }

@@ -1,0 +1,73 @@
+"""What `mtbert study --curve` prints: dev scores by the number of training rows, and what twice as many would bring."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mtbert import layout, tasks
+from mtbert.baselines.rows import Rows
+from mtbert.data import drawing
+from mtbert.data.readers import Example
+from mtbert.labelling import curve
+from mtbert.labelling.curve import Gain, Point
+from mtbert.pretrained import loading
+from mtbert.pretrained.embeddings import Embeddings
+from mtbert.provenance import seals
+from mtbert.scores import metrics
+from mtbert.scores.described import FROZEN, TFIDF
+from mtbert.tasks import Task
+
+SHORT = "cannot be told: fewer than three parts of train have 20 rows"
+
+
+def run(folder: Path, build: Path) -> None:
+    """Print a line for each task and baseline as soon as it is known.
+
+    The frozen encoder is that of `build`; where none is there yet, TF-IDF is alone, and a line says so.
+    """
+    tasks_by_name = tasks.of_folder(folder)
+    splits = drawing.Splits(folder, tasks_by_name)
+    methods: dict[str, Callable[..., np.ndarray]] = {TFIDF: _no_encoder}
+    names = {TFIDF: "TF-IDF"}
+    print("\nDev scores of baselines that train on an eighth, a quarter, half and all of train:")
+    if seals.is_sealed(layout.encoder(build)):
+        methods[FROZEN] = Embeddings(layout.encoder(build), layout.embeddings(build))
+        names[FROZEN] = f"frozen {loading.card(layout.encoder(build))['name']}"
+    else:
+        print(f"(without a frozen encoder: {build} has none yet; `dvc repro encoder` fetches it)")
+    for task in tasks_by_name.values():
+        if task.serves:
+            continue
+        train, dev = (_rows(task, splits.read(task, split).examples) for split in ("train", "dev"))
+        for method, embed in methods.items():
+            points = curve.measure(method, task, train, dev, embed)
+            print(f"{task.display_name:<12.12} {names[method]:<14.14} {_line(task, points)}", flush=True)
+
+
+def _no_encoder(texts: Sequence[str]) -> np.ndarray:
+    raise NotImplementedError("TF-IDF embeds nothing")
+
+
+def _rows(task: Task, examples: Sequence[Example]) -> Rows:
+    """Return the labelled rows as baselines take them."""
+    known = [row for row in examples if row.label is not None and not np.isnan(row.label)]
+    columns = [[str(row.sentence1) for row in known], [str(row.sentence2) for row in known]][: len(task.sentences)]
+    return Rows([row.id for row in known], columns, np.array([row.label for row in known], float))
+
+
+def _line(task: Task, points: Sequence[Point]) -> str:
+    """Return the scores of all parts, the last one's interval, and what twice as many rows bring."""
+    if not points:
+        return SHORT
+    scores = "  ".join(f"{point.side.mean:.3f}" for point in points)
+    interval = curve.scored(task, points[-1]).interval
+    ends = f" [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else ""
+    gain = curve.gain(points)
+    return f"{metrics.in_words(task)} {scores}{ends}; twice as many rows: {SHORT if gain is None else in_words(gain)}"
+
+
+def in_words(gain: Gain) -> str:
+    """Return such as `+0.021 [+0.004, +0.037]`; what cannot be told is said so."""
+    numbers = f"{gain.expected:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]"
+    return numbers if gain.is_known else f"cannot be told ({numbers})"

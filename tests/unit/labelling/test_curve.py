@@ -1,0 +1,75 @@
+"""Learning curves whose answer is known."""
+
+import numpy as np
+import pytest
+
+from mtbert.baselines.rows import Rows
+from mtbert.labelling import curve
+from mtbert.labelling.curve import Point
+from mtbert.scores.described import TFIDF
+from mtbert.stats import Side
+from mtbert.tasks import Task
+
+TOPIC = Task("topic", 2, ("text",), "topic", "accuracy")
+
+
+def points(*scores: float, noise: float = 0.0, rows: int = 1000) -> list[Point]:
+    """Of 100, 200, 400 and 800 rows; each but the last has three draws, and dev rows of this much noise."""
+    random = np.random.default_rng(0)
+    made = []
+    for number, mean in enumerate(scores):
+        draws = 1 if number == len(scores) - 1 else 3
+        moves = random.normal(0, noise / np.sqrt(rows), (rows, draws))
+        side = Side(mean + noise * np.array([0.0, 1.0, -1.0])[:draws], moves, rows, rows)
+        made.append(Point(100 * 2**number, side))
+    return made
+
+
+def test_an_error_that_falls_by_a_fifth_with_each_doubling_falls_by_another_fifth():
+    gain = curve.gain(points(0.5, 0.6, 0.68, 0.744))
+    assert gain is not None
+    assert gain.expected == pytest.approx(0.2 * 0.256)
+    assert gain.low == pytest.approx(gain.high, abs=0.002)
+    assert gain.is_known
+
+
+def test_a_flat_curve_brings_nothing():
+    gain = curve.gain(points(0.7, 0.7, 0.7, 0.7, noise=0.01))
+    assert gain is not None
+    assert gain.expected == pytest.approx(0.0, abs=0.003)
+    assert not gain.is_known
+
+
+def test_more_noise_makes_a_wider_interval():
+    few, many = (curve.gain(points(0.5, 0.6, 0.68, 0.744, noise=noise)) for noise in (0.005, 0.02))
+    assert few is not None
+    assert many is not None
+    assert many.high - many.low > 2 * (few.high - few.low)
+
+
+def test_two_parts_are_too_few():
+    assert curve.gain(points(0.5, 0.6)) is None
+
+
+def test_a_model_that_is_always_right_stays_so():
+    gain = curve.gain(points(0.9, 0.98, 1.0, 1.0))
+    assert gain is not None
+    assert abs(gain.expected) < 0.002
+
+
+def test_parts_are_nested_and_hold_whole_clusters():
+    clusters = np.repeat(np.arange(40), 2)
+    eighth, half, every = (curve.part(clusters, share, 1) for share in (0.125, 0.5, 1.0))
+    assert [len(eighth), len(half), len(every)] == [10, 40, 80]
+    assert {*eighth} <= {*half}
+    assert all(np.isin(clusters, clusters[half]).nonzero()[0] == half)
+    assert {*curve.part(clusters, 0.125, 2)} != {*eighth}
+
+
+def test_a_part_of_fewer_than_20_rows_is_left_out():
+    texts = [f"{'good' if row % 2 else 'bad'} {row}" for row in range(80)]
+    rows = Rows([str(row) for row in range(80)], [texts], np.arange(80.0) % 2)
+    measured = curve.measure(TFIDF, TOPIC, rows, rows, lambda _: np.zeros((0, 1)))
+    assert [point.rows for point in measured] == [20, 40, 80]
+    assert [len(point.side.scores) for point in measured] == [3, 3, 1]
+    assert measured[-1].side.mean == 1.0

@@ -1,0 +1,77 @@
+"""`mtbert doubtful`: the files of a build folder with one task."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mtbert import files, layout
+from mtbert.errors import DataError
+from mtbert.labelling import run
+from mtbert.provenance import seals
+from mtbert.scores import predictions
+
+TOPIC = {
+    "classes": 2, "sentences": ["text"], "label": "topic", "metric": "accuracy", "labels": {"bug": 0, "praise": 1},
+    "files": {"train": "topic-train.csv", "dev": "topic-dev.csv"},
+}  # fmt: skip
+
+
+def rows(split: str, count: int) -> pd.DataFrame:
+    """Texts that say their class; line 4 of each file has the other label."""
+    labels = np.arange(count) % 2
+    texts = [f"{'great' if label else 'crash'} {split} {row}" for row, label in enumerate(labels)]
+    labels[2] = 1
+    columns = {
+        "id": [f"{split}{row}" for row in range(count)],
+        "line": range(2, count + 2),
+        "label": labels.astype(float),
+    }
+    return pd.DataFrame(columns | {"sentence1": texts, "sentence2": None})
+
+
+@pytest.fixture
+def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    def embed(texts: list[str]) -> np.ndarray:
+        return np.stack([[float("great" in text), 1.0, hash(text) % 97 / 300] for text in texts])
+
+    monkeypatch.setattr(run, "Embeddings", lambda *_: embed)
+    for split, count in (("train", 20), ("dev", 10)):
+        file = layout.examples(layout.data(tmp_path), "topic", split)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        rows(split, count).to_parquet(file)
+    files.write_yaml(layout.plan(tmp_path), {"tasks": {"topic": TOPIC}})
+    files.write_text(layout.encoder(tmp_path) / "encoder.json", "{}")
+    for folder in (layout.data(tmp_path), layout.encoder(tmp_path)):
+        seals.seal(folder)
+    return tmp_path
+
+
+def trained(build: Path, ids: list[str]) -> None:
+    """A run that predicts the label of all dev rows but the third."""
+    folder = layout.run(build, "one", 1)
+    sure = [0.1 if row % 2 == 0 else 0.9 for row in range(10)]
+    table = pd.DataFrame({"id": ids, "label": 0.0, "prediction": np.round(sure), "scored": True})
+    table = table.assign(probability_0=1 - np.array(sure), probability_1=sure)
+    predictions.write(layout.predictions(folder, "topic", "dev"), table)
+    seals.seal(folder)
+
+
+def test_labels_that_contradict_their_text_are_listed_with_their_place(build: Path, capsys: pytest.CaptureFixture[str]):
+    trained(build, [f"dev{row}" for row in range(10)])
+    run.run(build)
+    lines = [*csv.DictReader((build / "doubtful/topic.csv").open())]
+    assert [[line[name] for name in ("text", "label", "predicted", "file", "line", "models")] for line in lines] == [
+        ["crash train 2", "praise", "bug", "topic-train.csv", "4", "1"],
+        ["crash dev 2", "praise", "bug", "topic-dev.csv", "4", "2"],
+    ]
+    assert "2 doubtful labels of 30" in capsys.readouterr().out
+
+
+def test_a_run_of_other_rows_is_refused(build: Path):
+    trained(build, [f"old{row}" for row in range(10)])
+    with pytest.raises(DataError, match=r"one/1 predicts other rows than dev has now; `dvc repro train@one-1` makes"):
+        run.run(build)
+    assert not layout.doubtful(build).exists()

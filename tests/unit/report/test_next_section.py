@@ -1,0 +1,81 @@
+"""What to do next: calibration, classes and groups in the report of one's own tasks."""
+
+import made
+import numpy as np
+import pandas as pd
+import pytest
+
+from mtbert.judge import Models
+from mtbert.judge.groups import Kind
+from mtbert.report import grouping, markdown, next_section
+from mtbert.scores.columns import SURE, UNCALIBRATED
+from mtbert.tasks import COURSE
+
+SAID = {("a", 1): {"qqp": [0.0, 1.0, 0.0, 1.0]}, ("a", 2): {"qqp": [0.0, 1.0, 1.0, 0.0]}}
+
+
+def results(whose: str = "own", before: float | None = 0.99):
+    """Of labels 0, 1, 1, 0: six of eight predictions are right."""
+    results = made.results(SAID, data={"whose": whose})
+    sure = [0.9, 0.9, 0.6, 0.6] * 2
+    results.predictions[SURE] = np.array(sure, np.float32)
+    results.predictions[UNCALIBRATED] = np.float32(before if before else "nan")
+    return results
+
+
+def cells(text: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+
+
+def test_tasks_that_are_not_ones_own_have_no_section():
+    assert next_section.render(Models(results("course")), None, {}) == ""
+
+
+def test_the_calibration_error_before_and_after_and_what_a_threshold_answers():
+    line = cells(next_section.render(Models(results()), None, {}))[2]
+    assert line[0] == "QQP"
+    assert [line[1][:5], line[2][:5]] == ["0.250", "0.300"]  # seeds: 0.49 and 0.01; 0.35 and 0.25
+    assert line[3:6] == ["75 %", "50 % answered, 100 % right", "50 % answered, 100 % right"]
+
+
+def test_without_a_temperature_nothing_is_claimed_of_before():
+    text = next_section.render(Models(results(before=None)), None, {})
+    assert cells(text)[2][1] == markdown.DASH
+    assert next_section.NO_TEMPERATURE in text
+
+
+def test_where_nobody_kept_how_sure_the_models_were_there_is_no_calibration():
+    without = results()
+    without.predictions[SURE] = np.float32("nan")
+    assert "When may it decide alone?" not in next_section.render(Models(without), None, {})
+
+
+def test_a_class_has_precision_recall_and_f1():
+    rows = pd.DataFrame({"label": [0, 0, 0, 1], "prediction": [0, 0, 1, 1], "variant": "a", "seed": 1}, dtype=object)
+    rows = rows.astype({"label": float, "prediction": float})
+    assert next_section.class_lines(rows, COURSE["qqp"]) == [
+        {"class": "duplicate", "taken for": "", "dev rows": "1", "precision": "0.50", "recall": "1.00", "F1": "0.67"},
+        {"class": "other question", "taken for": "duplicate", "dev rows": "3", "precision": "1.00", "recall": "0.67",
+         "F1": "0.80"},
+    ]  # fmt: skip
+
+
+def test_few_rows_tell_nothing_of_groups():
+    assert next_section.WRONG + next_section.TOO_FEW in next_section.render(Models(results()), None, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [("A dog, un café", "Latin"), ("Собака ok", "Cyrillic"), ("日本 a", "Cjk"), ("123 :-)", "none"), ("", "none")],
+)
+def test_the_script_is_that_of_most_letters(text: str, script: str):
+    assert grouping.script(text) == script
+
+
+def test_lengths_are_thirds():
+    assert grouping.lengths(["a", "b" * 5, "c" * 9]) == [
+        "at most 1 characters",
+        "2 to 5 characters",
+        "more than 5 characters",
+    ]
+    assert grouping.by_text([]) == {(Kind.LENGTH, ""): [], (Kind.SCRIPT, ""): []}
