@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
+import numpy as np
+
+from mtbert.baselines import others
+from mtbert.baselines.rows import Rows
 from mtbert.data import checks, drawing, readers
 from mtbert.data import labels as labels_of
 from mtbert.data.preprocess import are_too_many, classes_without_rows
@@ -164,6 +168,21 @@ def rows_in_other_trains(folder: Path, task_rows: Sequence[TaskRows]) -> Iterato
             if other != name and tasks[name].group_on and (count := int(rows["group"].isin(of_other["group"]).sum())):
                 of_rows = f"{count:,} of {len(rows):,} {split} rows"
                 yield f"{shown}: train of {other} has the {tasks[name].group_on} of {of_rows} of {name}"
+
+
+def rows_of_predictions(task_rows: Sequence[TaskRows]) -> others.ReadRows:
+    """Return what finds the rows of a task's split, in the form that predictions of others are read by."""
+    by_task = {of_task.task.name: of_task.rows for of_task in task_rows}
+
+    def find(task: Task, split: Split) -> Rows | None:
+        examples = by_task[task.name].get(split)
+        if examples is None:
+            return None
+        columns = [[row.sentence1 for row in examples], [row.sentence2 or "" for row in examples]]
+        labels = np.array([row.label for row in examples], dtype=float)
+        return Rows([row.id for row in examples], columns[: len(task.sentences)], labels)
+
+    return find
 
 
 def _check_classes(place: Place, rows: SplitRows) -> None:
