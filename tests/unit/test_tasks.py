@@ -110,6 +110,23 @@ def test_the_metric_is_the_one_that_is_named_or_that_of_the_kind(tmp_path: Path,
         ("mood", {"sentences": []}, "mood.sentences"),
         (
             "mood",
+            {"group_on": "text"},
+            "mood.group_on: text is a column of the text, the label or the ids; allowed: an",
+        ),
+        ("mood", {"time_on": "mood"}, "mood.time_on: mood is a column of the text, the label or the ids"),
+        (
+            "mood",
+            {"time_on": "sent", "files": {"train": "a", "dev": "b"}},
+            "mood.time_on: it draws dev, and the task draws none; leave it out",
+        ),
+        (
+            "mood",
+            {"time_format": "%d"},
+            "mood.time_format: it says how dates are written, and `time_on` names no column",
+        ),
+        ("mood", {"time_on": "sent", "time_format": "dd/mm"}, "it is 'dd/mm'; allowed: such as \"%d/%m/%Y\""),
+        (
+            "mood",
             {"sentences": ["text", "mood"]},
             "mood.sentences: mood is the column of the label; allowed: columns of t",
         ),
@@ -220,3 +237,19 @@ def test_a_folder_without_a_task_of_the_mean_is_refused(tmp_path: Path):
     (tmp_path / "tasks.yaml").write_text(described)
     with pytest.raises(SettingsError, match="no task is part of the mean; allowed: one at least without `in_mean: fa"):
         tasks.of_folder(tmp_path)
+
+
+def test_tasks_of_one_file_draw_dev_in_one_way(tmp_path: Path):
+    grouped = MOOD | {"group_on": "customer"}
+    assert [task.group_on for task in read(tmp_path, mood=grouped, other=grouped).values()] == ["customer"] * 2
+    told = "other.group_on: it is left out, and customer in mood, which draws dev from the same file; allowed: the same"
+    with pytest.raises(SettingsError, match=told):
+        read(tmp_path, mood=grouped, other=MOOD)
+    with_dev = MOOD | {"files": {"train": "mood.csv", "dev": "dev.csv"}}
+    assert read(tmp_path, mood=grouped, other=with_dev)["other"].group_on == ""
+
+
+def test_how_rows_are_split_is_nothing_of_a_model(tmp_path: Path):
+    task = read(tmp_path, mood=MOOD | {"group_on": "customer", "time_on": "sent", "time_format": "%d.%m.%Y"})["mood"]
+    assert (task.group_on, task.time_on, task.time_format) == ("customer", "sent", "%d.%m.%Y")
+    assert tasks.of_a_model(task) == tasks.of_a_model(read(tmp_path, mood=MOOD)["mood"])

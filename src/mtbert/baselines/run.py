@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from mtbert import files, layout
-from mtbert.baselines import TECHNIQUES, linear, rows, stored, untrained
+from mtbert.baselines import TECHNIQUES, linear, others, rows, stored, untrained
+from mtbert.baselines.others import Other
 from mtbert.baselines.rows import Rows
 from mtbert.baselines.stored import Trained
 from mtbert.pretrained import embeddings
@@ -24,7 +25,7 @@ from mtbert.provenance import inputs, manifests, seals
 from mtbert.provenance.inputs import Inputs
 from mtbert.scores import metrics, predictions
 from mtbert.scores.columns import Predictions
-from mtbert.scores.described import BASELINES, FROZEN, UNTRAINED
+from mtbert.scores.described import BASELINES, FROZEN, OTHER, UNTRAINED
 from mtbert.scores.schemas import BaselineMetrics
 from mtbert.tasks import Split, Task, Tasks, main, of_a_model, stated
 from mtbert.training import logs
@@ -42,30 +43,36 @@ class Baseline:
 
     Attributes:
         name: of its folder.
-        trained: its models by task; none of the untrained encoder.
+        trained: its models by task; none of the untrained encoder, and of others.
         predicted: by split and task.
         seconds: to train, by task.
+        of_others: what others have predicted, where they have.
     """
 
     name: str
     trained: dict[str, Trained] = field(default_factory=dict)
     predicted: Predictions = field(default_factory=lambda: {split: {} for split in SCORED})
     seconds: dict[str, float] = field(default_factory=dict)
+    of_others: Other | None = None
 
     @property
-    def weights(self) -> int:
-        """How many numbers it has to keep beside the encoder."""
+    def weights(self) -> int | None:
+        """How many numbers it has to keep beside the encoder; None where others predicted."""
+        if self.of_others:
+            return None
         return sum(model.weights for model in self.trained.values())
 
 
-def train_all(build: Path, tasks: Tasks, out: Path, say: Say = print) -> list[Baseline]:
+def train_all(build: Path, tasks: Tasks, out: Path, say: Say = print, data_dir: Path | None = None) -> list[Baseline]:
     """Train all baselines on `build/data`, and write OUT/NAME/0 for each; `say` gets each line as soon as it is known.
 
-    Tasks of the mean with training rows and labelled dev rows are trained.
+    Tasks of the mean with training rows and labelled dev rows are trained. Predictions that others made are read below
+    `data_dir`, and have a folder OUT/other-NAME/0.
 
     Raises:
-        DataError, EncoderError: examples or the encoder are missing or damaged.
+        DataError, EncoderError: examples or the encoder are missing or damaged, or predictions of others are faulty.
     """
+    of_others = _of_others(build, tasks, data_dir, say)
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     encoder = layout.encoder(build)
     embed = Embeddings(encoder, layout.embeddings(build))
@@ -79,9 +86,24 @@ def train_all(build: Path, tasks: Tasks, out: Path, say: Say = print) -> list[Ba
             if _train(baseline, tasks[name], splits, embed):
                 say(_line(baseline, tasks[name]))
     files.keep_only(out, [])
+    baselines += of_others
     for baseline in baselines:
         if baseline.predicted["dev"]:
             _write(baseline, tasks, out / baseline.name / str(SEED), build, started)
+    return baselines
+
+
+def _of_others(build: Path, tasks: Tasks, data_dir: Path | None, say: Say) -> list[Baseline]:
+    """Return what others have predicted, below the data folder."""
+
+    def find(task: Task, split: Split) -> Rows | None:
+        return rows.read(layout.data(build), task, split)
+
+    found = others.read(data_dir, tasks, find) if data_dir else []
+    baselines = [Baseline(f"{OTHER}{each.name}", predicted=each.predicted, of_others=each) for each in found]
+    for baseline in baselines:
+        for name in baseline.predicted["dev"]:
+            say(_line(baseline, tasks[name]))
     return baselines
 
 
@@ -131,10 +153,8 @@ def _line(baseline: Baseline, task: Task) -> str:
     """Return a line such as `topic      baseline-tfidf        macro-F1  0.898   12.1 s`."""
     score = predictions.score(baseline.predicted["dev"][task.name], task)
     shown = f"{score:.3f}" if score is not None else "-"
-    return (
-        f"{task.display_name:<20.20} {baseline.name:<20} {metrics.in_words(task):>10} {shown:>7} "
-        f"{baseline.seconds[task.name]:>8.1f} s"
-    )
+    seconds = "" if baseline.of_others else f" {baseline.seconds[task.name]:>8.1f} s"
+    return f"{task.display_name:<20.20} {baseline.name:<20} {metrics.in_words(task):>10} {shown:>7}{seconds}"
 
 
 def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started: str) -> None:
@@ -147,6 +167,9 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started:
         "tasks": known,
         "described": {name: stated(of_a_model(tasks[name])) for name in known},
     }
+    if baseline.of_others:
+        costs = baseline.of_others.costs.model_dump(exclude_defaults=True)
+        settings |= {"costs": costs, "files": baseline.of_others.digests}
     scored = BaselineMetrics(
         variant=baseline.name,
         seed=SEED,
@@ -164,6 +187,11 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started:
         files.write_json(partial / layout.METRICS, scored.model_dump())
         files.write_text(partial / layout.INPUTS, _inputs(settings, build).text())
         seals.seal(partial)
+    if not baseline.of_others:
+        _write_log(baseline, folder, started)
+
+
+def _write_log(baseline: Baseline, folder: Path, started: str) -> None:
     log = {
         "started": started,
         "seconds": round(sum(baseline.seconds.values()), 1),

@@ -14,7 +14,7 @@ from mtbert.tasks import label_text
 SUFFIXES = (".csv", ".parquet")
 REQUIRED = ("id", "label", "prediction")
 COLUMNS = (*REQUIRED, "class", "seed", "cluster", "scored")  # that are read
-IGNORED = re.compile(r"probability_\d+|lowest|highest|cut|sentence[12]?|text|text_pair")
+IGNORED = re.compile(r"probability_\d+|sure|lowest|highest|cut|sentence[12]?|text|text_pair")
 NORMALISED = ("seed", "cluster")  # columns whose numbers may be written in two ways
 ROW_NUMBERS = re.compile(r"|Unnamed: 0|__index_level_0__")  # the names that pandas gives them
 

@@ -19,7 +19,8 @@ from mtbert.data.readers import Example
 
 NOT_WORDS = re.compile(r"[^\w\s]")
 SENTENCES = ["sentence1", "sentence2"]
-COLUMNS = {"line": "int64", "label": "float64"} | dict.fromkeys(["folded", "bare", *SENTENCES], "int64")
+CONNECTING = [*SENTENCES, "group"]  # rows that have one of them in common are not independent
+COLUMNS = {"line": "int64", "label": "float64"} | dict.fromkeys(["folded", "bare", *CONNECTING], "int64")
 
 
 def folded(text: str) -> str:
@@ -39,6 +40,7 @@ class Digest(NamedTuple):
         line, label: those of the row; the label is NaN where there is none.
         folded, bare: hashes of its sentences in that form, in either order.
         sentence1, sentence2: hashes of each sentence alone, folded; the same where there is one.
+        group: hash of its group; that of `sentence1` where it has none.
     """
 
     line: int
@@ -47,10 +49,11 @@ class Digest(NamedTuple):
     bare: int
     sentence1: int
     sentence2: int
+    group: int
 
 
 def digests(rows: Iterable[Example]) -> pd.DataFrame:
-    """Return a `Digest` of each row, in 48 bytes."""
+    """Return a `Digest` of each row, in 56 bytes."""
     return pd.DataFrame(map(_digest, rows), columns=list(Digest._fields)).astype(COLUMNS)
 
 
@@ -65,6 +68,7 @@ def _digest(row: Example) -> Digest:
         bare=hash(tuple(sorted(bare_texts))),
         sentence1=hash(folded_texts[0]),
         sentence2=hash(folded_texts[-1]),
+        group=hash(("group", row.group)) if row.group else hash(folded_texts[0]),
     )
 
 
@@ -74,9 +78,9 @@ def duplicates(rows: pd.DataFrame) -> int:
 
 
 def clusters(rows: pd.DataFrame) -> np.ndarray:
-    """Return cluster numbers, int64 [rows]: rows that share a sentence, directly or through others, have the same one.
+    """Return cluster numbers, int64 [rows]: rows that share a sentence or group, directly or through others, have one.
 
-    Case and spacing are folded. Rows of one cluster are not independent; those of different clusters share no sentence.
+    Case and spacing are folded. Rows of one cluster are not independent; those of different clusters share neither.
     """
     return connected(np.arange(len(rows)), rows)
 
@@ -84,25 +88,25 @@ def clusters(rows: pd.DataFrame) -> np.ndarray:
 def connected(row_numbers: np.ndarray, texts: pd.DataFrame) -> np.ndarray:
     """Return the cluster of each row, as `clusters` does, where a row may have several entries of digests.
 
-    They are the connected parts of a graph whose nodes are first the rows, then the sentences; an edge leads from a row
-    to each of its sentences.
+    They are the connected parts of a graph whose nodes are first the rows, then the sentences and groups; an edge leads
+    from a row to each of its own.
 
     Args:
         row_numbers: the number of the row that each entry is of, from 0 on, [entries].
         texts: digests, [entries].
     """
     rows = int(row_numbers.max(initial=-1)) + 1
-    sentence_numbers, _ = pd.factorize(texts[SENTENCES].to_numpy().ravel())
-    row_ends = row_numbers.repeat(len(SENTENCES))
-    sentence_ends = rows + sentence_numbers
-    nodes = rows + len(sentence_numbers)
-    graph = coo_array((np.ones(len(row_ends), dtype=bool), (row_ends, sentence_ends)), shape=(nodes, nodes))
+    shared_numbers, _ = pd.factorize(texts[CONNECTING].to_numpy().ravel())
+    row_ends = row_numbers.repeat(len(CONNECTING))
+    shared_ends = rows + shared_numbers
+    nodes = rows + len(shared_numbers)
+    graph = coo_array((np.ones(len(row_ends), dtype=bool), (row_ends, shared_ends)), shape=(nodes, nodes))
     _, part_numbers = connected_components(graph, directed=False)
     return part_numbers[:rows].astype(np.int64)
 
 
 def clusters_over_tasks(rows_by_task: Mapping[str, pd.DataFrame]) -> dict[str, np.ndarray]:
-    """Return by task the cluster of each row, as `clusters` does, where rows of all tasks may share a sentence."""
+    """Return by task the cluster of each row, as `clusters` does, where rows of all tasks may share."""
     if not rows_by_task:
         return {}
     cluster = clusters(pd.concat([*rows_by_task.values()], ignore_index=True))

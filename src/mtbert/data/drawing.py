@@ -1,22 +1,27 @@
 """Rows of a split; where a task has no dev file, a fifth of its train is drawn, the same in every run.
 
-Rows that share a sentence, directly or through others, stay together: a model would know part of dev. They are drawn by
-a digest of their sentences, not by where they stand, so that a sorted file, or one that grows, does no harm. Labels do
-not count, and tasks that draw from one file draw the same lines: what is dev of one is train of none.
+Three rules draw it. By `time_on`, dev is the latest rows. Else whole clusters are drawn, which share no sentence and no
+group with any other row: a model would know part of dev. Of each class a fifth is drawn, so that a rare one is in both
+splits. Within a class a digest of the sentences decides, not where a row stands, so that a sorted file, or one that
+grows, does no harm. Tasks that draw from one file draw the same lines: what is dev of one is train of none.
+
+By `group_on`, train has no group of dev or test, whether dev is drawn or a file: such rows are left out of train.
 """
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from mtbert.data import checks, held_out, readers, records
+from mtbert.data import checks, dates, readers, records
 from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError
-from mtbert.tasks import Split, Task, Tasks
+from mtbert.tasks import Split, Task, Tasks, label_text
 
 SHARE = 5  # one of so many rows of train
 
@@ -31,6 +36,18 @@ def draws(task: Task) -> bool:
     return "dev" not in task.files and not task.serves
 
 
+def rule_in_words(task: Task) -> str:
+    """Return how dev is drawn."""
+    if task.time_on:
+        return f"the latest by {task.time_on}"
+    return f"drawn in whole groups of {task.group_on}" if task.group_on else "drawn by their text"
+
+
+def reason_of_group(task: Task) -> str:
+    """Return why a row is left out of train whose group is elsewhere, too."""
+    return f"its {task.group_on} is that of a row of dev or test"
+
+
 class RowsOfSplit(NamedTuple):
     """The rows of a split: those that are kept, the others, and how many its file has, of which another has some."""
 
@@ -39,71 +56,203 @@ class RowsOfSplit(NamedTuple):
     in_file: int
 
 
+class Dev(NamedTuple):
+    """What is drawn from a file: the lines of its rows, and their groups."""
+
+    lines: Collection[int]
+    groups: Collection[str]
+
+
 class Splits:
     """The splits of a folder's tasks."""
 
     def __init__(self, data_dir: Path, tasks: Tasks) -> None:
         self.data_dir = data_dir
         self.tasks = tasks
-        self._dev_lines: dict[str, Collection[int]] = {}  # by file
+        self._devs: dict[str, Dev] = {}  # by file
 
     def read(self, task: Task, split: Split) -> RowsOfSplit:
         """Read the rows of a split, as `readers.read` does; faulty ones of a file of two splits are train's.
 
-        Train has no line that is dev of another task.
+        Train has no line that is dev of another task, and no group of the task's dev and test.
         """
         examples, refusals = readers.read(self.data_dir, task, source(task, split))
         in_file = len(examples) + len(refusals)
         if source(task, split) != "train":
             return RowsOfSplit(examples, refusals, in_file)
-        dev_lines = self._lines_of_dev(task)
+        dev_lines = self._dev(task).lines
         dev = [row for row in examples if row.line in dev_lines]
         train = [row for row in examples if row.line not in dev_lines]
         if not train or (draws(task) and not dev):
-            raise DataError(
-                f"{self.data_dir / task.files['train']}: no dev can be drawn from its {len(examples)} rows, which "
-                f"share sentences or are too few; name a file `dev` of {task.name} in tasks.yaml"
-            )
-        return RowsOfSplit(dev, [], in_file) if split == "dev" else RowsOfSplit(train, refusals, in_file)
+            raise _no_dev(self.data_dir / task.files["train"], task, len(examples))
+        if split == "dev":
+            return RowsOfSplit(dev, [], in_file)
+        return self._without_groups_of_others(task, RowsOfSplit(train, refusals, in_file))
 
-    def _lines_of_dev(self, task: Task) -> Collection[int]:
-        """Return the lines of the file of a task's train that are dev of all tasks that draw from it."""
-        file = task.files["train"]
-        if file not in self._dev_lines:
-            drawing = [other for other in self.tasks.values() if draws(other) and other.files["train"] == file]
-            columns = [*dict.fromkeys(other.sentences for other in drawing)]
-            self._dev_lines[file] = draw_dev(_texts(self.data_dir / file, task, columns)) if drawing else ()
-        return self._dev_lines[file]
+    def _without_groups_of_others(self, task: Task, rows: RowsOfSplit) -> RowsOfSplit:
+        """Return train without the rows whose group dev or test has; DataError where no row is left."""
+        if not task.group_on:
+            return rows
+        groups = {*self._dev(task).groups} if draws(task) else set[str]()
+        for split in ("dev", "test"):
+            if split in task.files:
+                groups |= self._groups(task, self.data_dir / task.files[split])
+        train = [row for row in rows.examples if row.group not in groups]
+        reason = reason_of_group(task)
+        refusals = [Refusal(row.line, reason, is_faulty=False) for row in rows.examples if row.group in groups]
+        if not train:
+            fault = f"each row of train has a {task.group_on} that dev or test has, too"
+            raise DataError(f"{self.data_dir / task.files['train']}: {fault}; leave `group_on` of {task.name} out")
+        return rows._replace(examples=train, refusals=[*rows.refusals, *refusals])
+
+    def _groups(self, task: Task, file: Path) -> set[str]:
+        """Return the groups of a file, which may be missing where it is test's."""
+        rows = readers.rows_of(file, task.encoding, task.name) if file.is_file() else ()
+        return {readers.group_of(task, row.values) for row in rows} - {""}
+
+    def _dev(self, task: Task) -> Dev:
+        """Return what is dev, in the file of a task's train, of all tasks that draw from it."""
+        name = task.files["train"]
+        if name not in self._devs:
+            drawing = [other for other in self.tasks.values() if draws(other) and other.files["train"] == name]
+            self._devs[name] = _drawn(self.data_dir / name, drawing) if drawing else Dev((), ())
+        return self._devs[name]
 
 
-def _texts(file: Path, task: Task, columns: Sequence[tuple[str, ...]]) -> list[Example]:
-    """Return the sentences of a file's rows, without id and label.
+def _drawn(file: Path, drawing: Sequence[Task]) -> Dev:
+    """Draw dev from the file of tasks, which have one rule."""
+    task = drawing[0]
+    rows = _rows(file, drawing)
+    groups = {row.example.group for row in rows}
+    if task.group_on and len(groups) < 2:
+        fault = f"its {task.group_on} is the same in all rows"
+        raise DataError(f"{file}: {fault}; allowed: several groups, some for dev and some for train")
+    if task.time_on:
+        lines = latest(file, task, dates.read(file, task, {row.example.line: row.date for row in rows}))
+    else:
+        classes = {row.example.line: row.classes for row in rows}
+        lines = draw_dev([row.example for row in rows], classes)
+    all_lines = {row.example.line for row in rows}
+    if 2 * len(lines) < len(all_lines) // SHARE:
+        raise _no_dev(file, task, len(all_lines))
+    return Dev(lines, {row.example.group for row in rows if row.example.line in lines} - {""})
 
-    A row has an entry for each of `columns`, a text or a pair, where all of them hold text.
+
+def _no_dev(file: Path, task: Task, rows: int) -> DataError:
+    shared = f"sentences or a {task.group_on}" if task.group_on else "sentences"
+    return DataError(
+        f"{file}: no dev can be drawn from its {rows} rows, which share {shared} or are too few; name a file `dev` of "
+        f"{task.name} in tasks.yaml"
+    )
+
+
+class _Row(NamedTuple):
+    """An entry of a file's row: a text or a pair without id and label, and what draws it.
+
+    Attributes:
+        example: the text or pair, with its line and group.
+        classes: the task and class of each of the row's labels.
+        date: as the file has it.
     """
-    texts: list[Example] = []
+
+    example: Example
+    classes: Collection[tuple[str, Any]]
+    date: Any
+
+
+def _rows(file: Path, drawing: Sequence[Task]) -> list[_Row]:
+    """Return an entry of each row for each text or pair of tasks, where its columns hold text."""
+    rows: list[_Row] = []
+    task = drawing[0]
+    columns = [*dict.fromkeys(other.sentences for other in drawing)]
     for line, values in readers.rows_of(file, task.encoding, task.name):
         if records.repeats_header(values):
             continue
+        classes = [(other.name, number) for other in drawing if (number := _class(other, values)) is not None]
         for names in columns:
             sentences = [values.get(name) for name in names]
             if not any(readers.fault_of_text("", sentence) for sentence in sentences):
-                texts.append(Example("", str(sentences[0]), str(sentences[1]) if len(names) > 1 else None, None, line))
-    return texts
+                second = str(sentences[1]) if len(names) > 1 else None
+                group = readers.group_of(task, values)
+                example = Example("", str(sentences[0]), second, None, line, group)
+                rows.append(_Row(example, classes, values.get(task.time_on)))
+    return rows
 
 
-def draw_dev(texts: Sequence[Example]) -> Collection[int]:
-    """Return the lines of a fifth of the rows, in whole clusters, those with the smallest digests.
+def _class(task: Task, values: Mapping[str, Any]) -> int | str | None:
+    """Return the class of a row; None for a score, and for a label that is left out or no class."""
+    label = label_text(values.get(task.label))
+    if task.kind == "score" or not label or label in task.left_out:
+        return None
+    return task.labels.get(label) if task.labels else label
 
-    A row is all entries of one line.
+
+def latest(file: Path, task: Task, date_by_line: Mapping[int, datetime]) -> Collection[int]:
+    """Return the lines of the latest rows, in whole dates: as near to a fifth of the rows as can be.
+
+    Raises:
+        DataError: more than half of the rows would be dev.
+    """
+    rows_by_date = sorted(Counter(date_by_line.values()).items(), reverse=True)
+    ends = np.cumsum([rows for _, rows in rows_by_date])
+    nearest = int(np.abs(ends - len(date_by_line) / SHARE).argmin())
+    if 2 * ends[nearest] > len(date_by_line):
+        fault = f"{ends[nearest]:,} of its {len(date_by_line):,} rows have the latest {task.time_on}"
+        raise DataError(f"{file}: {fault}, so that no fifth is later than the rest; name a file `dev` of {task.name}")
+    first = rows_by_date[nearest][0]
+    return {line for line, date in date_by_line.items() if date >= first}
+
+
+def draw_dev(
+    texts: Sequence[Example], classes: Mapping[int, Collection[tuple[str, Any]]] | None = None
+) -> Collection[int]:
+    """Return the lines of a fifth of the rows, in whole clusters, of each class those with the smallest digests.
+
+    Args:
+        texts: a row is all entries of one line.
+        classes: by line the task and class of its labels; rows that have none are drawn like one more class.
     """
     digests = checks.digests(texts)
     row_numbers, lines = pd.factorize(digests["line"])
     cluster = checks.connected(row_numbers, digests)
     smallest = np.full(cluster.max(initial=-1) + 1, np.iinfo(np.uint64).max, np.uint64)  # digest of each cluster
     np.minimum.at(smallest, cluster[row_numbers], np.array([_digest(row) for row in texts], np.uint64))
-    is_dev = held_out.choose(cluster, len(lines) // SHARE, np.argsort(smallest, kind="stable"))
-    return {*lines[is_dev].tolist()}
+    rows_by_class: dict[Any, Counter[int]] = {}
+    for line, number in zip(lines.tolist(), cluster.tolist(), strict=True):
+        for of_task in (classes or {}).get(line) or [None]:
+            rows_by_class.setdefault(of_task, Counter())[number] += 1
+    is_dev = _stratified(np.bincount(cluster), np.argsort(smallest, kind="stable").tolist(), rows_by_class)
+    return {*lines[is_dev[cluster]].tolist()}
+
+
+def _stratified(sizes: np.ndarray, order: Iterable[int], rows_by_class: Mapping[Any, Counter[int]]) -> np.ndarray:
+    """Choose clusters: a mask [clusters].
+
+    As Sechidis et al. (2011), "On the stratification of multi-label data", it deals out the rarest class first, since
+    a row may have classes of several tasks. A class with several rows has at least one in each split.
+
+    Args:
+        sizes: the number of rows of each cluster, [clusters].
+        order: the clusters' numbers, in the order in which they are tried.
+        rows_by_class: how many rows of each class are in each cluster.
+    """
+    place = {number: position for position, number in enumerate(order)}
+    room = int(sizes.sum()) // SHARE
+    is_chosen = np.zeros(len(sizes), dtype=bool)
+    decided = set[int]()
+    for rows_of_cluster in sorted(
+        rows_by_class.values(), key=lambda rows: (rows.total(), min(map(place.__getitem__, rows)))
+    ):
+        total = rows_of_cluster.total()
+        wanted = min(max(1, round(total / SHARE)), total - 1)
+        missing = wanted - sum(rows for number, rows in rows_of_cluster.items() if is_chosen[number])
+        for number in sorted(rows_of_cluster.keys() - decided, key=place.__getitem__):
+            decided.add(number)
+            if rows_of_cluster[number] <= missing and sizes[number] <= room:
+                is_chosen[number] = True
+                missing -= rows_of_cluster[number]
+                room -= int(sizes[number])
+    return is_chosen
 
 
 def _digest(row: Example) -> int:

@@ -1,10 +1,10 @@
 """Make tokens and a report from corpus files: what the `preprocess` stage does.
 
 `<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2. `dev-rows.parquet` beside
-it holds what scores need of each row of dev: id, `cluster` (rows that share a sentence), `chooses` (the half on which
-epochs are chosen), `in_train` (whether its sentences are a row there, case, spacing and punctuation dropped) and
-`shares` (a sentence with train). `dev-shared.parquet` holds the clusters that several tasks share. `report.json` lists
-what was read, refused and found twice, `digests.json` all that was written. The same files give the same bytes.
+it holds what scores need of each row of dev: id, `cluster` (rows that share a sentence or group), `chooses` (the half
+on which epochs are chosen), `in_train` (whether its sentences are a row there, case, spacing and punctuation dropped)
+and `shares` (a sentence with train). `dev-shared.parquet` holds the clusters that several tasks share. `report.json`
+lists what was read, refused and found twice, `digests.json` all that was written. The same files give the same bytes.
 """
 
 import math
@@ -96,7 +96,7 @@ def preprocess(
         if held_out_rows:
             _hold_out(directory, [task for task, split in required if split == "dev"], held_out_rows, digests)
         for task in _write_rows_of_devs(directory, digests):
-            entries[f"{task}/dev"]["in_train"] = _rows_in_train(task, digests)
+            entries[f"{task}/dev"] |= _shared_with_trains(tasks[task], digests)
         for task, split in present:
             file = layout.examples(directory, task, split)
             if longest and task in longest and file.is_file():  # held-out rows have no test
@@ -202,7 +202,7 @@ def _faults(entries: dict[str, Any]) -> list[str]:
         file = entry["file"] if len(tasks_by_file[entry["file"]]) == 1 else f"{entry['file']}, task {task}"
         if entry["drawn"]:
             lines.append(
-                f"{file}: {entry['kept']:,} of its rows are dev, drawn by their text; tasks.yaml names no dev file"
+                f"{file}: {entry['kept']:,} of its rows are dev, {entry['drawn']}; tasks.yaml names no dev file"
             )
         lines += _faults_of_dev(task, file, entry)
         if refused := entry["refused"]:
@@ -211,6 +211,7 @@ def _faults(entries: dict[str, Any]) -> list[str]:
         if entry.get("cut", 0) > MOST_CUT:
             share = f"{100 * entry['cut']:.0f}%"
             lines.append(f"{file}: {share} of its {split} rows are longer than model.max_tokens, and lose their end")
+        lines += _faults_of_groups(task, split, file, entry)
         if entry["lacking"]:
             lines.append(f"{file}: no row has the label {', '.join(entry['lacking'])}")
         if entry["is_constant"]:
@@ -230,6 +231,15 @@ def _faults_of_dev(task: str, file: str, entry: dict[str, Any]) -> Iterator[str]
             yield f"{share} of {task} are in train of {other}, so a model of both tasks has seen their text"
 
 
+def _faults_of_groups(task: str, split: str, file: str, entry: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for rows whose group train may have, and for each train of another task that has groups of dev."""
+    if without := entry.get("without_group"):
+        yield f"{file}: {without:,} of {entry['kept']:,} {split} rows have no {entry['group_on']}, so train may have it"
+    for other, count in entry.get("groups_in_train", {}).items():
+        rows = f"{count:,} of {entry['kept']:,} dev rows of {task}"
+        yield f"{file}: train of {other} has the {entry['group_on']} of {rows}, so a model of both tasks knows it"
+
+
 def _write(
     splits: drawing.Splits, task: Task, split: Split, directory: Path, tokenize: Tokenize
 ) -> tuple[dict[str, Any], pd.DataFrame]:
@@ -240,7 +250,7 @@ def _write(
     digests = checks.digests(examples)
     entry = {
         "file": task.files[drawing.source(task, split)],
-        "drawn": split == "dev" and drawing.draws(task),
+        "drawn": split == "dev" and drawing.draws(task) and drawing.rule_in_words(task),
         "labelled": bool(digests["label"].notna().all()),
         "read": in_file,
         "kept": len(examples),
@@ -250,15 +260,28 @@ def _write(
         "duplicates": {"folded": checks.duplicates(digests)},
         "conflicts": checks.conflicts(digests),
     }
+    if task.group_on:
+        entry |= {"group_on": task.group_on, "without_group": sum(not row.group for row in examples)}
     return entry, digests
 
 
-def _rows_in_train(task: str, digests: Digests) -> dict[str, int]:
-    """Return how many rows of a task's dev are in the train of each task, as a shared model learns all; 0s left out."""
+def _shared_with_trains(task: Task, digests: Digests) -> dict[str, dict[str, int]]:
+    """Return the entries of what a task's dev has in common with each train: texts, and groups if it has them."""
+    shared = {"in_train": _rows_in_train(task.name, digests, "bare")}
+    if task.group_on:
+        shared["groups_in_train"] = _rows_in_train(task.name, digests, "group")
+    return shared
+
+
+def _rows_in_train(task: str, digests: Digests, column: str) -> dict[str, int]:
+    """Return how many rows of a task's dev are in the train of each task, as a shared model learns all; 0s left out.
+
+    `column` of the digests says what they have in common.
+    """
     dev = digests[task, "dev"]
     counts: dict[str, int] = {}
     for (other, split), rows in digests.items():
-        if split == "train" and (count := int(np.isin(dev["bare"], rows["bare"]).sum())):
+        if split == "train" and (count := int(np.isin(dev[column], rows[column]).sum())):
             counts[other] = count
     return counts
 

@@ -13,7 +13,7 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -43,13 +43,17 @@ class Refusal(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A row that is kept; `sentence2` is None for one-sentence tasks, `label` where the file has no labels."""
+    """A row that is kept; `sentence2` is None for one-sentence tasks, `label` where the file has no labels.
+
+    `group` holds the column of groups and its value, since other columns may have the same values.
+    """
 
     id: str
     sentence1: str
     sentence2: str | None
     label: float | None
     line: int
+    group: str = ""
 
 
 def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[Refusal]]:
@@ -73,7 +77,7 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
         columns |= dict.fromkeys(row.values)
         if is_labelled and not _is_of_task(task, row):
             continue
-        checked = _checked(row, f"{path.name}:{row.line}", task, is_labelled, examples)
+        checked = _checked(row, f"{path.name}:{row.line}", task, is_labelled, examples, split != "test")
         if isinstance(checked, Example):
             examples[checked.id] = checked
         else:
@@ -109,7 +113,12 @@ def _is_of_task(task: Task, row: records.NumberedRow) -> bool:
 
 
 def _checked(
-    row: records.NumberedRow, number: str, task: Task, is_labelled: bool, earlier: dict[str, Example]
+    row: records.NumberedRow,
+    number: str,
+    task: Task,
+    is_labelled: bool,
+    earlier: dict[str, Example],
+    needs_group: bool,
 ) -> Example | Refusal:
     """Return an example of a row, or why the row is refused.
 
@@ -119,6 +128,7 @@ def _checked(
         task: the task.
         is_labelled: whether the file has labels.
         earlier: the examples before it, by id.
+        needs_group: whether it cannot be used without a group, where the task has them.
     """
     line, fields = row
     if records.repeats_header(fields):
@@ -130,6 +140,9 @@ def _checked(
         return Refusal(line, f"its {task.label} is {label!r}, which is left out", is_faulty=False)
     faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
     faults.append(fault_of_text("its id", identifier))
+    group = group_of(task, fields)
+    if needs_group and task.group_on and not group:
+        faults.append(f"{task.group_on} is empty")
     value = _number(task, label) if is_labelled else None
     has_other_label = is_labelled and value is None
     if has_other_label:
@@ -142,7 +155,13 @@ def _checked(
     if reason:
         return Refusal(line, reason, str(label) if has_other_label and label_text(label) else "")
     sentences = [fields[name] for name in task.sentences]
-    return Example(identifier, sentences[0], sentences[1] if task.is_pair else None, value, line)
+    return Example(identifier, sentences[0], sentences[1] if task.is_pair else None, value, line, group)
+
+
+def group_of(task: Task, fields: Mapping[str, Any]) -> str:
+    """Return a row's group as `Example` has it; empty where it has none."""
+    value = label_text(fields.get(task.group_on)) if task.group_on else ""
+    return f"{task.group_on} {value}" if value else ""
 
 
 def fault_of_text(name: str, text: object) -> str | None:
@@ -261,7 +280,9 @@ def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> 
     """Raise DataError for a missing column; only test files may lack labels."""
     needed = [*filter(None, [task.id]), *task.sentences]
     if split != "test":
-        needed.append(task.label)
+        needed += [task.label, *filter(None, [task.group_on])]
+    if split == "train":
+        needed += filter(None, [task.time_on])
     if missing := [name for name in needed if name not in columns]:
         raise DataError(
             f"{path} needs the columns {', '.join(needed)}; missing: {', '.join(missing)}; it has {_shown(columns)}"

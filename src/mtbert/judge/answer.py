@@ -115,8 +115,12 @@ class Answer:
 
     @cached_property
     def candidates(self) -> list[Row]:
-        """The ways that may be kept: baselines but the majority class, and all that are trained well enough."""
-        return [way for way in self.ways if not way.check.fails and way.names != (MAJORITY,)]
+        """The ways that may be kept: baselines but the majority class, and all that are trained well enough.
+
+        Predictions of others are no model that could be kept, and have no weights by which it would be the cheapest.
+        """
+        here = [way for way in self.ways if not way.is_of_others]
+        return [way for way in here if not way.check.fails and way.names != (MAJORITY,)]
 
     @property
     def best(self) -> Row:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mtbert.config import papers
-from mtbert.scores.described import BASELINES
+from mtbert.scores.described import BASELINES, OTHER
 from mtbert.scores.metrics import means
 from mtbert.stats import Difference
 from mtbert.tasks import Split, Tasks
@@ -80,8 +80,13 @@ class Row:
 
     @property
     def is_baseline(self) -> bool:
-        """Whether it is one of BASELINES, which have no seeds and no training loss."""
-        return self.names[0] in BASELINES
+        """Whether it has no seeds and no training loss: one of BASELINES, or predictions of others."""
+        return self.names[0] in BASELINES or self.is_of_others
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether others made its predictions: nobody knows its weights."""
+        return self.names[0].startswith(OTHER)
 
 
 def rank(row: Row, tasks: Tasks) -> float:

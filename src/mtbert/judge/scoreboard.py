@@ -10,7 +10,7 @@ from mtbert.judge.budget_runs import BudgetRuns, of_results, on_split
 from mtbert.judge.models import Models
 from mtbert.judge.rows import Row
 from mtbert.scores.columns import WEIGHTS, Frame
-from mtbert.scores.described import BASELINES, UNTRAINED, UNTRAINED_LABEL
+from mtbert.scores.described import UNTRAINED, UNTRAINED_LABEL, baseline_label
 from mtbert.stats import Difference
 from mtbert.tasks import Split
 
@@ -60,7 +60,7 @@ class Scoreboard:
         """Return the row of a baseline."""
         run = self.models.results.baselines.loc[name]
         return Row(
-            label=BASELINES.get(name, name),
+            label=baseline_label(name),
             names=(name,),
             scores=self._scores((name,), (int(run["seed"]),), split),
             weights={column: math.nan if pd.isna(run[column]) else float(run[column]) for column in WEIGHTS},

@@ -7,6 +7,7 @@ from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Plan, R
 from mtbert.report import markdown, paper_tables, training_section
 from mtbert.report.pictures import ways as picture_of_ways
 from mtbert.report.verdicts import WORDS, in_words
+from mtbert.scores.described import Costs
 from mtbert.tasks import are_the_courses
 
 MOST_NAMED = 3  # ways in a sentence
@@ -19,11 +20,12 @@ ABOUT = (
 )
 DIFFERENCE = "difference to one model per task"  # a column
 TRAINED = "trained well enough"  # a column
-WEIGHTS, SECONDS, MILLISECONDS = "weights to keep", "to train", "a prediction"  # columns
+WEIGHTS, SECONDS, MILLISECONDS, PRICE = "weights to keep", "to train", "a prediction", "1,000 rows"  # columns
 LEGEND = {
     WEIGHTS: "*Weights to keep*, in millions, are those that have to be stored beside the encoder that all start from.",
     SECONDS: "*To train*: one seed, of all models that make the way.",
     MILLISECONDS: "*A prediction*: one row at a time, all ways measured one after the other on one machine.",
+    PRICE: "*1,000 rows*: the price that others say.",
 }
 MAJORITY = "Majority class"  # a line
 CONFIRMED = (
@@ -60,6 +62,9 @@ def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
         texts.append(f"*{MAJORITY}*: always the class that most training rows have.")
     if not are_the_courses(tasks):
         texts.append(paper_tables.of_others(tasks))
+    if of_others := [_named(way.label) for way in answer.ways if way.is_of_others]:
+        names = ", ".join(of_others)
+        texts.append(f"Others made the predictions of {names}: their weights are not known, and times are as they say.")
     if answer.unequal:
         labels = ", ".join(_named(way.label) for way in answer.unequal)
         texts.append(f"Trained on more or fewer examples of a task than one model per task: {labels}.")
@@ -144,15 +149,18 @@ def _kept(answer: Answer, kept: Row) -> str:
         proved = f"proved to be less than {margin} below {_named(best.label)}, which has {_highest(answer)}"
         return f"**Keep {_named(kept.label)}**: {proved}. {_share(kept, answer.single or best)}"
     others = f"each way with fewer weights is proved to be worse by {margin} or more"
-    if best.weights["stored"] == min(way.weights["stored"] for way in answer.ways):
+    if best.weights["stored"] == min(way.weights["stored"] for way in answer.ways if not way.is_of_others):
         others = "no way has fewer weights"
     return f"**Keep {_named(best.label)}**: it has {_highest(answer)}, and {others}."
 
 
 def _highest(answer: Answer) -> str:
     """Return among which ways the best one leads: all, or those that may be kept."""
-    is_of_all = answer.best is answer.ways[0]
-    return "the highest mean" if is_of_all else "the highest mean of the ways that are trained well enough"
+    if answer.best is answer.ways[0]:
+        return "the highest mean"
+    here = [way for way in answer.ways if not way.is_of_others]
+    kind = "here, without predictions of others" if answer.best is here[0] else "that are trained well enough"
+    return f"the highest mean of the ways {kind}"
 
 
 def _share(way: Row, whole: Row) -> str:
@@ -262,7 +270,14 @@ def _way_line(answer: Answer, way: Row) -> dict[str, str]:
         WEIGHTS: markdown.number(way.weights["stored"] / 1e6, decimals=2),
         SECONDS: _time(way.seconds),
         MILLISECONDS: markdown.DASH if way.milliseconds is None else f"{way.milliseconds:.1f} ms",
+        PRICE: _price(answer.models.results.costs.get(way.names[0])),
     }
+
+
+def _price(costs: Costs | None) -> str:
+    if costs is None or costs.price is None:
+        return markdown.DASH
+    return f"{costs.price:g} {markdown.literal(costs.currency)}".strip()
 
 
 def _baseline_line(answer: Answer, label: str, scores: Mapping[str, str]) -> dict[str, str]:

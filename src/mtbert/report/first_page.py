@@ -8,12 +8,10 @@ import pandas as pd
 from mtbert import files
 from mtbert.report import markdown, page
 from mtbert.report.page import PageSection
-from mtbert.scores.described import BASELINES, UNTRAINED, UNTRAINED_LABEL
+from mtbert.scores.described import UNTRAINED, UNTRAINED_LABEL, baseline_label
 from mtbert.scores.metrics import in_words
 from mtbert.scores.schemas import Lenient
 from mtbert.tasks import Tasks, main, of_build
-
-NAMES = BASELINES | {UNTRAINED: UNTRAINED_LABEL}  # by variant
 
 
 class Scores(Lenient):
@@ -47,5 +45,5 @@ def table(scores: Mapping[str, Mapping[str, float]], tasks: Tasks) -> str:
             f"{tasks[task].display_name} ({in_words(tasks[task])})": markdown.number(by_task.get(task))
             for task in main(tasks)
         }
-        lines.append({"": NAMES[name], **cells})
+        lines.append({"": UNTRAINED_LABEL if name == UNTRAINED else baseline_label(name), **cells})
     return markdown.lined(lines)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, Json, TypeAdapter
 
 from mtbert.scores.schemas import Count, Lenient
-from mtbert.settings import Name, TaskName
+from mtbert.settings import Name, Section, TaskName
 from mtbert.tasks import COURSE, Split, Task, restored
 
 OWN = "catalog"  # the paper of a variant that names none, as those in params.yaml do
@@ -18,6 +18,26 @@ BASELINES = {  # by variant, the name in reports
     TFIDF: "TF-IDF",
     FROZEN: "Frozen encoder, logistic regression",
 }
+OTHER = "other-"  # before the name of who made predictions elsewhere, in the variant of their row
+
+
+def baseline_label(variant: str) -> str:
+    """Return the name in reports of a baseline, or of who made predictions elsewhere."""
+    return BASELINES.get(variant) or variant.removeprefix(OTHER)
+
+
+class Costs(Section):
+    """What predictions of others cost, as costs.yaml says.
+
+    Attributes:
+        price: of 1,000 rows.
+        currency: of it.
+        milliseconds: of a prediction.
+    """
+
+    price: float | None = Field(default=None, ge=0)
+    currency: str = Field(default="", max_length=12)
+    milliseconds: float | None = Field(default=None, ge=0)
 
 
 class KeptEpoch(Lenient):
@@ -36,6 +56,7 @@ class About(Lenient):
         rival: the row of the alternatives to PALs that it answers to.
         members: those of an ensemble.
         merge: how the members' encoders are joined into one; empty for a vote.
+        costs: of predictions that others made.
     """
 
     paper: Annotated[Name, BeforeValidator(lambda paper: paper or OWN)] = OWN
@@ -47,6 +68,7 @@ class About(Lenient):
     merge: str = ""
     profile: Name = "own"
     run: KeptEpoch = KeptEpoch()
+    costs: Costs = Costs()
 
     @property
     def encoders(self) -> int:

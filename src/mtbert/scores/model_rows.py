@@ -114,15 +114,17 @@ def of_baseline(source: Source, folder: Path) -> ModelRow:
     scored = files.read_as(BaselineMetrics, folder / layout.METRICS, remedy)
     settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, remedy, files.read_yaml)
     speed = source.speed
+    costs = settings.get("costs") or {}  # of predictions that others made
+    about = {"tasks": settings["tasks"], "profile": source.catalog["profile"]}
     return ModelRow(
         kind="encoder" if name == UNTRAINED else "baseline",
         variant=name,
         seed=int(seed),
-        settings={"tasks": settings["tasks"], "profile": source.catalog["profile"]},
+        settings=about | {"costs": costs} if costs else about,
         scores=scored.model_dump(include={*SPLITS}),
         weights=None if name == UNTRAINED else scored.weights,
         seconds=speed.seconds.get(name, {}).get(seed) if speed else None,
-        milliseconds=speed.milliseconds.get(name) if speed else None,
+        milliseconds=speed.milliseconds.get(name, costs.get("milliseconds")) if speed else costs.get("milliseconds"),
     )
 
 

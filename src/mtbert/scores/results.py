@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from mtbert.errors import DataError, in_words
 from mtbert.scores.columns import KEY, Frame, PredictionsByTask, metric_names, schema
-from mtbert.scores.described import DESCRIPTIONS, About, Data, RunDescription, StartingWeights
+from mtbert.scores.described import DESCRIPTIONS, About, Costs, Data, RunDescription, StartingWeights
 from mtbert.tasks import Tasks
 
 UNTRAINED_KINDS = ("encoder", "baseline")  # kinds of rows of `runs` that no variant or ensemble made
@@ -55,6 +55,11 @@ class Results:
     def baselines(self) -> Frame:
         """The rows of `runs` of the baselines, by variant; none in evidence of before 2026-11-28."""
         return self.runs[self.runs["kind"] == "baseline"].set_index("variant", drop=False)
+
+    @cached_property
+    def costs(self) -> dict[str, Costs]:
+        """What is said that predictions of others cost, by variant."""
+        return {run.variant: run.settings.costs for run in self.descriptions if run.kind == "baseline"}
 
     @cached_property
     def untrained(self) -> dict[str, float]:

@@ -58,12 +58,12 @@ class BaselineMetrics(Section):
     """metrics.json of a baseline; scores by task, and the overalls.
 
     Attributes:
-        weights: how many numbers it has to keep beside the encoder.
+        weights: how many numbers it has to keep beside the encoder; None where nobody knows.
     """
 
     variant: str
     seed: Count
-    weights: Count
+    weights: Count | None
     dev: dict[str, float]
     test: dict[str, float]
 

@@ -23,6 +23,12 @@ LABELS = ("label", "gold_label")  # the label's column has such a name, else the
 OF_PAIRS = (*SCORES, "is_duplicate")  # beside a pair of sentences, the only one of OTHER_LABELS is surely the label
 OTHER_LABELS = ("class", "category", "target", *OF_PAIRS)
 IDS = ("", "id", "idx", "index", "guid", "pairid", "unnamed: 0")
+# Columns by which rows could be split, without _ and capitals: neither labels nor text, and used only where asked.
+GROUPS = (
+    "accountid", "authorid", "clientid", "conversationid", "customerid", "docid", "documentid", "groupid", "patientid",
+    "sessionid", "threadid", "userid",
+)  # fmt: skip
+TIMES = ("createdat", "date", "datetime", "timestamp")
 PAIRS = (("sentence1", "sentence2"), ("question1", "question2"), ("premise", "hypothesis"), ("text", "text_pair"))
 SAMPLED = 2000  # rows that decide what a column holds
 FEW = 20  # values of a column of labels, if it has no label's name, and of whole numbers that surely are classes
@@ -172,6 +178,7 @@ def _label_columns(name: str, rows: Records, columns: Sequence[str]) -> list[str
     surely = [*_called(columns, LABELS), *called_like_task]
     if surely:
         return surely[:1]
+    columns = _of_content(columns)
     probably = _called(columns, OTHER_LABELS)
     if _pair(columns) and len(probably) == 1 and _called(probably, OF_PAIRS):
         return probably
@@ -216,6 +223,25 @@ def _may_be_the_label(rows: Records, column: str, named: str) -> bool:
     return len(values) > 1 and not has_many_numbers and not _repeats(rows, column, named)
 
 
+def groups(columns: Sequence[str]) -> list[str]:
+    """Return the columns that are called like groups."""
+    return [column for column in columns if _letters(column) in GROUPS]
+
+
+def times(columns: Sequence[str]) -> list[str]:
+    """Return the columns that are called like dates."""
+    return [column for column in columns if _letters(column) in TIMES]
+
+
+def _of_content(columns: Sequence[str]) -> list[str]:
+    """Return the columns that are called neither like groups nor like dates."""
+    return [column for column in columns if _letters(column) not in (*GROUPS, *TIMES)]
+
+
+def _letters(column: str) -> str:
+    return re.sub(r"[-_. ]", "", column.casefold())
+
+
 def _called(columns: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the columns of such names, in the order of names."""
     return [column for name in names for column in columns if column.casefold() == name]
@@ -257,7 +283,7 @@ def _pair(columns: Sequence[str]) -> list[str]:
 
 def _sentences(rows: Records, columns: Sequence[str], labels: Sequence[str]) -> list[str]:
     """Return the column of text, or two that are called like a pair; DoubtError where there is none, or more."""
-    columns = [column for column in columns if column not in labels and column.casefold() not in IDS]
+    columns = [column for column in _of_content(columns) if column not in labels and column.casefold() not in IDS]
     if pair := _pair(columns):
         return pair
     texts = [

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
+import numpy as np
+
+from mtbert.baselines import others
+from mtbert.baselines.rows import Rows
 from mtbert.data import checks, drawing, readers
 from mtbert.data import labels as labels_of
 from mtbert.data.preprocess import are_too_many, classes_without_rows
@@ -107,7 +111,9 @@ def _unused_columns(place: Place) -> Iterator[str]:
             of_column = values_by_column.setdefault(column, set())
             if len(of_column) < 2:
                 of_column.add(label_text(value))
-    used = {column for task in place.tasks for column in (*task.sentences, task.label, task.id)}
+    used: set[str] = set()
+    for task in place.tasks:
+        used |= {*task.sentences, task.label, task.id, task.group_on, task.time_on}
     unused: list[str] = []
     for column, values in values_by_column.items():
         if column and column not in used:
@@ -115,6 +121,17 @@ def _unused_columns(place: Place) -> Iterator[str]:
             unused.append(f"{column}{only}")
     if unused:
         yield f"{place.file('train').name}: not used: {first_of(unused, SHOWN)}"
+    yield from _hints(place, [column for column in values_by_column if column not in used])
+
+
+def _hints(place: Place, unused: Sequence[str]) -> Iterator[str]:
+    """Yield which columns look like groups or dates, by which rows could be split."""
+    shown, task = place.file("train").name, place.task
+    for column in guessing.groups(unused) if not task.group_on else ():
+        remedy = f"to keep its rows in one split, write `group_on: {column}` into tasks.yaml"
+        yield f"{shown}: {column} may tell which rows belong together; {remedy}"
+    for column in guessing.times(unused) if not task.time_on and drawing.draws(task) else ():
+        yield f"{shown}: {column} may tell dates; to draw the latest rows for dev, write `time_on: {column}`"
 
 
 def _notes_of_rows(place: Place, rows: SplitRows) -> Iterator[str]:
@@ -135,18 +152,37 @@ def _notes_of_rows(place: Place, rows: SplitRows) -> Iterator[str]:
 def rows_in_other_trains(folder: Path, task_rows: Sequence[TaskRows]) -> Iterator[str]:
     """Yield how many rows of dev and test another task trains on, and their own does not: a shared model learns all."""
     tasks = {of_task.task.name: of_task.task for of_task in task_rows}
-    folded: dict[tuple[str, Split], Any] = {}
+    digests: dict[tuple[str, Split], Any] = {}
     for of_task in task_rows:
         for split, rows in of_task.rows.items():
-            folded[of_task.task.name, split] = checks.digests(rows)["folded"]
-    for (name, split), rows in folded.items():
+            digests[of_task.task.name, split] = checks.digests(rows)
+    for (name, split), rows in digests.items():
         if split == "train":
             continue
-        is_in_own = rows.isin(folded[name, "train"])
+        is_in_own = rows["folded"].isin(digests[name, "train"]["folded"])
         shown = Place(folder, tasks[name], tasks_of_file(tasks, tasks[name])).shown(split)
         for other in tasks:
-            if other != name and (count := int((rows.isin(folded[other, "train"]) & ~is_in_own).sum())):
+            of_other = digests[other, "train"]
+            if other != name and (count := int((rows["folded"].isin(of_other["folded"]) & ~is_in_own).sum())):
                 yield f"{shown}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
+            if other != name and tasks[name].group_on and (count := int(rows["group"].isin(of_other["group"]).sum())):
+                of_rows = f"{count:,} of {len(rows):,} {split} rows"
+                yield f"{shown}: train of {other} has the {tasks[name].group_on} of {of_rows} of {name}"
+
+
+def rows_of_predictions(task_rows: Sequence[TaskRows]) -> others.ReadRows:
+    """Return what finds the rows of a task's split, in the form that predictions of others are read by."""
+    by_task = {of_task.task.name: of_task.rows for of_task in task_rows}
+
+    def find(task: Task, split: Split) -> Rows | None:
+        examples = by_task[task.name].get(split)
+        if examples is None:
+            return None
+        columns = [[row.sentence1 for row in examples], [row.sentence2 or "" for row in examples]]
+        labels = np.array([row.label for row in examples], dtype=float)
+        return Rows([row.id for row in examples], columns[: len(task.sentences)], labels)
+
+    return find
 
 
 def _check_classes(place: Place, rows: SplitRows) -> None:
@@ -178,9 +214,22 @@ def _notes(place: Place, split: Split, rows: drawing.RowsOfSplit, most_refused: 
     if faulty:
         notes.append(f"{place.shown(split)}: {len(faulty)} rows are left out; {lines[0]}")
     if split == "dev" and drawing.draws(task):
-        drawn = f"{len(rows.examples):,} of its rows, drawn by their text, are dev"
+        drawn = f"{len(rows.examples):,} of its rows, {drawing.rule_in_words(task)}, are dev"
         notes.append(f"{place.shown(split)}: tasks.yaml names no dev file, so {drawn}")
-    return notes
+    return [*notes, *_notes_of_groups(place, split, rows)]
+
+
+def _notes_of_groups(place: Place, split: Split, rows: drawing.RowsOfSplit) -> Iterator[str]:
+    """Yield which rows are left out of train for their group, and where groups say nothing."""
+    group_on, shown = place.task.group_on, place.shown(split)
+    if not group_on:
+        return
+    if of_groups := [refusal for refusal in rows.refusals if refusal.reason == drawing.reason_of_group(place.task)]:
+        yield f"{shown}: {len(of_groups):,} rows are left out; line {of_groups[0].line}: {of_groups[0].reason}"
+    if without := sum(not row.group for row in rows.examples):
+        yield f"{shown}: {without:,} of {len(rows.examples):,} rows have no {group_on}, so train may know their group"
+    if split == "train" and len({row.group for row in rows.examples}) == len(rows.examples):
+        yield f"{shown}: {group_on} is another in each row, so `group_on` keeps no rows together"
 
 
 def files_not_read(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:

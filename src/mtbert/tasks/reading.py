@@ -15,9 +15,11 @@ from mtbert.tasks.task import NAME, NOT_OF_A_MODEL, TITLE, Metric, Split, Task, 
 FILE = "tasks.yaml"
 # What settings and reports call something else beside a task of such a name.
 IGNORE = "ignore"  # files in the folder that are of no task
-TAKEN = (IGNORE, "all", "each", "others", "smallest", "features", "adapter", "connector", "overfitting", "mean")
+OTHERS = "others"  # the folder in it of predictions that others made
+TAKEN = (IGNORE, "all", "each", OTHERS, "smallest", "features", "adapter", "connector", "overfitting", "mean")
 COLUMNS = ("row", "way", "mean", "overall", "normalised", "verdict", "seeds")  # of tables, beside those of tasks
 SHOWN = 5  # most numbers in a message
+KEYS_OF_DRAWS = ("group_on", "time_on", "time_format")
 OF_SCORES = ("pearson", "spearman")
 ALLOWED = {  # where pydantic speaks of types
     "classes": "[LABEL, OTHER], {LABEL: 0, OTHER: 1}, or how many there are",
@@ -58,6 +60,9 @@ class Described(BaseModel):
     id: str = ""
     left_out: list[str | int | float | bool | None] = []
     encoding: str = "utf-8"
+    group_on: str = ""
+    time_on: str = ""
+    time_format: str = ""
     matters: float = Field(default=0.01, gt=0)
     show_text: StrictBool = False
     in_mean: StrictBool = True
@@ -100,6 +105,7 @@ def read(file: Path) -> dict[str, Task]:
             fault = f"its last class is {task.classes - 1}; allowed: {allowed}, as {served.name} has, which it serves"
             raise _fault(file, (name, "classes"), fault)
     _check_titles(file, tasks)
+    _check_draws(file, tasks)
     tasks = {name: _without_gaps(task, tasks) for name, task in tasks.items()}
     if not main(tasks):
         raise SettingsError(f"{file}: no task is part of the mean; allowed: one at least without `in_mean: false`")
@@ -133,6 +139,20 @@ def _check_titles(file: Path, tasks: Tasks) -> None:
                 file, (name, "title"), f"{task.display_name} is the name of {taken[title]}; allowed: any other title"
             )
         taken[title] = f"task {name}, too"
+
+
+def _check_draws(file: Path, tasks: Tasks) -> None:
+    """Raise SettingsError where tasks that draw their dev from one file would draw it in different ways."""
+    first_by_file: dict[str, Task] = {}
+    for name, task in tasks.items():
+        if "dev" in task.files or task.serves:
+            continue
+        first = first_by_file.setdefault(task.files["train"], task)
+        for key in KEYS_OF_DRAWS:
+            if getattr(task, key) != getattr(first, key):
+                here, there = (getattr(each, key) or "left out" for each in (task, first))
+                fault = f"it is {here}, and {there} in {first.name}, which draws dev from the same file"
+                raise _fault(file, (name, key), f"{fault}; allowed: the same in both")
 
 
 def are_the_courses(tasks: Tasks) -> bool:
@@ -265,6 +285,7 @@ def _rules(name: str, entry: Described) -> Iterator[Rule]:
     """Yield the rules for a task, in the order in which they are checked."""
     yield Rule("", name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name")
     yield from _rules_of_columns(entry)
+    yield from _rules_of_draws(entry)
     yield from _rules_of_classes(entry)
     count = _count(entry)
     is_score = entry.score is not None
@@ -292,6 +313,20 @@ def _rules_of_columns(entry: Described) -> Iterator[Rule]:
     yield Rule("files", is_elsewhere, "it has to name that of train, and files below the folder")
     is_twice = len({*map(PurePath, entry.files.values())}) < len(entry.files)
     yield Rule("files", is_twice, "one file is that of two splits; allowed: another for each, or train alone")
+
+
+def _rules_of_draws(entry: Described) -> Iterator[Rule]:
+    for key in ("group_on", "time_on"):
+        column = getattr(entry, key)
+        is_other = bool(column) and column in (*entry.sentences, entry.label, entry.id)
+        yield Rule(key, is_other, f"{column} is a column of the text, the label or the ids; allowed: another one")
+    yield Rule("group_on", bool(entry.group_on and entry.serves), "it has no dev, since it serves another task")
+    draws = "dev" not in entry.files and not entry.serves
+    yield Rule("time_on", bool(entry.time_on) and not draws, "it draws dev, and the task draws none; leave it out")
+    is_alone = bool(entry.time_format) and not entry.time_on
+    yield Rule("time_format", is_alone, "it says how dates are written, and `time_on` names no column of them")
+    is_no_format = bool(entry.time_format) and "%" not in entry.time_format
+    yield Rule("time_format", is_no_format, f'it is {entry.time_format!r}; allowed: such as "%d/%m/%Y"')
 
 
 def _rules_of_classes(entry: Described) -> Iterator[Rule]:

@@ -36,6 +36,9 @@ class Task:
         id: column of a row's id; empty where rows are numbered.
         left_out: labels whose rows are left out, such as `-` where annotators did not agree.
         encoding: of its text files.
+        group_on: column of a row's group, such as a customer: train has no group of dev or test.
+        time_on: column of dates, the latest fifth of which is dev.
+        time_format: of these dates, as `strptime` takes it; ISO where empty.
         matters: the smallest difference of its score that matters.
         show_text: whether a report may show its sentences.
         in_mean: whether its score is part of the mean over tasks.
@@ -58,6 +61,9 @@ class Task:
     id: str = ""
     left_out: tuple[str, ...] = ()
     encoding: str = "utf-8"
+    group_on: str = ""
+    time_on: str = ""
+    time_format: str = ""
     matters: float = 0.01
     show_text: bool = False
     in_mean: bool = True
@@ -103,7 +109,10 @@ class Task:
 
 
 # Fields that a report, or the reading of files, needs and no trained model: none of them trains anything again.
-NOT_OF_A_MODEL = ("title", "files", "id", "left_out", "encoding", "matters", "show_text", "submission")
+NOT_OF_A_MODEL = (
+    "title", "files", "id", "left_out", "encoding", "group_on", "time_on", "time_format", "matters", "show_text",
+    "submission",
+)  # fmt: skip
 Tasks = Mapping[str, Task]  # by name, in the order of tasks.yaml
 
 

@@ -176,7 +176,7 @@ def of_baseline(directory: Path, catalog: Mapping[str, Any]) -> Record:
     metrics = files.read_as(BaselineMetrics, directory / METRICS, layout.remedy(directory)).model_dump()
     settings = {"variant": metrics["variant"], "profile": catalog["profile"]}
     settings["tasks"] = files.read_yaml(directory / SETTINGS)["tasks"]
-    results = metrics | {"parameters": {"stored": metrics["weights"]}}
+    results = metrics | {"parameters": {} if metrics["weights"] is None else {"stored": metrics["weights"]}}
     return _of_results(directory, settings, results, catalog)
 
 

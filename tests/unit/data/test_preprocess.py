@@ -3,12 +3,14 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
 from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
+from mtbert.files import write_yaml
 
 SST = "\tid\tsentence\tsentiment\n0\ta\tA fine film .\t3\n1\tb\tA FINE film .\t4\n2\tc\tDull .\tbad\n"
 SST_DEV = "\tid\tsentence\tsentiment\n0\tc\tA fine  film .\t3\n"
@@ -313,3 +315,30 @@ def test_rows_whose_annotators_did_not_agree_are_left_out_and_are_no_faults(data
     told, lacking = [line for line in made["faults"] if "snli" in line]
     assert told.endswith("1 of 2 rows are left out; line 2: its gold_label is '-', which is left out")
     assert lacking.endswith("no row has the label contradiction, entailment")
+
+
+def test_rows_of_a_group_are_one_cluster_also_over_tasks_and_what_train_knows_is_told(tmp_path: Path) -> None:
+    mood = {"sentences": ["text"], "label": "mood", "classes": 2, "group_on": "customer"}
+    described = {
+        "mood": mood | {"files": {"train": "a.csv", "dev": "b.csv"}},
+        "other": mood | {"files": {"train": "c.csv", "dev": "d.csv", "test": "e.csv"}},
+    }
+    write_yaml(tmp_path / "tasks.yaml", described)
+    customers = {"a": [1, 1, 2, 3], "b": [2, 4, 4, 5], "c": [4, 6, 5, 9], "d": [7, 7, 8, 2], "e": ["", 9]}
+    for name, of_file in customers.items():
+        rows = [f"{name} {number},{number % 2},{customer}\n" for number, customer in enumerate(of_file)]
+        (tmp_path / f"{name}.csv").write_text("text,mood,customer\n" + "".join(rows))
+    report = preprocess(tmp_path, tmp_path / "out", tokenize, set())
+    table = {task: pd.read_parquet(tmp_path / f"out/{task}/dev-rows.parquet") for task in described}
+    assert [rows["cluster"].tolist() for rows in table.values()] == [[0, 1, 1, 2], [0, 0, 1, 2]]
+    shared = {task: pd.read_parquet(tmp_path / f"out/{task}/dev-shared.parquet") for task in described}
+    assert [(rows["shared_cluster"] >= 0).tolist() for rows in shared.values()] == [
+        [True, False, False, False], [False, False, False, True],
+    ]  # fmt: skip
+    assert pq.read_table(tmp_path / "out/mood/train.parquet", columns=["line"])["line"].to_pylist() == [2, 3, 5]
+    assert report["faults"] == [
+        "a.csv: 1 of 4 rows are left out; line 4: its customer is that of a row of dev or test",
+        "b.csv: train of other has the customer of 3 of 4 dev rows of mood, so a model of both tasks knows it",
+        "c.csv: 1 of 4 rows are left out; line 5: its customer is that of a row of dev or test",
+        "e.csv: 1 of 2 test rows have no customer, so train may have it",
+    ]

@@ -407,7 +407,7 @@ def test_a_label_that_the_files_do_not_tell_is_asked(tmp_path: Path, files: dict
 
 
 @pytest.mark.parametrize(
-    ("header", "row"), [("date,text,label", "day {n},b {n},{odd}"), ("x,y,z,label", "a {n},b {n},c {n},{odd}")]
+    ("header", "row"), [("day,text,label", "day {n},b {n},{odd}"), ("x,y,z,label", "a {n},b {n},c {n},{odd}")]
 )
 def test_texts_that_the_files_do_not_tell_are_asked(tmp_path: Path, header: str, row: str):
     write(tmp_path, a_csv="\n".join([header, *(row.format(n=n, odd=n % 2) for n in range(60))]))

@@ -1,6 +1,7 @@
 """A folder of one's own: what is said of it, what is written, and what is refused with nothing written."""
 
 import contextlib
+import datetime
 import itertools
 import shutil
 from pathlib import Path
@@ -342,7 +343,7 @@ def test_columns_that_no_task_uses_are_told_once_with_those_that_say_nothing(
 
 HEAD = "text,label\n"
 TRAIN = HEAD + "".join(f"text number {n},{'yes' if n % 2 else 'no'}\n" for n in range(40))
-RARE = 7  # of these texts, one that is drawn
+ENTRY = "a:\n  files: {train: a-train.csv}\n  sentences: [text]\n  label: label\n"
 FAULTS = {
     "another header": ({"a-dev.csv": "body,label\nx,yes\ny,no\n"}, "a-dev.csv needs the columns text, label; missing:"),
     "an unknown class": ({"a-dev.csv": HEAD + "x,yes\ny,maybe\n"}, "line 3: label is 'maybe'; allowed: no, yes; corr"),
@@ -392,8 +393,12 @@ FAULTS = {
     ),
     "no train": ({"a-train.csv": None, "a-dev.csv": TRAIN}, "a has a-dev.csv, but no train; add a-train.csv"),
     "a class that only dev has drawn": (
-        {"a-train.csv": HEAD + "".join(f"text number {n},{'maybe' if n == RARE else n % 2}\n" for n in range(40))},
-        f"line {RARE + 2}: its label is 'maybe', all rows of which were drawn for dev; add more of them, or give ",
+        {
+            "a-train.csv": "text,label,sent\n"
+            + "".join(f"text number {n},{'maybe' if n == 39 else n % 2},{2000 + n}-01-01\n" for n in range(40)),
+            "tasks.yaml": f"{ENTRY}  classes: ['0', '1', maybe]\n  time_on: sent\n",
+        },
+        "line 41: its label is 'maybe', all rows of which were drawn for dev; add more of them, or give ",
     ),
     "a folder that no command can name": ({}, "cannot be part of a command"),
     "a folder with a number sign": ({}, "cannot be part of a command"),
@@ -493,3 +498,53 @@ def test_settings_without_the_papers_beside_them_are_refused(tmp_path: Path):
         MtbertError, match=r"params\.yaml: .*papers/own\.yaml, which says what is trained, is missing; na"
     ):
         run(tmp_path, QUICK, "utf-8", tmp_path / "params.yaml")
+
+
+def with_customers(first: int, customers: int, dates: str = "%Y-%m-%d") -> str:
+    rows = []
+    for n in range(60):
+        sent = datetime.date(2024, 1, 1) + datetime.timedelta(n)
+        rows.append(f"text {first + n},{['no', 'yes'][n % 2]},C{first + n // (60 // customers)},{sent:{dates}}\n")
+    return "text,label,customer_id,date\n" + "".join(rows)
+
+
+def test_columns_that_may_be_groups_and_dates_are_neither_text_nor_label_and_are_told(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert told(tmp_path / "mine", params, capsys, a_train=with_customers(0, 30)) == [
+        "separated by commas: a-train.csv",
+        "a-train.csv: tasks.yaml names no dev file, so 12 of its rows, drawn by their text, are dev",
+        "a-train.csv: not used: customer_id, date",
+        "a-train.csv: customer_id may tell which rows belong together; to keep its rows in one split, write `group_on: "
+        "customer_id` into tasks.yaml",
+        "a-train.csv: date may tell dates; to draw the latest rows for dev, write `time_on: date`",
+    ]
+
+
+def test_how_dev_is_drawn_and_which_rows_are_left_out_for_it_is_told(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = tmp_path / "mine"
+    told(folder, params, capsys, a_train=with_customers(0, 30), b_train=with_customers(0, 60, "%d/%m/%Y"))
+    own = folder / "tasks.yaml"
+    entries = files.read_yaml(own, "")
+    files.write_yaml(own, {"a": entries["a"] | {"group_on": "customer_id", "time_on": "date"}, "b": entries["b"]})
+    (folder / "a-test.csv").write_text("text,label,customer_id\nx,yes,C3\ny,no,\n")
+    assert [line for line in told(folder, params, capsys) if line.startswith("a-")] == [
+        "a-train.csv: 2 rows are left out; line 8: its customer_id is that of a row of dev or test",
+        "a-train.csv: tasks.yaml names no dev file, so 12 of its rows, the latest by date, are dev",
+        "a-test.csv: 1 of 2 rows have no customer_id, so train may know their group",
+        "a-train.csv: 11 of 12 dev rows of a are in train of b",
+    ]
+    entries["b"] |= {"group_on": "customer_id", "time_on": "date"}
+    files.write_yaml(own, {"b": entries["b"]})
+    (folder / "a-train.csv").unlink()
+    (folder / "a-test.csv").unlink()
+    before = params.read_text()
+    with pytest.raises(MtbertError, match=r"b-train\.csv, line 2: its date is '01/01/2024'; .*: \"%d/%m/%Y\"$"):
+        told(folder, params, capsys)
+    assert (files.read_yaml(own, ""), params.read_text()) == ({"b": entries["b"]}, before)
+    files.write_yaml(own, {"b": entries["b"] | {"time_format": "%d/%m/%Y"}})
+    assert "b-train.csv: customer_id is another in each row, so `group_on` keeps no rows together" in told(
+        folder, params, capsys
+    )

@@ -1,0 +1,277 @@
+"""Predictions that others made: a language model's answers, an old system's, a colleague's.
+
+`others/NAME/TASK-dev.csv` in the data folder holds a prediction for each row of dev; `TASK-test.csv`, which may be
+missing, for each row of test. A row is known by its id or by its text. `others/NAME/costs.yaml` says what they cost.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+from pydantic import ValidationError
+
+from mtbert import files
+from mtbert.baselines.rows import Rows
+from mtbert.data import readers
+from mtbert.data.records import NumberedRow
+from mtbert.errors import DataError, UnknownNameError, in_words
+from mtbert.scores.columns import SURE, Predictions
+from mtbert.scores.described import Costs
+from mtbert.settings import NAME
+from mtbert.tasks import OTHERS, Split, Task, Tasks, label_text
+
+COSTS = "costs.yaml"
+PREDICTION, PROBABILITY, ID, SEED = "prediction", "probability", "id", "seed"  # columns
+TEXTS = (("text", "text_pair"), ("sentence1", "sentence2"))  # what columns of text may be called, beside their names
+SCORED: tuple[Split, ...] = ("dev", "test")
+LONGEST_NAME = 50  # characters
+LONGEST_SHOWN = 60  # characters of a text in a message
+FILES = "allowed: TASK-dev.csv, TASK-test.csv and costs.yaml"
+ReadRows = Callable[[Task, Split], Rows | None]
+Key = tuple[str, ...]  # an id, or the texts of a row
+
+
+@dataclass(frozen=True)
+class Other:
+    """What one other has predicted.
+
+    Attributes:
+        name: of the folder.
+        predicted: by split and task, with the columns of a prediction file, in the order of the data.
+        costs: as they are said.
+        digests: SHA-256 of each file, by name.
+    """
+
+    name: str
+    predicted: Predictions = field(default_factory=lambda: {split: {} for split in SCORED})
+    costs: Costs = field(default_factory=Costs)
+    digests: dict[str, str] = field(default_factory=dict)
+
+
+def read(data_dir: Path, tasks: Tasks, read_rows: ReadRows) -> list[Other]:
+    """Read all predictions of others in a data folder.
+
+    Args:
+        data_dir: the data folder.
+        tasks: its tasks.
+        read_rows: returns the rows of a task's split; None where it has none.
+
+    Raises:
+        DataError: a name is not allowed, rows are missing, repeated or others, or a prediction is none of the task's.
+    """
+    scored = {name: task for name, task in tasks.items() if not task.serves}
+    return [_other(folder, scored, read_rows) for folder in _visible(data_dir / OTHERS)]
+
+
+def _visible(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*") if not path.name.startswith("."))
+
+
+def _other(folder: Path, tasks: Tasks, read_rows: ReadRows) -> Other:
+    if not folder.is_dir():
+        raise DataError(f"{folder} is a file; allowed in {OTHERS}: a folder for each who predicted, with {FILES[9:]}")
+    if not re.fullmatch(NAME, folder.name) or len(folder.name) > LONGEST_NAME:
+        allowed = f"a to z, 0 to 9 and - between them, at most {LONGEST_NAME}"
+        raise DataError(f"{folder}: a folder of this name cannot be a row of the report; allowed: {allowed}")
+    other = Other(folder.name, costs=_costs(folder / COSTS))
+    for file in _visible(folder):
+        if file.name != COSTS:
+            task, split = _task_and_split(file, tasks)
+            if task.name in other.predicted[split]:
+                raise DataError(f"{folder} has two files of {task.name}, {split}; remove one")
+            rows = read_rows(task, split)
+            if rows is None:
+                raise DataError(f"{file}: {task.name} has no rows of {split}; remove the file")
+            other.predicted[split][task.name] = _table(file, task, split, rows)
+        other.digests[file.name] = files.sha256(file)
+    if not other.predicted["dev"]:
+        raise DataError(f"{folder} holds no predictions of dev; {FILES}")
+    return other
+
+
+def _costs(file: Path) -> Costs:
+    if not file.is_file():
+        return Costs()
+    try:
+        return Costs.model_validate(files.read_yaml(file, "correct it") or {}, strict=False)
+    except ValidationError as error:
+        example = "such as `price: 0.4`, of 1,000 rows, `currency: EUR`, `milliseconds: 800`, of a row"
+        raise DataError(f"{file}: {in_words(error)}; allowed: {example}") from None
+
+
+def _task_and_split(file: Path, tasks: Tasks) -> tuple[Task, Split]:
+    """Return the task and split that a file's name says."""
+    name, _, split_name = file.name.split(".")[0].rpartition("-")
+    splits: list[Split] = [split for split in SCORED if split == split_name]
+    if not splits or readers.ending(file) not in readers.ENDINGS:
+        raise DataError(f"{file}: its name says no split of a task; {FILES}, also {', '.join(readers.ENDINGS[1:])}")
+    if name not in tasks:
+        raise DataError(f"{file}: {UnknownNameError('task', name, tasks)}")
+    return tasks[name], splits[0]
+
+
+class _Prediction(NamedTuple):
+    """A row of a file: its line, the value as it stands there, and both values as numbers."""
+
+    line: int
+    text: str
+    prediction: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A file of predictions.
+
+    Attributes:
+        file: its path.
+        task, split: what it predicts.
+        columns: that it has.
+    """
+
+    file: Path
+    task: Task
+    split: Split
+    columns: Sequence[str]
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether rows are known by their ids, not by their texts."""
+        return ID in self.columns
+
+    @property
+    def texts(self) -> list[str]:
+        """The columns of text, called as in the files of the task or as usual; none if they are not there."""
+        count = len(self.task.sentences)
+        for names in (self.task.sentences, *(usual[:count] for usual in TEXTS)):
+            if {*names} <= {*self.columns}:
+                return [*names]
+        return []
+
+    def key(self, values: Mapping[str, Any]) -> Key:
+        """Return what a row is known by."""
+        return (_cell(values.get(ID)),) if self.has_ids else self.key_of_texts(values)
+
+    def key_of_texts(self, values: Mapping[str, Any]) -> Key:
+        """Return a row's texts."""
+        return tuple(_folded(_cell(values.get(column))) for column in self.texts)
+
+    def check_columns(self) -> None:
+        """Raise DataError where the columns do not say which row is predicted as what, once."""
+        listed = ", ".join(self.columns) or "no rows"
+        if PREDICTION not in self.columns:
+            raise DataError(f"{self.file} has no column {PREDICTION}; it has {listed}")
+        if SEED in self.columns:
+            allowed = "one prediction a row, so each seed in a folder of its own"
+            raise DataError(f"{self.file} has a column {SEED}; allowed: {allowed}")
+        if not self.has_ids and not self.texts:
+            allowed = f"a column {ID}, or {', '.join(self.task.sentences)}"
+            raise DataError(
+                f"{self.file} does not say which row a prediction is of; allowed: {allowed}; it has {listed}"
+            )
+
+    def prediction(self, line: int, values: Mapping[str, Any]) -> _Prediction:
+        """Return the prediction of a row; DataError where it is none of the task's."""
+        place, allowed = f"{self.file}, line {line}", readers.allowed_labels(self.task)
+        text = label_text(values.get(PREDICTION))
+        number = _number(self.task, text)
+        if number is None:
+            raise DataError(f"{place}: its {PREDICTION} is {repr(text) if text else 'empty'}; allowed: {allowed}")
+        probability = math.nan
+        if PROBABILITY in self.columns:
+            probability = self._probability(place, _cell(values.get(PROBABILITY)).strip())
+        return _Prediction(line, text, number, probability)
+
+    def _probability(self, place: str, text: str) -> float:
+        if self.task.kind == "score":
+            raise DataError(f"{place}: a score has no {PROBABILITY}; remove the column")
+        probability = float(text) if readers.NUMBER.fullmatch(text) else math.nan
+        if not 0 <= probability <= 1:
+            raise DataError(f"{place}: its {PROBABILITY} is {text!r}; allowed: 0 to 1, that of the predicted class")
+        return probability
+
+    def check_repeated(self, key: Key, found: _Prediction, first: _Prediction | None) -> None:
+        """Raise DataError for a row that came before; a text may come again, with the same prediction."""
+        if first is None or (not self.has_ids and first.text == found.text):
+            return
+        differ = "" if self.has_ids else f", with the predictions {first.text} and {found.text}"
+        raise DataError(f"{self.file}, line {found.line}: {self.shown(key)} is in line {first.line}, too{differ}")
+
+    def check_rows(self, keys: Sequence[Key], by_key: Mapping[Key, _Prediction]) -> None:
+        """Raise DataError where rows of the data have no prediction, or predictions are of other rows."""
+        known = {*keys}
+        missing = [key for key in keys if key not in by_key]
+        unknown = [f"line {by_key[key].line}, {self.shown(key)}" for key in by_key if key not in known]
+        if missing:
+            others = f"; {len(unknown):,} others have one, first {unknown[0]}" if unknown else ""
+            of_all = f"{len(missing):,} of {len(keys):,} rows of {self.split} have no prediction"
+            raise DataError(f"{self.file}: {of_all}, first {self.shown(missing[0])}{others}")
+        if unknown:
+            of_all = f"{len(unknown):,} rows are none of {self.split}, or were left out there"
+            raise DataError(f"{self.file}: {of_all}, first {unknown[0]}; remove them")
+
+    def check_texts(self, texts_by_id: Mapping[Key, Key], lines: Sequence[NumberedRow]) -> None:
+        """Raise DataError where a row's id is that of another text: ids of another order would score at random."""
+        for line, values in lines if self.has_ids and self.texts else ():
+            ours, theirs = texts_by_id[self.key(values)], self.key_of_texts(values)
+            if ours != theirs:
+                both = f"is {_short(ours)} in the data, and {_short(theirs)} here"
+                raise DataError(f"{self.file}, line {line}: {self.shown(self.key(values))} {both}")
+
+    def shown(self, key: Key) -> str:
+        """Return what a row is known by, for a message."""
+        return f"{'id' if self.has_ids else 'text'} {_short(key)}"
+
+
+def _table(file: Path, task: Task, split: Split, rows: Rows) -> pd.DataFrame:
+    """Return a file as a prediction file: a line for each row of the data, in its order."""
+    lines = [*readers.rows_of(file, task=task.name)]
+    source = _Source(file, task, split, [*dict.fromkeys(column for line in lines for column in line.values)])
+    source.check_columns()
+    texts: list[Key] = [*zip(*([_folded(text) for text in column] for column in rows.columns), strict=True)]
+    keys: list[Key] = [(identifier,) for identifier in rows.ids] if source.has_ids else texts
+    by_key: dict[Key, _Prediction] = {}
+    for line, values in lines:
+        key, found = source.key(values), source.prediction(line, values)
+        source.check_repeated(key, found, by_key.get(key))
+        by_key[key] = found
+    source.check_rows(keys, by_key)
+    source.check_texts(dict(zip(keys, texts, strict=True)), lines)
+    predictions = [by_key[key] for key in keys]
+    table = pd.DataFrame({ID: rows.ids, "label": rows.labels, PREDICTION: [row.prediction for row in predictions]})
+    if PROBABILITY in source.columns:
+        table[SURE] = [row.probability for row in predictions]
+    return table.assign(scored=True)
+
+
+def _number(task: Task, text: str) -> float | None:
+    """Return a label as a number; any number for a score."""
+    if task.kind == "score":
+        return float(text) if readers.NUMBER.fullmatch(text) else None
+    labels = task.labels or {str(number): number for number in range(task.classes)}
+    return float(labels[text]) if text in labels else None
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _folded(text: str) -> str:
+    """Return a text with its spacing folded, which others may have changed."""
+    return " ".join(text.split())
+
+
+def _short(key: Key) -> str:
+    text = " / ".join(key)
+    return repr(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
+
+
+def in_lines(others: Sequence[Other]) -> Iterator[str]:
+    """Yield a line for each: what it predicted."""
+    for other in others:
+        tasks = [f"{task} {split}" for split, by_task in other.predicted.items() for task in by_task]
+        yield f"{OTHERS}/{other.name}: predictions of {', '.join(tasks)}"

@@ -1,0 +1,81 @@
+"""Read a column of dates. Any format but ISO is asked for: 05/01/2024 may be in January or in May."""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from mtbert.errors import DataError
+from mtbert.tasks import Task
+
+ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}\S*)?")  # not 20240105, which may be any number
+DAYS = ("%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y%m%d")
+USUAL = [f"{day}{time}" for day in DAYS for time in ("", " %H:%M", " %H:%M:%S")]  # formats that a message names
+
+
+def read(file: Path, task: Task, values_by_line: Mapping[int, Any]) -> dict[int, datetime]:
+    """Return the date of each line; those with a time zone in UTC.
+
+    Raises:
+        DataError: a date is empty or cannot be read, some have a time or a time zone and others have none, or the
+            format has to be said.
+    """
+    texts = {line: _text(value) for line, value in values_by_line.items()}
+    dates: dict[int, datetime] = {}
+    first_form = ""
+    for line, text in texts.items():
+        place = f"{file}, line {line}: its {task.time_on}"
+        if not text:
+            raise DataError(
+                f"{place} is empty; allowed: a date in each row, since `time_on` of {task.name} draws by it"
+            )
+        moment = _moment(text, task.time_format)
+        if moment is None:
+            raise DataError(f"{place} is {text!r}; {_remedy(task, texts.values(), is_first=not dates)}")
+        form = "" if task.time_format else _form(text, moment)
+        first_form = form if not dates else first_form
+        if form != first_form:
+            first = next(iter(texts.values()))
+            raise DataError(f"{place} is {text!r}, and the first row has {first!r}; allowed: one format in a column")
+        dates[line] = moment.astimezone(UTC) if moment.tzinfo else moment
+    return dates
+
+
+def _text(value: Any) -> str:
+    """Return a value as a file of text has it: Parquet holds dates."""
+    if isinstance(value, date):
+        return value.isoformat()
+    return "" if value is None else str(value).strip()
+
+
+def _moment(text: str, time_format: str) -> datetime | None:
+    try:
+        if time_format:
+            return datetime.strptime(text, time_format)
+        return datetime.fromisoformat(text) if ISO.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+def _form(text: str, moment: datetime) -> str:
+    """Return which parts an ISO date has, since a date without a time, or without a zone, is no certain moment."""
+    if len(text) == len("2024-01-05"):
+        return "date"
+    return "zone" if moment.tzinfo else "time"
+
+
+def _remedy(task: Task, texts: Iterable[str], is_first: bool) -> str:
+    """Return what to do about a date that cannot be read; `is_first`: of the first row."""
+    if task.time_format:
+        return f'allowed: dates as `time_format` of {task.name} says, "{task.time_format}"'
+    if not is_first:
+        return "allowed: a date such as 2024-01-05, as in the rows before it"
+    texts = [*texts]
+    fitting = [f'"{usual}"' for usual in USUAL if all(_moment(text, usual) for text in texts)]
+    formats = " or ".join(fitting) or '"%d/%m/%Y"'
+    which = "which only you know, " if len(fitting) > 1 else ""
+    example = "" if fitting else "such as "
+    return (
+        f"allowed: 2024-01-05, or its format, {which}as `time_format` of {task.name} in tasks.yaml: {example}{formats}"
+    )
