@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from mtbert import files, layout
-from mtbert.baselines import TECHNIQUES, linear, rows, stored, untrained
+from mtbert.baselines import TECHNIQUES, linear, one_vs_rest, rows, stored, untrained
 from mtbert.baselines.rows import Rows
 from mtbert.baselines.stored import Trained
 from mtbert.pretrained import embeddings
@@ -123,7 +123,8 @@ def _predictor(baseline: Baseline, task: Task, train: Rows | None, embed: Embedd
 def fit(technique: Any, task: Task, train: Rows, embed: Callable[..., np.ndarray]) -> Trained:
     """Train a technique on training rows alone."""
     features = technique.fit(train.columns, embed)
-    result = linear.fit(task, features.matrix(train.columns), train.labels, train.clusters())
+    fit_one = one_vs_rest.fit if task.several else linear.fit
+    result = fit_one(task, features.matrix(train.columns), train.labels, train.clusters())
     return Trained(task, features, result.model, result.penalty, result.scores)
 
 

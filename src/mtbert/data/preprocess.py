@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mtbert import layout
-from mtbert.data import checks, drawing, held_out, official, readers
+from mtbert.data import checks, drawing, held_out, official, readers, several
 from mtbert.data.readers import Example
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, first_of
@@ -166,7 +166,11 @@ def _other_labels(task: Task, faulty: list[dict[str, Any]], rows: pd.DataFrame) 
     if not in_faulty_rows:
         return ""
     words = task.class_labels
-    in_other_rows = {words[int(label)] if words else f"{label:g}" for label in rows["label"].dropna().unique()}
+    numbers = rows["label"].dropna().unique()
+    if task.several:
+        in_other_rows = several.labels_of(task, numbers.tolist())
+    else:
+        in_other_rows = {words[int(label)] if words else f"{label:g}" for label in numbers}
     labels = first_of(sorted(in_other_rows | in_faulty_rows), readers.MOST_LABELS)
     return f"Its {task.label} holds {labels}; allowed: {readers.allowed_labels(task)}. "
 
@@ -188,6 +192,9 @@ def classes_without_rows(task: Task, rows: pd.DataFrame) -> list[str]:
     labels = {int(label) for label in rows["label"].dropna()}
     if not labels:
         return []
+    if task.several:
+        present = several.labels_of(task, [*map(float, labels)])
+        return [label for label in task.class_labels if label not in present]
     return [label for number, label in enumerate(task.class_labels) if number not in labels]
 
 

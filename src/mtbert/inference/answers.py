@@ -8,12 +8,14 @@ import pandas as pd
 
 from mtbert.data import readers
 from mtbert.errors import DataError, MtbertError, UnknownNameError
+from mtbert.scores import predictions, sets
 from mtbert.tasks import Task
 
 Row = str | Sequence[str]  # a text, or the two texts of a pair
 ANY_TASK = ("text", "text_pair")  # columns of rows that every task takes
 FORMS = {1: "one text", 2: "two texts"}  # of a row, by the number of a task's sentences
 PROBABILITY = "_probability"  # ends the name of the column beside a task's
+LABELS = "labels"  # column of the names in a set
 CUT = "cut"
 
 
@@ -71,24 +73,39 @@ def table(task: Task, columns: Mapping[str, np.ndarray], is_cut: np.ndarray) -> 
     """Return the table of one task from its predictions and probabilities, and a mask [rows] of those that are cut."""
     if task.kind == "score":
         labels: dict[str, Any] = {"lowest": task.lowest, "highest": task.highest}
+    elif task.several:
+        labels = {LABELS: names_in_sets(task, columns["prediction"])}
     else:
         labels = {"class": [task.class_names[int(number)] for number in columns["prediction"]]}
     return pd.DataFrame({"prediction": columns["prediction"]} | labels | {**columns} | {CUT: is_cut})
 
 
+def names_in_sets(task: Task, numbers: Sequence[float]) -> list[list[str]]:
+    """Return the names of the labels in each set, [rows]."""
+    return [sets.names_in(task, number) for number in numbers]
+
+
+def answer_column(task: Task) -> str:
+    """Return the column of a task's table that is its answer for people: a score, a class, or labels."""
+    return {"score": "prediction", "sets": LABELS}.get(task.kind, "class")
+
+
 def in_one(tasks: Sequence[Task], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the answers of several tasks side by side.
 
-    For a task `topic` the table has `topic`, a class as its files write it, or a score; for classes also
-    `topic_probability`, the probability of that class. `cut` is whether any task lost the end of the row.
+    For a task `topic` the table has `topic`, a class as its files write it, a list of labels, or a score; for classes
+    also `topic_probability`, the probability of that class, for labels `topic_probability_0`, ..., that of each. `cut`
+    is whether any task lost the end of the row.
 
     Raises: ModelError where two columns would have one name.
     """
     columns: dict[str, Any] = {}
     for task in tasks:
         answers = tables[task.name]
-        of_task = {task.name: answers["prediction" if task.kind == "score" else "class"]}
-        if task.kind != "score":
+        of_task = {task.name: answers[answer_column(task)]}
+        if task.several:
+            of_task |= {f"{task.name}_{name}": answers[name] for name in predictions.probability_columns(task)}
+        elif task.kind != "score":
             of_task[f"{task.name}{PROBABILITY}"] = _probabilities(answers)
         for name, values in of_task.items():
             if name in (*columns, CUT):

@@ -53,6 +53,8 @@ class Ensemble:
 
     def _voted(self, task: Task, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
         voted = vote.combined(tables, task)
-        if "class" in voted:
+        if task.several:
+            voted[answers.LABELS] = answers.names_in_sets(task, voted["prediction"])
+        elif "class" in voted:
             voted["class"] = [task.class_names[int(number)] for number in voted["prediction"]]
         return voted.assign(cut=pd.concat([table["cut"] for table in tables], axis=1).any(axis=1))

@@ -20,10 +20,11 @@ from mtbert.data.records import (
 )
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
-from mtbert.inference.answers import ANY_TASK, PROBABILITY, fault_of_row, in_one
+from mtbert.inference.answers import ANY_TASK, LABELS, PROBABILITY, fault_of_row, in_one
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
 from mtbert.provenance import why
+from mtbert.scores import sets
 from mtbert.tasks import Task
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def run(
     for member in loaded.members if isinstance(loaded, Ensemble) else [loaded]:
         _note_changes(member)
     predicted = _predict(loaded, asked, rows, of_all)
-    text = _as_text(predicted, form or "\t")
+    form = form or "\t"
+    text = _as_text(predicted if form == JSON else _without_lists([one.task for one in asked], predicted, of_all), form)
     if out is not None:
         with files.out_file(out) as partial:
             files.write_text(partial, text)
@@ -108,6 +110,12 @@ def _as_text(rows: Sequence[Values], form: str) -> str:
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     columns = dict.fromkeys(column for row in rows for column in row)
     return as_separated([*columns], rows, form)
+
+
+def _without_lists(tasks: Sequence[Task], rows: Sequence[Values], of_all: bool) -> list[Values]:
+    """Return rows with each list of labels as one text, as the task's files write it: CSV has no lists."""
+    columns = {task.name if of_all else LABELS: task for task in tasks if task.several}
+    return [row | {column: sets.as_text(task, row[column]) for column, task in columns.items()} for row in rows]
 
 
 class Asked(NamedTuple):
@@ -252,7 +260,9 @@ def _in_words(tasks: Sequence[Task], rows: Sequence[Values], of_all: bool) -> It
 
 
 def _answer_in_words(task: Task, row: Values) -> str:
-    """Return `2.303 on a scale of 0 to 5`, or the class and its probability."""
+    """Return `2.303 on a scale of 0 to 5`, or the class and its probability, or each label."""
+    if task.several:
+        return _labels_in_words(task, row[task.name], row, f"{task.name}_probability_")
     if task.kind == "score":
         return f"{row[task.name]:.3f} on a scale of {task.lowest:g} to {task.highest:g}"
     return f"{row[task.name]} {row[task.name + PROBABILITY]:.3f}"
@@ -262,6 +272,18 @@ def _prediction_in_words(task: Task, row: Values) -> str:
     """Return `2.303 on a scale of 0 to 5`, or each class with its probability, the predicted one first."""
     if task.kind == "score":
         return f"{row['prediction']:.3f} on a scale of {task.lowest:g} to {task.highest:g}"
+    if task.several:
+        return _labels_in_words(task, row[LABELS], row, "probability_")
     probabilities = {name: row[f"probability_{number}"] for number, name in enumerate(task.class_names)}
     order = sorted(probabilities, key=lambda name: (name != row["class"], -probabilities[name]))
     return ", ".join(f"{name} {probabilities[name]:.3f}" for name in order)
+
+
+def _labels_in_words(task: Task, labels: Sequence[str], row: Values, prefix: str) -> str:
+    """Return the labels of a row and then the others, each with its probability: `joy 0.912; not fear 0.204`."""
+    probabilities = {name: row[f"{prefix}{number}"] for number, name in enumerate(task.class_names)}
+    order = sorted(probabilities, key=lambda name: -probabilities[name])
+    words = {name: f"{name} {probabilities[name]:.3f}" for name in order}
+    has = ", ".join(words[name] for name in order if name in labels) or "no label"
+    others = ", ".join(words[name] for name in order if name not in labels)
+    return f"{has}; not {others}" if others else has

@@ -146,7 +146,9 @@ def _columns_of_rows(file: Path, names: Sequence[str], ids: Frame) -> dict[str, 
 
 
 def _with_sureness(table: Frame, task: Task) -> Frame:
-    """Add the probability of the predicted class; a score has none, nor has the untrained encoder."""
+    """Add the probability of the predicted class; a score has none, nor have sets and the untrained encoder."""
+    if task.several:
+        return table
     columns = predictions.probability_columns(task)
     if not {*columns} or not {*columns} <= {*table}:
         return table

@@ -5,6 +5,7 @@ from mtbert.tasks.task import (
     METRIC_NAMES,
     NAME,
     SPLITS,
+    Kind,
     Metric,
     Split,
     Task,
@@ -17,6 +18,6 @@ from mtbert.tasks.task import (
 )
 
 __all__ = [
-    "COURSE", "FILE", "METRIC_NAMES", "NAME", "SPLITS", "Metric", "Split", "Task", "Tasks", "are_the_courses",
+    "COURSE", "FILE", "METRIC_NAMES", "NAME", "SPLITS", "Kind", "Metric", "Split", "Task", "Tasks", "are_the_courses",
     "label_text", "main", "of_a_model", "of_build", "of_folder", "of_run", "read", "restored", "stated",
 ]  # fmt: skip

@@ -14,14 +14,16 @@ from mtbert.judge import Answer, Models
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.sentences import Sentences
+from mtbert.scores import sets
 from mtbert.scores.columns import SURE, Frame
 from mtbert.tasks import Task, main
 
 SUREST = 10  # errors of each task
 MOST_CLASSES = 12  # of a table
+NO_LABEL = "no label"
 ABOUT = (
     "With {}, the mean over seeds. In the first table of a task a line is a class: so many per cent of its rows are "
-    "predicted as each class. The second table has the errors of which the models are surest, at most ten; of scores, "
+    "predicted as each class. Where rows have several labels, a line is a label. The second table has the errors of which the models are surest, at most ten; of scores, "
     "those that are farthest off."
 )
 ALL = "all models"
@@ -74,9 +76,24 @@ def _task_tables(rows: Frame, task: Task, texts: Sequence[str] | None) -> list[s
     measure = "off by"
     if task.kind != "score":
         measure = "share" if rows[SURE].isna().all() else "sure"
-    confusion_table = markdown.lined([*_confusion_lines(rows, task)])
+    lines = _label_lines(rows, task) if task.several else _confusion_lines(rows, task)
+    confusion_table = markdown.lined([*lines])
     error_table = markdown.lined([*_error_lines(surest(rows, task), task, measure, texts)])
     return [f"**{markdown.literal(task.display_name)}**", *filter(None, [confusion_table, error_table])]
+
+
+def _label_lines(rows: Frame, task: Task) -> Iterator[dict[str, str]]:
+    """Yield a line for each label of sets: its rows of dev, and precision, recall and F1 over all runs."""
+    gold = sets.members_of(rows["label"].to_numpy(), task.classes)
+    guess = sets.members_of(rows["prediction"].to_numpy(), task.classes)
+    runs = len(rows) / rows["row"].nunique()
+    hits = (gold & guess).sum(axis=0)
+    for label, name in enumerate(task.class_names):
+        has, predicted = gold[:, label].sum(), guess[:, label].sum()
+        shares = {"precision": (hits[label], predicted), "recall": (hits[label], has)}
+        shares["F1"] = (2 * hits[label], has + predicted)
+        cells = {metric: f"{part / whole:.2f}" if whole else markdown.DASH for metric, (part, whole) in shares.items()}
+        yield {"label": markdown.literal(name), "rows": f"{has / runs:.0f}", **cells}
 
 
 def confusion(rows: Frame, classes: int) -> np.ndarray:
@@ -136,6 +153,8 @@ def _error_lines(errors: Frame, task: Task, measure: str, texts: Sequence[str] |
 
 
 def _value(task: Task, value: float) -> str:
+    if task.several:
+        return markdown.literal(", ".join(sets.names_in(task, value)) or NO_LABEL)
     return markdown.literal(task.class_names[int(value)]) if task.class_names else markdown.number(value, decimals=2)
 
 
