@@ -220,6 +220,10 @@ def _faults(entries: dict[str, Any]) -> list[str]:
             lines.append(f"{file}: {share} of its {split} rows are longer than model.max_tokens, and lose their end")
         if entry["lacking"]:
             lines.append(f"{file}: no row has the label {', '.join(entry['lacking'])}")
+        if entry.get("in_all"):
+            lines.append(
+                f"{file}: every row has the label {', '.join(entry['in_all'])}, so that it tells nothing apart"
+            )
         if entry["is_constant"]:
             lines.append(f"{file}: all rows have one label, so that no score tells models apart")
     return lines
@@ -253,6 +257,7 @@ def _write(
         "kept": len(examples),
         "refused": [refusal._asdict() for refusal in refusals],
         "lacking": [] if split == "test" or task.serves else classes_without_rows(task, digests),
+        **({"in_all": several.in_all(task, [*digests["label"].dropna()])} if task.several else {}),
         "is_constant": split == "dev" and digests["label"].nunique() == 1,
         "duplicates": {"folded": checks.duplicates(digests)},
         "conflicts": checks.conflicts(digests),

@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from mtbert.errors import DataError
 from mtbert.scores import sets
 from mtbert.tasks import Task, label_text
@@ -104,6 +106,16 @@ def _shown(value: Any) -> str:
 
 def labels_of(task: Task, numbers: Sequence[float]) -> set[str]:
     """Return the labels that any of these sets holds, as the task's files write them."""
-    words = task.class_labels
-    members = sets.members_of([*numbers], task.classes).any(axis=0)  # type: ignore[arg-type]
-    return {word for word, is_there in zip(words, members, strict=True) if is_there}
+    return {label for label, count in zip(task.class_labels, counts(task, numbers), strict=True) if count}
+
+
+def in_all(task: Task, numbers: Sequence[float]) -> list[str]:
+    """Return the labels that all of these sets hold, so that no model can be told from another by them."""
+    return [
+        label for label, count in zip(task.class_labels, counts(task, numbers), strict=True) if count == len(numbers)
+    ]
+
+
+def counts(task: Task, numbers: Sequence[float]) -> list[int]:
+    """Return how many of these sets hold each label."""
+    return sets.members_of(np.array([*numbers]), task.classes).sum(axis=0).tolist()

@@ -15,7 +15,6 @@ Row = str | Sequence[str]  # a text, or the two texts of a pair
 ANY_TASK = ("text", "text_pair")  # columns of rows that every task takes
 FORMS = {1: "one text", 2: "two texts"}  # of a row, by the number of a task's sentences
 PROBABILITY = "_probability"  # ends the name of the column beside a task's
-LABELS = "labels"  # column of the names in a set
 CUT = "cut"
 
 
@@ -74,20 +73,21 @@ def table(task: Task, columns: Mapping[str, np.ndarray], is_cut: np.ndarray) -> 
     if task.kind == "score":
         labels: dict[str, Any] = {"lowest": task.lowest, "highest": task.highest}
     elif task.several:
-        labels = {LABELS: names_in_sets(task, columns["prediction"])}
+        return with_names(task, pd.DataFrame({**columns} | {CUT: is_cut}))
     else:
         labels = {"class": [task.class_names[int(number)] for number in columns["prediction"]]}
     return pd.DataFrame({"prediction": columns["prediction"]} | labels | {**columns} | {CUT: is_cut})
 
 
-def names_in_sets(task: Task, numbers: Sequence[float]) -> list[list[str]]:
-    """Return the names of the labels in each set, [rows]."""
-    return [sets.names_in(task, number) for number in numbers]
+def with_names(task: Task, table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of sets of labels with the list of their names in place of each set's number."""
+    return table.assign(prediction=[sets.names_in(task, number) for number in table["prediction"]])
 
 
-def answer_column(task: Task) -> str:
-    """Return the column of a task's table that is its answer for people: a score, a class, or labels."""
-    return {"score": "prediction", "sets": LABELS}.get(task.kind, "class")
+def with_numbers(task: Task, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the reverse of `with_names`."""
+    numbers = [sets.number_of(map(task.class_names.index, names)) for names in table["prediction"]]
+    return table.assign(prediction=numbers)
 
 
 def in_one(tasks: Sequence[Task], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -102,7 +102,7 @@ def in_one(tasks: Sequence[Task], tables: Mapping[str, pd.DataFrame]) -> pd.Data
     columns: dict[str, Any] = {}
     for task in tasks:
         answers = tables[task.name]
-        of_task = {task.name: answers[answer_column(task)]}
+        of_task = {task.name: answers["class" if "class" in answers else "prediction"]}
         if task.several:
             of_task |= {f"{task.name}_{name}": answers[name] for name in predictions.probability_columns(task)}
         elif task.kind != "score":

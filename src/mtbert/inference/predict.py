@@ -20,7 +20,7 @@ from mtbert.data.records import (
 )
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
-from mtbert.inference.answers import ANY_TASK, LABELS, PROBABILITY, fault_of_row, in_one
+from mtbert.inference.answers import ANY_TASK, PROBABILITY, fault_of_row, in_one
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
 from mtbert.provenance import why
@@ -114,7 +114,7 @@ def _as_text(rows: Sequence[Values], form: str) -> str:
 
 def _without_lists(tasks: Sequence[Task], rows: Sequence[Values], of_all: bool) -> list[Values]:
     """Return rows with each list of labels as one text, as the task's files write it: CSV has no lists."""
-    columns = {task.name if of_all else LABELS: task for task in tasks if task.several}
+    columns = {task.name if of_all else "prediction": task for task in tasks if task.several}
     return [row | {column: sets.as_text(task, row[column]) for column, task in columns.items()} for row in rows]
 
 
@@ -273,7 +273,7 @@ def _prediction_in_words(task: Task, row: Values) -> str:
     if task.kind == "score":
         return f"{row['prediction']:.3f} on a scale of {task.lowest:g} to {task.highest:g}"
     if task.several:
-        return _labels_in_words(task, row[LABELS], row, "probability_")
+        return _labels_in_words(task, row["prediction"], row, "probability_")
     probabilities = {name: row[f"probability_{number}"] for number, name in enumerate(task.class_names)}
     order = sorted(probabilities, key=lambda name: (name != row["class"], -probabilities[name]))
     return ", ".join(f"{name} {probabilities[name]:.3f}" for name in order)

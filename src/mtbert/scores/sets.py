@@ -44,4 +44,3 @@ def in_words(task: Task, number: float) -> str:
 def as_text(task: Task, names: list[str]) -> str:
     """Return names of labels as the task's files part labels, else as a JSON list."""
     return task.separator.join(names) if task.separator else json.dumps(names, ensure_ascii=False)
-

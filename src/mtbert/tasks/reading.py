@@ -34,6 +34,7 @@ ALLOWED = {  # where pydantic speaks of types
     "files": "{train: FILE, dev: FILE, test: FILE}",
 }
 ASKED = "?"  # which `mtbert study` writes in place of an answer
+QUESTION = f"it is '{ASKED}', where `mtbert study` asks something: the comment at the top says what to write here"
 TYPES = ("str", "int", "float", "bool")  # which pydantic adds to the keys of a value that may be of several
 WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(\.0)?")  # how a whole number is written: not 01, 1_0 or 1.00
 
@@ -45,7 +46,7 @@ class Described(BaseModel):
         classes: their labels in order (words, numbers or booleans), or by label the class, or how many: 0, 1, ...
         several: whether a row has any number of the classes, or none.
         label: its column; of several 0/1 columns a list, or by label the column.
-        separator: what parts several labels in a text; without it they are a JSON list.
+        separator: what parts several labels in a text, of which a row then has any number; JSON lists need none.
         score: lowest and highest label, in place of classes.
         metric: where none is given accuracy for classes, micro_f1 for several, and pearson for scores; f1 is the mean
             over classes.
@@ -54,6 +55,12 @@ class Described(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    @property
+    def has_sets(self) -> bool:
+        """Whether a row has several labels, or none: `several` or a separator says so."""
+        return self.several or bool(self.separator)
+
     files: dict[Split, str]
     sentences: list[str] = Field(min_length=1, max_length=2)
     label: str | list[str] | dict[str, str]
@@ -173,7 +180,7 @@ def _task(file: Path, name: str, content: Any) -> Task:
         if rule.is_broken:
             raise _fault(file, (name, rule.key), rule.fault)
     lowest, highest = entry.score or (0.0, 0.0)
-    kept = (*NOT_OF_A_MODEL, "in_mean", "several", "separator")
+    kept = (*NOT_OF_A_MODEL, "in_mean", "separator")
     unchanged = {key: getattr(entry, key) for key in kept if key not in ("left_out", "columns")}
     columns = _columns(entry)
     return Task(
@@ -182,6 +189,7 @@ def _task(file: Path, name: str, content: Any) -> Task:
         sentences=tuple(entry.sentences),
         label=first_of(columns, SHOWN) if columns else str(entry.label),
         columns=columns,
+        several=entry.has_sets,
         metric=_metric(entry),
         labels=_labels(entry),
         names=tuple(reversed(entry.names) if _swaps(entry) else entry.names),
@@ -199,7 +207,7 @@ def _in_words(name: str, keys: Sequence[str | int], fault: str, content: dict[st
     if not keys:
         return f"{name!r} cannot be a task's name; allowed: a to z, 0 to 9 and _ between them, a letter first"
     if content.get(str(keys[0])) == ASKED:
-        return f"it is '{ASKED}', where `mtbert study` asks something: the comment at the top says what to write here"
+        return QUESTION
     allowed = ALLOWED.get(str(keys[0]))
     if not allowed or keys[0] not in content:
         return fault
@@ -268,7 +276,7 @@ def _swaps(entry: Described) -> bool:
 
 
 def _metric(entry: Described) -> Metric:
-    if entry.several:
+    if entry.has_sets:
         return OF_SETS[entry.metric or "micro_f1"]
     if entry.positive is not None:
         return "f1"
@@ -303,7 +311,7 @@ def _rules(name: str, entry: Described) -> Iterator[Rule]:
     yield Rule("classes", has_classes is is_score, "allowed: two or more, or `score: [lowest, highest]`")
     low, high = entry.score or (0, 1)
     yield Rule("score", low >= high, f"it is {low:g} to {high:g}; allowed: the lowest label, then the highest")
-    is_other_metric = not entry.several and entry.metric is not None and is_score is not (entry.metric in OF_SCORES)
+    is_other_metric = not entry.has_sets and entry.metric is not None and is_score is not (entry.metric in OF_SCORES)
     yield Rule("metric", is_other_metric, "allowed: pearson or spearman for a score; accuracy, f1 or mcc for classes")
     is_unlisted = entry.positive is not None and (count != 2 or label_text(entry.positive) not in _listed(entry))
     yield Rule("positive", is_unlisted, "allowed: one of two classes that are listed")
@@ -343,10 +351,10 @@ def _rules_of_classes(entry: Described) -> Iterator[Rule]:
 
 def _rules_of_sets(entry: Described) -> Iterator[Rule]:
     """Yield the rules for several labels a row, and for what only they have."""
-    yield Rule("separator", bool(entry.separator) and not entry.several, "it parts several labels; add `several: true`")
-    is_of_sets = entry.metric == "micro_f1" and not entry.several
+    yield Rule("separator", entry.separator == ASKED, QUESTION)
+    is_of_sets = entry.metric == "micro_f1" and not entry.has_sets
     yield Rule("metric", is_of_sets, "micro_f1 is of several labels a row; add `several: true`, or allowed: accuracy")
-    if not entry.several:
+    if not entry.has_sets:
         return
     columns = _columns(entry)
     is_empty = not isinstance(entry.label, str) and not columns
