@@ -53,9 +53,7 @@ TRUTHS = (  # two classes as people write them
     ("0", "1"), ("false", "true"), ("f", "t"), ("no", "yes"), ("n", "y"), ("off", "on"), ("neg", "pos"),
     ("negative", "positive"),
 )  # fmt: skip
-TASK_OF_EACH = (
-    "write a column of 0 and 1 for each label, or a list of them in .jsonl (docs/own.md, several labels a row)"
-)
+TASK_OF_EACH = "write a column of 0 and 1 for each label, or in .jsonl a list of labels"
 
 
 class Question(NamedTuple):
@@ -141,7 +139,8 @@ def question(column: str, labels: Collection[str], may_be_joined: bool = True) -
         more = f" ({len(joined)} labels are so)" if len(joined) > 1 else ""
         fault = f"{label!r} is made of {' and '.join(map(repr, parts))}, which other labels are or hold, too{more}"
         joint = next(match[0].strip(" ") for match in JOINTS.finditer(label))
-        several_labels = f"If such a row has several labels, write what parts them, {_quoted(joint)}: an empty label is then a row with none"
+        parted = f"write what parts them, {_quoted(joint)}: a row with an empty text then has none"
+        several_labels = f"If such a row has several labels, {parted}"
         own_class = "If it is a class of its own, write ''"
         return Question("separator", f"{fault}. {several_labels}. {own_class}", [label for label, _ in joined])
     if twice := _truths(ordered):

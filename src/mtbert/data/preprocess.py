@@ -218,15 +218,18 @@ def _faults(entries: dict[str, Any]) -> list[str]:
         if entry.get("cut", 0) > MOST_CUT:
             share = f"{100 * entry['cut']:.0f}%"
             lines.append(f"{file}: {share} of its {split} rows are longer than model.max_tokens, and lose their end")
-        if entry["lacking"]:
-            lines.append(f"{file}: no row has the label {', '.join(entry['lacking'])}")
-        if entry.get("in_all"):
-            lines.append(
-                f"{file}: every row has the label {', '.join(entry['in_all'])}, so that it tells nothing apart"
-            )
-        if entry["is_constant"]:
-            lines.append(f"{file}: all rows have one label, so that no score tells models apart")
+        lines += _faults_of_labels(file, entry)
     return lines
+
+
+def _faults_of_labels(file: str, entry: dict[str, Any]) -> Iterator[str]:
+    """Yield which labels no row has, which every row has, and whether all rows have one."""
+    if entry["lacking"]:
+        yield f"{file}: no row has the label {', '.join(entry['lacking'])}"
+    if entry.get("in_all"):
+        yield f"{file}: every row has the label {', '.join(entry['in_all'])}"
+    if entry["is_constant"]:
+        yield f"{file}: all rows have one label, so that no score tells models apart"
 
 
 def _faults_of_dev(task: str, file: str, entry: dict[str, Any]) -> Iterator[str]:

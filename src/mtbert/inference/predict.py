@@ -78,8 +78,7 @@ def run(
     for member in loaded.members if isinstance(loaded, Ensemble) else [loaded]:
         _note_changes(member)
     predicted = _predict(loaded, asked, rows, of_all)
-    form = form or "\t"
-    text = _as_text(predicted if form == JSON else _without_lists([one.task for one in asked], predicted, of_all), form)
+    text = _as_text(predicted, form or "\t", [one.task for one in asked], of_all)
     if out is not None:
         with files.out_file(out) as partial:
             files.write_text(partial, text)
@@ -104,10 +103,11 @@ def _note_changes(model: "Model | Baseline") -> None:
         )
 
 
-def _as_text(rows: Sequence[Values], form: str) -> str:
+def _as_text(rows: Sequence[Values], form: str, tasks: Sequence[Task], of_all: bool) -> str:
     """Return rows as the text of a file: CSV by a separator, or JSON lines."""
     if form == JSON:
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    rows = _without_lists(tasks, rows, of_all)
     columns = dict.fromkeys(column for row in rows for column in row)
     return as_separated([*columns], rows, form)
 

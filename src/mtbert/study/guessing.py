@@ -20,11 +20,8 @@ from mtbert.study import naming
 from mtbert.tasks import FILE, Split, Task, label_text
 from mtbert.tasks.reading import MOST_IN_A_SET
 
-LABELS = (
-    "label",
-    "gold_label",
-    "labels",
-)  # the label's column has such a name, else the task's, else one of OTHER_LABELS
+# The label's column has one of these names, else the task's, else one of OTHER_LABELS.
+LABELS = ("label", "gold_label", "labels")
 OF_PAIRS = (*SCORES, "is_duplicate")  # beside a pair of sentences, the only one of OTHER_LABELS is surely the label
 OTHER_LABELS = ("class", "category", "target", *OF_PAIRS)
 IDS = ("", "id", "idx", "index", "guid", "pairid", "unnamed: 0")
@@ -126,8 +123,8 @@ def _indicators(rows: Records, columns: Sequence[str]) -> list[str]:
 
 def _one_or_several(indicators: Sequence[str]) -> Question:
     text = (
-        f"{first_of(indicators, FEW)} hold 0 and 1. If they are the labels of one task, of which a row may have several, "
-        "write true. If each is a task of its own, write false"
+        f"{first_of(indicators, FEW)} hold 0 and 1. If they are the labels of one task, of which a row may have "
+        "several, write true. If each is a task of its own, write false"
     )
     return Question("several", text, ())
 
@@ -390,10 +387,8 @@ def _kind(file: Path, label: str, labels: set[str], question: Question | None, m
         raise DataError(f"{shown} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
     if why := labelling.fault(label, labels):
         raise DataError(f"{shown} {why}, or list its `classes` in {FILE}")
-    if question and question.key == "separator":
-        return {"separator": ASKED}
-    if question and question.key == "classes":
-        return {"classes": ASKED} | ({"metric": "f1"} if len(labels) > 2 else {})
+    if question and question.key in ("classes", "separator"):
+        return {question.key: ASKED} | ({"metric": "f1"} if question.key == "classes" and len(labels) > 2 else {})
     doubted = question.doubted if question else ()
     numbers = sorted((label for label in labels if _is_number_here(label)), key=float)
     words = sorted(labels.difference(numbers))

@@ -23,9 +23,10 @@ MOST_CLASSES = 12  # of a table
 NO_LABEL = "no label"
 ABOUT = (
     "With {}, the mean over seeds. In the first table of a task a line is a class: so many per cent of its rows are "
-    "predicted as each class. Where rows have several labels, a line is a label. The second table has the errors of which the models are surest, at most ten; of scores, "
+    "predicted as each class. The second table has the errors of which the models are surest, at most ten; of scores, "
     "those that are farthest off."
 )
+OF_SETS = "Where rows have several labels, a line of the first table is a label, with precision, recall and F1."
 ALL = "all models"
 HIDDEN = "A task's sentences are shown where its `show_text` in tasks.yaml is true, and those of the sample."
 UNSURE = "*Share* is that of the trainings which say so: how sure each is nobody has kept."
@@ -50,6 +51,8 @@ def _about(models: Models, answer: Answer | None, sentences: Sentences) -> str:
     """Return what to know of the tables."""
     with_which = ALL if answer is None else f"*{markdown.literal(answer.favourite.label)}*"
     texts = [ABOUT.format(with_which)]
+    if any(task.several for task in models.results.tasks.values()):
+        texts.append(OF_SETS)
     if models.results.predictions[SURE].isna().all():
         texts.append(UNSURE)
     if not {*main(models.results.tasks)} <= {*sentences}:
