@@ -154,6 +154,7 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started:
         weights=baseline.weights,
         dev=predictions.scores(baseline.predicted["dev"], tasks),
         test=predictions.scores(baseline.predicted["test"], tasks),
+        beside=predictions.scores_beside(baseline.predicted["dev"], tasks),
     )
     with files.new_directory(folder) as partial:
         for split, by_task in baseline.predicted.items():
@@ -162,7 +163,7 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started:
         if baseline.trained:
             stored.write(partial, baseline.name, baseline.trained, encoder)
         files.write_yaml(partial / layout.SETTINGS, settings)
-        files.write_json(partial / layout.METRICS, scored.model_dump())
+        files.write_json(partial / layout.METRICS, scored.content())
         files.write_text(partial / layout.INPUTS, _inputs(settings, build).text())
         seals.seal(partial)
     log = {

@@ -99,7 +99,7 @@ def _fault_of_numbers(column: str, labels: Sequence[str]) -> str:
     if lists := _comma_lists(column, labels):
         number, part = lists
         remedy = "if it is a number, write it with a point"
-        several = f"describe the task in tasks.yaml with its `label` and `separator: ','`"
+        several = "describe the task in tasks.yaml with its `label` and `separator: ','`"
         return f"{number}, several labels a row, since {part} is a label, too; {several}; {remedy}"
     if like and (not words or len(like) > FEW):
         return f"{like[0]}, {_like_number(like[0])}"

@@ -127,6 +127,8 @@ def _precisions(is_member: np.ndarray, probability: np.ndarray) -> np.ndarray:
 
 F1S = ("f1", "macro_f1")
 OF_SETS = {"micro_f1": micro_f1, "labels_f1": labels_f1}
+AVERAGE_PRECISION = "average_precision"
+OF_SETS_BESIDE = {"micro_f1": "micro_f1", "macro_f1": "labels_f1", AVERAGE_PRECISION: AVERAGE_PRECISION}
 PLAIN = {"accuracy": accuracy, "mcc": mcc, "pearson": pearson, "spearman": spearman}
 
 
@@ -163,6 +165,29 @@ def majority(task: Task, counts: Sequence[int]) -> float:
     """Return the most frequent class, of equal ones the first; of sets that of this label alone."""
     most = int(np.argmax(counts))
     return sets.number_of([most]) if task.several else float(most)
+
+
+def beside(task: Task, labels: Values, predictions: Values, probabilities: np.ndarray | None) -> dict[str, float]:
+    """Return by name, as of OF_SETS_BESIDE, the scores of sets of labels that are not the task's own metric.
+
+    Args:
+        task: one of sets of labels.
+        labels: [rows].
+        predictions: [rows].
+        probabilities: of each label, [rows, labels]; None where a model tells none.
+    """
+    scores: dict[str, float] = {}
+    for name in beside_names(task):
+        if name != AVERAGE_PRECISION:
+            scores[name] = score(OF_SETS_BESIDE[name], labels, predictions, range(task.classes))
+        elif probabilities is not None:
+            scores[name] = average_precision(sets.members_of(np.asarray(labels), task.classes), probabilities)
+    return scores
+
+
+def beside_names(task: Task) -> list[str]:
+    """Return the names of the metrics beside a task's own: of sets of labels alone."""
+    return [name for name, metric in OF_SETS_BESIDE.items() if metric != task.metric] if task.several else []
 
 
 def bounds(metric: str) -> tuple[float, float]:

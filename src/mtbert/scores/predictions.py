@@ -57,6 +57,20 @@ def scores(tables: Mapping[str, "pd.DataFrame"], tasks: Tasks) -> dict[str, floa
     return scores | metrics.overall(scores, tasks)
 
 
+def scores_beside(tables: Mapping[str, "pd.DataFrame"], tasks: Tasks) -> dict[str, float]:
+    """Return what else sets of labels are scored by, such as `moods/macro_f1`: `metrics.beside` of labelled rows."""
+    beside: dict[str, float] = {}
+    for name, table in tables.items():
+        task, table = tasks[name], table.loc[table["scored"]]
+        if not task.several or table["label"].isna().to_numpy().any():
+            continue
+        names = probability_columns(task)
+        probabilities = table[names].to_numpy(float) if {*names} <= {*table} else None
+        scores = metrics.beside(task, np.asarray(table["label"]), np.asarray(table["prediction"]), probabilities)
+        beside |= {f"{name}/{metric}": score for metric, score in scores.items()}
+    return beside
+
+
 def score(table: "pd.DataFrame", task: Task) -> float | None:
     """Return the task's metric over all scored rows; None where labels are withheld, DataError where only some are."""
     table = table.loc[table["scored"]]

@@ -198,6 +198,8 @@ def _metrics(
     }
     for split, tables in predicted.items():
         metrics[split] = predictions.scores(tables, parts.settings.described)
+    if beside := predictions.scores_beside(predicted["dev"], parts.settings.described):
+        metrics["beside"] = beside
     return metrics
 
 

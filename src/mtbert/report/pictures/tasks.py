@@ -14,9 +14,9 @@ from mtbert.judge import Answer, Models
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.sentences import Sentences
-from mtbert.scores import sets
+from mtbert.scores import metrics, sets
 from mtbert.scores.columns import SURE, Frame
-from mtbert.tasks import Task, main
+from mtbert.tasks import METRIC_NAMES, Task, main
 
 SUREST = 10  # errors of each task
 MOST_CLASSES = 12  # of a table
@@ -26,7 +26,11 @@ ABOUT = (
     "predicted as each class. The second table has the errors of which the models are surest, at most ten; of scores, "
     "those that are farthest off."
 )
-OF_SETS = "Where rows have several labels, a line of the first table is a label, with precision, recall and F1."
+BESIDE = {"micro_f1": "micro-F1", "macro_f1": "macro-F1", "average_precision": "mean average precision"}
+OF_SETS = (
+    "Where rows have several labels, a line of the first table is a label, with precision, recall and F1; a third "
+    "table has what else each way scores, the mean over its trainings."
+)
 ALL = "all models"
 HIDDEN = "A task's sentences are shown where its `show_text` in tasks.yaml is true, and those of the sample."
 UNSURE = "*Share* is that of the trainings which say so: how sure each is nobody has kept."
@@ -41,10 +45,27 @@ def render(models: Models, answer: Answer | None, folder: Path, sentences: Sente
     for name in main(tasks):
         rows = models.results.scored(name)
         tables += _task_tables(rows[rows["variant"].isin(names)], tasks[name], sentences.get(name))
+        if tasks[name].several:
+            tables.append(markdown.lined([*_beside_lines(models, answer, tasks[name])]))
     if not tables:
         return ""
     parts = [_about(models, answer, sentences), *tables, _curves_picture(models, answer, folder)]
     return "\n\n".join(filter(None, parts))
+
+
+def _beside_lines(models: Models, answer: Answer | None, task: Task) -> Iterator[dict[str, str]]:
+    """Yield a line for each way, or model, with all that sets of labels are scored by: means over its runs."""
+    runs = models.results.runs
+    of_models = {name: (name,) for name in [*models.baselines, *models.about]}
+    ways = of_models if answer is None else {way.label: way.names for way in answer.ways}
+    columns = {METRIC_NAMES[task.metric]: f"dev_{task.name}"}
+    for name in metrics.beside_names(task):
+        columns[BESIDE[name]] = f"dev_{task.name}/{name}"
+    for label, names in ways.items():
+        of_way = runs[runs["variant"].isin([*names]) & runs[f"dev_{task.name}"].notna()]
+        if len(of_way):
+            means = {title: of_way[column].mean() for title, column in columns.items() if column in of_way}
+            yield {"way": markdown.literal(label), **{title: markdown.number(mean) for title, mean in means.items()}}
 
 
 def _about(models: Models, answer: Answer | None, sentences: Sentences) -> str:
