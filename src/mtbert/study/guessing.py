@@ -353,7 +353,9 @@ def _is_text(rows: Records, column: str, few: int = FEW) -> bool:
 
 
 def _is_the_text(rows: Records, columns: Sequence[str], column: str) -> bool:
-    """Return whether a column holds text: many words, or words of more kinds than each other column holds."""
+    """Return whether a column holds text: many words, or words of more kinds than each other column holds; no lists."""
+    if _in_lists([row.get(column) for row in rows]):
+        return False
     if _is_text(rows, column, MOST_CLASSES):
         return True
     distinct = {other: {str(row.get(other)) for row in rows} for other in columns}

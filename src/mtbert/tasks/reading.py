@@ -303,8 +303,8 @@ def _rules(name: str, entry: Described) -> Iterator[Rule]:
     """Yield the rules for a task, in the order in which they are checked."""
     yield Rule("", name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name")
     yield from _rules_of_columns(entry)
-    yield from _rules_of_classes(entry)
     yield from _rules_of_sets(entry)
+    yield from _rules_of_classes(entry)
     count = _count(entry)
     is_score = entry.score is not None
     has_classes = count >= 2
