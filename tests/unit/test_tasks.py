@@ -253,3 +253,52 @@ def test_how_rows_are_split_is_nothing_of_a_model(tmp_path: Path):
     task = read(tmp_path, mood=MOOD | {"group_on": "customer", "time_on": "sent", "time_format": "%d.%m.%Y"})["mood"]
     assert (task.group_on, task.time_on, task.time_format) == ("customer", "sent", "%d.%m.%Y")
     assert tasks.of_a_model(task) == tasks.of_a_model(read(tmp_path, mood=MOOD)["mood"])
+
+
+SETS = MOOD | {"several": True, "classes": ["joy", "anger", "fear"]}
+
+
+@pytest.mark.parametrize(
+    ("entry", "columns", "labels", "metric"),
+    [
+        (SETS, (), {"joy": 0, "anger": 1, "fear": 2}, "micro_f1"),
+        (MOOD | {"separator": ";"}, (), {"dull": 0, "nice": 1}, "micro_f1"),  # which says that there are several
+        (SETS | {"metric": "f1"}, (), {"joy": 0, "anger": 1, "fear": 2}, "labels_f1"),
+        ({**SETS, "label": ["j", "a"], "classes": 1}, ("j", "a"), {"j": 0, "a": 1}, "micro_f1"),
+        ({**SETS, "label": {"anger": "a", "joy": "j"}, "classes": 1}, ("a", "j"), {"anger": 0, "joy": 1}, "micro_f1"),
+    ],
+)
+def test_a_row_of_a_task_may_have_several_labels(
+    tmp_path: Path, entry: dict[str, Any], columns: tuple[str, ...], labels: dict[str, int], metric: str
+):
+    task = read(tmp_path, mood=entry)["mood"]
+    assert (task.kind, task.classes, task.columns, task.labels, task.metric) == (
+        "sets", len(labels), columns, labels, metric,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"classes": ["a;b", "c"], "separator": ";"}, "mood.separator: it is ';', which the label 'a;b' holds; allowed"),
+        ({"names": ["a", "b;c", "d"], "separator": ";"}, "mood.separator: it is ';', which the label 'b;c' holds"),
+        ({"classes": 100}, "mood.classes: they are 100; allowed: at most 53 labels, of which a row has several"),
+        ({"label": [f"c{n}" for n in range(54)], "classes": 1}, "mood.label: they are 54; allowed: at most 53 labels"),
+        ({"label": ["a", "b"]}, "mood.classes: `label` names a column for each label; remove this key, or name one"),
+        ({"label": ["a", "a"], "classes": 1}, "mood.label: a column or a label comes twice"),
+        ({"label": ["a", "b"], "classes": 1, "separator": ";"}, "mood.separator: columns of 0 and 1 have none; remove"),
+        ({"label": [], "classes": 1}, "mood.label: it is []; allowed: COLUMN; "),
+        ({"metric": "accuracy"}, "mood.metric: it is accuracy; allowed for several labels a row: micro_f1, f1"),
+        ({"several": False, "metric": "micro_f1"}, "mood.metric: micro_f1 is of several labels a row; add `several: t"),
+        ({"weights": "balanced"}, "mood.weights: each of several labels is there or not; remove this key"),
+        ({"classes": 1, "score": [0, 5]}, "mood.score: each of several labels is there or not; remove this key"),
+        ({"serves": "sst"}, "mood.serves: a task of several labels a row serves no other; remove this key"),
+        ({"separator": "?"}, "mood.separator: it is '?', where `mtbert study` asks something"),
+        ({"several": "?"}, "mood.several: it is '?', where `mtbert study` asks something"),
+        ({"several": False, "label": ["a", "b"]}, "mood.label: it is ['a', 'b']; allowed: COLUMN; of a list, `mtbert "),
+    ],
+)
+def test_what_several_labels_cannot_have_is_refused(tmp_path: Path, change: dict[str, Any], told: str):
+    with pytest.raises(SettingsError) as error:
+        read(tmp_path, mood=SETS | change)
+    assert told in str(error.value)

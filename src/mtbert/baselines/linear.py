@@ -43,11 +43,13 @@ class Linear:
         coefficients: fp32 [outputs, features].
         intercepts: fp32 [outputs].
         classes: those of train, ascending: as many as outputs, or two for a single output; none for scores.
+        thresholds: of sets of labels, the least probability at which a row has each label, fp32 [labels]; else None.
     """
 
     coefficients: np.ndarray
     intercepts: np.ndarray
     classes: tuple[int, ...]
+    thresholds: np.ndarray | None = None
 
     def outputs(self, matrix: Matrix) -> np.ndarray:
         """Return scores, or logits, of rows: [rows, outputs], computed in fp64."""
@@ -59,6 +61,8 @@ class Linear:
     def probabilities(self, matrix: Matrix, count: int) -> np.ndarray:
         """Return the probability of each of so many classes: [rows, count]; 0 for classes that train lacks."""
         outputs = self.outputs(matrix)
+        if self.thresholds is not None:
+            return expit(outputs)
         of_classes = softmax(outputs, axis=1)
         if len(self.classes) > outputs.shape[1]:
             of_classes = np.hstack([expit(-outputs), expit(outputs)])
@@ -101,7 +105,7 @@ def train(task: Task, matrix: Matrix, labels: np.ndarray, penalty: float) -> Lin
     """Train with a penalty."""
     if task.kind != "score" and len(np.unique(labels)) < 2:
         return Linear(np.zeros((1, matrix.shape[1]), np.float32), np.zeros(1, np.float32), (int(labels[0]),))
-    return _linear(_trained(_estimator(task, matrix, labels), matrix, labels, penalty))
+    return _linear(trained(_estimator(task, matrix, labels), matrix, labels, penalty))
 
 
 def _without_features(task: Task, labels: np.ndarray) -> Linear:
@@ -119,11 +123,15 @@ def _estimator(task: Task, matrix: Matrix, labels: np.ndarray) -> Any:
         return Ridge()
     work = _products(matrix, labels) * matrix.shape[0]
     steps = int(np.clip(MOST_TO_TRAIN / max(work, 1), *STEPS))
-    weights = "balanced" if task.balanced else None
+    return regression(steps, "balanced" if task.balanced else None)
+
+
+def regression(steps: int, weights: str | None = None) -> Any:
+    """Return scikit-learn's logistic regression of so many steps at most, whose trainings go on from the last."""
     return LogisticRegression(tol=PRECISION, max_iter=steps, class_weight=weights, warm_start=True)
 
 
-def _trained(estimator: Any, matrix: Matrix, labels: np.ndarray, penalty: float) -> Any:
+def trained(estimator: Any, matrix: Matrix, labels: np.ndarray, penalty: float) -> Any:
     """Train an estimator with a penalty; a logistic regression goes on from its last coefficients."""
     is_ridge = isinstance(estimator, Ridge)
     estimator.set_params(**({"alpha": penalty} if is_ridge else {"C": 1 / penalty}))
@@ -168,7 +176,7 @@ def _cross_validate(task: Task, matrix: Matrix, labels: np.ndarray, cluster: np.
         estimator = _estimator(task, known, labels[is_other])
         for penalty, values in predicted.items():
             if several:
-                model = _linear(_trained(estimator, known, labels[is_other], penalty))
+                model = _linear(trained(estimator, known, labels[is_other], penalty))
             else:
                 model = train(task, known, labels[is_other], penalty)
             values[~is_other] = model.predict(asked, task)
@@ -186,7 +194,8 @@ def _drawn(task: Task, matrix: Matrix, labels: np.ndarray) -> np.ndarray:
 def folds(task: Task, labels: np.ndarray, cluster: np.ndarray, most: int = FOLDS) -> np.ndarray | None:
     """Return the fold of each row, [rows], at most so many, whole clusters in each; None of fewer than two clusters.
 
-    Each fold has about as many clusters of a class as any other; the class of a cluster is that of its first row.
+    Each fold has about as many clusters of a class as any other; the class of a cluster is that of its first row. Sets
+    of labels are not counted.
     """
     _, first, of_row = np.unique(cluster, return_index=True, return_inverse=True)
     count = min(most, len(first))
@@ -194,12 +203,13 @@ def folds(task: Task, labels: np.ndarray, cluster: np.ndarray, most: int = FOLDS
         return None
     options: dict[str, Any] = {"n_splits": count, "shuffle": True, "random_state": 0}
     splitter, classes = KFold(**options), labels[first]
-    if task.kind != "score" and _largest(classes) >= count:
+    has_classes = task.kind in ("binary", "classes")
+    if has_classes and _largest(classes) >= count:
         splitter = StratifiedKFold(**options)
     of_cluster = np.zeros(len(first), int)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class with fewer rows than folds is in some of them alone
-        splits = splitter.split(first, classes.astype(int) if task.kind != "score" else None)
+        splits = splitter.split(first, classes.astype(int) if has_classes else None)
         for number, (_, held_out) in enumerate(splits):
             of_cluster[held_out] = number
     return of_cluster[of_row]

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from mtbert import files, layout
-from mtbert.baselines import TECHNIQUES, linear, others, rows, stored, untrained
+from mtbert.baselines import TECHNIQUES, linear, one_vs_rest, others, rows, stored, untrained
 from mtbert.baselines.others import Other
 from mtbert.baselines.rows import Rows
 from mtbert.baselines.stored import Trained
@@ -145,7 +145,8 @@ def _predictor(baseline: Baseline, task: Task, train: Rows | None, embed: Embedd
 def fit(technique: Any, task: Task, train: Rows, embed: Callable[..., np.ndarray]) -> Trained:
     """Train a technique on training rows alone."""
     features = technique.fit(train.columns, embed)
-    result = linear.fit(task, features.matrix(train.columns), train.labels, train.clusters())
+    fit_one = one_vs_rest.fit if task.several else linear.fit
+    result = fit_one(task, features.matrix(train.columns), train.labels, train.clusters())
     return Trained(task, features, result.model, result.penalty, result.scores)
 
 
@@ -176,6 +177,7 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started:
         weights=baseline.weights,
         dev=predictions.scores(baseline.predicted["dev"], tasks),
         test=predictions.scores(baseline.predicted["test"], tasks),
+        beside=predictions.scores_beside(baseline.predicted["dev"], tasks),
     )
     with files.new_directory(folder) as partial:
         for split, by_task in baseline.predicted.items():
@@ -184,7 +186,7 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started:
         if baseline.trained:
             stored.write(partial, baseline.name, baseline.trained, encoder)
         files.write_yaml(partial / layout.SETTINGS, settings)
-        files.write_json(partial / layout.METRICS, scored.model_dump())
+        files.write_json(partial / layout.METRICS, scored.content())
         files.write_text(partial / layout.INPUTS, _inputs(settings, build).text())
         seals.seal(partial)
     if not baseline.of_others:

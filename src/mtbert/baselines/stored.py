@@ -50,13 +50,13 @@ class Trained:
         if self.task.kind == "score":
             return {"prediction": self.model.predict(matrix, self.task)}
         probabilities = self.model.probabilities(matrix, self.task.classes)
-        names = predictions.probability_columns(self.task)
-        predicted = probabilities.argmax(axis=1).astype(float)
-        return {"prediction": predicted} | dict(zip(names, probabilities.T, strict=True))
+        return predictions.columns(self.task, probabilities, self.model.thresholds)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all numbers that it keeps, by name."""
         parts = {"coefficients": self.model.coefficients, "intercepts": self.model.intercepts}
+        if self.model.thresholds is not None:
+            parts["thresholds"] = self.model.thresholds
         return parts | self.features.arrays()
 
 
@@ -119,6 +119,6 @@ def read_content(folder: Path) -> Content:
 def _restored(content: Content, name: str, task: Task, arrays: Mapping[str, Any], embed: Embed) -> Trained:
     entry, prefix = content.tasks[name], f"{name}/"
     parts = {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
-    model = Linear(parts["coefficients"], parts["intercepts"], tuple(entry.classes))
+    model = Linear(parts["coefficients"], parts["intercepts"], tuple(entry.classes), parts.get("thresholds"))
     features = TECHNIQUES[content.baseline].restored(entry.features, parts, embed)
     return Trained(task, features, model, entry.penalty)

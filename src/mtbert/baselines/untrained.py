@@ -26,7 +26,7 @@ def predictions(task: Task, train: Rows | None, columns: Columns, embed: Embed) 
     """Return the predictions of rows, by their one or two `columns` of sentences: [rows]; None for other tasks."""
     if task.is_pair and task.kind == "score":
         return cosines(columns, embed)
-    if train is None or task.kind == "score" or (task.is_pair and task.kind != "binary"):
+    if train is None or task.kind in ("score", "sets") or (task.is_pair and task.kind != "binary"):
         return None
     drawn = seeding.stream(1, "untrained").permutation(len(train.labels))[:TRAINING_ROWS]
     known, labels = [[column[row] for row in drawn] for column in train.columns], train.labels[drawn].astype(int)

@@ -35,6 +35,9 @@ def compare_files(
     if metric is not None and metric not in METRIC_NAMES:
         raise UnknownNameError("metric", metric, METRIC_NAMES)
     metric = metric or (described.metric if described else "accuracy")
+    _check_kind(metric, described)
+    if described and described.several and metric == "f1":
+        metric = "labels_f1"
     if margin is None:
         margin = described.matters if described else 0.01
     if not 0 <= margin < math.inf:
@@ -53,6 +56,17 @@ def compare_files(
         replace(score(their_side, bounds), is_defined=_is_defined(metric, pairs.theirs)),
     )
     return with_p(Comparison(part, _obstacle(result), result, scores=scores))
+
+
+def _check_kind(metric: str, task: Task | None) -> None:
+    """Raise DataError where a metric is one of sets of labels and the task is not, or the reverse."""
+    if task is not None and task.several:
+        if metric not in (*metrics.OF_SETS, "f1"):
+            raise DataError(f"a row of {task.name} has several labels, and metric is {metric}; allowed: micro_f1, f1")
+    elif metric in metrics.OF_SETS:
+        raise DataError(
+            f"metric is {metric}, of several labels a row; name such a task by --task; allowed: accuracy, f1"
+        )
 
 
 def _obstacle(result: Difference) -> str:

@@ -2,15 +2,17 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mtbert.compare.reading import REQUIRED, Frame
+from mtbert.data import several
 from mtbert.errors import DataError, first_of
-from mtbert.scores import metrics
+from mtbert.scores import metrics, sets
 from mtbert.tasks import Task, label_text
 
 COUNTS = {  # whether a row does, by `scored`
@@ -61,7 +63,10 @@ def pair(ours: Frame, theirs: Frame, metric: str, task: Task | None = None) -> P
             a value is no number, or no class, where one is needed, or classes are spelled differently; the message
             names the first rows.
     """
-    rows = _scored(pd.concat([ours.assign(side="ours"), theirs.assign(side="theirs")], ignore_index=True))
+    rows = pd.concat([ours.assign(side="ours"), theirs.assign(side="theirs")], ignore_index=True)
+    if task is not None and task.several:
+        rows = _with_numbers_of_sets(rows, task)
+    rows = _scored(rows)
     _check_partners(rows)
     if metric in OF_CLASSES:
         rows = rows.assign(prediction=rows["class"].where(rows["is_named"], rows["prediction"]))
@@ -78,6 +83,39 @@ def pair(ours: Frame, theirs: Frame, metric: str, task: Task | None = None) -> P
         clusters=_clusters(rows, first["id"]),
         have_seeds=(bool(has_seed["ours"]), bool(has_seed["theirs"])),
     )
+
+
+def _with_numbers_of_sets(rows: Frame, task: Task) -> Frame:
+    """Return rows with the number of each set as text, where those of files are written as the task's files write them.
+
+    DataError if one is no set of the task's labels.
+    """
+    names = {label_text(name): number for number, name in enumerate(task.class_names)}
+    number_of = {str(number): number for number in range(task.classes)} | names | task.labels
+    texts: dict[str, list[str]] = {}
+    for column in ("label", "prediction"):
+        texts[column] = []
+        for row in rows.to_dict("records"):
+            text = row[column]
+            if not row["of_run"] and row["scored"].lower() not in ("0", "0.0", "false"):
+                text = _number_of_set(row, column, number_of, task)
+            texts[column].append(text)
+    return rows.assign(**texts)
+
+
+def _number_of_set(row: Mapping[str, Any], column: str, number_of: Mapping[str, int], task: Task) -> str:
+    """Return the number of a set in a file, as text."""
+    try:
+        labels = several.parts(row[column], task.separator)
+    except DataError as error:
+        raise DataError(f"{column} of {row['id']} ({row['position']}) is {error}") from None
+    if unknown := [label for label in labels if label not in number_of]:
+        allowed = first_of([*(task.labels or number_of)], 5)
+        raise DataError(
+            f"{column} of {row['id']} ({row['position']}) holds {unknown[0]!r}, no label of {task.name}; "
+            f"allowed: {allowed}"
+        )
+    return str(sets.number_of({number_of[label] for label in labels}))
 
 
 def _check_same_labels(rows: Frame, labels: Frame, apart: float) -> None:

@@ -9,7 +9,11 @@ STANDINGS = {
     Verdict.BETTER: "better", Verdict.WORSE: "worse", Verdict.CLOSE: "apart by less than the margin",
     Verdict.TOO_CLOSE: "not significant, the difference could be 0",
 }  # fmt: skip
-METRICS = {"f1": "f1 of class 1", "macro_f1": "f1, the mean over classes,"}  # by name, where that does not say it
+METRICS = {
+    "f1": "f1 of class 1",
+    "macro_f1": "f1, the mean over classes,",
+    "labels_f1": "f1, the mean over labels,",
+}  # by name, where that does not say it
 NOT_KNOWN = "not known"
 
 

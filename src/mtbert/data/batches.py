@@ -20,6 +20,7 @@ from torch.nn.utils.rnn import pad_sequence
 from mtbert import files, seeding
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
+from mtbert.scores import sets
 from mtbert.settings import Batching
 from mtbert.tasks import Task
 
@@ -33,7 +34,8 @@ ROW_TENSORS = ("input_ids", "mask", "token_types")  # the tensors of a batch tha
 class Batch:
     """Examples of one task.
 
-    Shapes: input_ids, mask and token_types [rows, tokens] (int64), labels [batch] (float32; NaN where withheld).
+    Shapes: input_ids, mask and token_types [rows, tokens] (int64), labels [batch] (float32; NaN where withheld), of
+    sets [batch, labels] (0 or 1).
 
     Attributes:
         token_types: 0 in a sequence's first part, 1 in its second, also where the encoder does not distinguish them.
@@ -117,6 +119,7 @@ class Examples:
     Attributes:
         rows: the sequences of each example, one or two.
         lengths: tokens of each example's longest sequence, [examples].
+        labels: the number of each one's class or set, or its score, [examples]; NaN where withheld.
         chooses, scored: masks [examples] of those on which an epoch is chosen, and of those that count in a score. Both
             hold all examples until `choose_on` is called.
         numbers: of the examples in their file, [examples].
@@ -216,11 +219,20 @@ class Examples:
             input_ids=input_ids.long(),
             mask=is_token.long(),
             token_types=(is_token & is_second).long(),
-            labels=torch.from_numpy(self.labels[list(picks)].astype(np.float32)),
+            labels=torch.from_numpy(self._targets(picks)),
             sequences=sequences,
             padding=self.padding,
             pooled=self.memo.read(self.numbers[list(picks)]),
         )
+
+    def _targets(self, picks: Sequence[int]) -> np.ndarray:
+        """Return the labels of a batch, float32, as the losses of heads read them."""
+        labels = self.labels[list(picks)]
+        if not self.task.several:
+            return labels.astype(np.float32)
+        is_known = np.isfinite(labels)
+        members = sets.members_of(np.where(is_known, labels, 0), self.task.classes)
+        return np.where(is_known[:, None], members, np.nan).astype(np.float32)
 
     def in_order(self, size: int, numbers: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Batch]]:
         """Yield the examples with these numbers, or all, once for evaluation, the longest first.

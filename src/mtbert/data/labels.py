@@ -53,7 +53,7 @@ TRUTHS = (  # two classes as people write them
     ("0", "1"), ("false", "true"), ("f", "t"), ("no", "yes"), ("n", "y"), ("off", "on"), ("neg", "pos"),
     ("negative", "positive"),
 )  # fmt: skip
-TASK_OF_EACH = "make a task of each, with a column that says yes or no to it"
+TASK_OF_EACH = "write a column of 0 and 1 for each label, or in .jsonl a list of labels"
 
 
 class Question(NamedTuple):
@@ -99,7 +99,8 @@ def _fault_of_numbers(column: str, labels: Sequence[str]) -> str:
     if lists := _comma_lists(column, labels):
         number, part = lists
         remedy = "if it is a number, write it with a point"
-        return f"{number}, several labels a row, since {part} is a label, too; {TASK_OF_EACH}; {remedy}"
+        several = "describe the task in tasks.yaml with its `label` and `separator: ','`"
+        return f"{number}, several labels a row, since {part} is a label, too; {several}; {remedy}"
     if like and (not words or len(like) > FEW):
         return f"{like[0]}, {_like_number(like[0])}"
     odd = [label for label in labels if not NUMBER.fullmatch(label.removeprefix("+")) and WITH_MORE.match(label)]
@@ -127,16 +128,21 @@ def _comma_lists(column: str, labels: Collection[str]) -> tuple[str, str] | None
     return None
 
 
-def question(column: str, labels: Collection[str]) -> Question | None:
-    """Return what to ask of the labels of a file, which have no `fault`; None where nothing is in doubt."""
+def question(column: str, labels: Collection[str], may_be_joined: bool = True) -> Question | None:
+    """Return what to ask of the labels of a file, which have no `fault`; None where nothing is in doubt.
+
+    `may_be_joined` is whether a label may be several that are joined: so unless the user has said that none is.
+    """
     ordered = sorted(labels)
-    if joined := joined_labels(ordered, JOINTS):
+    if may_be_joined and (joined := joined_labels(ordered, JOINTS)):
         label, parts = joined[0]
         more = f" ({len(joined)} labels are so)" if len(joined) > 1 else ""
         fault = f"{label!r} is made of {' and '.join(map(repr, parts))}, which other labels are or hold, too{more}"
-        several_labels = f"If such a row has several labels, {TASK_OF_EACH}"
-        own_class = f"If it is a class of its own, list all labels: [{_listed(ordered)}]"
-        return Question("classes", f"{fault}. {several_labels}. {own_class}", [label for label, _ in joined])
+        joint = next(match[0].strip(" ") for match in JOINTS.finditer(label))
+        parted = f"write what parts them, {_quoted(joint)}: a row with an empty text then has none"
+        several_labels = f"If such a row has several labels, {parted}"
+        own_class = "If it is a class of its own, write ''"
+        return Question("separator", f"{fault}. {several_labels}. {own_class}", [label for label, _ in joined])
     if twice := _truths(ordered):
         answer = ", ".join(f"{_quoted(label)}: {number}" for label, number in twice.items())
         return Question(
@@ -243,7 +249,8 @@ def several(labels: Collection[str]) -> str:
     if not (joined := joined_labels(sorted(labels), WEAK_JOINTS)):
         return ""
     label, parts = joined[0]
-    return f"{label!r} is made of {' and '.join(map(repr, parts))}, classes too; if its rows have both, {TASK_OF_EACH}"
+    made_of = f"{label!r} is made of {' and '.join(map(repr, parts))}, classes too"
+    return f"{made_of}; if its rows have both, add `separator` to the task, which says what parts them"
 
 
 def hint(task: Task, label: object) -> str:

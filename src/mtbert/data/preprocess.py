@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mtbert import layout
-from mtbert.data import checks, drawing, held_out, official, readers
+from mtbert.data import checks, drawing, held_out, official, readers, several
 from mtbert.data.readers import Example
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, first_of
@@ -166,7 +166,11 @@ def _other_labels(task: Task, faulty: list[dict[str, Any]], rows: pd.DataFrame) 
     if not in_faulty_rows:
         return ""
     words = task.class_labels
-    in_other_rows = {words[int(label)] if words else f"{label:g}" for label in rows["label"].dropna().unique()}
+    numbers = rows["label"].dropna().unique()
+    if task.several:
+        in_other_rows = several.labels_of(task, numbers.tolist())
+    else:
+        in_other_rows = {words[int(label)] if words else f"{label:g}" for label in numbers}
     labels = first_of(sorted(in_other_rows | in_faulty_rows), readers.MOST_LABELS)
     return f"Its {task.label} holds {labels}; allowed: {readers.allowed_labels(task)}. "
 
@@ -188,6 +192,9 @@ def classes_without_rows(task: Task, rows: pd.DataFrame) -> list[str]:
     labels = {int(label) for label in rows["label"].dropna()}
     if not labels:
         return []
+    if task.several:
+        present = several.labels_of(task, [*map(float, labels)])
+        return [label for label in task.class_labels if label not in present]
     return [label for number, label in enumerate(task.class_labels) if number not in labels]
 
 
@@ -212,11 +219,18 @@ def _faults(entries: dict[str, Any]) -> list[str]:
             share = f"{100 * entry['cut']:.0f}%"
             lines.append(f"{file}: {share} of its {split} rows are longer than model.max_tokens, and lose their end")
         lines += _faults_of_groups(task, split, file, entry)
-        if entry["lacking"]:
-            lines.append(f"{file}: no row has the label {', '.join(entry['lacking'])}")
-        if entry["is_constant"]:
-            lines.append(f"{file}: all rows have one label, so that no score tells models apart")
+        lines += _faults_of_labels(file, entry)
     return lines
+
+
+def _faults_of_labels(file: str, entry: dict[str, Any]) -> Iterator[str]:
+    """Yield which labels no row has, which every row has, and whether all rows have one."""
+    if entry["lacking"]:
+        yield f"{file}: no row has the label {', '.join(entry['lacking'])}"
+    if entry.get("in_all"):
+        yield f"{file}: every row has the label {', '.join(entry['in_all'])}"
+    if entry["is_constant"]:
+        yield f"{file}: all rows have one label, so that no score tells models apart"
 
 
 def _faults_of_dev(task: str, file: str, entry: dict[str, Any]) -> Iterator[str]:
@@ -256,6 +270,7 @@ def _write(
         "kept": len(examples),
         "refused": [refusal._asdict() for refusal in refusals],
         "lacking": [] if split == "test" or task.serves else classes_without_rows(task, digests),
+        **({"in_all": several.in_all(task, [*digests["label"].dropna()])} if task.several else {}),
         "is_constant": split == "dev" and digests["label"].nunique() == 1,
         "duplicates": {"folded": checks.duplicates(digests)},
         "conflicts": checks.conflicts(digests),

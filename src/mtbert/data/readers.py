@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from mtbert.data import labels, records
+from mtbert.data import labels, records, several
 from mtbert.errors import DataError, first_of
 from mtbert.tasks import Split, Task, label_text
 
@@ -61,7 +61,7 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
 
     A test file whose first row has no label, an empty one, or a -1 that is no label of the task, has no labels. Where
     rows without a label are left out, as in a file of several tasks, they are no rows of the task, and a test file has
-    no labels if none of its rows has one.
+    no labels if none of its rows has one. So it is where a row may have several labels, or none.
 
     Raises:
         DataError: the file is missing, has another format, or holds no usable row.
@@ -95,21 +95,21 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
 def _has_labels(path: Path, task: Task) -> bool:
     """Return whether a test file tells its labels; by its first row, or by all where some are of other tasks alone."""
     rows = rows_of(path, task.encoding, task.name)
-    if "" not in task.left_out:
+    if "" not in task.left_out and not task.several:
         rows = itertools.islice(rows, 1)
     columns: set[str] = set()
     for row in rows:
         columns |= row.values.keys()
-        if not _is_withheld(task, row.values.get(task.label)):
+        if not _is_withheld(task, several.value_of(task, row.values)):
             return True
-    if task.label in columns:
+    if not columns.isdisjoint(task.label_columns):
         print(f"{path}: its {task.label} is empty or -1, so it counts as without labels", file=sys.stderr)
     return not columns  # an empty file
 
 
 def _is_of_task(task: Task, row: records.NumberedRow) -> bool:
     """Return whether a row has a label, or may not lack it."""
-    return "" not in task.left_out or bool(label_text(row.values.get(task.label)))
+    return "" not in task.left_out or bool(label_text(several.value_of(task, row.values)))
 
 
 def _checked(
@@ -135,7 +135,7 @@ def _checked(
         return Refusal(line, "it repeats the header")
     identifier: Any = fields.get(task.id) if task.id else number
     identifier = str(identifier) if isinstance(identifier, int) else identifier
-    label: Any = fields.get(task.label)
+    label: Any = several.value_of(task, fields)
     if is_labelled and label_text(label) in task.left_out:
         return Refusal(line, f"its {task.label} is {label!r}, which is left out", is_faulty=False)
     faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
@@ -143,17 +143,18 @@ def _checked(
     group = group_of(task, fields)
     if needs_group and task.group_on and not group:
         faults.append(f"{task.group_on} is empty")
-    value = _number(task, label) if is_labelled else None
+    reading = several.read(task, label) if task.several else several.Reading(_number(task, label), label=str(label))
+    value = reading.number if is_labelled else None
     has_other_label = is_labelled and value is None
     if has_other_label:
-        faults.append(_fault_of_label(task, label))
+        faults.append(_fault_of_label(task, label, reading))
     if not is_labelled and not _is_withheld(task, label):
         faults.append(f"it has a {task.label}, and the first row has none")
     reason = "; ".join(filter(None, faults))
     if not reason and identifier in earlier:
         reason = f"its id is that of line {earlier[identifier].line}"
     if reason:
-        return Refusal(line, reason, str(label) if has_other_label and label_text(label) else "")
+        return Refusal(line, reason, reading.label if has_other_label and label_text(label) else "")
     sentences = [fields[name] for name in task.sentences]
     return Example(identifier, sentences[0], sentences[1] if task.is_pair else None, value, line, group)
 
@@ -180,7 +181,7 @@ def fault_of_text(name: str, text: object) -> str | None:
 def _is_withheld(task: Task, label: Any) -> bool:
     """Return whether a test file's value stands for a label that it does not tell."""
     text = label_text(label)
-    return not text or (text == WITHHELD and _number(task, label) is None)
+    return not text or (text == WITHHELD and (task.several or _number(task, label) is None))
 
 
 def _number(task: Task, label: Any) -> float | None:
@@ -196,7 +197,11 @@ def _number(task: Task, label: Any) -> float | None:
     return number if task.lowest <= number <= task.highest else None
 
 
-def _fault_of_label(task: Task, label: object) -> str:
+def _fault_of_label(task: Task, label: object, reading: several.Reading) -> str:
+    if task.several and reading.label:
+        return f"{reading.fault}; allowed: {allowed_labels(task)}{labels.hint(task, reading.label)}"
+    if task.several:
+        return reading.fault
     return f"{task.label} is {_shown(label)}; allowed: {allowed_labels(task)}{labels.hint(task, label)}"
 
 
@@ -269,6 +274,7 @@ def class_names(path: Path, column: str) -> list[str]:
     try:
         described = json.loads(metadata.get(b"huggingface", b"{}"))
         feature = described["info"]["features"][column]
+        feature = feature.get("feature", feature)  # of the items of a list
         names = feature["names"] if feature["_type"] == "ClassLabel" else []
     except (ValueError, LookupError, TypeError):  # a stranger may have written the metadata
         return []
@@ -280,7 +286,7 @@ def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> 
     """Raise DataError for a missing column; only test files may lack labels."""
     needed = [*filter(None, [task.id]), *task.sentences]
     if split != "test":
-        needed += [task.label, *filter(None, [task.group_on])]
+        needed += [*task.label_columns, *filter(None, [task.group_on])]
     if split == "train":
         needed += filter(None, [task.time_on])
     if missing := [name for name in needed if name not in columns]:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from mtbert.data import readers
 from mtbert.errors import DataError, MtbertError, UnknownNameError
+from mtbert.scores import predictions, sets
 from mtbert.tasks import Task
 
 Row = str | Sequence[str]  # a text, or the two texts of a pair
@@ -71,24 +72,40 @@ def table(task: Task, columns: Mapping[str, np.ndarray], is_cut: np.ndarray) -> 
     """Return the table of one task from its predictions and probabilities, and a mask [rows] of those that are cut."""
     if task.kind == "score":
         labels: dict[str, Any] = {"lowest": task.lowest, "highest": task.highest}
+    elif task.several:
+        return with_names(task, pd.DataFrame({**columns} | {CUT: is_cut}))
     else:
         labels = {"class": [task.class_names[int(number)] for number in columns["prediction"]]}
     return pd.DataFrame({"prediction": columns["prediction"]} | labels | {**columns} | {CUT: is_cut})
 
 
+def with_names(task: Task, table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of sets of labels with the list of their names in place of each set's number."""
+    return table.assign(prediction=[sets.names_in(task, number) for number in table["prediction"]])
+
+
+def with_numbers(task: Task, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the reverse of `with_names`."""
+    numbers = [sets.number_of(map(task.class_names.index, names)) for names in table["prediction"]]
+    return table.assign(prediction=numbers)
+
+
 def in_one(tasks: Sequence[Task], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the answers of several tasks side by side.
 
-    For a task `topic` the table has `topic`, a class as its files write it, or a score; for classes also
-    `topic_probability`, the probability of that class. `cut` is whether any task lost the end of the row.
+    For a task `topic` the table has `topic`, a class as its files write it, a list of labels, or a score; for classes
+    also `topic_probability`, the probability of that class, for labels `topic_probability_0`, ..., that of each. `cut`
+    is whether any task lost the end of the row.
 
     Raises: ModelError where two columns would have one name.
     """
     columns: dict[str, Any] = {}
     for task in tasks:
         answers = tables[task.name]
-        of_task = {task.name: answers["prediction" if task.kind == "score" else "class"]}
-        if task.kind != "score":
+        of_task = {task.name: answers["class" if "class" in answers else "prediction"]}
+        if task.several:
+            of_task |= {f"{task.name}_{name}": answers[name] for name in predictions.probability_columns(task)}
+        elif task.kind != "score":
             of_task[f"{task.name}{PROBABILITY}"] = _probabilities(answers)
         for name, values in of_task.items():
             if name in (*columns, CUT):

@@ -9,6 +9,7 @@ from mtbert.inference.model import Model
 from mtbert.pretrained import loading
 from mtbert.scores import metrics
 
+THRESHOLDS = "thresholds.json"  # of an export: by task and label, the least probability at which a row has the label
 TEMPLATE = Path(__file__).with_name("card.md")
 
 
@@ -43,6 +44,16 @@ def graphs(model: Model, each: bool) -> dict[str, list[str]]:
     return tasks_of
 
 
+def thresholds(model: Model) -> dict[str, dict[str, float]]:
+    """Return by task of sets of labels the least probability at which a row has each label."""
+    by_task: dict[str, dict[str, float]] = {}
+    for task in model.tasks:
+        least = model.network.head(task).thresholds
+        if least is not None:
+            by_task[task] = dict(zip(model.task(task).class_names, least.double().tolist(), strict=True))
+    return by_task
+
+
 def card(model: Model, form: str, embedding_task: str | None = None, each: bool = False) -> str:
     """Return the text of README.md, with metadata for the Hub, of an export in that form.
 
@@ -72,6 +83,7 @@ def card(model: Model, form: str, embedding_task: str | None = None, each: bool 
         graph_of={name: graph for graph, names in of_graph.items() for name in names},
         apart_tasks=[name for name in model.tasks if sequences(model, name) == 2],
         has_pipeline=has_pipeline,
+        thresholds=thresholds(model),
         sample=is_of_sample,
         tasks=[model.task(name) for name in model.tasks],
         metric_in_words=metrics.in_words,

@@ -52,7 +52,11 @@ class Ensemble:
         return {task: self._voted(self.task(task), [tables[task] for tables in by_member]) for task in tasks}
 
     def _voted(self, task: Task, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+        if task.several:
+            tables = [answers.with_numbers(task, table) for table in tables]
         voted = vote.combined(tables, task)
+        if task.several:
+            voted = answers.with_names(task, voted)
         if "class" in voted:
             voted["class"] = [task.class_names[int(number)] for number in voted["prediction"]]
         return voted.assign(cut=pd.concat([table["cut"] for table in tables], axis=1).any(axis=1))

@@ -77,6 +77,8 @@ def export(model: Model | Baseline, form: str, out: Path, task: str | None = Non
             if task is not None:
                 config = files.read_json(partial / CONFIG)
                 files.write_json(partial / CONFIG, config | {"embedding_task": task})
+            if form != "sentence-transformers" and (of_sets := cards.thresholds(model)):
+                files.write_json(partial / cards.THRESHOLDS, of_sets)
             text = cards.card(model, form, task or embedding_task(model), each)
             files.write_text(partial / "README.md", text)
             for name in (layout.SETTINGS, layout.METRICS):
@@ -208,7 +210,10 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
         embedding_task=embedding_task(model),
     )
     if cards.classifies(model):
-        entries["id2label"] = dict(enumerate(model.task(model.tasks[0]).class_names))
+        task = model.task(model.tasks[0])
+        entries["id2label"] = dict(enumerate(task.class_names))
+        if task.several:  # so the pipeline takes the sigmoid of each logit
+            entries["problem_type"] = "multi_label_classification"
     classes: dict[str, Any] = {"backbone": type(encoder.backbone)}
     classes |= {part: PARTS[part].class_of(chosen) for part, chosen in parts.items()}
     head_classes = {task: HEADS.class_of(head) for task, head in heads.items()}

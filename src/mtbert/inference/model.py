@@ -80,9 +80,10 @@ class Model:
             task: one of `tasks`; None for all that take rows of so many texts, or for the only one.
 
         Returns:
-            For one task a table with `prediction`, a class's number or a score (float); for classes `class`, its name,
-            and `probability_0`, `probability_1`, ...; for scores `lowest` and `highest`, their range; `cut`, whether
-            the row was longer than the model's longest sequence and lost its end, as in training.
+            For one task a table with `prediction`, a class's number or a score (float), or a list of labels; for
+            classes `class`, its name, and `probability_0`, `probability_1`, ..., also of each label where a row has
+            several; for scores `lowest` and `highest`, their range; `cut`, whether the row was longer than the model's
+            longest sequence and lost its end, as in training.
 
             For all tasks the columns of `answers.in_one`.
 

@@ -24,7 +24,7 @@ from mtbert.inference.answers import ANY_TASK, PROBABILITY, fault_of_row, in_one
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
 from mtbert.provenance import why
-from mtbert.scores import predictions
+from mtbert.scores import predictions, sets
 from mtbert.tasks import Task
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def run(
     predicted = _predict(loaded, asked, rows, of_all)
     if at_least is not None:
         predicted = [_without_unsure(row, [one.task for one in asked], at_least, of_all) for row in predicted]
-    text = _as_text(predicted, form or "\t")
+    text = _as_text(predicted, form or "\t", [one.task for one in asked], of_all)
     if out is not None:
         with files.out_file(out) as partial:
             files.write_text(partial, text)
@@ -114,10 +114,10 @@ def _note_changes(model: "Model | Baseline") -> None:
 
 def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[Task]) -> None:
     """Raise DataError where a task is a score; say which tasks have probabilities that no held-out rows corrected."""
-    if scores := [task.name for task in tasks if task.kind == "score"]:
+    if others := [task.name for task in tasks if task.kind != "classes"]:
         raise DataError(
-            f"--at-least is for classes; {', '.join(scores)} predicts a score, which has no probability. Name a task "
-            "with classes by --task"
+            f"--at-least is for tasks with one class a row, and {', '.join(others)} predicts a score or several labels. "
+            "Name a task with classes by --task"
         )
     members = model.members if isinstance(model, Ensemble) else [model]
     calibrated = [{*getattr(member.metrics, "temperatures", {})} for member in members]
@@ -139,12 +139,19 @@ def _without_unsure(row: Values, tasks: Sequence[Task], at_least: float, of_all:
     return row | dict.fromkeys(unsure)
 
 
-def _as_text(rows: Sequence[Values], form: str) -> str:
+def _as_text(rows: Sequence[Values], form: str, tasks: Sequence[Task], of_all: bool) -> str:
     """Return rows as the text of a file: CSV by a separator, or JSON lines."""
     if form == JSON:
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    rows = _without_lists(tasks, rows, of_all)
     columns = dict.fromkeys(column for row in rows for column in row)
     return as_separated([*columns], rows, form)
+
+
+def _without_lists(tasks: Sequence[Task], rows: Sequence[Values], of_all: bool) -> list[Values]:
+    """Return rows with each list of labels as one text, as the task's files write it: CSV has no lists."""
+    columns = {task.name if of_all else "prediction": task for task in tasks if task.several}
+    return [row | {column: sets.as_text(task, row[column]) for column, task in columns.items()} for row in rows]
 
 
 class Asked(NamedTuple):
@@ -289,7 +296,9 @@ def _in_words(tasks: Sequence[Task], rows: Sequence[Values], of_all: bool) -> It
 
 
 def _answer_in_words(task: Task, row: Values) -> str:
-    """Return `2.303 on a scale of 0 to 5`, or the class and its probability."""
+    """Return `2.303 on a scale of 0 to 5`, or the class and its probability, or each label."""
+    if task.several:
+        return _labels_in_words(task, row[task.name], row, f"{task.name}_probability_")
     if task.kind == "score":
         return f"{row[task.name]:.3f} on a scale of {task.lowest:g} to {task.highest:g}"
     answer = UNSURE if row[task.name] is None else row[task.name]
@@ -300,7 +309,19 @@ def _prediction_in_words(task: Task, row: Values) -> str:
     """Return `2.303 on a scale of 0 to 5`, or each class with its probability, the predicted one first."""
     if task.kind == "score":
         return f"{row['prediction']:.3f} on a scale of {task.lowest:g} to {task.highest:g}"
+    if task.several:
+        return _labels_in_words(task, row["prediction"], row, "probability_")
     probabilities = {name: row[f"probability_{number}"] for number, name in enumerate(task.class_names)}
     order = sorted(probabilities, key=lambda name: (name != row["class"], -probabilities[name]))
     shown = ", ".join(f"{name} {probabilities[name]:.3f}" for name in order)
     return f"{UNSURE}: {shown}" if row["class"] is None else shown
+
+
+def _labels_in_words(task: Task, labels: Sequence[str], row: Values, prefix: str) -> str:
+    """Return the labels of a row and then the others, each with its probability: `joy 0.912; not fear 0.204`."""
+    probabilities = {name: row[f"{prefix}{number}"] for number, name in enumerate(task.class_names)}
+    order = sorted(probabilities, key=lambda name: -probabilities[name])
+    words = {name: f"{name} {probabilities[name]:.3f}" for name in order}
+    has = ", ".join(words[name] for name in order if name in labels) or "no label"
+    others = ", ".join(words[name] for name in order if name not in labels)
+    return f"{has}; not {others}" if others else has

@@ -29,10 +29,11 @@ from scipy import special
 
 from mtbert.judge.rows import Below, Check, MayGain, Row
 from mtbert.judge.scoreboard import Scoreboard
-from mtbert.scores import metrics
+from mtbert.scores import metrics, sets
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import TFIDF
 from mtbert.scores.results import Results
+from mtbert.tasks import Task
 
 TAIL = 0.25  # share of the steps that the slope is fitted to
 AHEAD, LEAST_FALL = 0.1, 0.02  # share of the training that is looked ahead, and of the mean loss that is a fall
@@ -175,8 +176,15 @@ def constant_predictions(results: Results) -> dict[str, float]:
         if len(labels) and task.kind == "score":
             constants[name] = 0.0
         elif len(labels):
-            constants[name] = float(np.argmax(label_counts(results, name) or np.bincount(labels.astype(int)).tolist()))
+            constants[name] = metrics.majority(task, label_counts(results, name) or _counts(task, labels))
     return constants
+
+
+def _counts(task: Task, labels: np.ndarray) -> Sequence[int]:
+    """Return how many rows each class, or each label of sets, has."""
+    if task.several:
+        return sets.members_of(labels, task.classes).sum(axis=0).tolist()
+    return np.bincount(labels.astype(int)).tolist()
 
 
 def majority_scores(results: Results) -> dict[str, float]:

@@ -148,10 +148,12 @@ def _columns_of_rows(file: Path, names: Sequence[str], ids: Frame) -> dict[str, 
 
 
 def _with_sureness(table: Frame, task: Task, temperature: float | None) -> Frame:
-    """Add the probability of the predicted class; a score has none, nor has the untrained encoder.
+    """Add the probability of the predicted class; a score has none, nor have sets and the untrained encoder.
 
     With a temperature also add what it was before: p^T of each class, over their sum.
     """
+    if task.several:
+        return table
     columns = predictions.probability_columns(task)
     if not {*columns} or not {*columns} <= {*table}:
         return table

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mtbert.scores.metrics import OVERALLS, means
+from mtbert.scores.metrics import OVERALLS, beside_names, means
 from mtbert.tasks import SPLITS, Tasks
 
 TABLES = ("runs", "predictions", "history", "points")
@@ -48,6 +48,11 @@ def score_columns(tasks: Tasks) -> tuple[str, ...]:
     return tuple(f"{split}_{metric}" for split in SPLITS for metric in metric_names(tasks))
 
 
+def beside_columns(tasks: Tasks) -> tuple[str, ...]:
+    """Return the columns of `runs` with what else several labels a row are scored by, such as `dev_moods/macro_f1`."""
+    return tuple(f"dev_{task}/{name}" for task in scored_tasks(tasks) for name in beside_names(tasks[task]))
+
+
 def example_columns(tasks: Tasks) -> tuple[str, ...]:
     """Return the columns of `runs` that count training examples, such as `examples_sst`."""
     return tuple(f"examples_{name}" for name in scored_tasks(tasks))
@@ -72,6 +77,7 @@ def _runs_schema(tasks: Tasks) -> pa.Schema:
         + _columns(("seconds", "milliseconds"), pa.float64(), optional=True)
         + _columns(("settings", "data", "start"), pa.string())
         + _columns(score_columns(tasks), pa.float64(), optional=True)
+        + _columns(beside_columns(tasks), pa.float64(), optional=True)
     )
 
 

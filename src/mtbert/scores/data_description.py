@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mtbert import files, layout
+from mtbert.scores import sets
 from mtbert.scores.source import Source
 from mtbert.tasks import COURSE, SPLITS, Task, Tasks, stated
 
@@ -53,7 +54,9 @@ def _row_counts(source: Source) -> dict[str, dict[str, Any]]:
 
 
 def _label_counts(labels: np.ndarray, task: Task) -> list[int]:
-    """Return how many labels are of each class, or in each fifth of a score's range."""
+    """Return how many labels are of each class, how many sets have each label, or are in each fifth of a range."""
+    if task.several:
+        return sets.members_of(labels, task.classes).sum(axis=0).tolist()
     bins, ends = task.classes, (0.0, float(task.classes))
     if task.kind == "score":
         bins, ends = FIFTHS, (task.lowest, task.highest)

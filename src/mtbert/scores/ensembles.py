@@ -103,13 +103,14 @@ def _write(vote: Vote, tasks: Tasks, made_from: Inputs) -> None:
         parameters=_sizes(vote.members),
         dev=predictions.scores(voted["dev"], tasks),
         test=predictions.scores(voted["test"], tasks),
+        beside=predictions.scores_beside(voted["dev"], tasks),
     )
     with files.new_directory(vote.folder) as partial:
         for split, by_task in voted.items():
             for task, table in by_task.items():
                 predictions.write(layout.predictions(partial, task, split), table)
         files.write_yaml(partial / layout.SETTINGS, _settings(vote, voted, tasks))
-        files.write_json(partial / layout.METRICS, scored.model_dump())
+        files.write_json(partial / layout.METRICS, scored.content())
         files.write_text(partial / layout.INPUTS, made_from.text())
         seals.seal(partial)
 

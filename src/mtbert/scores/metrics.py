@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtbert.errors import DataError
+from mtbert.scores import sets
 from mtbert.tasks import METRIC_NAMES, Task, Tasks, are_the_courses, main
 
 Values = Sequence[float] | np.ndarray
@@ -59,7 +60,7 @@ def _class_f1(is_label: np.ndarray, is_prediction: np.ndarray) -> float:
 
 
 def f1_classes(metric: str, count: int) -> range:
-    """Return which of so many classes F1 is the mean over: class 1 alone for `f1` of two classes, else all."""
+    """Return which of so many classes F1 is over: class 1 alone for `f1` of two classes, else all."""
     return range(1, 2) if metric == "f1" and count == 2 else range(count)
 
 
@@ -81,16 +82,64 @@ def indicators(gold: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndar
     return is_gold - is_gold.mean(axis=0), is_guess - is_guess.mean(axis=0)
 
 
+def micro_f1(labels: Values, predictions: Values, count: int) -> float:
+    """Return F1 over each of `count` labels of each row, of sets of labels; 0 where no row has or predicts a label."""
+    gold, guess = (sets.members_of(side, count) for side in _aligned(labels, predictions))
+    return float(_class_f1(gold, guess)) if gold.any() or guess.any() else 0.0
+
+
+def labels_f1(labels: Values, predictions: Values, count: int) -> float:
+    """Return the mean of F1 over those of `count` labels that rows have or predict, of sets of labels; 0 without any.
+
+    It is scikit-learn's macro-F1 of indicators with `zero_division` NaN.
+    """
+    gold, guess = (sets.members_of(side, count) for side in _aligned(labels, predictions))
+    scores = [_class_f1(gold[:, label], guess[:, label]) for label in in_sets(gold, guess)]
+    return float(np.mean(scores)) if scores else 0.0
+
+
+def in_sets(gold: np.ndarray, guess: np.ndarray) -> list[int]:
+    """Return the labels that any row has or predicts; both sides are bool [rows, labels]."""
+    return np.flatnonzero((gold | guess).any(axis=0)).tolist()
+
+
+def average_precision(members: np.ndarray, probabilities: np.ndarray) -> float:
+    """Return the mean over labels that rows have of their average precision, 0 to 1; 0 where no row has a label.
+
+    Formula: of one label the mean, over the rows that have it, of the share of rows that have it among those that are
+    at least as probable. It needs no threshold. It is scikit-learn's `average_precision_score`.
+
+    Args:
+        members: whether a row has a label, bool [rows, labels].
+        probabilities: of each label, [rows, labels].
+    """
+    present = np.flatnonzero(members.any(axis=0))
+    scores = [_precisions(members[:, label], probabilities[:, label]).mean() for label in present]
+    return float(np.mean(scores)) if scores else 0.0
+
+
+def _precisions(is_member: np.ndarray, probability: np.ndarray) -> np.ndarray:
+    """Return for each row that has a label the share of them among rows that are at least as probable."""
+    ranks = np.searchsorted(np.sort(-probability), -probability[is_member], side="right")
+    hits = np.searchsorted(np.sort(-probability[is_member]), -probability[is_member], side="right")
+    return hits / ranks
+
+
 F1S = ("f1", "macro_f1")
+OF_SETS = {"micro_f1": micro_f1, "labels_f1": labels_f1}
+AVERAGE_PRECISION = "average_precision"
+OF_SETS_BESIDE = {"micro_f1": "micro_f1", "macro_f1": "labels_f1", AVERAGE_PRECISION: AVERAGE_PRECISION}
 PLAIN = {"accuracy": accuracy, "mcc": mcc, "pearson": pearson, "spearman": spearman}
 
 
 def score(metric: str, labels: Values, predictions: Values, classes: Sequence[float]) -> float:
-    """Return a score by the name of its metric; `classes` are those that F1 is the mean over.
+    """Return a score by the name of its metric; `classes` are those that F1 is the mean over, or that sets may hold.
 
     Raises:
         DataError: there are no rows, not as many predictions as labels, or numbers that are not finite.
     """
+    if metric in OF_SETS:
+        return OF_SETS[metric](labels, predictions, len(classes))
     return mean_f1(labels, predictions, classes) if metric in F1S else PLAIN[metric](labels, predictions)
 
 
@@ -102,12 +151,43 @@ def of_task(task: Task, labels: Values, predictions: Values) -> float:
 def of_majority(task: Task, counts: Sequence[int], labels: Values) -> float:
     """Return the score of always predicting a task's most frequent class, of equal ones the first.
 
+    Of several labels a row it is the set of the most frequent label alone.
+
     Args:
         task: one of classes.
         counts: how many rows of train each class has.
         labels: of the rows that are scored.
     """
-    return of_task(task, labels, np.full(len(labels), float(np.argmax(counts))))
+    return of_task(task, labels, np.full(len(labels), majority(task, counts)))
+
+
+def majority(task: Task, counts: Sequence[int]) -> float:
+    """Return the most frequent class, of equal ones the first; of sets that of this label alone."""
+    most = int(np.argmax(counts))
+    return sets.number_of([most]) if task.several else float(most)
+
+
+def beside(task: Task, labels: Values, predictions: Values, probabilities: np.ndarray | None) -> dict[str, float]:
+    """Return by name, as of OF_SETS_BESIDE, the scores of sets of labels that are not the task's own metric.
+
+    Args:
+        task: one of sets of labels.
+        labels: [rows].
+        predictions: [rows].
+        probabilities: of each label, [rows, labels]; None where a model tells none.
+    """
+    scores: dict[str, float] = {}
+    for name in beside_names(task):
+        if name != AVERAGE_PRECISION:
+            scores[name] = score(OF_SETS_BESIDE[name], labels, predictions, range(task.classes))
+        elif probabilities is not None:
+            scores[name] = average_precision(sets.members_of(np.asarray(labels), task.classes), probabilities)
+    return scores
+
+
+def beside_names(task: Task) -> list[str]:
+    """Return the names of the metrics beside a task's own: of sets of labels alone."""
+    return [name for name, metric in OF_SETS_BESIDE.items() if metric != task.metric] if task.several else []
 
 
 def bounds(metric: str) -> tuple[float, float]:

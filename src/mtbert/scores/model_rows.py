@@ -24,6 +24,7 @@ class ModelRow:
     Attributes:
         settings: what settings.yaml says, without NOT_SETTINGS.
         scores: by split and metric.
+        beside: what else dev is scored by, as of `schemas.WithBeside`.
         overrides: the settings that depart from the defaults, such as `pals.dim=276`.
         machine: processor, accelerator and PyTorch of the machine that trained it.
         seconds, milliseconds: of its training, and of a prediction.
@@ -35,6 +36,7 @@ class ModelRow:
     seed: int
     settings: Mapping[str, Any]
     scores: Mapping[str, Mapping[str, float]]
+    beside: Mapping[str, float]
     sizes: Sizes | None = None
     metrics: RunMetrics | None = None
     overrides: Sequence[str] | None = None
@@ -54,6 +56,7 @@ class ModelRow:
         cells["settings"] = json.dumps(self.settings)
         for split, split_scores in self.scores.items():
             cells |= {f"{split}_{metric}": score for metric, score in split_scores.items()}
+        cells |= {f"dev_{name}": score for name, score in self.beside.items()}
         if self.overrides is not None:
             cells["overrides"] = "; ".join(self.overrides)
         if self.weights is not None:
@@ -81,6 +84,7 @@ def of_run(source: Source, folder: Path) -> ModelRow:
         seed=int(seed),
         settings=_settings_alone(settings),
         scores=metrics.model_dump(include={*SPLITS}),
+        beside=metrics.beside,
         sizes=metrics.parameters,
         metrics=metrics,
         overrides=_overrides(source, settings.get("members") or [variant]),
@@ -103,6 +107,7 @@ def of_vote(source: Source, folder: Path) -> ModelRow:
         seed=int(folder.name),
         settings=_settings_alone(settings),
         scores=scored.model_dump(include={*SPLITS}),
+        beside=scored.beside,
         sizes=scored.parameters,
         overrides=_overrides(source, settings["members"]),
     )
@@ -122,6 +127,7 @@ def of_baseline(source: Source, folder: Path) -> ModelRow:
         seed=int(seed),
         settings=about | {"costs": costs} if costs else about,
         scores=scored.model_dump(include={*SPLITS}),
+        beside=scored.beside,
         weights=None if name == UNTRAINED else scored.weights,
         seconds=speed.seconds.get(name, {}).get(seed) if speed else None,
         milliseconds=speed.milliseconds.get(name, costs.get("milliseconds")) if speed else costs.get("milliseconds"),

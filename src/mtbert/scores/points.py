@@ -117,7 +117,7 @@ def of_run(file: Path, labels: Mapping[str, np.ndarray], tasks: Tasks) -> dict[s
 
 def _has_pairs_apart(task: Task, embedded: np.ndarray) -> bool:
     """Return whether pairs have an embedding for each sentence, and labels that say whether these are alike."""
-    says_alike = task.kind != "classes"  # one of two classes, or a score, does
+    says_alike = task.kind in ("binary", "score")  # one of two classes, or a score, does
     return task.is_pair and says_alike and len(embedded) == 2
 
 

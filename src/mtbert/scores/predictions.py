@@ -1,8 +1,9 @@
 """Prediction files: what a model predicted for every row, from which every score in a table is computed.
 
-Columns: id (string), label (float, null if withheld), prediction (float: the class, or the score), for class tasks
-probability_0, probability_1, ... with the probability of each class, scored (bool): whether the row counts. Rows on
-which the epoch was chosen do not.
+Columns: id (string), label (float, null if withheld), prediction (float: the class, the set of labels as
+`mtbert.scores.sets` numbers it, or the score), for class tasks probability_0, probability_1, ... with the probability
+of each class, or of each label of a set, scored (bool): whether the row counts. Rows on which the epoch was chosen do
+not.
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ import numpy as np
 
 from mtbert import files
 from mtbert.errors import DataError
-from mtbert.scores import metrics
+from mtbert.scores import metrics, sets
 from mtbert.tasks import Task, Tasks
 
 if TYPE_CHECKING:
@@ -23,6 +24,21 @@ if TYPE_CHECKING:
 def probability_columns(task: Task) -> list[str]:
     """Return the names of the probability columns; none for a score."""
     return [] if task.kind == "score" else [f"probability_{label}" for label in range(task.classes)]
+
+
+def columns(task: Task, probabilities: np.ndarray, thresholds: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """Return `prediction` and the probability columns: the most probable class, of equal ones the first.
+
+    Args:
+        task: one of classes, or of sets of labels.
+        probabilities: [rows, classes].
+        thresholds: of sets, the least probability at which a row has each label, [classes].
+    """
+    if thresholds is None:
+        predicted = probabilities.argmax(axis=1).astype(float)
+    else:
+        predicted = sets.numbers_of(probabilities >= thresholds)
+    return {"prediction": predicted} | dict(zip(probability_columns(task), probabilities.T, strict=True))
 
 
 def write(file: Path, table: "pd.DataFrame") -> None:
@@ -39,6 +55,20 @@ def scores(tables: Mapping[str, "pd.DataFrame"], tasks: Tasks) -> dict[str, floa
         if task_score is not None:
             scores[task] = task_score
     return scores | metrics.overall(scores, tasks)
+
+
+def scores_beside(tables: Mapping[str, "pd.DataFrame"], tasks: Tasks) -> dict[str, float]:
+    """Return what else sets of labels are scored by, such as `moods/macro_f1`: `metrics.beside` of labelled rows."""
+    beside: dict[str, float] = {}
+    for name, table in tables.items():
+        task, table = tasks[name], table.loc[table["scored"]]
+        if not task.several or table["label"].isna().to_numpy().any():
+            continue
+        names = probability_columns(task)
+        probabilities = table[names].to_numpy(float) if {*names} <= {*table} else None
+        scores = metrics.beside(task, np.asarray(table["label"]), np.asarray(table["prediction"]), probabilities)
+        beside |= {f"{name}/{metric}": score for metric, score in scores.items()}
+    return beside
 
 
 def score(table: "pd.DataFrame", task: Task) -> float | None:

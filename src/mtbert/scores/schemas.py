@@ -3,7 +3,7 @@
 Each is read with `mtbert.files.read_as`, which reports what is wrong with an altered file.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
@@ -22,7 +22,21 @@ class Sizes(Section):
     stored: Count
 
 
-class Scored(Section):
+class WithBeside(Section):
+    """Scores of which some are `beside` those of tasks.
+
+    Attributes:
+        beside: what else dev is scored by, such as `moods/macro_f1`: only of several labels a row.
+    """
+
+    beside: dict[str, float] = {}
+
+    def content(self) -> dict[str, Any]:
+        """Return what is written: `beside` where there is any."""
+        return self.model_dump(exclude=None if self.beside else {"beside"})
+
+
+class Scored(WithBeside):
     """metrics.json of a vote; scores by task, and the overalls."""
 
     variant: str
@@ -54,7 +68,7 @@ class RunMetrics(Scored):
     precision: str | None = None
 
 
-class BaselineMetrics(Section):
+class BaselineMetrics(WithBeside):
     """metrics.json of a baseline; scores by task, and the overalls.
 
     Attributes:

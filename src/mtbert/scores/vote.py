@@ -1,6 +1,7 @@
 """Combine the predictions of several models by a vote.
 
-Classes are voted by majority; a tie goes to the tied class with the highest summed probability. Scores are averaged.
+Classes are voted by majority; a tie goes to the tied class with the highest summed probability. Of a set, each label is
+voted; in a tie a row has it whose mean probability is above a half. Scores are averaged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mtbert.errors import DataError
-from mtbert.scores import predictions
+from mtbert.scores import predictions, sets
 from mtbert.scores.columns import Frame
 from mtbert.tasks import Task
 
@@ -38,7 +39,8 @@ def combined(tables: Sequence[Frame], task: Task) -> Frame:
         return first.assign(prediction=predicted.mean(axis=0))
     probabilities = np.stack([table[columns].to_numpy(dtype=float) for table in tables])  # [..., classes]
     means = dict(zip(columns, probabilities.mean(axis=0).T, strict=True))
-    return first.assign(prediction=_majority(predicted, probabilities), **means)
+    voted = _majority_of_labels if task.several else _majority
+    return first.assign(prediction=voted(predicted, probabilities), **means)
 
 
 def _check_same_rows(tables: Mapping[str, Frame], task: Task) -> None:
@@ -49,6 +51,13 @@ def _check_same_rows(tables: Mapping[str, Frame], task: Task) -> None:
                 f"{first} and {member} differ in {', '.join(unlike)} of {task.name}, so they cannot vote; train both "
                 "on the same data, with the same settings `run`"
             )
+
+
+def _majority_of_labels(predicted: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """Return the voted sets [rows]; arguments as of `_majority`."""
+    count = probabilities.shape[2]
+    shares = np.mean([sets.members_of(of_member, count) for of_member in predicted], axis=0)  # [rows, labels]
+    return sets.numbers_of((shares > 0.5) | ((shares == 0.5) & (probabilities.mean(axis=0) > 0.5)))
 
 
 def _majority(predicted: np.ndarray, probabilities: np.ndarray) -> np.ndarray:

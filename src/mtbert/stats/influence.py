@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from mtbert.scores import metrics
+from mtbert.scores import metrics, sets
 from mtbert.stats.side import Side
 from mtbert.tasks import Task
 
@@ -26,7 +26,7 @@ def scored(
         labels: [rows].
         predictions: [rows, seeds].
         clusters: a number for each row, equal for rows of a cluster.
-        classes: those that F1 is the mean over.
+        classes: those that F1 is the mean over, or that sets may hold.
     """
     seeds = list(predictions.T)
     scores = np.array([metrics.score(metric, labels, predicted, classes) for predicted in seeds])
@@ -45,6 +45,9 @@ def _of_rows(metric: str, labels: np.ndarray, predictions: np.ndarray, classes: 
     """Return by how much each row moves the score of one seed, [rows]."""
     if metric in metrics.F1S:
         return _mean_f1(labels, predictions, classes)
+    if metric in metrics.OF_SETS:
+        members = (sets.members_of(side, len(classes)) for side in (labels, predictions))
+        return SETS_INFLUENCES[metric](*members)
     return INFLUENCES[metric](labels, predictions)
 
 
@@ -87,14 +90,55 @@ def _mean_f1(labels: np.ndarray, predictions: np.ndarray, classes: Sequence[floa
     present = metrics.in_rows(labels, predictions, classes)
     if not present:
         return np.zeros(len(labels))
-    influences = []
-    for number in present:
-        positives = (labels == number).astype(float) + (predictions == number)  # of both sides: 0, 1 or 2 in a row
-        hits = positives == 2
-        total = positives.sum()
-        f1 = 2 * hits.sum() / total
-        influences.append((2 * hits - f1 * positives) / total)
-    return np.mean(influences, axis=0)
+    return np.mean([_f1(labels == number, predictions == number) for number in present], axis=0)
+
+
+def _f1(gold: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    """Return the same of one class, or of each label of each row: gold and guess are [rows] or [rows, labels]."""
+    positives = gold.astype(float) + guess  # of both sides: 0, 1 or 2
+    hits = positives == 2
+    total = positives.sum()
+    influences = (2 * hits - 2 * hits.sum() / total * positives) / total
+    return influences.reshape(len(gold), -1).sum(axis=1)
+
+
+def _micro_f1(gold: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    return _f1(gold, guess) if gold.any() or guess.any() else np.zeros(len(gold))
+
+
+def _labels_f1(gold: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    present = metrics.in_sets(gold, guess)
+    if not present:
+        return np.zeros(len(gold))
+    return np.mean([_f1(gold[:, label], guess[:, label]) for label in present], axis=0)
+
+
+def average_precision(members: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """Return by how much each row moves `metrics.average_precision`, [rows]; arguments as there."""
+    present = np.flatnonzero(members.any(axis=0))
+    if not len(present):
+        return np.zeros(len(members))
+    return np.mean([_average_precision(members[:, label], probabilities[:, label]) for label in present], axis=0)
+
+
+def _average_precision(is_member: np.ndarray, probability: np.ndarray) -> np.ndarray:
+    """Return (y p - y A + sum over members m, not above the row, of (y - p_m) / n_m) over the number of members.
+
+    y is whether the row has the label, n how many rows are at least as probable as it, p the share of members among
+    them, and A the mean of p over members: a row that counts more is among those of each member that it is not below.
+    """
+    _, place = np.unique(-probability, return_inverse=True)  # 0 for the most probable rows
+    at_least = np.cumsum(np.bincount(place))
+    precision = np.cumsum(np.bincount(place, is_member)) / at_least
+    members_there = np.bincount(place, is_member)
+
+    def below(values: np.ndarray) -> np.ndarray:
+        """Return the sum over members that are not above each row of their place's value, [rows]."""
+        return np.cumsum((members_there * values)[::-1])[::-1][place]
+
+    own = is_member * (precision[place] - precision[place][is_member].mean())
+    moved = is_member * below(1 / at_least) - below(precision / at_least)
+    return (own + moved) / is_member.sum()
 
 
 def _mcc(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
@@ -111,4 +155,5 @@ def _mcc(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     return xy / norm - xy.sum() / norm * (xx / xx.sum() + yy / yy.sum()) / 2
 
 
+SETS_INFLUENCES = {"micro_f1": _micro_f1, "labels_f1": _labels_f1}
 INFLUENCES = {"accuracy": _accuracy, "mcc": _mcc, "pearson": _pearson, "spearman": _spearman}

@@ -95,9 +95,11 @@ def _measure(backbone: Backbone, settings: VariantSettings, tokens: int) -> Spee
     model = build_model(settings, backbone, 1).to(device).train()
     optimiser = torch.optim.AdamW(model.parameters())
     size, name = settings.phases[0].batch_size, settings.tasks[0]
-    sequences = 2 if settings.model.is_apart(settings.described[name]) else 1
+    described = settings.described[name]
+    shape = (size, described.classes) if described.several else (size,)
+    sequences = 2 if settings.model.is_apart(described) else 1
     ids = torch.from_numpy(seeding.stream(1, "study").integers(5, LEAST_PIECES, (sequences * size, tokens)))
-    mask, types, labels = torch.ones_like(ids), torch.zeros_like(ids), torch.zeros(size)
+    mask, types, labels = torch.ones_like(ids), torch.zeros_like(ids), torch.zeros(shape)
     batch = Batch(name, ("",) * size, ids, mask, types, labels, sequences).to(device)
     torch.set_num_threads(settings.run.threads)
     ends: list[float] = []

@@ -197,7 +197,9 @@ def _files(entry: Entry) -> dict[Any, str]:
 
 def _lacks_labels(entry: Entry) -> bool:
     """Return whether an entry names labels and texts, and leaves its classes or score to the files."""
-    has_question = ASKED in (entry.get("label"), entry.get("sentences"))
+    if isinstance(entry.get("label"), list) and entry.get("several"):
+        return False  # columns of 0 and 1, which name the labels
+    has_question = ASKED in [entry.get(key) for key in ("label", "sentences", "separator", "several")]
     has_columns = isinstance(entry.get("label"), str | list) and isinstance(entry.get("sentences"), list)
     return has_columns and not has_question and "train" in _files(entry) and not any(key in entry for key in OF_LABELS)
 

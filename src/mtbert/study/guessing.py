@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mtbert.data import labels as labelling
-from mtbert.data import readers
+from mtbert.data import readers, several
 from mtbert.data.labels import ASKED, NUMBER, SCORES, SEVERAL, TASK_OF_EACH, Question
 from mtbert.data.records import repeats_header
 from mtbert.errors import DataError, first_of
 from mtbert.study import naming
 from mtbert.tasks import FILE, Split, Task, label_text
+from mtbert.tasks.reading import MOST_IN_A_SET
 
-LABELS = ("label", "gold_label")  # the label's column has such a name, else the task's, else one of OTHER_LABELS
+# The label's column has one of these names, else the task's, else one of OTHER_LABELS.
+LABELS = ("label", "gold_label", "labels")
 OF_PAIRS = (*SCORES, "is_duplicate")  # beside a pair of sentences, the only one of OTHER_LABELS is surely the label
 OTHER_LABELS = ("class", "category", "target", *OF_PAIRS)
 IDS = ("", "id", "idx", "index", "guid", "pairid", "unnamed: 0")
@@ -100,11 +102,15 @@ def _guesses(file: Path, name: str, entry: Entry, rows: Records, columns: Sequen
     try:
         labels = _labels_of_entry(entry) if is_named else _label_columns(name, rows, columns)
         sentences = entry.get("sentences") or _sentences(rows, columns, labels)
+        entry = entry | {"sentences": sentences}
         guesses: list[Guess] = []
+        if "several" not in entry and (indicators := _indicators(rows, labels)):
+            guesses.append(Guess(entry | {"label": indicators, "several": ASKED}, _one_or_several(indicators)))
+            labels = [label for label in labels if label not in indicators]
         for label in labels:
             others = [other for other in labels if other != label]
             with _remedy_of_several(name, entry["files"], sentences, label, [] if is_named else others):
-                of_label = entry | {"sentences": sentences, "label": label}
+                of_label = {key: value for key, value in entry.items() if key != "several" or value} | {"label": label}
                 guesses.append(_guess(file, name, of_label, rows, columns, is_named))
         return guesses
     except DoubtError as doubt:
@@ -113,6 +119,20 @@ def _guesses(file: Path, name: str, entry: Entry, rows: Records, columns: Sequen
             label = labels if len(labels) > 1 else labels[0]
         text = f"its columns are {', '.join(columns)}, and {doubt.text}"
         return [Guess(entry | {"sentences": ASKED, "label": label}, Question(doubt.key, text, ()))]
+
+
+def _indicators(rows: Records, columns: Sequence[str]) -> list[str]:
+    """Return the columns of 0 and 1, which may be the labels of one task; none where fewer than two hold both."""
+    indicators = [column for column in columns if _values(rows, column) <= {"0", "1"}]
+    return indicators if sum(len(_values(rows, column)) == 2 for column in indicators) > 1 else []
+
+
+def _one_or_several(indicators: Sequence[str]) -> Question:
+    text = (
+        f"{first_of(indicators, FEW)} hold 0 and 1. If they are the labels of one task, of which a row may have "
+        "several, write true. If each is a task of its own, write false"
+    )
+    return Question("several", text, ())
 
 
 @contextlib.contextmanager
@@ -157,12 +177,15 @@ def _guess(file: Path, name: str, entry: Entry, rows: Records, columns: Sequence
     label = entry["label"]
     if label not in columns:
         raise DataError(f"{file}: it has no column {label}, which {FILE} calls the label; it has {', '.join(columns)}")
+    values = [row.get(label) for row in rows]
+    if entry.get("several") or entry.get("separator") or _in_lists(values):
+        return Guess(entry | _sets(file, label, values, entry.get("separator", "")) | _names_of_sets(file, label), None)
     labels = _labels(file, rows, label)
     if not is_named and _looks_like_a_row(file, name, entry["sentences"], label, labels):
         fault = f"line 1 looks like a row, not a header: the column of the label would be called {label}"
         remedy = f"if line 1 is the header, describe it in {FILE}; if not, write one above it, such as text,label"
         raise DataError(f"{file}: {fault}; {remedy}")
-    question = labelling.question(label, labels)
+    question = labelling.question(label, labels, may_be_joined="separator" not in entry)
     kind = _kind(file, label, labels, question, len(labels) if is_named else MOST_CLASSES)
     return Guess(entry | kind | _names(file, label, labels), question)
 
@@ -179,6 +202,9 @@ def _label_columns(name: str, rows: Records, columns: Sequence[str]) -> list[str
     if surely:
         return surely[:1]
     columns = _of_content(columns)
+    lists = [column for column in columns if 1 < len(_in_lists([row.get(column) for row in rows])) <= MOST_IN_A_SET]
+    if len(lists) == 1:
+        return lists
     probably = _called(columns, OTHER_LABELS)
     if _pair(columns) and len(probably) == 1 and _called(probably, OF_PAIRS):
         return probably
@@ -188,6 +214,8 @@ def _label_columns(name: str, rows: Records, columns: Sequence[str]) -> list[str
         rivals = [column for column in others if _may_be_the_label(rows, column, probably[0])]
         candidates = [probably[0], *rivals]
     labels = candidates if len(candidates) < 2 else _several_labels(rows, candidates)
+    if _indicators(rows, labels):  # beside which a column of 0 alone is a label that no row has
+        labels += [column for column in _indicators(rows, candidates) if column not in labels]
     if len(labels) == 1 or (labels and not _pair(columns)):
         return labels
     shown = f" (it may be {first_of(candidates, 3)})" if candidates else ""
@@ -258,6 +286,42 @@ def _labels(file: Path, rows: Records, label: str) -> set[str]:
     return {*map(label_text, values)} - {""}
 
 
+def _in_lists(values: Sequence[object]) -> set[str]:
+    """Return the labels in values that are lists, of which some may be missing; none where any is something else."""
+    try:
+        lists = [several.parts(value, "") for value in values if not (value is None or value == "")]
+    except DataError:
+        return set()
+    return {label for labels in lists for label in labels}
+
+
+def _sets(file: Path, column: str, values: Sequence[object], separator: str) -> dict[str, Any]:
+    """Return the entries of tasks.yaml about labels of which a row has several; DataError where they are wrong."""
+    labels: set[str] = set()
+    for value in values:
+        with contextlib.suppress(DataError):  # a faulty row is named where rows are counted
+            labels.update(several.parts(value, separator))
+    shown = f"{file}: its {column} holds"
+    if len(labels) < 2:
+        raise DataError(f"{shown} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
+    if why := labelling.fault(column, labels):
+        raise DataError(f"{shown} {why}, or list its `classes` in {FILE}")
+    if len(labels) > MOST_IN_A_SET:
+        remedy = f"allowed: at most {MOST_IN_A_SET}; leave out rare ones, or make two tasks of them"
+        raise DataError(f"{shown} {len(labels):,} labels, of which a row has several; {remedy}")
+    if all(map(NUMBER.fullmatch, labels)):
+        classes = [_whole(label) for label in sorted(labels, key=float)]
+    else:
+        classes = [_in_yaml(label) for label in sorted(labels)]
+    return ({} if separator else {"several": True}) | {"classes": classes}
+
+
+def _names_of_sets(file: Path, column: str) -> dict[str, Any]:
+    """Return the entries of labels in lists that a Parquet file names; nothing where it names none."""
+    names = readers.class_names(file, column) if readers.ending(file) == ".parquet" else []
+    return {"classes": [*range(len(names))], "names": names} if 1 < len(names) <= MOST_IN_A_SET else {}
+
+
 def _holds_several(value: object) -> bool:
     """Return whether a value is a list or an object, or text that is written like one."""
     return isinstance(value, list | dict) or bool(isinstance(value, str) and SEVERAL.fullmatch(value.strip()))
@@ -315,7 +379,9 @@ def _is_text(rows: Records, column: str, few: int = FEW) -> bool:
 
 
 def _is_the_text(rows: Records, columns: Sequence[str], column: str) -> bool:
-    """Return whether a column holds text: many words, or words of more kinds than each other column holds."""
+    """Return whether a column holds text: many words, or words of more kinds than each other column holds; no lists."""
+    if _in_lists([row.get(column) for row in rows]):
+        return False
     if _is_text(rows, column, MOST_CLASSES):
         return True
     distinct = {other: {str(row.get(other)) for row in rows} for other in columns}
@@ -349,8 +415,8 @@ def _kind(file: Path, label: str, labels: set[str], question: Question | None, m
         raise DataError(f"{shown} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
     if why := labelling.fault(label, labels):
         raise DataError(f"{shown} {why}, or list its `classes` in {FILE}")
-    if question and question.key == "classes":
-        return {"classes": ASKED} | ({"metric": "f1"} if len(labels) > 2 else {})
+    if question and question.key in ("classes", "separator"):
+        return {question.key: ASKED} | ({"metric": "f1"} if question.key == "classes" and len(labels) > 2 else {})
     doubted = question.doubted if question else ()
     numbers = sorted((label for label in labels if _is_number_here(label)), key=float)
     words = sorted(labels.difference(numbers))

@@ -10,7 +10,7 @@ import numpy as np
 
 from mtbert.baselines import others
 from mtbert.baselines.rows import Rows
-from mtbert.data import checks, drawing, readers
+from mtbert.data import checks, drawing, readers, several
 from mtbert.data import labels as labels_of
 from mtbert.data.preprocess import are_too_many, classes_without_rows
 from mtbert.data.readers import Example
@@ -89,10 +89,12 @@ def _notes_of_columns(place: Place, rows: SplitRows, is_new: bool) -> Iterator[s
     if task is place.tasks[0]:
         yield from _unused_columns(place)
     labels = {float(row.label or 0) for row in (*rows["train"], *rows["dev"])}
+    if task.several:
+        is_new = False  # which labels are one, or a number, no set says
     if is_new and (doubt := guessing.doubt(task, labels)):
         yield f"{shown}: {doubt}"
-    if is_new and (several := labels_of.several(task.labels)):
-        yield f"{shown}: {several}"
+    if is_new and (made_of_others := labels_of.several(task.labels)):
+        yield f"{shown}: {made_of_others}"
     if is_new and (stand_ins := labels_of.stand_ins(task)):
         remedy = f"move them from `classes` to `left_out: [{', '.join(map(repr, stand_ins))}]`"
         yield f"{shown}: taken for classes: {first_of(stand_ins, SHOWN)}; if they stand for no label, {remedy}"
@@ -113,7 +115,7 @@ def _unused_columns(place: Place) -> Iterator[str]:
                 of_column.add(label_text(value))
     used: set[str] = set()
     for task in place.tasks:
-        used |= {*task.sentences, task.label, task.id, task.group_on, task.time_on}
+        used |= {*task.sentences, *task.label_columns, task.id, task.group_on, task.time_on}
     unused: list[str] = []
     for column, values in values_by_column.items():
         if column and column not in used:
@@ -147,6 +149,8 @@ def _notes_of_rows(place: Place, rows: SplitRows) -> Iterator[str]:
             yield f"{shown}: {count:,} of {len(of_split):,} {split} rows are in train, too"
         if split != "test" and (lacking := classes_without_rows(task, of_split)):
             yield f"{shown}: no row of {split} has the label {first_of(lacking, CLASSES_SHOWN)}"
+        if split != "test" and task.several and (in_all := several.in_all(task, of_split["label"])):
+            yield f"{shown}: every row of {split} has the label {first_of(in_all, CLASSES_SHOWN)}"
 
 
 def rows_in_other_trains(folder: Path, task_rows: Sequence[TaskRows]) -> Iterator[str]:
@@ -188,16 +192,25 @@ def rows_of_predictions(task_rows: Sequence[TaskRows]) -> others.ReadRows:
 def _check_classes(place: Place, rows: SplitRows) -> None:
     """Raise DataError where dev has a class that train lacks."""
     task = place.task
-    classes = {row.label for row in rows["train"]}
+    classes = _classes(task, rows["train"])
     for row in rows["dev"]:
-        if row.label in classes:
+        others = _classes(task, [row]) - classes
+        if not others:
             continue
         if drawing.draws(task):
             remedy = "all rows of which were drawn for dev; add more of them, or give the task a dev file"
         else:
             remedy = "which no row of train has; add such rows to train, or leave it out of dev"
-        name = task.class_names[int(row.label or 0)]
+        name = task.class_names[min(others)]
         raise DataError(f"{place.file('dev')}, line {row.line}: its {task.label} is {name!r}, {remedy}")
+
+
+def _classes(task: Task, rows: Sequence[Example]) -> set[int]:
+    """Return the numbers of the classes, or of the labels, that rows have."""
+    numbers = [row.label or 0.0 for row in rows]
+    if not task.several:
+        return {*map(int, numbers)}
+    return {label for label, count in enumerate(several.counts(task, numbers)) if count}
 
 
 def _notes(place: Place, split: Split, rows: drawing.RowsOfSplit, most_refused: float) -> list[str]:
@@ -271,7 +284,8 @@ def _cells(rows_of_task: TaskRows) -> list[str]:
     if task.kind == "score":
         labels = f"score {task.lowest:g} to {task.highest:g}"
     else:
-        labels = f"{task.classes} classes: {first_of(task.class_names, CLASSES_SHOWN)}"
+        kind = "labels, any number a row" if task.several else "classes"
+        labels = f"{task.classes} {kind}: {first_of(task.class_names, CLASSES_SHOWN)}"
     score = majority_score(task, rows_of_task.rows)
     majority = "\N{EN DASH}" if score is None else f"majority {score:.2f}"
     return [task.name, counts, ", ".join(task.sentences), labels, metrics.in_words(task), majority]
@@ -281,6 +295,8 @@ def majority_score(task: Task, rows: SplitRows) -> float | None:
     """Return the dev score of always predicting train's most frequent class; None for a score."""
     if task.kind == "score":
         return None
-    counts = Counter(row.label for row in rows["train"])
     labels = [float(row.label or 0) for row in rows["dev"]]
+    if task.several:
+        return metrics.of_majority(task, several.counts(task, [row.label or 0.0 for row in rows["train"]]), labels)
+    counts = Counter(row.label for row in rows["train"])
     return metrics.of_majority(task, [counts[number] for number in range(task.classes)], labels)

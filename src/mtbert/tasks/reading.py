@@ -21,15 +21,22 @@ COLUMNS = ("row", "way", "mean", "overall", "normalised", "verdict", "seeds")  #
 SHOWN = 5  # most numbers in a message
 KEYS_OF_DRAWS = ("group_on", "time_on", "time_format")
 OF_SCORES = ("pearson", "spearman")
+OF_SETS = {"micro_f1": "micro_f1", "f1": "labels_f1"}  # by the name in tasks.yaml
+MOST_IN_A_SET = 53  # labels: a set of so many is a number that a float64 holds exactly, see `mtbert.scores.sets`
+LABEL_ALLOWED = (
+    "COLUMN; of a list, `mtbert study` makes a task for each; with `several: true` [COLUMN, OTHER] or {LABEL: COLUMN}, "
+    "columns of 0 and 1"
+)
 ALLOWED = {  # where pydantic speaks of types
     "classes": "[LABEL, OTHER], {LABEL: 0, OTHER: 1}, or how many there are",
     "score": "[LOWEST, HIGHEST], two numbers",
-    "label": "COLUMN; of a list, `mtbert study` makes a task for each",
+    "label": LABEL_ALLOWED,
     "left_out": "[LABEL, OTHER]",
     "sentences": "[COLUMN], or [COLUMN, OTHER]",
     "files": "{train: FILE, dev: FILE, test: FILE}",
 }
 ASKED = "?"  # which `mtbert study` writes in place of an answer
+QUESTION = f"it is '{ASKED}', where `mtbert study` asks something: the comment at the top says what to write here"
 TYPES = ("str", "int", "float", "bool")  # which pydantic adds to the keys of a value that may be of several
 WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(\.0)?")  # how a whole number is written: not 01, 1_0 or 1.00
 
@@ -39,19 +46,31 @@ class Described(BaseModel):
 
     Attributes:
         classes: their labels in order (words, numbers or booleans), or by label the class, or how many: 0, 1, ...
+        several: whether a row has any number of the classes, or none.
+        label: its column; of several 0/1 columns a list, or by label the column.
+        separator: what parts several labels in a text, of which a row then has any number; JSON lists need none.
         score: lowest and highest label, in place of classes.
-        metric: accuracy for classes and pearson for scores where none is given; f1 is the mean over classes.
+        metric: where none is given accuracy for classes, micro_f1 for several, and pearson for scores; f1 is the mean
+            over classes.
         positive: of two classes, the one whose F1 alone is the metric, which is then f1.
         weights: `balanced`: in the loss, each class weighs as much as any other.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    @property
+    def has_sets(self) -> bool:
+        """Whether a row has several labels, or none: `several` or a separator says so."""
+        return self.several or bool(self.separator)
+
     files: dict[Split, str]
     sentences: list[str] = Field(min_length=1, max_length=2)
-    label: str
+    label: str | list[str] | dict[str, str]
+    several: StrictBool = False
+    separator: str = ""
     classes: list[str | int | float | bool] | dict[str | int | bool, int] | int = 1
     score: tuple[float, float] | None = Field(default=None, strict=False)
-    metric: Literal["accuracy", "f1", "mcc", "pearson", "spearman"] | None = None
+    metric: Literal["accuracy", "f1", "micro_f1", "mcc", "pearson", "spearman"] | None = None
     positive: str | int | bool | None = None
     weights: Literal["balanced"] | None = None
     names: list[str] = []
@@ -100,6 +119,8 @@ def read(file: Path) -> dict[str, Task]:
         if task.serves not in tasks or tasks[task.serves].serves:
             raise _fault(file, (name, "serves"), str(UnknownNameError("task", task.serves, tasks)))
         served = tasks[task.serves]
+        if served.several:
+            raise _fault(file, (name, "serves"), f"{served.name} has several labels a row; allowed: a task with one")
         if task.classes > served.classes:
             allowed = "a score" if served.kind == "score" else f"0 to {served.classes - 1}"
             fault = f"its last class is {task.classes - 1}; allowed: {allowed}, as {served.name} has, which it serves"
@@ -115,7 +136,7 @@ def read(file: Path) -> dict[str, Task]:
 def _without_gaps(task: Task, tasks: Tasks) -> Task:
     """Return a task; in a file where another task has another label, a row without this one is no row of the task."""
     labels = {other.label for other in tasks.values() if {*other.files.values()} & {*task.files.values()}}
-    if len(labels) < 2 or "" in task.left_out:
+    if len(labels) < 2 or "" in task.left_out or task.separator:  # an empty text is a set without labels
         return task
     return replace(task, left_out=(*task.left_out, ""))
 
@@ -179,12 +200,16 @@ def _task(file: Path, name: str, content: Any) -> Task:
         if rule.is_broken:
             raise _fault(file, (name, rule.key), rule.fault)
     lowest, highest = entry.score or (0.0, 0.0)
-    unchanged = {key: getattr(entry, key) for key in (*NOT_OF_A_MODEL, "in_mean") if key != "left_out"}
+    kept = (*NOT_OF_A_MODEL, "in_mean", "separator")
+    unchanged = {key: getattr(entry, key) for key in kept if key not in ("left_out", "columns")}
+    columns = _columns(entry)
     return Task(
         name=name,
         classes=_count(entry),
         sentences=tuple(entry.sentences),
-        label=entry.label,
+        label=first_of(columns, SHOWN) if columns else str(entry.label),
+        columns=columns,
+        several=entry.has_sets,
         metric=_metric(entry),
         labels=_labels(entry),
         names=tuple(reversed(entry.names) if _swaps(entry) else entry.names),
@@ -202,7 +227,7 @@ def _in_words(name: str, keys: Sequence[str | int], fault: str, content: dict[st
     if not keys:
         return f"{name!r} cannot be a task's name; allowed: a to z, 0 to 9 and _ between them, a letter first"
     if content.get(str(keys[0])) == ASKED:
-        return f"it is '{ASKED}', where `mtbert study` asks something: the comment at the top says what to write here"
+        return QUESTION
     allowed = ALLOWED.get(str(keys[0]))
     if not allowed or keys[0] not in content:
         return fault
@@ -230,8 +255,17 @@ def label_text(value: object) -> str:
     return whole[1] if whole else text
 
 
+def _columns(entry: Described) -> tuple[str, ...]:
+    """Return the 0/1 column of each of several labels, in their order; none where one column holds the label."""
+    if isinstance(entry.label, str):
+        return ()
+    return tuple(entry.label.values() if isinstance(entry.label, dict) else entry.label)
+
+
 def _count(entry: Described) -> int:
     """Return the number of classes; of those that serve another task, the highest that is mentioned counts."""
+    if columns := _columns(entry):
+        return len(columns)
     if isinstance(entry.classes, dict):
         return max(entry.classes.values(), default=0) + 1
     return entry.classes if isinstance(entry.classes, int) else len(entry.classes)
@@ -247,6 +281,8 @@ def _labels(entry: Described) -> dict[str, int]:
 
 def _listed(entry: Described) -> dict[str, int]:
     """Return the class of each label as they are listed."""
+    if not isinstance(entry.label, str):
+        return {label_text(label): number for number, label in enumerate(entry.label)}
     if isinstance(entry.classes, int):
         return {}
     if isinstance(entry.classes, dict):
@@ -260,6 +296,8 @@ def _swaps(entry: Described) -> bool:
 
 
 def _metric(entry: Described) -> Metric:
+    if entry.has_sets:
+        return OF_SETS[entry.metric or "micro_f1"]
     if entry.positive is not None:
         return "f1"
     if entry.metric is None:
@@ -286,6 +324,7 @@ def _rules(name: str, entry: Described) -> Iterator[Rule]:
     yield Rule("", name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name")
     yield from _rules_of_columns(entry)
     yield from _rules_of_draws(entry)
+    yield from _rules_of_sets(entry)
     yield from _rules_of_classes(entry)
     count = _count(entry)
     is_score = entry.score is not None
@@ -293,7 +332,7 @@ def _rules(name: str, entry: Described) -> Iterator[Rule]:
     yield Rule("classes", has_classes is is_score, "allowed: two or more, or `score: [lowest, highest]`")
     low, high = entry.score or (0, 1)
     yield Rule("score", low >= high, f"it is {low:g} to {high:g}; allowed: the lowest label, then the highest")
-    is_other_metric = entry.metric is not None and is_score is not (entry.metric in OF_SCORES)
+    is_other_metric = not entry.has_sets and entry.metric is not None and is_score is not (entry.metric in OF_SCORES)
     yield Rule("metric", is_other_metric, "allowed: pearson or spearman for a score; accuracy, f1 or mcc for classes")
     is_unlisted = entry.positive is not None and (count != 2 or label_text(entry.positive) not in _listed(entry))
     yield Rule("positive", is_unlisted, "allowed: one of two classes that are listed")
@@ -305,8 +344,10 @@ def _rules(name: str, entry: Described) -> Iterator[Rule]:
 
 
 def _rules_of_columns(entry: Described) -> Iterator[Rule]:
-    is_read = entry.label in entry.sentences
-    yield Rule("sentences", is_read, f"{entry.label} is the column of the label; allowed: columns of text")
+    columns = _columns(entry) or (str(entry.label),)
+    yield Rule("label", bool(_columns(entry)) and not entry.several, f"it is {entry.label!r}; allowed: {LABEL_ALLOWED}")
+    read = [column for column in columns if column in entry.sentences]
+    yield Rule("sentences", bool(read), f"{first_of(read, 1)} is the column of the label; allowed: columns of text")
     is_same = len({*entry.sentences}) < len(entry.sentences)
     yield Rule("sentences", is_same, f"{entry.sentences[0]} comes twice; allowed: one column, or two different ones")
     is_elsewhere = "train" not in entry.files or any(map(_is_outside, entry.files.values()))
@@ -341,6 +382,34 @@ def _rules_of_classes(entry: Described) -> Iterator[Rule]:
             f"its numbers are {first_of([*map(str, numbers)], SHOWN)}; allowed: 0, 1, ..., each for a label at least"
         )
         yield Rule("classes", has_gap, fault)
+
+
+def _rules_of_sets(entry: Described) -> Iterator[Rule]:
+    """Yield the rules for several labels a row, and for what only they have."""
+    yield Rule("separator", entry.separator == ASKED, QUESTION)
+    is_of_sets = entry.metric == "micro_f1" and not entry.has_sets
+    yield Rule("metric", is_of_sets, "micro_f1 is of several labels a row; add `several: true`, or allowed: accuracy")
+    if not entry.has_sets:
+        return
+    columns = _columns(entry)
+    is_empty = not isinstance(entry.label, str) and not columns
+    yield Rule("label", is_empty, f"it is {entry.label!r}; allowed: {LABEL_ALLOWED}")
+    for key in ("score", "positive", "weights"):
+        fault = "each of several labels is there or not; remove this key"
+        yield Rule(key, getattr(entry, key) is not None, fault)
+    yield Rule("serves", bool(entry.serves), "a task of several labels a row serves no other; remove this key")
+    is_other = entry.metric not in (None, *OF_SETS)
+    yield Rule("metric", is_other, f"it is {entry.metric}; allowed for several labels a row: {', '.join(OF_SETS)}")
+    is_twice = len({*columns}) < len(columns) or len(_listed(entry)) < len(columns)
+    yield Rule("label", is_twice, "a column or a label comes twice; allowed: another for each label")
+    has_both = bool(columns) and entry.classes != 1
+    yield Rule("classes", has_both, "`label` names a column for each label; remove this key, or name one column")
+    yield Rule("separator", bool(columns and entry.separator), "columns of 0 and 1 have none; remove this key")
+    count, most = _count(entry), f"allowed: at most {MOST_IN_A_SET} labels, of which a row has several"
+    yield Rule("label" if columns else "classes", count > MOST_IN_A_SET, f"they are {count}; {most}")
+    parted = [label for label in (*_listed(entry), *entry.names) if entry.separator and entry.separator in label]
+    fault = f"it is {entry.separator!r}, which the label {first_of(parted, 1)!r} holds; allowed: what no label holds"
+    yield Rule("separator", bool(parted), f"{fault}, or a JSON list in place of a text")
 
 
 def _is_outside(file: str) -> bool:

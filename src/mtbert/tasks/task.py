@@ -10,10 +10,11 @@ NAME = "^[a-z][a-z0-9]*(_[a-z0-9]+)*$"
 TITLE = r"^[\w .,:()/+-]*$"  # which Markdown leaves as it is
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
-Metric = Literal["accuracy", "f1", "macro_f1", "mcc", "pearson", "spearman"]
+Metric = Literal["accuracy", "f1", "macro_f1", "mcc", "pearson", "spearman", "micro_f1", "labels_f1"]
+Kind = Literal["classes", "binary", "sets", "score"]
 METRIC_NAMES: dict[Metric, str] = {  # for people
     "accuracy": "accuracy", "f1": "F1", "macro_f1": "macro-F1", "mcc": "MCC", "pearson": "Pearson",
-    "spearman": "Spearman",
+    "spearman": "Spearman", "micro_f1": "micro-F1", "labels_f1": "macro-F1",
 }  # fmt: skip
 
 
@@ -24,15 +25,19 @@ class Task:
     Attributes:
         name: its name in params.yaml and in every file name.
         classes: number of classes; 1 for a score, a real number in `lowest` to `highest`.
+        several: whether a row has any number of these classes, or none: its label is a set, `mtbert.scores.sets`.
         sentences: columns (or JSON keys) of the one or two sentences.
-        label: column (or JSON key) of the label.
-        metric: what its dev score is; `f1` is that of class 1 alone, `macro_f1` the mean over classes.
+        label: column (or JSON key) of the label; of several `columns`, their names for people.
+        metric: what its dev score is; `f1` is that of class 1 alone, `macro_f1` the mean over classes. Of sets,
+            `micro_f1` counts each label of each row, and `labels_f1` is the mean over labels.
         labels: for labels that are words, the class of each; empty where they are the classes' numbers.
         names: what people read of each class, where it is not its label.
         serves: the task whose head and adapter its training rows train; its own where empty.
         balanced: whether each class weighs as much as any other in the loss.
         title: its name in tables; its name where empty.
         files: file of each split, below the data folder; without dev, a fifth of train is.
+        separator: what parts the labels in a text of several; empty where it is a JSON list.
+        columns: of several labels, the column of each that holds 0 or 1; empty where one column holds the set.
         id: column of a row's id; empty where rows are numbered.
         left_out: labels whose rows are left out, such as `-` where annotators did not agree.
         encoding: of its text files.
@@ -52,12 +57,15 @@ class Task:
     metric: Metric
     labels: dict[str, Annotated[int, Field(ge=0)]] = field(default_factory=dict)
     names: tuple[str, ...] = ()
+    several: bool = False
     lowest: float = 0.0
     highest: float = 0.0
     serves: str = ""
     balanced: bool = False
     title: Annotated[str, Field(pattern=TITLE)] = ""
     files: dict[Split, str] = field(default_factory=dict)
+    separator: str = ""
+    columns: tuple[str, ...] = ()
     id: str = ""
     left_out: tuple[str, ...] = ()
     encoding: str = "utf-8"
@@ -71,8 +79,10 @@ class Task:
     __pydantic_config__ = {"extra": "forbid", "strict": False}
 
     @property
-    def kind(self) -> Literal["classes", "binary", "score"]:
-        """`score`, `binary` (label 0 or 1), or `classes` (label 0 to classes - 1, three or more)."""
+    def kind(self) -> Kind:
+        """`score`, `binary` (label 0 or 1), `classes` (label 0 to classes - 1, three or more), or `sets` of classes."""
+        if self.several:
+            return "sets"
         if self.classes == 1:
             return "score"
         return "binary" if self.classes == 2 else "classes"
@@ -81,6 +91,11 @@ class Task:
     def is_pair(self) -> bool:
         """Whether an example has two sentences."""
         return len(self.sentences) == 2
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The column of its label, or one for each label."""
+        return self.columns or (self.label,)
 
     @property
     def display_name(self) -> str:
@@ -110,8 +125,8 @@ class Task:
 
 # Fields that a report, or the reading of files, needs and no trained model: none of them trains anything again.
 NOT_OF_A_MODEL = (
-    "title", "files", "id", "left_out", "encoding", "group_on", "time_on", "time_format", "matters", "show_text",
-    "submission",
+    "title", "files", "columns", "id", "left_out", "encoding", "group_on", "time_on", "time_format", "matters",
+    "show_text", "submission",
 )  # fmt: skip
 Tasks = Mapping[str, Task]  # by name, in the order of tasks.yaml
 

@@ -21,7 +21,13 @@ from mtbert.tracking.view import CHANGED
 FILES = (SETTINGS, METRICS, HISTORY)  # of a run's directory; the rest is not opened here
 LONGEST_CHANGES = 80  # characters of them in a run's name; the tag `changed` has more
 LONGEST_TAG = 5000  # MLflow's limit
-GROUPS = {"dev": "final/dev", "test": "final/test", "train": "final/train", "parameters": "parameters"}
+GROUPS = {
+    "dev": "final/dev",
+    "beside": "final/dev",
+    "test": "final/test",
+    "train": "final/train",
+    "parameters": "parameters",
+}
 INPUTS = "inputs"  # tag
 FINAL_STEP = 0  # MLflow draws bars of values that have no later step, and lines of others
 TOTALS = {"seconds", "examples_per_second", "peak_memory_mb", "peak_gpu_memory_mb"}  # of a run's log

@@ -10,7 +10,7 @@ from mtbert.data.batches import Examples
 from mtbert.errors import DataError
 from mtbert.models.heads.base import Head
 from mtbert.models.multitask import MultitaskModel
-from mtbert.scores import predictions
+from mtbert.scores import predictions, sets, thresholds
 from mtbert.tasks import Task, Tasks
 
 if TYPE_CHECKING:
@@ -26,18 +26,31 @@ def batch_size(device: torch.device) -> int:
     return GPU_BATCH if device.type == "cuda" else BATCH
 
 
-def predict(model: MultitaskModel, examples: Examples, device: torch.device) -> "pd.DataFrame":
-    """Return the prediction table of the examples, as in `mtbert.scores.predictions`."""
+def predict(
+    model: MultitaskModel, examples: Examples, device: torch.device, fits_thresholds: bool = False
+) -> "pd.DataFrame":
+    """Return the prediction table of the examples, as in `mtbert.scores.predictions`.
+
+    With `fits_thresholds` the head of a task with sets of labels is first given the thresholds that suit these examples
+    best: held-out training rows.
+    """
     import pandas as pd
 
     rows = {"id": examples.ids, "label": examples.labels}
-    return pd.DataFrame(rows | columns(model, examples, device) | {"scored": examples.scored})
+    predicted = columns(model, examples, device, fits_thresholds)
+    return pd.DataFrame(rows | predicted | {"scored": examples.scored})
 
 
 @torch.no_grad()
-def columns(model: MultitaskModel, examples: Examples, device: torch.device) -> dict[str, np.ndarray]:
+def columns(
+    model: MultitaskModel, examples: Examples, device: torch.device, fits_thresholds: bool = False
+) -> dict[str, np.ndarray]:
     """Return `prediction` and, for classes, probabilities, float64 [examples]; leave the model in evaluation mode."""
-    return _columns(examples.task, model.head(examples.task.name), outputs(model, examples, device))
+    head, from_head = model.head(examples.task.name), outputs(model, examples, device)
+    if fits_thresholds and head.thresholds is not None:
+        members = sets.members_of(examples.labels, examples.task.classes)
+        head.thresholds.copy_(torch.from_numpy(thresholds.choose(members, _probabilities(head, from_head))))
+    return _columns(examples.task, head, from_head)
 
 
 @torch.no_grad()
@@ -69,9 +82,15 @@ def columns_of(
 def _columns(task: Task, head: Head, outputs: torch.Tensor) -> dict[str, np.ndarray]:
     if task.kind == "score":
         return {"prediction": head.scores(outputs.cpu()).double().numpy()}
+    probabilities = _probabilities(head, outputs)
+    least = None if head.thresholds is None else head.thresholds.double().cpu().numpy()
+    return predictions.columns(task, probabilities, least)
+
+
+def _probabilities(head: Head, outputs: torch.Tensor) -> np.ndarray:
+    """Return the probability of each class, or label, float64 [examples, classes]; a score has none."""
     probabilities = head.log_probabilities(outputs.cpu() / head.temperature).exp().double().numpy()
-    names = predictions.probability_columns(task)
-    return {"prediction": probabilities.argmax(axis=1).astype(float)} | dict(zip(names, probabilities.T, strict=True))
+    return probabilities[..., 1] if head.task.several else probabilities
 
 
 @torch.no_grad()

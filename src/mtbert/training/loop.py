@@ -378,7 +378,7 @@ class Trainer(Stateful):
             return {}
         try:
             with self.stop.at_once(), self.hardware.autocast():
-                tables = self._predictions(self.choosing, settings.evaluation_rows)
+                tables = self._predictions(settings.evaluation_rows)
         except Stopped:
             self.epochs -= 1  # this epoch ends again after resuming
             self._save(phase)
@@ -395,11 +395,15 @@ class Trainer(Stateful):
             self._keep_if_good(self._mean(phase, scores), error)
         return scores
 
-    def _predictions(self, by_task: Mapping[str, Examples], rows: int | None) -> dict[str, "pd.DataFrame"]:
-        """Return the predictions for examples of each task, or for so many of each."""
-        device = self.hardware.device
+    def _predictions(self, rows: int | None) -> dict[str, "pd.DataFrame"]:
+        """Return the predictions for the choosing examples of each task, or for so many; held-out ones fit thresholds.
+
+        Dev fits none: it is what is scored.
+        """
+        device, is_held_out = self.hardware.device, self.settings.selection == "spared"
         return {
-            name: evaluation.predict(self.model, examples.drawn(rows), device) for name, examples in by_task.items()
+            name: evaluation.predict(self.model, examples.drawn(rows), device, is_held_out)
+            for name, examples in self.choosing.items()
         }
 
     def _mean(self, phase: Phase, scores: Mapping[str, float]) -> float:

@@ -178,7 +178,7 @@ def held_out(parts: Parts) -> dict[str, Examples]:
     rows: dict[str, Examples] = {}
     for name, examples in parts.choosing.items():
         spared = {phase.spared for phase in phases if name in phase.tasks}
-        if examples.task.kind != "score" and spared == {phases[-1].spared}:
+        if examples.task.kind == "classes" and spared == {phases[-1].spared}:
             rows[name] = examples
     return rows
 
@@ -227,6 +227,8 @@ def _metrics(
     }
     for split, tables in predicted.items():
         metrics[split] = predictions.scores(tables, parts.settings.described)
+    if beside := predictions.scores_beside(predicted["dev"], parts.settings.described):
+        metrics["beside"] = beside
     return metrics
 
 

@@ -30,8 +30,8 @@ from mtbert.tasks import COURSE, Task
         ("label", ["\uff11", "2"], "\uff11, a number in other digits; write it in 0 to 9"),
         ("score", ["3 stars", "4 stars"], "'3 stars', which is more than a number, in a column that is called score; "),
         ("score", ["3", ">4"], "'>4', which is more than a number"),
-        ("label", ["2,27", "27", "3", "3,27"], "2,27, several labels a row, since 27 is a label, too; make a task of "),
-        ("label", ["0 1 0", "1 0 0"], "0 1 0, a yes or no to each of several labels; make a task of each"),
+        ("label", ["2,27", "27", "3", "3,27"], "2,27, several labels a row, since 27 is a label, too; describe the "),
+        ("label", ["0 1 0", "1 0 0"], "0 1 0, a yes or no to each of several labels; write a column of 0 "),
         ("label", ["caf\u00e9", "cafe\u0301", "x"], r"'cafe\u0301' and 'caf\xe9'; write both alike"),
         ("label", ["good", "good\u200b"], r"'good' and 'good\u200b'; write both alike"),
         ("label", ["a b", "a\u00a0b"], "which look alike and differ in how their characters are coded"),
@@ -73,11 +73,11 @@ def test_what_is_a_class_or_a_score_is_none(column: str, labels: list[str]):
 @pytest.mark.parametrize(
     ("column", "labels", "key", "doubted"),
     [
-        ("label", ["sport", "politics", "sport|politics"], "classes", ["sport|politics"]),
-        ("label", ["toxic", "insult", "toxic, threat"], "classes", ["toxic, threat"]),  # threat is never alone
-        ("label", ["a;b", "b;c", "a;c"], "classes", ["a;b", "b;c"]),  # b comes first, and last
-        ("label", ["a", "b", "a#b"], "classes", ["a#b"]),
-        ("label", ["a", "b", "a\nb"], "classes", ["a\nb"]),
+        ("label", ["sport", "politics", "sport|politics"], "separator", ["sport|politics"]),
+        ("label", ["toxic", "insult", "toxic, threat"], "separator", ["toxic, threat"]),  # threat is never alone
+        ("label", ["a;b", "b;c", "a;c"], "separator", ["a;b", "b;c"]),  # b comes first, and last
+        ("label", ["a", "b", "a#b"], "separator", ["a#b"]),
+        ("label", ["a", "b", "a\nb"], "separator", ["a\nb"]),
         ("label", ["0", "1", "yes", "no"], "classes", ["0", "1", "no", "yes"]),
         ("label", ["true", "0", "1"], "classes", ["0", "1", "true"]),
         ("label", ["neg", "pos", "negative"], "classes", ["neg", "negative", "pos"]),
@@ -117,8 +117,8 @@ def test_what_is_plain_is_not_asked(column: str, labels: list[str]):
 
 def test_classes_of_the_words_of_others_are_told():
     assert labelling.several(["very good", "good", "very"]) == (
-        "'very good' is made of 'very' and 'good', classes too; if its rows have both, make a task of each, with a "
-        "column that says yes or no to it"
+        "'very good' is made of 'very' and 'good', classes too; if its rows have both, add `separator` to "
+        "the task, which says what parts them"
     )
     assert not labelling.several(["very good", "good", "bad"])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -87,3 +88,18 @@ def test_two_columns_of_one_name_are_refused(name: str):
     tables = {"topic": pd.DataFrame([TABLES["topic"]]), name: pd.DataFrame([TABLES["anger"]])}
     with pytest.raises(ModelError, match=f"the answers of all tasks would have two columns {name}; name one task"):
         answers.in_one([TOPIC, other], tables)
+
+
+MOODS = Task("moods", 3, ("text",), "moods", "micro_f1", names=("joy", "anger", "fear"), several=True)
+
+
+def test_a_set_of_labels_is_a_list_of_names_with_the_probability_of_each():
+    probabilities = {f"probability_{label}": np.array([0.9, 0.1]) for label in range(3)}
+    table = answers.table(MOODS, {"prediction": np.array([5.0, 0.0]), **probabilities}, np.array([False, True]))
+    assert table["prediction"].tolist() == [["joy", "fear"], []]
+    assert answers.with_numbers(MOODS, table)["prediction"].tolist() == [5.0, 0.0]
+    both = answers.in_one([MOODS], {"moods": table})
+    assert both.to_dict("records")[0] == {
+        "moods": ["joy", "fear"], "moods_probability_0": 0.9, "moods_probability_1": 0.9, "moods_probability_2": 0.9,
+        "cut": False,
+    }  # fmt: skip

@@ -54,3 +54,11 @@ def test_members_that_do_not_fit_together_are_named(change: dict[str, object]) -
     tables = {"pals": table([1.0], [1.0]), "smart-pals": table([1.0], [1.0]).assign(**change)}
     with pytest.raises(DataError, match=f"pals and smart-pals differ in {next(iter(change))} of sts"):
         vote.vote(tables, STS)
+
+
+def test_each_label_of_a_set_is_voted_and_in_a_tie_the_mean_probability_decides() -> None:
+    moods = Task("moods", 3, ("text",), "moods", "micro_f1", several=True)
+    tables = {"a": of_classes(5, 0.9, 0.1, 0.6), "b": of_classes(4, 0.4, 0.2, 0.7), "c": of_classes(6, 0.2, 0.8, 0.9)}
+    assert vote.vote(tables, moods)["prediction"].tolist() == [4.0]
+    assert vote.vote({"a": tables["a"], "b": tables["b"]}, moods)["prediction"].tolist() == [5.0]  # 0.65 of label 0
+    assert vote.vote({"b": tables["b"], "c": tables["c"]}, moods)["prediction"].tolist() == [4.0]  # 0.5 of label 1

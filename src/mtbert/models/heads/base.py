@@ -1,8 +1,9 @@
 """What a head is, and what its outputs mean for each kind of task.
 
 A head maps the embeddings of an example (one for a single sentence or a cross-encoded pair, two for a bi-encoded pair)
-to outputs [batch, size]: class logits, the logit of "yes", or a score. The loss and the probabilities follow from the
-task's kind alone: cross entropy, binary cross entropy with logits, mean squared error.
+to outputs [batch, size]: class logits, the logit of "yes", a logit for each label of a set, or a score. The loss and
+the probabilities follow from the task's kind alone: cross entropy, binary cross entropy with logits (of sets the mean
+over labels), mean squared error.
 """
 
 from typing import Any, ClassVar, Literal
@@ -27,6 +28,8 @@ class Head(nn.Module):
     Attributes:
         learns: whether it can be trained.
         balance: of a balanced task, the weight of each class in the loss, float32 [classes]; no part of the weights.
+        thresholds: of sets of labels, the least probability at which a row has each label, float32 [labels]: a half,
+            or as chosen on held-out rows, and kept with the weights.
         compares: whether it compares the embeddings of a pair's two sentences, which are then encoded apart.
         needs_apart: whether its loss needs the sentences of a pair encoded without each other.
         middle, unit: of a score: outputs are counted from `middle`, in `unit`s, and so is the loss.
@@ -35,6 +38,7 @@ class Head(nn.Module):
 
     learns = True
     balance: Tensor | None
+    thresholds: Tensor | None
     compares = False
     needs_apart = False
     middle = 0.0
@@ -48,6 +52,7 @@ class Head(nn.Module):
         self.task = task
         self.inputs = width * embeddings
         self.register_buffer("balance", None, persistent=False)
+        self.register_buffer("thresholds", torch.full((task.classes,), 0.5) if task.several else None)
 
     @classmethod
     def check(cls, settings: Any, task: Task, embeddings: int) -> None:
@@ -55,8 +60,8 @@ class Head(nn.Module):
 
     @property
     def outputs(self) -> int:
-        """Size of an output: a logit for each class, one logit for a yes-or-no task, or one score."""
-        return self.task.classes if self.task.kind == "classes" else 1
+        """Size of an output: a logit for each class or label, one logit for a yes-or-no task, or one score."""
+        return self.task.classes if self.task.kind in ("classes", "sets") else 1
 
     def forward(self, *embeddings: Tensor) -> Tensor:
         """Return outputs [batch, size] from embeddings, each [batch, width]."""
@@ -79,7 +84,7 @@ class Head(nn.Module):
         return layer
 
     def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        """Return the mean loss over the batch; outputs [batch, size], labels [batch] (float).
+        """Return the mean loss over the batch, of sets over labels, too; outputs [batch, size], labels as of a batch.
 
         Where the task is balanced each row's loss is weighted with n / (k n_c), n rows of k classes, n_c of the row's:
         King and Zeng (2001), section 4.2; scikit-learn's `balanced`.
@@ -92,6 +97,8 @@ class Head(nn.Module):
             return F.cross_entropy(outputs, labels.long())
         if self.task.kind == "binary":
             return F.binary_cross_entropy_with_logits(outputs.squeeze(-1), labels)
+        if self.task.kind == "sets":
+            return F.binary_cross_entropy_with_logits(outputs, labels)
         return self.squared_error(self.scores(outputs), labels)
 
     def squared_error(self, scores: Tensor, others: Tensor) -> Tensor:
@@ -103,7 +110,12 @@ class Head(nn.Module):
         return self.middle + self.unit * outputs.squeeze(-1)
 
     def log_probabilities(self, outputs: Tensor) -> Tensor:
-        """Return the log of each class's probability [batch, classes]; for class tasks only."""
+        """Return the log of each class's probability [batch, classes]; of sets those of no and yes to each label.
+
+        These are [batch, labels, 2]. A score has none.
+        """
+        if self.task.kind == "sets":
+            return F.logsigmoid(torch.stack([-outputs, outputs], dim=-1))
         if self.task.kind == "binary":
             return F.logsigmoid(torch.cat([-outputs, outputs], dim=-1))
         return F.log_softmax(outputs, dim=-1)

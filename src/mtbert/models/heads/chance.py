@@ -25,6 +25,8 @@ class ChanceHead(Head):
 
     def forward(self, *embeddings: Tensor) -> Tensor:
         """Return outputs [batch, size]."""
+        if self.task.kind == "sets":
+            return torch.randn(len(embeddings[0]), self.outputs, device=embeddings[0].device)
         drawn = torch.rand(len(embeddings[0]), self.outputs, device=embeddings[0].device)
         if self.task.kind == "score":
             return self.task.lowest + (self.task.highest - self.task.lowest) * drawn

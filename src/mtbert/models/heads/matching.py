@@ -37,7 +37,7 @@ class Settings(Section):
 class MatchingHead(PairHead):
     """A linear layer on the features of a pair."""
 
-    kinds = ("score", "binary", "classes")
+    kinds = ("score", "binary", "classes", "sets")
 
     def __init__(self, settings: Settings, task: Task, width: int, embeddings: int) -> None:
         super().__init__(settings, task, width, embeddings)

@@ -30,7 +30,7 @@ def render(models: Models, folder: Path) -> str:
     for name, task in tasks.items():
         if name in counts_by_task and not task.serves:
             lines.append(_line(task, counts_by_task[name]))
-            task_shares = shares(counts_by_task[name])
+            task_shares = shares(counts_by_task[name], task.several)
             if task_shares:
                 shares_by_task[name] = task_shares
     picture = ""
@@ -40,13 +40,16 @@ def render(models: Models, folder: Path) -> str:
     return "\n\n".join(filter(None, [picture, markdown.lined(lines)]))
 
 
-def shares(counts: CountsBySplit) -> dict[str, np.ndarray]:
-    """Return the share of each label [labels] in train and dev, where labels are known."""
+def shares(counts: CountsBySplit, several: bool = False) -> dict[str, np.ndarray]:
+    """Return the share of each label [labels] in train and dev, where labels are known; of rows, if these have several.
+
+    Else it is the share of labels, which is the same.
+    """
     shares: dict[str, np.ndarray] = {}
     for split in COLOURS:
         label_counts = np.array(counts[split].labels) if split in counts else np.zeros(0)
         if label_counts.sum():
-            shares[split] = label_counts / label_counts.sum()
+            shares[split] = label_counts / (counts[split].rows if several else label_counts.sum())
     return shares
 
 

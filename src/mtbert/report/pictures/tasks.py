@@ -14,15 +14,22 @@ from mtbert.judge import Answer, Models
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.sentences import Sentences
+from mtbert.scores import metrics, sets
 from mtbert.scores.columns import SURE, Frame
-from mtbert.tasks import Task, main
+from mtbert.tasks import METRIC_NAMES, Task, main
 
 SUREST = 10  # errors of each task
 MOST_CLASSES = 12  # of a table
+NO_LABEL = "no label"
 ABOUT = (
     "With {}, the mean over seeds. In the first table of a task a line is a class: so many per cent of its rows are "
     "predicted as each class. The second table has the errors of which the models are surest, at most ten; of scores, "
     "those that are farthest off."
+)
+BESIDE = {"micro_f1": "micro-F1", "macro_f1": "macro-F1", "average_precision": "mean average precision"}
+OF_SETS = (
+    "Where rows have several labels, a line of the first table is a label, with precision, recall and F1; a third "
+    "table has what else each way scores, the mean over its trainings."
 )
 ALL = "all models"
 HIDDEN = "A task's sentences are shown where its `show_text` in tasks.yaml is true, and those of the sample."
@@ -38,16 +45,35 @@ def render(models: Models, answer: Answer | None, folder: Path, sentences: Sente
     for name in main(tasks):
         rows = models.results.scored(name)
         tables += _task_tables(rows[rows["variant"].isin(names)], tasks[name], sentences.get(name))
+        if tasks[name].several:
+            tables.append(markdown.lined([*_beside_lines(models, answer, tasks[name])]))
     if not tables:
         return ""
     parts = [_about(models, answer, sentences), *tables, _curves_picture(models, answer, folder)]
     return "\n\n".join(filter(None, parts))
 
 
+def _beside_lines(models: Models, answer: Answer | None, task: Task) -> Iterator[dict[str, str]]:
+    """Yield a line for each way, or model, with all that sets of labels are scored by: means over its runs."""
+    runs = models.results.runs
+    of_models = {name: (name,) for name in [*models.baselines, *models.about]}
+    ways = of_models if answer is None else {way.label: way.names for way in answer.ways}
+    columns = {METRIC_NAMES[task.metric]: f"dev_{task.name}"}
+    for name in metrics.beside_names(task):
+        columns[BESIDE[name]] = f"dev_{task.name}/{name}"
+    for label, names in ways.items():
+        of_way = runs[runs["variant"].isin([*names]) & runs[f"dev_{task.name}"].notna()]
+        if len(of_way):
+            means = {title: of_way[column].mean() for title, column in columns.items() if column in of_way}
+            yield {"way": markdown.literal(label), **{title: markdown.number(mean) for title, mean in means.items()}}
+
+
 def _about(models: Models, answer: Answer | None, sentences: Sentences) -> str:
     """Return what to know of the tables."""
     with_which = ALL if answer is None else f"*{markdown.literal(answer.favourite.label)}*"
     texts = [ABOUT.format(with_which)]
+    if any(task.several for task in models.results.tasks.values()):
+        texts.append(OF_SETS)
     if models.results.predictions[SURE].isna().all():
         texts.append(UNSURE)
     if not {*main(models.results.tasks)} <= {*sentences}:
@@ -74,9 +100,24 @@ def _task_tables(rows: Frame, task: Task, texts: Sequence[str] | None) -> list[s
     measure = "off by"
     if task.kind != "score":
         measure = "share" if rows[SURE].isna().all() else "sure"
-    confusion_table = markdown.lined([*_confusion_lines(rows, task)])
+    lines = _label_lines(rows, task) if task.several else _confusion_lines(rows, task)
+    confusion_table = markdown.lined([*lines])
     error_table = markdown.lined([*_error_lines(surest(rows, task), task, measure, texts)])
     return [f"**{markdown.literal(task.display_name)}**", *filter(None, [confusion_table, error_table])]
+
+
+def _label_lines(rows: Frame, task: Task) -> Iterator[dict[str, str]]:
+    """Yield a line for each label of sets: its rows of dev, and precision, recall and F1 over all runs."""
+    gold = sets.members_of(rows["label"].to_numpy(), task.classes)
+    guess = sets.members_of(rows["prediction"].to_numpy(), task.classes)
+    runs = len(rows) / rows["row"].nunique()
+    hits = (gold & guess).sum(axis=0)
+    for label, name in enumerate(task.class_names):
+        has, predicted = gold[:, label].sum(), guess[:, label].sum()
+        shares = {"precision": (hits[label], predicted), "recall": (hits[label], has)}
+        shares["F1"] = (2 * hits[label], has + predicted)
+        cells = {metric: f"{part / whole:.2f}" if whole else markdown.DASH for metric, (part, whole) in shares.items()}
+        yield {"label": markdown.literal(name), "rows": f"{has / runs:.0f}", **cells}
 
 
 def confusion(rows: Frame, classes: int) -> np.ndarray:
@@ -136,6 +177,8 @@ def _error_lines(errors: Frame, task: Task, measure: str, texts: Sequence[str] |
 
 
 def _value(task: Task, value: float) -> str:
+    if task.several:
+        return markdown.literal(", ".join(sets.names_in(task, value)) or NO_LABEL)
     return markdown.literal(task.class_names[int(value)]) if task.class_names else markdown.number(value, decimals=2)
 
 

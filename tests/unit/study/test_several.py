@@ -1,0 +1,115 @@
+"""Tasks whose rows have several labels: what the files tell, what is asked, and what each answer comes to."""
+
+from pathlib import Path
+from typing import Any
+
+import moods
+import pytest
+
+from mtbert import files, tasks
+from mtbert.data import drawing
+from mtbert.errors import DataError, SettingsError
+from mtbert.study import drafting, understanding
+from mtbert.study.understanding import TaskRows
+
+SIZES = (60, 30)
+LABELS = ["anger", "fear", "joy", "surprise"]
+
+
+def study(folder: Path) -> list[TaskRows]:
+    """As `mtbert study` does, but for params.yaml."""
+    draft = drafting.draft(folder)
+    with drafting.with_draft(folder, draft):
+        described = tasks.of_folder(folder)
+        splits = drawing.Splits(folder, described)
+        return [understanding.understand(splits, task, task.name in draft.tasks, 0.01) for task in described.values()]
+
+
+def answer(folder: Path, **values: Any) -> None:
+    """Answer what is asked of the task."""
+    file = folder / "tasks.yaml"
+    content = files.read_yaml(file, "")
+    files.write_yaml(file, {"moods": content["moods"] | values})
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_lists_tell_that_rows_have_several_labels(tmp_path: Path, form: str) -> None:
+    moods.write(tmp_path, form, SIZES)
+    (rows,) = study(tmp_path)
+    assert (rows.task.kind, rows.task.class_names, rows.task.metric) == ("sets", (*LABELS,), "micro_f1")
+    line = understanding.table([rows])
+    assert "60 train, 30 dev    text    4 labels, any number a row: anger, fear, joy, surprise    micro-F1" in line
+    assert any(row.label == 0 for row in rows.rows["train"])
+
+
+def test_whether_a_text_holds_several_labels_is_asked_with_what_parts_them(tmp_path: Path) -> None:
+    moods.write(tmp_path, "separator", SIZES)
+    with pytest.raises(DataError, match="If such a row has several labels, write what parts them, ';'"):
+        study(tmp_path)
+    with pytest.raises(SettingsError, match="is '\\?', where `mtbert study` asks something"):
+        study(tmp_path)
+    answer(tmp_path, separator=";")
+    (rows,) = study(tmp_path)
+    assert (rows.task.kind, rows.task.class_names, rows.task.separator) == ("sets", (*LABELS,), ";")
+    assert len(rows.rows["train"]) == 60  # of which some have an empty text
+
+
+def test_a_joined_label_may_be_a_class_of_its_own(tmp_path: Path) -> None:
+    moods.write(tmp_path, "separator", (300, 60))
+    with pytest.raises(DataError, match="If it is a class of its own, write ''"):
+        study(tmp_path)
+    answer(tmp_path, separator="")
+    with drafting.with_draft(tmp_path, drafting.draft(tmp_path)):
+        pass
+    task = tasks.of_folder(tmp_path)["moods"]
+    assert task.kind == "classes"
+    assert "anger;fear" in task.class_names
+
+
+def test_whether_columns_of_0_and_1_are_one_task_is_asked(tmp_path: Path) -> None:
+    moods.write(tmp_path, "columns", SIZES)
+    with pytest.raises(DataError, match="joy, anger, fear, surprise hold 0 and 1. If they are the labels of one task,"):
+        study(tmp_path)
+    answer(tmp_path, several=True)
+    (rows,) = study(tmp_path)
+    assert (rows.task.kind, rows.task.columns) == ("sets", (*moods.WORDS,))
+
+
+def test_columns_of_0_and_1_may_be_a_task_each(tmp_path: Path) -> None:
+    moods.write(tmp_path, "columns", (300, 60))
+    with pytest.raises(DataError, match="If each is a task of its own, write false"):
+        study(tmp_path)
+    answer(tmp_path, several=False)
+    assert [(rows.task.name, rows.task.kind) for rows in study(tmp_path)] == [(mood, "binary") for mood in moods.WORDS]
+
+
+def test_a_label_that_no_row_has_and_one_that_every_row_has_are_named(tmp_path: Path) -> None:
+    for split in ("train", "dev"):
+        rows = [f"text {number},{number % 2},{int(number % 3 == 0)},0,1\n" for number in range(40)]
+        (tmp_path / f"moods-{split}.csv").write_text("text,joy,anger,fear,any\n" + "".join(rows))
+    with pytest.raises(DataError, match="joy, anger, fear, any hold 0 and 1"):
+        study(tmp_path)
+    answer(tmp_path, several=True)
+    (rows,) = study(tmp_path)
+    assert "moods-train.csv: no row of train has the label fear" in rows.notes
+    assert "moods-train.csv: every row of train has the label any" in rows.notes
+
+
+def test_a_label_of_dev_that_no_row_of_train_has_is_refused(tmp_path: Path) -> None:
+    for split, label in (("train", ""), ("dev", ', "fear"')):
+        lines = [f'{{"text": "{split} {number}", "moods": ["{"joy" if number % 2 else "anger"}"{label}]}}\n'
+                 for number in range(9)]  # fmt: skip
+        (tmp_path / f"moods-{split}.jsonl").write_text("".join(lines))
+    (tmp_path / "tasks.yaml").write_text(
+        "moods:\n  files: {train: moods-train.jsonl, dev: moods-dev.jsonl}\n  sentences: [text]\n  label: moods\n"
+        "  several: true\n  classes: [joy, anger, fear]\n"
+    )
+    with pytest.raises(DataError, match="line 1: its moods is 'fear', which no row of train has"):
+        study(tmp_path)
+
+
+def test_more_labels_than_a_set_may_have_are_refused(tmp_path: Path) -> None:
+    lines = [f'{{"text": "text {number}", "moods": ["{number}"]}}\n' for number in range(100)]
+    (tmp_path / "moods-train.jsonl").write_text("".join(lines))
+    with pytest.raises(DataError, match="its moods holds 100 labels, of which a row has several; allowed: at most 53;"):
+        study(tmp_path)
