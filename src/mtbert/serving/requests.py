@@ -11,6 +11,8 @@ from mtbert.errors import UnknownNameError
 from mtbert.serving.description import Description, ServedTask
 
 LONGEST_TEXT = 100_000  # characters
+LONGEST_KEY = 50  # characters of an unknown key in an answer
+UNREADABLE = "unreadable"  # what pydantic calls the fault of a text
 SHOWN = 10  # most faults in an answer
 NAMES = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", dict: "an object", list: "a list"}
 
@@ -36,7 +38,7 @@ def _readable(text: str) -> str:
         fault = f"has {len(text):,} characters; allowed: {LONGEST_TEXT:,}"
         remedy = "shorten it: the model reads its beginning alone"
     if fault:
-        raise PydanticCustomError("unreadable", "cannot be read", {"fault": fault.strip(), "remedy": remedy})
+        raise PydanticCustomError(UNREADABLE, "cannot be read", {"fault": fault.strip(), "remedy": remedy})
     return text
 
 
@@ -144,28 +146,31 @@ def _name_of_text(place: int | None) -> str:
 def _fault(detail: ErrorDetails) -> Fault:
     """Return what pydantic found as a fault, without the value that came, but for its kind."""
     key, *places = detail["loc"] or ("",)
-    row = places[0] + 1 if places and isinstance(places[0], int) else None
-    place = places[1] if len(places) == 2 and isinstance(places[1], int) else None
     kind = NAMES.get(type(detail["input"]), "a text")
-    match detail["type"]:
-        case "json_invalid":
-            reason = detail["ctx"]["error"] if "ctx" in detail else detail["msg"]
-            return Fault(fault=f"the body is not JSON in UTF-8: {reason}", remedy="send a JSON object")
-        case "extra_forbidden":
-            unknown = UnknownNameError("key", str(key)[:50], PredictRequest.model_fields)
-            return Fault(fault=str(unknown), remedy="rename the key, or leave it out")
-        case "unreadable":
-            context = detail["ctx"] if "ctx" in detail else {}
-            return Fault(row=row, fault=f"{_name_of_text(place)} {context['fault']}", remedy=context["remedy"])
-        case "string_type" if key == "tasks":
-            return Fault(fault=f"task {row} is {kind}", remedy="name each task by its name, a text")
-        case "string_type":
-            remedy = "send a text" if kind != "null" else "leave the row out, or send a text"
-            return Fault(row=row, fault=f"{_name_of_text(place)} is {kind}", remedy=remedy)
-        case "too_short" | "too_long" if row is not None:
-            return Fault(row=row, fault=f"the pair has {len(detail['input'])} texts", remedy="send two texts")
-        case "list_type" if row is not None:
-            return Fault(row=row, fault=f"the pair is {kind}", remedy='send a list of two texts: ["...", "..."]')
-        case "list_type":
-            return Fault(fault=f"{key} is {kind}", remedy=f"send a list as `{key}`")
-    return Fault(fault=f"the request is {kind}", remedy='send an object, such as {"texts": ["..."]}')
+    if detail["type"] == "json_invalid":
+        reason = detail.get("ctx", {}).get("error", detail["msg"])
+        return Fault(fault=f"the body is not JSON in UTF-8: {reason}", remedy="send a JSON object")
+    if detail["type"] == "extra_forbidden":
+        unknown = UnknownNameError("key", str(key)[:LONGEST_KEY], PredictRequest.model_fields)
+        return Fault(fault=str(unknown), remedy="rename the key, or leave it out")
+    if not key:
+        return Fault(fault=f"the request is {kind}", remedy='send an object, such as {"texts": ["..."]}')
+    if not places:
+        return Fault(fault=f"{key} is {kind}", remedy=f"send a list as `{key}`")
+    row, *text = (place for place in places if isinstance(place, int))
+    if key == "tasks":
+        return Fault(fault=f"task {row + 1} is {kind}", remedy="name each task by its name, a text")
+    return _fault_of_row(detail, row + 1, kind, text[0] if text else None)
+
+
+def _fault_of_row(detail: ErrorDetails, row: int, kind: str, place: int | None) -> Fault:
+    """Return what pydantic found in a row, or in the text with that place in a pair."""
+    if detail["type"] == UNREADABLE:
+        context = detail.get("ctx", {})
+        return Fault(row=row, fault=f"{_name_of_text(place)} {context['fault']}", remedy=context["remedy"])
+    if detail["type"] in ("too_short", "too_long"):
+        return Fault(row=row, fault=f"the pair has {len(detail['input'])} texts", remedy="send two texts")
+    if detail["type"] == "list_type":
+        return Fault(row=row, fault=f"the pair is {kind}", remedy='send a list of two texts: ["...", "..."]')
+    remedy = "leave the row out, or send a text" if kind == "null" else "send a text"
+    return Fault(row=row, fault=f"{_name_of_text(place)} is {kind}", remedy=remedy)
