@@ -150,8 +150,7 @@ class Queue:
         except BaseException:  # a fault of a batch, or the caller was cancelled: the rows that still wait leave
             for part in asked:
                 part.answer.cancel()
-            self._waiting = [each for each in self._waiting if not each.part.answer.done()]
-            self._note_change()
+            self._drop_rows_of_ended_parts()
             raise
         return dict(zip(parts, answers, strict=True))
 
@@ -159,6 +158,10 @@ class Queue:
         waiting, most = len(self._waiting), self._limits.waiting
         if waiting + rows > most:
             raise QueueFullError(f"{waiting} rows wait, and {rows} more would be above {most}")
+
+    def _drop_rows_of_ended_parts(self) -> None:
+        self._waiting = [each for each in self._waiting if not each.part.answer.done()]
+        self._note_change()
 
     def _note_change(self) -> None:
         self._changed.set()
@@ -176,6 +179,7 @@ class Queue:
             except Exception as error:  # onnxruntime's errors have no common base; the requests answer them
                 for each in batch:
                     each.part.fail(error)
+                self._drop_rows_of_ended_parts()
                 continue
             self._observer.batch(len(batch), time.monotonic() - started)
             for place, each in enumerate(batch):

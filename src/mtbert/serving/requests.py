@@ -11,7 +11,7 @@ from mtbert.errors import UnknownNameError
 from mtbert.serving.description import Description, ServedTask
 
 LONGEST_TEXT = 100_000  # characters
-LONGEST_KEY = 50  # characters of an unknown key in an answer
+LONGEST_NAME = 50  # characters of an unknown name in an answer
 UNREADABLE = "unreadable"  # what pydantic calls the fault of a text
 SHOWN = 10  # most faults in an answer
 NAMES = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", dict: "an object", list: "a list"}
@@ -125,7 +125,8 @@ def _tasks(names: list[str] | None, is_pairs: bool, description: Description) ->
     faults: list[Fault] = []
     for name in dict.fromkeys(names):
         if name not in description.tasks:
-            faults.append(Fault(fault=str(UnknownNameError("task", name, description.tasks)), remedy="correct `tasks`"))
+            unknown = UnknownNameError("task", name[:LONGEST_NAME], description.tasks)
+            faults.append(Fault(fault=str(unknown), remedy="correct `tasks`"))
         elif name not in taking:
             faults.append(Fault(fault=f"{name} takes {other}, and the request has {given}", remedy=f"send `{other}`"))
     if faults:
@@ -151,7 +152,7 @@ def _fault(detail: ErrorDetails) -> Fault:
         reason = detail.get("ctx", {}).get("error", detail["msg"])
         return Fault(fault=f"the body is not JSON in UTF-8: {reason}", remedy="send a JSON object")
     if detail["type"] == "extra_forbidden":
-        unknown = UnknownNameError("key", str(key)[:LONGEST_KEY], PredictRequest.model_fields)
+        unknown = UnknownNameError("key", str(key)[:LONGEST_NAME], PredictRequest.model_fields)
         return Fault(fault=str(unknown), remedy="rename the key, or leave it out")
     if not key:
         return Fault(fault=f"the request is {kind}", remedy='send an object, such as {"texts": ["..."]}')
