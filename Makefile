@@ -8,7 +8,7 @@ UV = $(BIN)/uv pip install -q --system-certs --python $(BIN)/python
 PIP = $(BIN)/pip install -q --no-deps --no-compile
 # uv takes a fraction of pip's time. Where it fails, pip may know better: it has settings of its own, such as a mirror.
 locked = $(UV) --no-deps --require-hashes -r $(1) || $(PIP) --require-hashes -r $(1)
-EVERY = setup $(patsubst %,$(BIN)/.%,cluster onnx docs test)
+EVERY = setup $(patsubst %,$(BIN)/.%,cluster onnx serve docs test)
 UNCLONED = error: this folder has no .git, which DVC needs; clone the repository in place of a source archive, or run: git init
 # DVC starts `python`, which has to be the environment's. No tool may send usage data.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -77,7 +77,7 @@ docs: $(BIN)/.docs  ## the documentation as a site, with a reference made of the
 	$(BIN)/mkdocs build --strict
 	@echo "build/site/index.html; with search: $(BIN)/mkdocs serve"
 
-setup: $(BIN)/.run  ## install what the pipeline and `mtbert` need; `make setup-onnx` adds what export to ONNX needs
+setup: $(BIN)/.run  ## install what the pipeline and `mtbert` need; `make setup-onnx` adds what export to ONNX needs, setup-serve what serving needs
 
 setup-%: $(BIN)/.%
 	@:

@@ -1,7 +1,7 @@
 """Pin what is installed, one file for each group of packages: python .ci/lock.py requirements.
 
 `run.lock` holds what the pipeline and `mtbert` need, `uv.lock` what installs it. Every other file holds what one extra
-of pyproject.toml adds.
+of pyproject.toml adds; `serve.lock` holds all that `mtbert serve` needs, which a container has alone.
 """
 
 import subprocess
@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 BUILDS = ["setuptools"]  # makes the editable installation
+ALONE = {"serve"}  # extras that are installed without what the pipeline needs
 ELSEWHERE = {"torch", "mtbert", "pip"}  # the Makefile installs these
 
 
@@ -52,7 +53,8 @@ def main(folder: Path) -> None:
     (folder / "run.lock").write_text(pinned(running))
     (folder / "uv.lock").write_text(pinned(["uv"]))
     for name, asked in extras.items():
-        (folder / f"{name}.lock").write_text(pinned(needed(asked) - running))
+        there = set() if name in ALONE else running
+        (folder / f"{name}.lock").write_text(pinned(needed(asked) - there))
 
 
 if __name__ == "__main__":

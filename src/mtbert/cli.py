@@ -117,6 +117,35 @@ def export(
 
 
 @app.command()
+def serve(
+    folder: Annotated[Path, Argument(help="The folder that `mtbert export VARIANT FOLDER --format onnx` wrote.")],
+    host: Annotated[str, Option(help="The address to listen at; 0.0.0.0 for all of this machine.")] = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="The port; 0 for any that is free.")] = 8000,
+    workers: Annotated[int, Option(min=1, max=64, help="Processes, each with the model in memory.")] = 1,
+    threads: Annotated[int, Option(min=1, max=256, help="Threads that compute a batch in each worker.")] = 1,
+    batch: Annotated[int, Option(min=1, max=512, help="Most rows of a batch.")] = 32,
+    wait: Annotated[float, Option(min=0, max=1000, help="Most milliseconds that a row waits for company.")] = 2.0,
+    queue: Annotated[int, Option(min=1, max=100_000, help="Most rows that wait, and of a request.")] = 1024,
+    body: Annotated[float, Option(min=0.001, max=1024, help="Most MiB of a request's body.")] = 2.0,
+) -> None:
+    """Serve an ONNX export over HTTP, with the packages of `make setup-serve` alone: no torch.
+
+    \b
+    mtbert export pals out/graphs --format onnx
+    mtbert serve out/graphs
+    curl -s localhost:8000/predict -d '{"texts": "What a film!"}'
+
+    More: docs/using.md.
+    """
+    with starting.quick_imports():
+        from mtbert.serving import start
+        from mtbert.serving.app import Options
+        from mtbert.serving.batching import Limits
+    options = Options(folder, threads, Limits(batch, wait / 1000, queue), int(body * 2**20))
+    start.serve(options, host, port, workers)
+
+
+@app.command()
 def compare(
     ours: Annotated[str, Argument(help="A file, CSV or parquet; with --task also a model's name.")],
     theirs: Annotated[str, Argument(help="The other side, named in the same way.")],

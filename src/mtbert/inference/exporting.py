@@ -28,6 +28,9 @@ from mtbert.inference.model import Model
 from mtbert.models.encoder.config import CONFIG
 from mtbert.models.heads import HEADS
 from mtbert.pretrained import loading
+from mtbert.provenance import seals
+from mtbert.serving import description
+from mtbert.serving.description import Description, ServedTask
 from mtbert.training import evaluation
 from mtbert.variants.building import PARTS
 
@@ -37,6 +40,8 @@ EQUAL = 1e-4  # by which an export's outputs may differ from ours: onnxruntime c
 ODD = "Naïve CAPITALS, 42 日本 (it's)\t— ☃"  # what tokenizers change before they look for word pieces
 TRACED = 12  # tokens of the batch by which a graph is made
 OPSET = 20
+SHARED = "weights.data"  # of several graphs
+LARGE, PAGE = 1024, 4096  # bytes: weights that are shared have so many, and start at a page
 MODULES = [  # of sentence-transformers
     {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.base.modules.Transformer", "kwargs": ["task"]}
 ]
@@ -72,6 +77,7 @@ def export(model: Model | Baseline, form: str, out: Path, task: str | None = Non
             _tokenizer(model, partial)
             if form == "onnx":
                 _onnx(model, partial, each)
+                files.write_json(partial / description.FILE, _description(model, each).model_dump())
             else:
                 FORMS[form](model, partial)
             if task is not None:
@@ -84,6 +90,8 @@ def export(model: Model | Baseline, form: str, out: Path, task: str | None = Non
             for name in (layout.SETTINGS, layout.METRICS):
                 shutil.copyfile(model.run / name, partial / f"mtbert_{name}")
             _check(model, form, partial)
+            if form == "onnx":
+                seals.seal(partial)  # which `mtbert serve` compares
     except SafetensorError as error:  # such as a full disk
         raise ExportError(f"{out} cannot be written: {error}") from None
 
@@ -256,6 +264,56 @@ def _onnx(model: Model, out: Path, each: bool) -> None:
                 opset_version=OPSET, input_names=names, output_names=tasks,
                 dynamic_shapes=[shape] * len(names), external_data=False, verbose=False,
             )  # fmt: skip
+    if len(written := sorted(out.glob("*.onnx"))) > 1:
+        _share_weights(written, out / SHARED)
+
+
+def _share_weights(graphs: Sequence[Path], shared: Path) -> None:
+    """Move the large weights of several graphs, of which most are the same, to a file beside them, each once."""
+    import onnx
+    from onnx.external_data_helper import set_external_data
+
+    offsets: dict[str, int] = {}  # by digest
+    with shared.open("wb") as handle:
+        for graph in graphs:
+            content = onnx.load(graph)
+            for weights in content.graph.initializer:
+                values = weights.raw_data
+                if len(values) < LARGE:
+                    continue
+                digest = files.sha256_of(values)
+                if digest not in offsets:
+                    handle.write(bytes(-handle.tell() % PAGE))
+                    offsets[digest] = handle.tell()
+                    handle.write(values)
+                set_external_data(weights, shared.name, offsets[digest], len(values))
+                weights.ClearField("raw_data")
+            onnx.save(content, graph)
+
+
+def _description(model: Model, each: bool) -> Description:
+    """Return what `mtbert serve` has to know of the graphs."""
+    tasks: dict[str, ServedTask] = {}
+    for graph, names in cards.graphs(model, each).items():
+        for name in names:
+            task = model.task(name)
+            pair = "pair-apart" if cards.sequences(model, name) == 2 else "pair"
+            tasks[name] = ServedTask(
+                graph=graph,
+                form=pair if task.is_pair else "text",
+                kind=task.kind,
+                labels=[*task.class_labels],
+                names=[*task.class_names],
+                lowest=task.lowest,
+                highest=task.highest,
+            )
+    return Description(
+        variant=model.name,
+        seed=model.seed,
+        longest=model.longest,
+        is_of_sample=layout.data_kind(layout.build_of(model.run)) == "sample",
+        tasks={name: tasks[name] for name in model.tasks},
+    )
 
 
 def _check(model: Model, form: str, folder: Path) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from mtbert import errors
 from mtbert.machine import credentials
 
-INSTALL = "`make setup` installs what all need, `make setup-onnx` and `make setup-cluster` the rest"
+INSTALL = "`make setup` installs what all need, `make setup-onnx`, `make setup-serve` and `make setup-cluster` the rest"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 

@@ -1,0 +1,225 @@
+"""Put the rows of waiting requests together: up to a size and a time, longest with longest.
+
+One batch computes at a time, in a thread of its own; the rows that come meanwhile are the next batches. A batch has
+rows of the same graph and tasks. The oldest row is always in the next batch, so none waits for ever.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from mtbert.errors import MtbertError
+from mtbert.serving.graphs import EncodedRow
+
+# Padded tokens of a batch: a processor computes larger ones no faster a token, and the memory grows with their length.
+BATCH_TOKENS = 512
+Outputs = dict[str, np.ndarray]  # by task: [rows, outputs]
+
+
+class QueueFullError(MtbertError):
+    """More rows wait than may wait."""
+
+
+class Key(NamedTuple):
+    """What the rows of a batch have in common."""
+
+    graph: str
+    tasks: tuple[str, ...]
+
+
+Compute = Callable[[str, Sequence[str], Sequence[EncodedRow]], Outputs]
+
+
+class Limits(NamedTuple):
+    """How batches are put together.
+
+    Attributes:
+        rows: most rows of a batch.
+        seconds: most time that a row waits for company.
+        waiting: most rows that wait.
+    """
+
+    rows: int = 32
+    seconds: float = 0.002
+    waiting: int = 1024
+
+
+class Observer(Protocol):
+    """Who is told of each batch."""
+
+    def batch(self, rows: int, seconds: float) -> None:
+        """A batch of so many rows took so long."""
+        ...
+
+    def waiting(self, rows: int) -> None:
+        """So many rows wait now."""
+        ...
+
+
+@dataclass(eq=False)
+class Part:
+    """The rows of one request that one graph answers.
+
+    Attributes:
+        key: graph and tasks.
+        rows: what the graph reads.
+        answer: the outputs of all rows, once each is computed.
+    """
+
+    key: Key
+    rows: Sequence[EncodedRow]
+    answer: asyncio.Future[Outputs]
+    since: float = field(default_factory=time.monotonic)
+    _outputs: dict[int, Outputs] = field(default_factory=dict)  # by the row's number
+
+    def add(self, number: int, outputs: Outputs) -> None:
+        """Take the outputs [outputs] of a row by task."""
+        self._outputs[number] = outputs
+        if len(self._outputs) == len(self.rows) and not self.answer.done():
+            in_order = [self._outputs[number] for number in range(len(self.rows))]
+            self.answer.set_result({task: np.stack([row[task] for row in in_order]) for task in self.key.tasks})
+
+    def fail(self, error: BaseException) -> None:
+        """Take the error of a batch that held one of the rows."""
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+class Waiting(NamedTuple):
+    """A row that waits."""
+
+    part: Part
+    number: int
+
+    @property
+    def row(self) -> EncodedRow:
+        """What the graph reads."""
+        return self.part.rows[self.number]
+
+
+class Queue:
+    """The rows that wait, and the loop that computes them; for one event loop."""
+
+    def __init__(self, compute: Compute, limits: Limits, observer: Observer) -> None:
+        self._compute, self._limits, self._observer = compute, limits, observer
+        self._waiting: list[Waiting] = []
+        self._changed = asyncio.Event()
+        self._had_company = False  # whether the last batch held rows of several requests
+        self._thread = ThreadPoolExecutor(1, "batches")
+        self._loop: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to compute."""
+        self._loop = asyncio.create_task(self._work())
+
+    async def stop(self) -> None:
+        """End the loop, after the batch that computes; rows that wait are not computed."""
+        if self._loop is not None:
+            self._loop.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._loop
+        self._thread.shutdown()
+
+    @property
+    def works(self) -> bool:
+        """Whether the loop computes what comes."""
+        return self._loop is not None and not self._loop.done()
+
+    async def outputs(self, parts: dict[Key, Sequence[EncodedRow]]) -> dict[Key, Outputs]:
+        """Compute the rows of one request, and return their outputs by graph and tasks.
+
+        If the caller is cancelled, its rows leave the queue.
+
+        Raises:
+            QueueFullError: there is no room for all of them; then none is computed.
+        """
+        self._admit(sum(map(len, parts.values())))
+        loop = asyncio.get_running_loop()
+        asked = [Part(key, rows, loop.create_future()) for key, rows in parts.items()]
+        for part in asked:
+            self._waiting += [Waiting(part, number) for number in range(len(part.rows))]
+        self._note_change()
+        try:
+            answers = await asyncio.gather(*(part.answer for part in asked))
+        except BaseException:  # a fault of a batch, or the caller was cancelled: the rows that still wait leave
+            for part in asked:
+                part.answer.cancel()
+            self._drop_rows_of_ended_parts()
+            raise
+        return dict(zip(parts, answers, strict=True))
+
+    def _admit(self, rows: int) -> None:
+        waiting, most = len(self._waiting), self._limits.waiting
+        if waiting + rows > most:
+            raise QueueFullError(f"{waiting} rows wait, and {rows} more would be above {most}")
+
+    def _drop_rows_of_ended_parts(self) -> None:
+        self._waiting = [each for each in self._waiting if not each.part.answer.done()]
+        self._note_change()
+
+    def _note_change(self) -> None:
+        self._changed.set()
+        self._observer.waiting(len(self._waiting))
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._rows_or_time()
+            batch = self._next()
+            started = time.monotonic()
+            key, rows = batch[0].part.key, [each.row for each in batch]
+            try:
+                outputs = await loop.run_in_executor(self._thread, self._compute, key.graph, key.tasks, rows)
+            except Exception as error:  # onnxruntime's errors have no common base; the requests answer them
+                for each in batch:
+                    each.part.fail(error)
+                self._drop_rows_of_ended_parts()
+                continue
+            self._observer.batch(len(batch), time.monotonic() - started)
+            for place, each in enumerate(batch):
+                each.part.add(each.number, {task: outputs[task][place] for task in key.tasks})
+
+    async def _rows_or_time(self) -> None:
+        """Wait for a row; then for more, if requests come together, until a batch is full or the time is up."""
+        while True:
+            self._changed.clear()
+            count = len(self._waiting)
+            left = self._waiting[0].part.since + self._limits.seconds - time.monotonic() if count else None
+            if count >= self._limits.rows or (left is not None and (left <= 0 or not self._had_company)):
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
+
+    def _next(self) -> list[Waiting]:
+        """Take the next batch: of the rows like the oldest, sorted by length, the group that holds the oldest."""
+        oldest = self._waiting[0]
+        alike = [each for each in self._waiting if each.part.key == oldest.part.key]
+        grouped = groups([each.row.length for each in alike], self._limits.rows, BATCH_TOKENS)
+        batch = [alike[number] for number in next(group for group in grouped if 0 in group)]
+        taken = {(id(each.part), each.number) for each in batch}
+        self._waiting = [each for each in self._waiting if (id(each.part), each.number) not in taken]
+        self._had_company = len({id(each.part) for each in batch}) > 1
+        self._observer.waiting(len(self._waiting))
+        return batch
+
+
+def groups(lengths: Sequence[int], rows: int, tokens: int) -> list[list[int]]:
+    """Return which rows make a batch each: sorted by length, longest first, cut where a batch is full.
+
+    A batch has at most so many rows, and with padding at most so many tokens, or one row.
+    """
+    grouped: list[list[int]] = []
+    most = 0
+    for number in sorted(range(len(lengths)), key=lambda number: (-lengths[number], number)):
+        if not grouped or len(grouped[-1]) >= most:
+            grouped.append([])
+            most = max(1, min(rows, tokens // lengths[number]))
+        grouped[-1].append(number)
+    return grouped
