@@ -1,13 +1,8 @@
 """Write a trained model as a folder that transformers, sentence-transformers or onnxruntime load."""
 
 import itertools
-import json
 import logging
-import os
 import shutil
-import subprocess
-import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -21,10 +16,10 @@ from torch import Tensor
 
 from mtbert import files, layout
 from mtbert.data import tokens
-from mtbert.errors import MtbertError
-from mtbert.inference import bundling, cards, exporting_baselines, modeling
+from mtbert.inference import bundling, cards, exporting_baselines, modeling, outside, proving, smaller
 from mtbert.inference.baseline import Baseline
 from mtbert.inference.model import Model
+from mtbert.inference.smaller import ExportError, Smaller
 from mtbert.models.encoder.config import CONFIG
 from mtbert.models.heads import HEADS
 from mtbert.pretrained import loading
@@ -32,7 +27,6 @@ from mtbert.training import evaluation
 from mtbert.variants.building import PARTS
 
 MODELING = "mtbert.inference.modeling"
-LOADED = Path(__file__).with_name("loaded.py")
 EQUAL = 1e-4  # by which an export's outputs may differ from ours: onnxruntime computes in another order
 ODD = "Naïve CAPITALS, 42 日本 (it's)\t— ☃"  # what tokenizers change before they look for word pieces
 TRACED = 12  # tokens of the batch by which a graph is made
@@ -41,13 +35,12 @@ MODULES = [  # of sentence-transformers
     {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.base.modules.Transformer", "kwargs": ["task"]}
 ]
 EMBEDDING = {"method": "sentence_embedding", "method_output_name": None}  # the method of MtbertModel that it calls
+WHOLE = Smaller()
 
 
-class ExportError(MtbertError):
-    """A model cannot be exported in that form, or its folder cannot be written."""
-
-
-def export(model: Model | Baseline, form: str, out: Path, task: str | None = None, each: bool = False) -> None:
+def export(
+    model: Model | Baseline, form: str, out: Path, task: str | None = None, each: bool = False, less: Smaller = WHOLE
+) -> None:
     """Write the folder, whole or not at all.
 
     Args:
@@ -56,34 +49,56 @@ def export(model: Model | Baseline, form: str, out: Path, task: str | None = Non
         out: a folder that does not exist.
         task: the task of embeddings where a caller of sentence-transformers names none; else `embedding_task`.
         each: for `onnx`, a graph for each task in place of one for all tasks that take such rows.
+        less: what makes the export smaller; dev has to prove that it is as good.
 
     Raises:
-        ExportError: the folder exists, the model cannot have the form, or the export computes other numbers than it.
+        ExportError: the folder exists, the model cannot have the form, the export computes other numbers than it, or a
+            smaller one is not proved to be as good.
     """
     if out.exists():
         raise ExportError(f"{out} exists; name a new folder")
-    _check_options(model, form, task, each)
+    _check_options(model, form, task, each, less)
     try:
         loading.silence()
         if isinstance(model, Baseline):
             _export_baseline(model, form, out, task)
             return
         with files.new_directory(out) as partial:
-            _tokenizer(model, partial)
-            if form == "onnx":
-                _onnx(model, partial, each)
+            if less:
+                _write_smaller(model, form, partial, each, less)
             else:
-                FORMS[form](model, partial)
-            if task is not None:
-                config = files.read_json(partial / CONFIG)
-                files.write_json(partial / CONFIG, config | {"embedding_task": task})
-            text = cards.card(model, form, task or embedding_task(model), each)
-            files.write_text(partial / "README.md", text)
-            for name in (layout.SETTINGS, layout.METRICS):
-                shutil.copyfile(model.run / name, partial / f"mtbert_{name}")
-            _check(model, form, partial)
+                _write(model, form, partial, task, each)
     except SafetensorError as error:  # such as a full disk
         raise ExportError(f"{out} cannot be written: {error}") from None
+
+
+def _write(model: Model, form: str, out: Path, task: str | None, each: bool) -> None:
+    """Write the whole model into an empty folder, and check it."""
+    _tokenizer(model, out)
+    if form == "onnx":
+        _onnx(model, out, each)
+    else:
+        FORMS[form](model, out)
+    if task is not None:
+        config = files.read_json(out / CONFIG)
+        files.write_json(out / CONFIG, config | {"embedding_task": task})
+    files.write_text(out / smaller.README, cards.card(model, form, task or embedding_task(model), each))
+    for name in (layout.SETTINGS, layout.METRICS):
+        shutil.copyfile(model.run / name, out / f"mtbert_{name}")
+    _check(model, form, out)
+
+
+def _write_smaller(model: Model, form: str, out: Path, each: bool, less: Smaller) -> None:
+    """Write a smaller export into an empty folder; ExportError where it is not proved to be as good."""
+    dev = proving.read_dev(model)
+    full = out / "full"
+    full.mkdir()
+    _write(model, form, full, None, each)
+    smaller.write(full, out, less)
+    proof = proving.prove(model, form, full, out, less, dev)
+    proving.check(model, less, proof)
+    shutil.rmtree(full)
+    files.write_text(out / smaller.README, cards.card(model, form, embedding_task(model), each, less, proof))
 
 
 def _export_baseline(model: Baseline, form: str, out: Path, task: str | None) -> None:
@@ -97,10 +112,16 @@ def _export_baseline(model: Baseline, form: str, out: Path, task: str | None) ->
         exporting_baselines.write(model, partial)
 
 
-def _check_options(model: Model | Baseline, form: str, task: str | None, each: bool) -> None:
-    """Raise ExportError where `each` has no graphs to separate, or a task cannot be that of embeddings."""
+def _check_options(model: Model | Baseline, form: str, task: str | None, each: bool, less: Smaller) -> None:
+    """Raise ExportError where an option has no meaning for the form or the model."""
     if each and form != "onnx":
         raise ExportError(f"--each is for format onnx, which has graphs; got {form}")
+    if isinstance(model, Baseline) and (less or less.unproved):
+        raise ExportError(
+            f"{model.name} is a baseline, which has one form; got {' '.join(less.options)}, allowed: none"
+        )
+    if not isinstance(model, Baseline):
+        less.check(form, model.longest)
     if task is None or isinstance(model, Baseline):
         return
     if form != "sentence-transformers":
@@ -258,7 +279,7 @@ def _check(model: Model, form: str, folder: Path) -> None:
     if form == "sentence-transformers":
         tasks = [task for task in tasks if task not in model.network.connector.mixed]
     texts = {task: _texts(model, task) for task in tasks}
-    outputs = _outputs(model, form, folder, texts)
+    (outputs,) = outside.computed(model, form, folder, texts, [0]).outputs
     for task, columns in texts.items():
         compute = _embedded if form == "sentence-transformers" else _logits
         difference = np.abs(np.array(outputs[task]) - compute(model, task, columns)).max()
@@ -267,24 +288,6 @@ def _check(model: Model, form: str, folder: Path) -> None:
                 f"{model.name}: the export, loaded again with its own tokenizer, differs on {task} by "
                 f"{difference:.2g}; allowed: {EQUAL}; it is not kept"
             )
-
-
-def _outputs(model: Model, form: str, folder: Path, texts: dict[str, list[list[str]]]) -> dict[str, list[list[float]]]:
-    """Return what the written folder computes of texts, by task, in a process without mtbert."""
-    with tempfile.TemporaryDirectory() as scratch:
-        texts_file, out = Path(scratch, "texts.json"), Path(scratch, "rows.json")
-        is_apart = {task: cards.sequences(model, task) == 2 for task in texts}
-        files.write_json(texts_file, {task: (columns, is_apart[task]) for task, columns in texts.items()})
-        environment = os.environ | {"HF_MODULES_CACHE": scratch, "HF_HUB_OFFLINE": "1"}
-        environment.pop("PYTHONPATH", None)
-        process = subprocess.run(
-            [sys.executable, str(LOADED), form, str(folder), str(texts_file), str(out)], env=environment,
-            cwd=scratch, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        if process.returncode:
-            why = "".join(process.stderr.strip().splitlines()[-1:])
-            raise ExportError(f"{model.name}: the export cannot be loaded, and is not kept: {why}")
-        return json.loads(out.read_text(encoding="utf-8"))
 
 
 def _texts(model: Model, task: str) -> list[list[str]]:
