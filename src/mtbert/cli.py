@@ -102,17 +102,25 @@ def export(
         str | None, Option(help="For sentence-transformers: the task of embeddings where a caller names none.")
     ] = None,
     each: Annotated[bool, Option("--each", help="For onnx: a graph for each task, in place of one for all.")] = False,
+    int8: Annotated[bool, Option("--int8", help="For onnx: weights of the encoder in 8 bits.")] = False,
+    half: Annotated[bool, Option("--half", help="For onnx and hf: weights in 16 bits.")] = False,
+    max_tokens: Annotated[int | None, Option(help="For onnx and hf: cut texts to fewer tokens.")] = None,
+    unproved: Annotated[
+        bool, Option("--unproved", help="Keep a smaller export that dev is too small to prove as good.")
+    ] = False,
     seed: Seed = None,
     build: Build = BUILD,
 ) -> None:
     """Export a trained model for other libraries to load.
 
-    The folder holds a model card, and is ready for `hf upload`.
+    The folder holds a model card, and is ready for `hf upload`. An export that is made smaller (--int8, --half,
+    --max-tokens) predicts dev, and is kept if it is proved to be as good as the full one.
     """
     with starting.quick_imports():
         from mtbert.inference import exporting, loading
+        from mtbert.inference.smaller import Smaller
     trained = loading.load(model, seed, build, "cpu")
-    exporting.export(trained, form, out, task, each)
+    exporting.export(trained, form, out, task, each, Smaller(int8, half, max_tokens, unproved))
     print(f"{out} holds {trained.name}, seed {trained.seed}; its README.md shows how to load it")
 
 

@@ -1,13 +1,20 @@
 """Write the model card of an export: what it is, how it was trained, its scores, and what its encoder had seen."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from huggingface_hub import ModelCard, ModelCardData
 
 from mtbert import layout
 from mtbert.inference.model import Model
+from mtbert.inference.smaller import Smaller
+from mtbert.judge import Verdict
+from mtbert.machine import hardware
 from mtbert.pretrained import loading
 from mtbert.scores import metrics
+
+if TYPE_CHECKING:
+    from mtbert.inference.proving import Proof
 
 THRESHOLDS = "thresholds.json"  # of an export: by task and label, the least probability at which a row has the label
 TEMPLATE = Path(__file__).with_name("card.md")
@@ -54,10 +61,22 @@ def thresholds(model: Model) -> dict[str, dict[str, float]]:
     return by_task
 
 
-def card(model: Model, form: str, embedding_task: str | None = None, each: bool = False) -> str:
+def card(
+    model: Model,
+    form: str,
+    embedding_task: str | None = None,
+    each: bool = False,
+    less: Smaller | None = None,
+    proof: "Proof | None" = None,
+) -> str:
     """Return the text of README.md, with metadata for the Hub, of an export in that form.
 
-    `embedding_task` is the task of embeddings where a caller names none; `each` is that of `graphs`.
+    Args:
+        model: what is exported.
+        form: its form.
+        embedding_task: the task of embeddings where a caller names none.
+        each: that of `graphs`.
+        less, proof: what makes the export smaller, and what is known of it; None for a full one.
     """
     is_for_sentences = form == "sentence-transformers"
     has_pipeline = form == "hf" and classifies(model)
@@ -88,6 +107,11 @@ def card(model: Model, form: str, embedding_task: str | None = None, each: bool 
         tasks=[model.task(name) for name in model.tasks],
         metric_in_words=metrics.in_words,
         settings=(model.run / layout.SETTINGS).read_text(encoding="utf-8").strip(),
+        longest=(less and less.max_tokens) or model.longest,
+        less=less,
+        proof=proof,
+        proved=proof is not None and proof.verdict is Verdict.HOLDS,
+        machine=hardware.processor(),
         seen=loading.card(model.encoder) if (model.encoder / loading.CARD).is_file() else None,
     )
     return str(text)

@@ -1,13 +1,8 @@
 """Write a trained model as a folder that transformers, sentence-transformers or onnxruntime load."""
 
 import itertools
-import json
 import logging
-import os
 import shutil
-import subprocess
-import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -21,10 +16,10 @@ from torch import Tensor
 
 from mtbert import files, layout
 from mtbert.data import tokens
-from mtbert.errors import MtbertError
-from mtbert.inference import bundling, cards, exporting_baselines, modeling
+from mtbert.inference import bundling, cards, exporting_baselines, modeling, outside, proving, smaller
 from mtbert.inference.baseline import Baseline
 from mtbert.inference.model import Model
+from mtbert.inference.smaller import ExportError, Smaller
 from mtbert.models.encoder.config import CONFIG
 from mtbert.models.heads import HEADS
 from mtbert.pretrained import loading
@@ -35,24 +30,21 @@ from mtbert.training import evaluation
 from mtbert.variants.building import PARTS
 
 MODELING = "mtbert.inference.modeling"
-LOADED = Path(__file__).with_name("loaded.py")
 EQUAL = 1e-4  # by which an export's outputs may differ from ours: onnxruntime computes in another order
 ODD = "Naïve CAPITALS, 42 日本 (it's)\t— ☃"  # what tokenizers change before they look for word pieces
 TRACED = 12  # tokens of the batch by which a graph is made
 OPSET = 20
-SHARED = "weights.data"  # of several graphs
 LARGE, PAGE = 1024, 4096  # bytes: weights that are shared have so many, and start at a page
 MODULES = [  # of sentence-transformers
     {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.base.modules.Transformer", "kwargs": ["task"]}
 ]
 EMBEDDING = {"method": "sentence_embedding", "method_output_name": None}  # the method of MtbertModel that it calls
+WHOLE = Smaller()
 
 
-class ExportError(MtbertError):
-    """A model cannot be exported in that form, or its folder cannot be written."""
-
-
-def export(model: Model | Baseline, form: str, out: Path, task: str | None = None, each: bool = False) -> None:
+def export(
+    model: Model | Baseline, form: str, out: Path, task: str | None = None, each: bool = False, less: Smaller = WHOLE
+) -> None:
     """Write the folder, whole or not at all.
 
     Args:
@@ -61,39 +53,63 @@ def export(model: Model | Baseline, form: str, out: Path, task: str | None = Non
         out: a folder that does not exist.
         task: the task of embeddings where a caller of sentence-transformers names none; else `embedding_task`.
         each: for `onnx`, a graph for each task in place of one for all tasks that take such rows.
+        less: what makes the export smaller; dev has to prove that it is as good.
 
     Raises:
-        ExportError: the folder exists, the model cannot have the form, or the export computes other numbers than it.
+        ExportError: the folder exists, the model cannot have the form, the export computes other numbers than it, or a
+            smaller one is not proved to be as good.
     """
     if out.exists():
         raise ExportError(f"{out} exists; name a new folder")
-    _check_options(model, form, task, each)
+    _check_options(model, form, task, each, less)
     try:
         loading.silence()
         if isinstance(model, Baseline):
             _export_baseline(model, form, out, task)
             return
         with files.new_directory(out) as partial:
-            _tokenizer(model, partial)
-            if form == "onnx":
-                _onnx(model, partial, each)
-                files.write_json(partial / description.FILE, _description(model, each).model_dump())
+            if less:
+                _write_smaller(model, form, partial, each, less)
             else:
-                FORMS[form](model, partial)
-            if task is not None:
-                config = files.read_json(partial / CONFIG)
-                files.write_json(partial / CONFIG, config | {"embedding_task": task})
-            if form != "sentence-transformers" and (of_sets := cards.thresholds(model)):
-                files.write_json(partial / cards.THRESHOLDS, of_sets)
-            text = cards.card(model, form, task or embedding_task(model), each)
-            files.write_text(partial / "README.md", text)
-            for name in (layout.SETTINGS, layout.METRICS):
-                shutil.copyfile(model.run / name, partial / f"mtbert_{name}")
-            _check(model, form, partial)
+                _write(model, form, partial, task, each)
             if form == "onnx":
                 seals.seal(partial)  # which `mtbert serve` compares
     except SafetensorError as error:  # such as a full disk
         raise ExportError(f"{out} cannot be written: {error}") from None
+
+
+def _write(model: Model, form: str, out: Path, task: str | None, each: bool) -> None:
+    """Write the whole model into an empty folder, and check it."""
+    _tokenizer(model, out)
+    if form == "onnx":
+        _onnx(model, out, each)
+        files.write_json(out / description.FILE, _description(model, each).model_dump())
+    else:
+        FORMS[form](model, out)
+    if task is not None:
+        config = files.read_json(out / CONFIG)
+        files.write_json(out / CONFIG, config | {"embedding_task": task})
+    if form != "sentence-transformers" and (of_sets := cards.thresholds(model)):
+        files.write_json(out / cards.THRESHOLDS, of_sets)
+    files.write_text(out / smaller.README, cards.card(model, form, task or embedding_task(model), each))
+    for name in (layout.SETTINGS, layout.METRICS):
+        shutil.copyfile(model.run / name, out / f"mtbert_{name}")
+    _check(model, form, out)
+
+
+def _write_smaller(model: Model, form: str, out: Path, each: bool, less: Smaller) -> None:
+    """Write a smaller export into an empty folder; ExportError where it is not proved to be as good."""
+    dev = proving.read_dev(model)
+    full = out / "full"
+    full.mkdir()
+    _write(model, form, full, None, each)
+    smaller.write(full, out, less)
+    if form == "onnx" and (less.int8 or less.half):
+        _share_weights(out)
+    proof = proving.prove(model, form, full, out, less, dev)
+    proving.check(model, less, proof)
+    shutil.rmtree(full)
+    files.write_text(out / smaller.README, cards.card(model, form, embedding_task(model), each, less, proof))
 
 
 def _export_baseline(model: Baseline, form: str, out: Path, task: str | None) -> None:
@@ -107,10 +123,16 @@ def _export_baseline(model: Baseline, form: str, out: Path, task: str | None) ->
         exporting_baselines.write(model, partial)
 
 
-def _check_options(model: Model | Baseline, form: str, task: str | None, each: bool) -> None:
-    """Raise ExportError where `each` has no graphs to separate, or a task cannot be that of embeddings."""
+def _check_options(model: Model | Baseline, form: str, task: str | None, each: bool, less: Smaller) -> None:
+    """Raise ExportError where an option has no meaning for the form or the model."""
     if each and form != "onnx":
         raise ExportError(f"--each is for format onnx, which has graphs; got {form}")
+    if isinstance(model, Baseline) and (less or less.unproved):
+        raise ExportError(
+            f"{model.name} is a baseline, which has one form; got {' '.join(less.options)}, allowed: none"
+        )
+    if not isinstance(model, Baseline):
+        less.check(form, model.longest)
     if task is None or isinstance(model, Baseline):
         return
     if form != "sentence-transformers":
@@ -264,15 +286,18 @@ def _onnx(model: Model, out: Path, each: bool) -> None:
                 opset_version=OPSET, input_names=names, output_names=tasks,
                 dynamic_shapes=[shape] * len(names), external_data=False, verbose=False,
             )  # fmt: skip
-    if len(written := sorted(out.glob("*.onnx"))) > 1:
-        _share_weights(written, out / SHARED)
+    _share_weights(out)
 
 
-def _share_weights(graphs: Sequence[Path], shared: Path) -> None:
+def _share_weights(folder: Path) -> None:
     """Move the large weights of several graphs, of which most are the same, to a file beside them, each once."""
     import onnx
     from onnx.external_data_helper import set_external_data
 
+    graphs = sorted(folder.glob("*.onnx"))
+    if len(graphs) < 2:
+        return
+    shared = folder / smaller.SHARED
     offsets: dict[str, int] = {}  # by digest
     with shared.open("wb") as handle:
         for graph in graphs:
@@ -294,6 +319,7 @@ def _share_weights(graphs: Sequence[Path], shared: Path) -> None:
 def _description(model: Model, each: bool) -> Description:
     """Return what `mtbert serve` has to know of the graphs."""
     tasks: dict[str, ServedTask] = {}
+    thresholds = cards.thresholds(model)
     for graph, names in cards.graphs(model, each).items():
         for name in names:
             task = model.task(name)
@@ -304,6 +330,7 @@ def _description(model: Model, each: bool) -> Description:
                 kind=task.kind,
                 labels=[*task.class_labels],
                 names=[*task.class_names],
+                thresholds=[*thresholds.get(name, {}).values()],
                 lowest=task.lowest,
                 highest=task.highest,
             )
@@ -322,7 +349,7 @@ def _check(model: Model, form: str, folder: Path) -> None:
     if form == "sentence-transformers":
         tasks = [task for task in tasks if task not in model.network.connector.mixed]
     texts = {task: _texts(model, task) for task in tasks}
-    outputs = _outputs(model, form, folder, texts)
+    (outputs,) = outside.computed(model, form, folder, texts, [0]).outputs
     for task, columns in texts.items():
         compute = _embedded if form == "sentence-transformers" else _logits
         difference = np.abs(np.array(outputs[task]) - compute(model, task, columns)).max()
@@ -331,24 +358,6 @@ def _check(model: Model, form: str, folder: Path) -> None:
                 f"{model.name}: the export, loaded again with its own tokenizer, differs on {task} by "
                 f"{difference:.2g}; allowed: {EQUAL}; it is not kept"
             )
-
-
-def _outputs(model: Model, form: str, folder: Path, texts: dict[str, list[list[str]]]) -> dict[str, list[list[float]]]:
-    """Return what the written folder computes of texts, by task, in a process without mtbert."""
-    with tempfile.TemporaryDirectory() as scratch:
-        texts_file, out = Path(scratch, "texts.json"), Path(scratch, "rows.json")
-        is_apart = {task: cards.sequences(model, task) == 2 for task in texts}
-        files.write_json(texts_file, {task: (columns, is_apart[task]) for task, columns in texts.items()})
-        environment = os.environ | {"HF_MODULES_CACHE": scratch, "HF_HUB_OFFLINE": "1"}
-        environment.pop("PYTHONPATH", None)
-        process = subprocess.run(
-            [sys.executable, str(LOADED), form, str(folder), str(texts_file), str(out)], env=environment,
-            cwd=scratch, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        if process.returncode:
-            why = "".join(process.stderr.strip().splitlines()[-1:])
-            raise ExportError(f"{model.name}: the export cannot be loaded, and is not kept: {why}")
-        return json.loads(out.read_text(encoding="utf-8"))
 
 
 def _texts(model: Model, task: str) -> list[list[str]]:

@@ -1,44 +1,61 @@
-"""How long a prediction takes with each model of a build folder, all measured one after the other on this machine."""
+"""What it costs to run each model of a build folder: time and size, all models side by side in one process.
+
+A model is timed from texts to answers, as `mtbert predict` runs it: one text of each form that its tasks take (a text,
+or a pair) answered for all of its tasks, and 32 of them together. The texts are those of dev, as long as real ones.
+Models take turns on the same texts: what else the machine does slows all of them alike.
+"""
 
 import contextlib
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean, median
-from typing import Any
+from statistics import median
+
+import numpy as np
+import torch
 
 from mtbert import files, layout
+from mtbert.data import tokens
 from mtbert.errors import DataError
 from mtbert.inference import loading
 from mtbert.inference.baseline import Baseline
-from mtbert.inference.model import Model
+from mtbert.inference.model import Model, NotFiniteError
+from mtbert.machine import starting
 from mtbert.provenance import inputs, seals
 from mtbert.scores import run_log
-from mtbert.scores.schemas import Speed
+from mtbert.scores.schemas import Cost, Speed
+from mtbert.tasks import Tasks, main, of_build
 
 SENTENCES = ["sentence1", "sentence2"]
-ROWS = 20  # of dev, one at a time; the median counts
-WARM = 3  # predictions before that
+BATCH = 32
+ROUNDS = {1: 20, BATCH: 5}  # of each number of texts that are predicted together; the median counts
+WARM = 2  # rounds before these
+MOST_MEMORY = 0.5  # share of the machine's memory for models that are loaded at a time
+Rows = Mapping[int, Sequence[tuple[str, ...]]]  # by number of texts, 1 or 2
 
 
 def measure(build: Path) -> Speed:
-    """Return milliseconds a prediction of each selected model and baseline, and seconds of each training."""
+    """Return the costs of each selected model and baseline, and seconds of each training."""
     catalog = layout.read_catalog(build, "variants", "ensembles", "seeds")
     variants = [name for name, entry in catalog["variants"].items() if entry["selected"]]
     merges = [name for name, entry in catalog["ensembles"].items() if entry["selected"] and entry.get("merge")]
-    milliseconds: dict[str, float] = {}
+    runs_by_name: dict[str, list[Path]] = {}
     seconds: dict[str, dict[str, float]] = {}
     for name in variants:
-        runs = _runs(layout.runs(build) / name, catalog["seeds"])
-        seconds[name] = _seconds(runs)
-        milliseconds |= _milliseconds(name, runs, build)
+        runs_by_name[name] = _runs(layout.runs(build) / name, catalog["seeds"])
+        seconds[name] = _seconds(runs_by_name[name])
     for name in merges:
-        milliseconds |= _milliseconds(name, _runs(layout.merged(build) / name, catalog["seeds"]), build)
+        runs_by_name[name] = _runs(layout.merged(build) / name, catalog["seeds"])
     for folder in layout.baselines_of(build, "*"):
-        name = folder.parent.name
-        seconds[name] = _seconds([folder])
+        seconds[folder.parent.name] = _seconds([folder])
         if (folder / layout.WEIGHTS).is_file():
-            milliseconds |= _milliseconds(name, [folder], build)
-    return Speed(machine=inputs.machine(build).processor, milliseconds=milliseconds, seconds=seconds)
+            runs_by_name[folder.parent.name] = [folder]
+    folders = {
+        name: runs[0]
+        for name, runs in runs_by_name.items()
+        if runs and layout.WEIGHTS not in seals.left_elsewhere(runs[0])
+    }
+    return Speed(machine=inputs.machine(build).processor, costs=_costs(folders, build), seconds=seconds)
 
 
 def _runs(folder: Path, seeds: Sequence[int]) -> list[Path]:
@@ -56,21 +73,97 @@ def _seconds(runs: Sequence[Path]) -> dict[str, float]:
     return seconds
 
 
-def _milliseconds(name: str, runs: Sequence[Path], build: Path) -> dict[str, float]:
-    """Return by name the milliseconds of a prediction with the first run; nothing where its weights are not here."""
-    if not runs or layout.WEIGHTS in seals.left_elsewhere(runs[0]):
-        return {}
-    return {name: round(_measure_model(loading.of_folder(runs[0]), build), 3)}
+def _costs(folders: Mapping[str, Path], build: Path) -> dict[str, Cost]:
+    """Return the costs of models by name; of one whose numbers are not finite there are none."""
+    rows = _rows(build, of_build(build))
+    costs: dict[str, Cost] = {}
+    for names in _groups(folders):
+        models = {name: loading.of_folder(folders[name]) for name in names}
+        with _threads(models):
+            one, in_batch = (_milliseconds(models, rows, size) for size in ROUNDS)
+        costs |= {
+            name: Cost(
+                milliseconds=round(one[name], 3),
+                batch_milliseconds=round(in_batch[name], 3),
+                megabytes=round(_megabytes(model), 3),
+            )
+            for name, model in models.items()
+            if name in one
+        }
+    return costs
 
 
-def _measure_model(model: Model | Baseline, build: Path) -> float:
-    """Return the mean over its tasks of the median milliseconds of a prediction; a model's tokens are made before."""
-    medians = []
-    for task in model.tasks:
-        columns = SENTENCES[: len(model.task(task).sentences)]
-        table = files.read_parquet(layout.examples(layout.data(build), task, "dev"), columns)
-        rows: list[Any] = [tuple(row) for row in table.head(ROWS).to_numpy()]
-        for row in rows[:WARM]:
-            model.timed(task, row)
-        medians.append(1000 * median(model.timed(task, row) for row in rows))
-    return fmean(medians)
+@contextlib.contextmanager
+def _threads(models: Mapping[str, Model | Baseline]) -> Iterator[None]:
+    """Let a baseline's encoder have as many threads as the trained models have."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(
+        next((model.settings.run.threads for model in models.values() if isinstance(model, Model)), 1)
+    )
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _rows(build: Path, tasks: Tasks) -> Rows:
+    """Return texts of dev by their number in a row, those of all tasks in turn; drawn, as a file may be sorted."""
+    rows: dict[int, list[tuple[str, ...]]] = {}
+    needed = max(size * (count + WARM) for size, count in ROUNDS.items())
+    for task in main(tasks).values():
+        file = layout.examples(layout.data(build), task.name, "dev")
+        if file.is_file():
+            columns = SENTENCES[: len(task.sentences)]
+            table = files.read_parquet(file, columns).to_numpy()
+            picks = np.resize(np.random.default_rng(0).permutation(len(table)), needed)
+            rows.setdefault(len(columns), []).extend((number, tuple(table[pick])) for number, pick in enumerate(picks))
+    return {texts: [row for _, row in sorted(of_form, key=lambda entry: entry[0])] for texts, of_form in rows.items()}
+
+
+def _groups(folders: Mapping[str, Path]) -> Iterator[list[str]]:
+    """Yield the models that are loaded at a time: all of them where the memory has room."""
+    room = MOST_MEMORY * starting.memory()
+    group: list[str] = []
+    used = 0
+    for name, folder in folders.items():
+        size = (folder / layout.WEIGHTS).stat().st_size
+        if group and used + size > room:
+            yield group
+            group, used = [], 0
+        group.append(name)
+        used += size
+    if group:
+        yield group
+
+
+def _milliseconds(models: Mapping[str, Model | Baseline], rows: Rows, size: int) -> dict[str, float]:
+    """Return what a text takes in each model for all of its tasks, where so many are predicted together."""
+    totals = dict.fromkeys(models, 0.0)
+    for texts, of_form in rows.items():
+        times: dict[str, list[float]] = {}
+        for number in range(WARM + ROUNDS[size]):
+            batch = of_form[size * number : size * (number + 1)]
+            for name in [*totals]:
+                tasks = [task for task in models[name].tasks if len(models[name].task(task).sentences) == texts]
+                try:
+                    started = time.perf_counter()
+                    if tasks:
+                        models[name].tables(tasks, batch)
+                        times.setdefault(name, []).append(1000 * (time.perf_counter() - started) / size)
+                except NotFiniteError:  # a training that diverged; its scores say so
+                    del totals[name]
+        for name in times.keys() & totals.keys():
+            totals[name] += median(times[name][WARM:])
+    return totals
+
+
+def _megabytes(model: Model | Baseline) -> float:
+    """Return the size of the files that are read to predict, in MB of 10^6 bytes."""
+    needed = [model.run / layout.WEIGHTS]
+    if isinstance(model, Model):
+        needed.append(model.encoder / tokens.TOKENIZER)
+    else:
+        needed.append(model.run / layout.BASELINE)
+        if model.encoder is not None:
+            needed += [model.encoder / layout.WEIGHTS, model.encoder / tokens.TOKENIZER]
+    return sum(file.stat().st_size for file in needed) / 1e6

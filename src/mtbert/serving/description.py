@@ -24,16 +24,19 @@ class ServedTask(Section):
     Attributes:
         graph: the graph that has an output of the task's name; its file is GRAPH.onnx.
         form: what a row of the graph is: a text, a pair in one sequence, or a pair of two sequences.
-        kind: what the output is: a logit for each of several classes, the logit of class 1 of two, or a score.
+        kind: what the output is: a logit for each of several classes, the logit of class 1 of two, a score, or a logit
+            for each label of which a row has any number (`sets`).
         labels, names: of each class: its label as the data has it, and its name for people; none for a score.
+        thresholds: of `sets`, the least probability at which a row has each label.
         lowest, highest: the range of the score.
     """
 
     graph: str
     form: Form
-    kind: Literal["classes", "binary", "score"]
+    kind: Literal["classes", "binary", "score", "sets"]
     labels: list[str] = []
     names: list[str] = []
+    thresholds: list[float] = []
     lowest: float = 0.0
     highest: float = 0.0
 

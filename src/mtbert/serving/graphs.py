@@ -135,12 +135,16 @@ def _session(folder: Path, graph: str, threads: int) -> "InferenceSession":
 def answers(task: ServedTask, outputs: np.ndarray) -> list[dict[str, Any]]:
     """Return the answer of a task to each row as plain values; outputs [rows, size].
 
-    A score comes with its range, a class as its label and name, with the probability of each label.
+    A score comes with its range; a class, or each label of a set, as its label and name, with the probability of each
+    label.
     """
     numbers = outputs.astype(np.float64)
     if task.kind == "score":
         return [{"score": score, "lowest": task.lowest, "highest": task.highest} for score in numbers[:, 0].tolist()]
-    probabilities = _sigmoid(numbers) if task.kind == "binary" else _softmax(numbers)
+    if task.kind == "sets":
+        return [_answer_of_sets(task, row) for row in _sigmoid(numbers)]
+    yes = _sigmoid(numbers)
+    probabilities = np.hstack([1 - yes, yes]) if task.kind == "binary" else _softmax(numbers)
     listed = []
     for row, number in zip(probabilities.tolist(), probabilities.argmax(axis=1).tolist(), strict=True):
         label, name = task.labels[number], task.names[number]
@@ -148,12 +152,21 @@ def answers(task: ServedTask, outputs: np.ndarray) -> list[dict[str, Any]]:
     return listed
 
 
+def _answer_of_sets(task: ServedTask, probabilities: np.ndarray) -> dict[str, Any]:
+    """Return the labels that a row has, from the probability of each [labels]."""
+    members = np.flatnonzero(probabilities >= task.thresholds).tolist()
+    return {
+        "labels": [task.labels[number] for number in members],
+        "names": [task.names[number] for number in members],
+        "probabilities": dict(zip(task.labels, probabilities.tolist(), strict=True)),
+    }
+
+
 def _sigmoid(logits: np.ndarray) -> np.ndarray:
-    """Return the probabilities of both classes [rows, 2] from logits of class 1 [rows, 1]."""
+    """Return the probability of each logit's class, or label, by itself."""
     exponents = np.exp(-np.abs(logits))
     certain = 1 / (1 + exponents)
-    yes = np.where(logits >= 0, certain, exponents / (1 + exponents))
-    return np.hstack([1 - yes, yes])
+    return np.where(logits >= 0, certain, exponents / (1 + exponents))
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:

@@ -1,0 +1,58 @@
+"""Compute with a written export in a process that knows no mtbert, as its card says."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mtbert import files
+from mtbert.inference import cards
+from mtbert.inference.model import Model
+from mtbert.inference.smaller import ExportError
+
+SCRIPT = Path(__file__).with_name("loaded.py")
+Columns = Sequence[Sequence[str]]  # a list of sentences, or the first and the second ones of pairs
+Outputs = Mapping[str, Sequence[Sequence[float]]]  # by task a row of numbers for each text or pair
+
+
+class Computed(NamedTuple):
+    """What an export computes: outputs for each size of batches, and by how many MB the process grew, if known."""
+
+    outputs: Sequence[Outputs]
+    megabytes: float | None
+
+
+def computed(model: Model, form: str, folder: Path, texts: Mapping[str, Columns], batches: Sequence[int]) -> Computed:
+    """Return what the folder computes of texts, in batches of each of these sizes (0: all rows).
+
+    ExportError where it cannot be loaded.
+    """
+    return Computed(**_run(model, form, [folder], texts, batches))
+
+
+def timed(
+    model: Model, form: str, folders: Sequence[Path], texts: Mapping[str, Columns], batches: Sequence[int]
+) -> list[list[float]]:
+    """Return for each size of batches the milliseconds that a row takes in each of two exports, side by side."""
+    return _run(model, form, folders, texts, batches)
+
+
+def _run(model: Model, form: str, folders: Sequence[Path], texts: Mapping[str, Columns], batches: Sequence[int]) -> Any:
+    with tempfile.TemporaryDirectory() as scratch:
+        request, out = Path(scratch, "request.json"), Path(scratch, "out.json")
+        entries = {task: (columns, cards.sequences(model, task) == 2) for task, columns in texts.items()}
+        files.write_json(request, {"texts": entries, "batches": [*batches]})
+        environment = os.environ | {"HF_MODULES_CACHE": scratch, "HF_HUB_OFFLINE": "1"}
+        environment.pop("PYTHONPATH", None)
+        process = subprocess.run(
+            [sys.executable, str(SCRIPT), form, str(request), str(out), *map(str, folders)], env=environment,
+            cwd=scratch, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if process.returncode:
+            why = "".join(process.stderr.strip().splitlines()[-1:])
+            raise ExportError(f"{model.name}: the export cannot be loaded, and is not kept: {why}")
+        return json.loads(out.read_text(encoding="utf-8"))

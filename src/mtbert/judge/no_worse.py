@@ -1,0 +1,100 @@
+"""Whether a model answers as well as the one that it was made from, such as an export in int8: no seed, the same rows.
+
+Proved is, as of ways to keep, that the score is not lower by the margin (`rule.part_p`, "not lower"). If all but a few
+rows are answered alike, Student's t has nothing to measure noise by. Then the changed answers are counted: with K
+clusters of rows and k of them changed, p is the chance of k or fewer, were each changed with probability
+
+    margin / w
+
+w is by how much a score can fall where every answer changes, at most: 1 for accuracy; 1 / (C s) for the mean F1 of C
+classes and 1 / s for MCC, s the share of the rarest class; 8 for correlations, as of a row two standard deviations from
+the mean that gets the opposite answer. All of it times the size of the largest cluster over the mean one.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mtbert.judge.rule import NOTHING, PValues, Verdict, claim_p, part_p, sign
+from mtbert.scores import metrics
+from mtbert.stats import LEAST_CLUSTERS, Difference, difference, influence
+from mtbert.stats.differences import ROUNDING
+from mtbert.tasks import Task
+
+FEW = 6  # changed clusters, below which they are counted
+SAME_SCORE = 1e-4  # by which a score's answer may change and count as the same
+CORRELATION = 8.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a task's score loses or gains.
+
+    Attributes:
+        task: the task.
+        before, after: its score.
+        rows: of dev.
+        changed: those whose answer is another one.
+        difference: after less before, over other rows of dev.
+        p: of being as good, and of being worse by the margin.
+    """
+
+    task: Task
+    before: float
+    after: float
+    rows: int
+    changed: int
+    difference: Difference
+    p: PValues
+
+    @property
+    def verdict(self) -> Verdict:
+        """HOLDS for as good, WORSE, or OPEN: neither is proved."""
+        return _verdict(self.p, sign(self.difference))
+
+
+def change(task: Task, labels: np.ndarray, before: np.ndarray, after: np.ndarray, clusters: np.ndarray) -> Change:
+    """Compare two sets of answers with the labels; all are [rows], and rows of one cluster have one number."""
+    sides = [influence.of_task(task, labels, answers[:, None], clusters) for answers in (after, before)]
+    ours, other = (replace(side, has_seeds=False) for side in sides)
+    is_changed = np.abs(after - before) > (SAME_SCORE if task.kind == "score" else 0)
+    changed_clusters = len(np.unique(clusters[is_changed]))
+    result = difference(ours, other, changed_clusters)
+    if result.error is None and ours.clusters >= LEAST_CLUSTERS:  # a difference of the last digits
+        result = replace(result, error=ROUNDING, freedom=ours.clusters - 1)
+    p = NOTHING if result.error is None else part_p("not lower", task.matters, None, result)
+    if changed_clusters < FEW:
+        p = replace(p, holds=_p_of_few(changed_clusters, clusters, task.matters / _most(task, labels)))
+    return Change(task, other.mean, ours.mean, len(labels), int(is_changed.sum()), result, p)
+
+
+def together(changes: list[Change]) -> Verdict:
+    """Return HOLDS where each is as good, WORSE where one is worse, else OPEN."""
+    if any(one.verdict is Verdict.WORSE for one in changes):
+        return Verdict.WORSE
+    return _verdict(claim_p([one.p for one in changes]), Verdict.TOO_CLOSE)
+
+
+def _verdict(p: PValues, standing: Verdict) -> Verdict:
+    if p.verdict is Verdict.HOLDS:
+        return Verdict.HOLDS
+    return Verdict.WORSE if Verdict.FAILS is p.verdict or standing is Verdict.WORSE else Verdict.OPEN
+
+
+def _p_of_few(changed: int, clusters: np.ndarray, share: float) -> float:
+    """Return the chance of so few changed clusters if this share of rows, or more, were changed."""
+    from scipy import stats
+
+    sizes = np.unique(clusters, return_counts=True)[1]
+    return float(stats.binom.cdf(changed, len(sizes), min(1.0, share * sizes.mean() / sizes.max())))
+
+
+def _most(task: Task, labels: np.ndarray) -> float:
+    """Return w: by how much the score can fall where every answer changes."""
+    if task.metric == "accuracy":
+        return 1.0
+    if task.kind == "score":
+        return CORRELATION
+    counted = [*metrics.f1_classes(task.metric, task.classes)] if task.metric in metrics.F1S else [*np.unique(labels)]
+    rarest = min(max(1, int((labels == number).sum())) for number in counted) / len(labels)
+    return 1 / rarest / (len(counted) if task.metric in metrics.F1S else 1)

@@ -1,0 +1,68 @@
+"""Is a model as good as the one that it was made from? Answers of both on the same rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mtbert.judge import Verdict, no_worse
+from mtbert.tasks import COURSE, Task
+
+YES_NO = replace(COURSE["sst"], classes=2, matters=0.01)
+
+
+def changed(rows: int, lost: int, gained: int = 0, task: Task = YES_NO) -> no_worse.Change:
+    """A model that was right on all rows but ten; the other loses and gains so many."""
+    labels = np.arange(rows) % 2.0
+    before, after = labels.copy(), labels.copy()
+    before[-10:] = after[-10:] = 1 - labels[-10:]
+    after[:lost] = 1 - labels[:lost]
+    after[rows - gained :] = labels[rows - gained :]
+    return no_worse.change(task, labels, before, after, np.arange(rows))
+
+
+@pytest.mark.parametrize(
+    ("rows", "lost", "gained", "p", "verdict"),
+    [
+        (368, 0, 0, 0.99**368, Verdict.HOLDS),  # 0.0248: nothing changed
+        (367, 0, 0, 0.99**367, Verdict.OPEN),  # 0.0250: dev is too small
+        (160, 1, 0, 0.5240, Verdict.OPEN),  # 0.99^160 + 160 * 0.01 * 0.99^159
+        (1500, 2, 3, 0.0027, Verdict.HOLDS),  # of five changes
+        (1500, 2, 4, 0.0005, Verdict.HOLDS),  # from six on Student's t
+        (160, 16, 0, 0.9991, Verdict.WORSE),
+        (160, 0, 8, 0.0051, Verdict.HOLDS),  # better
+    ],
+)
+def test_as_good_is_proved_by_the_margin(rows: int, lost: int, gained: int, p: float, verdict: Verdict) -> None:
+    one = changed(rows, lost, gained)
+    assert (one.changed, one.verdict) == (lost + gained, verdict)
+    assert one.p.holds == pytest.approx(p, abs=1e-4)
+    assert one.after - one.before == pytest.approx((gained - lost) / rows)
+
+
+def test_a_rare_class_moves_its_f1_more() -> None:
+    """Of 20 rows in 1,000, one changed answer costs the mean F1 of two classes 25 times what it costs accuracy."""
+    labels = (np.arange(1000) < 20).astype(float)
+    task = replace(YES_NO, metric="macro_f1")
+    one = no_worse.change(task, labels, labels, labels, np.arange(1000))
+    assert one.p.holds == pytest.approx((1 - 0.01 / 25) ** 1000)
+    assert one.verdict is Verdict.OPEN
+
+
+def test_rows_of_one_cluster_count_once() -> None:
+    labels = np.arange(800) % 2.0
+    one = no_worse.change(YES_NO, labels, labels, labels, np.arange(800) // 4)
+    assert one.p.holds == pytest.approx(0.99**200)
+
+
+def test_scores_that_differ_in_the_last_digits_are_the_same() -> None:
+    labels = np.linspace(0, 5, 4000)
+    one = no_worse.change(COURSE["sts"], labels, labels, labels + 1e-6, np.arange(4000))
+    assert (one.changed, one.verdict) == (0, Verdict.HOLDS)  # (1 - 0.01 / 8)^4000 is 0.007
+
+
+def test_all_tasks_have_to_be_as_good() -> None:
+    good, small, worse = changed(1000, 0), changed(100, 0), changed(160, 16)
+    assert no_worse.together([good, good]) is Verdict.HOLDS
+    assert no_worse.together([good, small]) is Verdict.OPEN
+    assert no_worse.together([good, small, worse]) is Verdict.WORSE
