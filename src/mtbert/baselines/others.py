@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from mtbert import files
 from mtbert.baselines.rows import Rows
-from mtbert.data import readers
+from mtbert.data import readers, several
 from mtbert.data.records import NumberedRow
 from mtbert.errors import DataError, UnknownNameError, in_words
 from mtbert.scores.columns import SURE, Predictions
@@ -252,6 +252,8 @@ def _number(task: Task, text: str) -> float | None:
     """Return a label as a number; any number for a score."""
     if task.kind == "score":
         return float(text) if readers.NUMBER.fullmatch(text) else None
+    if task.several:
+        return several.read_cell(task, text).number
     labels = task.labels or {str(number): number for number in range(task.classes)}
     return float(labels[text]) if text in labels else None
 

@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mtbert.data import checks, dates, readers, records
+from mtbert.data import checks, dates, readers, records, several
 from mtbert.data.readers import Example, Refusal
 from mtbert.errors import DataError
+from mtbert.scores import sets
 from mtbert.tasks import Split, Task, Tasks, label_text
 
 SHARE = 5  # one of so many rows of train
@@ -168,7 +169,7 @@ def _rows(file: Path, drawing: Sequence[Task]) -> list[_Row]:
     for line, values in readers.rows_of(file, task.encoding, task.name):
         if records.repeats_header(values):
             continue
-        classes = [(other.name, number) for other in drawing if (number := _class(other, values)) is not None]
+        classes = [(other.name, number) for other in drawing for number in _classes(other, values)]
         for names in columns:
             sentences = [values.get(name) for name in names]
             if not any(readers.fault_of_text("", sentence) for sentence in sentences):
@@ -179,12 +180,17 @@ def _rows(file: Path, drawing: Sequence[Task]) -> list[_Row]:
     return rows
 
 
-def _class(task: Task, values: Mapping[str, Any]) -> int | str | None:
-    """Return the class of a row; None for a score, and for a label that is left out or no class."""
+def _classes(task: Task, values: Mapping[str, Any]) -> list[int | str]:
+    """Return the classes of a row, of several labels each; none for a score, and for a label that is no class."""
+    if task.several:
+        number = several.read(task, several.value_of(task, values)).number
+        return [] if number is None else np.flatnonzero(sets.members_of(np.array([number]), task.classes)[0]).tolist()
     label = label_text(values.get(task.label))
     if task.kind == "score" or not label or label in task.left_out:
-        return None
-    return task.labels.get(label) if task.labels else label
+        return []
+    if not task.labels:
+        return [label]
+    return [task.labels[label]] if label in task.labels else []
 
 
 def latest(file: Path, task: Task, date_by_line: Mapping[int, datetime]) -> Collection[int]:

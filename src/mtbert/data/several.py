@@ -37,8 +37,11 @@ def value_of(task: Task, row: Mapping[str, Any]) -> Any:
 
 def read(task: Task, value: Any) -> Reading:
     """Read what `value_of` returned."""
-    if task.columns:
-        return _of_columns(task, value or {})
+    return _of_columns(task, value or {}) if task.columns else read_cell(task, value)
+
+
+def read_cell(task: Task, value: Any) -> Reading:
+    """Read a list, or a text of several parts."""
     try:
         labels = parts(value, task.separator)
     except DataError as error:

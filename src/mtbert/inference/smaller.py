@@ -107,7 +107,9 @@ def write(full: Path, out: Path, smaller: Smaller, types: Collection[str] | None
 
 def megabytes(folder: Path) -> float:
     """Return the size of an export's graphs, or of its weights, in MB of 10^6 bytes."""
-    return sum(file.stat().st_size for file in folder.iterdir() if file.suffix in (".onnx", ".data", ".safetensors")) / 1e6
+    return (
+        sum(file.stat().st_size for file in folder.iterdir() if file.suffix in (".onnx", ".data", ".safetensors")) / 1e6
+    )
 
 
 def _change(file: Path, values: dict[str, Any]) -> None:

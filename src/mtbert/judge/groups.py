@@ -96,7 +96,7 @@ def _groups(predicted: Frame, task: Task, names: Names) -> Iterator[Group]:
     every: dict[tuple[Kind, str], np.ndarray] = {
         key: np.array(of_rows, dtype=object)[by_row.index.to_numpy(int)] for key, of_rows in names.items()
     }
-    if task.kind != "score":
+    if task.has_one_class:
         every[Kind.CLASS, ""] = np.array([task.class_names[int(label)] for label in by_row["label"]], dtype=object)
     for (kind, column), of_rows in every.items():
         for name in dict.fromkeys(sorted(filter(None, of_rows))):

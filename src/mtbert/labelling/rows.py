@@ -8,6 +8,7 @@ import pandas as pd
 from mtbert import files, layout
 from mtbert.baselines.rows import Rows
 from mtbert.data import drawing
+from mtbert.scores import sets
 from mtbert.tasks import SPLITS, Task
 
 TEXTS = ("sentence1", "sentence2")
@@ -44,7 +45,9 @@ def as_rows(table: pd.DataFrame, task: Task) -> Rows:
 
 
 def label_in_words(task: Task, label: float) -> str:
-    """Return a class as the files write it, or a score; nothing where it is withheld."""
+    """Return a class, or a set of labels, as the files write it, or a score; nothing where it is withheld."""
     if np.isnan(label):
         return ""
+    if task.several:
+        return sets.in_words(task, label)
     return f"{label:.3g}" if task.kind == "score" else task.class_labels[int(label)]

@@ -41,19 +41,28 @@ def run(build: Path) -> None:
 def _write(task: Task, table: pd.DataFrame, build: Path, embed: Embeddings, folder: Path) -> str:
     """Write a task's two files; return how many rows they have, in words."""
     known = table[table["label"].notna() & (table["split"] != "test")].reset_index(drop=True)
-    opinions = [*filter(None, [doubtful.of_other_folds(task, rows.as_rows(known, task), embed)])]
-    opinions += _of_trained(task, known, build)
-    doubts = doubtful.ranked(task, known["label"].to_numpy(), opinions)
+    doubts = doubtful.ranked(task, known["label"].to_numpy(), _opinions(task, known, build, embed))
     _write_csv(folder / f"{task.name}.csv", doubtful.listed(task, known, doubts))
     is_small = len(table) <= duplicates.MOST_ROWS
     pairs = duplicates.find(task, table, embed if is_small else None)
     _write_csv(folder / f"{task.name}-duplicates.csv", duplicates.listed(task, table, pairs))
     counts = Counter(pair.harm for pair in pairs)
+    doubtful_labels = f"{len(doubts)} doubtful labels of {len(known):,}"
+    if task.several:
+        doubtful_labels = "several labels a row, whose doubts are not measured"
     limit = "" if is_small else f" (of more than {duplicates.MOST_ROWS:,} rows, the same texts alone)"
     return (
-        f"{task.display_name:<20.20} {len(doubts)} doubtful labels of {len(known):,}; near-duplicates{limit}: "
+        f"{task.display_name:<20.20} {doubtful_labels}; near-duplicates{limit}: "
         f"{counts[Harm.OTHER_LABEL]} with another label, {counts[Harm.BOTH_SPLITS]} on both sides of a split"
     )
+
+
+def _opinions(task: Task, known: pd.DataFrame, build: Path, embed: Embeddings) -> list[Opinion]:
+    """Return what models predict of rows that they did not train on; nothing of tasks with several labels a row."""
+    if task.several:
+        return []
+    of_folds = doubtful.of_other_folds(task, rows.as_rows(known, task), embed)
+    return [*filter(None, [of_folds]), *_of_trained(task, known, build)]
 
 
 def _of_trained(task: Task, known: pd.DataFrame, build: Path) -> list[Opinion]:

@@ -112,7 +112,7 @@ def _classes(models: Models, names: Sequence[str]) -> Iterator[str]:
     intro = ABOUT_CLASSES.format(MOST_CLASSES)
     for name in main(models.results.tasks):
         task, rows = models.results.tasks[name], _rows(models, names, name)
-        if task.kind == "classes" and len(rows):
+        if task.has_one_class and len(rows):
             lines = [{"task": markdown.literal(task.display_name), **line} for line in class_lines(rows, task)]
             yield f"{intro}\n\n{markdown.lined(lines[:MOST_CLASSES], texts=3)}".strip()
             intro = ""

@@ -88,6 +88,11 @@ class Task:
         return "binary" if self.classes == 2 else "classes"
 
     @property
+    def has_one_class(self) -> bool:
+        """Whether a label is one class, and neither a score nor a set."""
+        return self.kind in ("binary", "classes")
+
+    @property
     def is_pair(self) -> bool:
         """Whether an example has two sentences."""
         return len(self.sentences) == 2

@@ -178,7 +178,7 @@ def held_out(parts: Parts) -> dict[str, Examples]:
     rows: dict[str, Examples] = {}
     for name, examples in parts.choosing.items():
         spared = {phase.spared for phase in phases if name in phase.tasks}
-        if examples.task.kind == "classes" and spared == {phases[-1].spared}:
+        if examples.task.has_one_class and spared == {phases[-1].spared}:
             rows[name] = examples
     return rows
 
