@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 
 from mtbert.judge.budget_runs import tasks_of
-from mtbert.judge.rule import SEEDS, PValues, Verdict, corrected, part_p
+from mtbert.judge.rule import SEEDS, PValues, Verdict, claim_p, corrected, part_p
 from mtbert.replication import Claim, ClaimPart, Claims, load
-from mtbert.replication.judging import claim_p
 from mtbert.stats import Difference
 from mtbert.stats.differences import welch
 from mtbert.tasks import COURSE, main

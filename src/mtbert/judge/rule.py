@@ -1,4 +1,8 @@
-"""The rule of docs/verdicts.md: from a difference to what is proved of it."""
+"""The rule of docs/verdicts.md: from differences to what is proved of them.
+
+What has several parts holds where all of them do: its p is the largest of theirs (intersection-union; Berger 1982). It
+does not hold where any part does not: its p is the smallest, times the number of parts.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +13,7 @@ from mtbert.stats import Difference, holm
 
 SEEDS = 6  # of each side that has seeds, at the only look
 LEVEL = 0.025  # one-sided
+LEANS = 0.4  # a part whose p of holding is below this does not refute its claim
 
 
 class Verdict(StrEnum):
@@ -100,6 +105,16 @@ def part_p(expects: Expected, margin: float, published: float | None, difference
             if published is not None and published < margin:
                 return PValues(at_most(0), at_least(0), 1.0)
             return PValues(at_most(0), at_least(margin), at_least(margin))
+
+
+def claim_p(parts: Sequence[PValues]) -> PValues:
+    """Return the p of a claim from those of its parts; 1 where a part may not be judged."""
+    fails = [part.fails for part in parts if part.holds > LEANS]
+    return PValues(
+        holds=max(part.holds for part in parts),
+        fails=min(1.0, len(parts) * min(fails, default=1.0)),
+        small=min(1.0, len(parts) * min(part.small for part in parts)),
+    )
 
 
 def corrected(family: Sequence[PValues]) -> list[PValues]:

@@ -1,9 +1,4 @@
-"""Judge claims by the rule of docs/verdicts.md.
-
-A claim holds where all its parts do: its p is the largest of theirs (intersection-union; Berger 1982). It does not hold
-where any part does not: its p is the smallest, times the number of parts. Both are corrected by Holm over all claims of
-the paper, run or not.
-"""
+"""Judge claims by the rule of docs/verdicts.md: the p of a paper's claims are corrected over all of them, run or not."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,13 +9,11 @@ from mtbert.errors import DataError
 from mtbert.judge import sides
 from mtbert.judge.budget_runs import UNEQUAL, BudgetRuns, TaskRows, are_unequal, mean_per_seed, tasks_of, unlike
 from mtbert.judge.comparison import Comparison
-from mtbert.judge.rule import NOTHING, OBSTACLES, SEEDS, PValues, Verdict, corrected, part_p, sign
+from mtbert.judge.rule import NOTHING, OBSTACLES, SEEDS, PValues, Verdict, claim_p, corrected, part_p, sign
 from mtbert.replication.claims import Claim, ClaimPart
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import UNTRAINED
 from mtbert.stats import LEAST_CLUSTERS, Difference
-
-LEANS = 0.4  # a part whose p of holding is below this does not refute its claim
 
 
 @dataclass(frozen=True)
@@ -187,16 +180,6 @@ def _is_below_untrained(part: ClaimPart, runs: BudgetRuns) -> bool:
         return False
     gains = [runs.compare(row, (UNTRAINED,), "sts") for row in (part.ours, part.other)]
     return all(gain is not None and gain.mean < 0 for gain in gains)
-
-
-def claim_p(parts: Sequence[PValues]) -> PValues:
-    """Return the p of a claim from those of its parts; 1 where a part may not be judged."""
-    fails = [part.fails for part in parts if part.holds > LEANS]
-    return PValues(
-        holds=max(part.holds for part in parts),
-        fails=min(1.0, len(parts) * min(fails, default=1.0)),
-        small=min(1.0, len(parts) * min(part.small for part in parts)),
-    )
 
 
 def at_a_third(whole: BudgetRuns, third: BudgetRuns) -> BudgetRuns:
