@@ -77,7 +77,7 @@ def _bare(texts: Sequence[str]) -> str:
 
 
 def _cosines(vectors: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
-    """Return the cosines of some rows with all: [some, rows]; of pairs the smaller of both texts', in the better order."""
+    """Return the cosines of some rows with all, [some, rows]; of pairs the smaller one, in the better order."""
     if len(vectors) == 1:
         return vectors[0][rows] @ vectors[0].T
     first, second = vectors

@@ -24,8 +24,8 @@ ABOUT_SURE = (
 )
 NO_TEMPERATURE = "Where *before* is empty, no training rows were held out, and no temperature was fitted."
 ABOUT_CLASSES = (
-    "**Which classes are hard?** Of each task those with the lowest F1, at most {}, and the class that each is most often "
-    "taken for."
+    "**Which classes are hard?** Of each task those with the lowest F1, at most {}, and the class that each is most "
+    "often taken for."
 )
 WRONG = "**Where is it wrong?** "
 NOWHERE = (
