@@ -328,7 +328,7 @@ def report(
             submissions.write(results, layout.submissions(build))
         shown = {} if evidence else sentences.of_build(build)
         grouped = {} if evidence else grouping.of_build(build)
-        print(write.write(judgement, folder, readme, shown, grouped=grouped))
+        print(write.write(judgement, folder, readme, shown, "", grouped))
 
 
 @app.command()
