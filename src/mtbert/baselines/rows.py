@@ -35,7 +35,7 @@ class Rows:
 
     def part(self, numbers: np.ndarray) -> "Rows":
         """Return some rows by their numbers."""
-        picks = numbers.tolist()
+        picks: list[int] = numbers.tolist()
         columns = [[column[pick] for pick in picks] for column in self.columns]
         return Rows([self.ids[pick] for pick in picks], columns, self.labels[numbers])
 
