@@ -367,7 +367,7 @@ def report(
             submissions.write(results, layout.submissions(build))
         shown = {} if evidence else sentences.of_build(build)
         grouped = {} if evidence else grouping.of_build(build)
-        print(reports.write(replication, folder, readme, shown, grouped=grouped))
+        print(reports.write(replication, folder, readme, shown, "", grouped))
 
 
 @app.command()

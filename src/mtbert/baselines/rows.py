@@ -33,6 +33,12 @@ class Rows:
         """All sentences."""
         return [text for column in self.columns for text in column]
 
+    def part(self, numbers: np.ndarray) -> "Rows":
+        """Return some rows by their numbers."""
+        picks: list[int] = numbers.tolist()
+        columns = [[column[pick] for pick in picks] for column in self.columns]
+        return Rows([self.ids[pick] for pick in picks], columns, self.labels[numbers])
+
     def clusters(self) -> np.ndarray:
         """Return the number of each row's cluster, [rows]: rows that share a sentence have the same one."""
         second = self.columns[1] if len(self.columns) > 1 else [None] * len(self.ids)

@@ -82,11 +82,7 @@ def run(
         _print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
     for member in loaded.members if isinstance(loaded, Ensemble) else [loaded]:
         _note_changes(member)
-    if at_least is not None:
-        _check_probabilities(loaded, [one.task for one in asked])
-    predicted = _predict(loaded, asked, rows, of_all)
-    if at_least is not None:
-        predicted = [_without_unsure(row, [one.task for one in asked], at_least, of_all) for row in predicted]
+    predicted = _sure(loaded, asked, rows, of_all, at_least)
     text = _as_text(predicted, form or "\t", [one.task for one in asked], of_all)
     if out is not None:
         with files.out_file(out) as partial:
@@ -123,8 +119,8 @@ def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[T
     calibrated = [{*getattr(member.metrics, "temperatures", {})} for member in members]
     if others := [task.name for task in tasks if not all(task.name in names for names in calibrated)]:
         _print_aside(
-            f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} was trained without "
-            "held-out rows (profile own holds rows out)"
+            f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} was trained "
+            "without held-out rows (profile own holds rows out)"
         )
 
 
@@ -262,6 +258,17 @@ def _columns(task: Task, available: Sequence[str]) -> tuple[str, ...]:
                 return columns
     allowed = ", or ".join(" and ".join(columns) for columns in accepted)
     raise DataError(f"the rows have the columns {', '.join(available)}; {task.name} needs {allowed}")
+
+
+def _sure(
+    model: "Model | Baseline | Ensemble", asked: Sequence[Asked], rows: list[Values], of_all: bool, least: float | None
+) -> list[Values]:
+    """Return what `_predict` does, without the classes whose probability is below `least`; all where that is None."""
+    if least is None:
+        return _predict(model, asked, rows, of_all)
+    tasks = [one.task for one in asked]
+    _check_probabilities(model, tasks)
+    return [_without_unsure(row, tasks, least, of_all) for row in _predict(model, asked, rows, of_all)]
 
 
 def _predict(

@@ -103,7 +103,6 @@ def _groups(predicted: Frame, task: Task, names: Names) -> Iterator[Group]:
             is_inside = of_rows == name
             if min(len(np.unique(clusters[part])) for part in (is_inside, ~is_inside)) >= LEAST:
                 difference = less_the_rest(values, is_inside, clusters)
-                means = (abs(float(values[part].mean())) for part in (is_inside, ~is_inside))
-                yield Group(
-                    task, kind, column, name, int(is_inside.sum()), *means, difference, difference.p_at_least(0)
-                )
+                inside, outside = (abs(float(values[part].mean())) for part in (is_inside, ~is_inside))
+                p, count = difference.p_at_least(0), int(is_inside.sum())
+                yield Group(task, kind, column, name, count, inside, outside, difference, p)

@@ -65,7 +65,7 @@ def measure(
         if min(map(len, parts)) < LEAST:
             continue
         for numbers in parts:
-            model = run.fit(TECHNIQUES[name], task, picked(train, numbers), embed)
+            model = run.fit(TECHNIQUES[name], task, train.part(numbers), embed)
             predicted.append(model.predict(dev.columns)["prediction"])
         side = influence.of_task(task, dev.labels, np.stack(predicted, axis=1), dev_clusters)
         points.append(Point(round(float(np.mean([len(numbers) for numbers in parts]))), side))
@@ -81,12 +81,6 @@ def part(clusters: np.ndarray, share: float, draw: int) -> np.ndarray:
     ends = np.flatnonzero(np.diff(place[cluster_of_row][order], append=-1)) + 1  # of each cluster, in order
     fitting = ends[ends <= max(1, round(share * len(clusters)))]
     return np.sort(order[: fitting[-1]] if len(fitting) else order[: ends[0]])
-
-
-def picked(rows: Rows, numbers: np.ndarray) -> Rows:
-    """Return some rows by their numbers."""
-    columns = [[column[number] for number in numbers] for column in rows.columns]
-    return Rows([rows.ids[number] for number in numbers], columns, rows.labels[numbers])
 
 
 def scored(task: Task, point: Point) -> Difference:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from mtbert.baselines import TECHNIQUES, linear
 from mtbert.baselines.rows import Rows
 from mtbert.labelling import rows as labelled
+from mtbert.scores.columns import Frame
 from mtbert.scores.described import FROZEN
 from mtbert.tasks import Task
 
@@ -50,13 +50,13 @@ def of_other_folds(task: Task, rows: Rows, embed: Callable[..., np.ndarray]) -> 
     penalty: float | None = None
     for number in np.unique(fold):
         others, asked = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        known = _picked(rows, others)
+        known = rows.part(others)
         features = TECHNIQUES[FROZEN].fit(known.columns, embed)
         matrix = features.matrix(known.columns)
         if penalty is None:
             penalty = linear.fit(task, matrix, known.labels, known.clusters()).penalty or linear.DEFAULT
         model = linear.train(task, matrix, known.labels, penalty)
-        asked_matrix = features.matrix(_picked(rows, asked).columns)
+        asked_matrix = features.matrix(rows.part(asked).columns)
         if task.kind == "score":
             outputs[asked, 0] = model.predict(asked_matrix, task)
         else:
@@ -64,12 +64,7 @@ def of_other_folds(task: Task, rows: Rows, embed: Callable[..., np.ndarray]) -> 
     return Opinion(np.arange(len(outputs)), outputs)
 
 
-def _picked(rows: Rows, numbers: np.ndarray) -> Rows:
-    columns = [[column[number] for number in numbers] for column in rows.columns]
-    return Rows([rows.ids[number] for number in numbers], columns, rows.labels[numbers])
-
-
-def ranked(task: Task, labels: np.ndarray, opinions: Sequence[Opinion]) -> pd.DataFrame:
+def ranked(task: Task, labels: np.ndarray, opinions: Sequence[Opinion]) -> Frame:
     """Return the most doubtful rows, at most MOST, the most doubtful first.
 
     Args:
@@ -92,7 +87,9 @@ def ranked(task: Task, labels: np.ndarray, opinions: Sequence[Opinion]) -> pd.Da
     agree = np.zeros(len(labels), int)
     for opinion in opinions:
         agree[opinion.rows] += _agrees(task, labels, columns["predicted"], opinion)
-    table = pd.DataFrame({**columns, "agree": agree, "models": models})
+    import pandas as pd
+
+    table: Frame = pd.DataFrame({**columns, "agree": agree, "models": models})
     return table[table["doubt"] > 0].sort_values("doubt", ascending=False, kind="stable").head(MOST)
 
 
@@ -119,7 +116,7 @@ def _agrees(task: Task, labels: np.ndarray, predicted: np.ndarray, opinion: Opin
     return opinion.outputs.argmax(axis=1) == predicted[opinion.rows]
 
 
-def listed(task: Task, table: pd.DataFrame, doubts: pd.DataFrame) -> list[dict[str, Any]]:
+def listed(task: Task, table: Frame, doubts: Frame) -> list[dict[str, Any]]:
     """Return a line of the CSV for each doubtful row.
 
     Args:

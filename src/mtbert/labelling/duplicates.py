@@ -15,6 +15,7 @@ from mtbert.baselines.embeddings import unit
 from mtbert.data import checks
 from mtbert.labelling import rows as labelled
 from mtbert.labelling.doubtful import COLUMNS
+from mtbert.scores.columns import Frame
 from mtbert.tasks import Task
 
 NEAR = 0.95  # cosine
@@ -40,7 +41,7 @@ class Pair(NamedTuple):
     cosine: float
 
 
-def find(task: Task, table: pd.DataFrame, embed: Callable[[Sequence[str]], np.ndarray] | None) -> list[Pair]:
+def find(task: Task, table: Frame, embed: Callable[[Sequence[str]], np.ndarray] | None) -> list[Pair]:
     """Return each row's nearest row that does harm, once, the most alike first.
 
     Args:
@@ -77,7 +78,7 @@ def _bare(texts: Sequence[str]) -> str:
 
 
 def _cosines(vectors: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
-    """Return the cosines of some rows with all: [some, rows]; of pairs the smaller of both texts', in the better order."""
+    """Return the cosines of some rows with all, [some, rows]; of pairs the smaller one, in the better order."""
     if len(vectors) == 1:
         return vectors[0][rows] @ vectors[0].T
     first, second = vectors
@@ -86,7 +87,7 @@ def _cosines(vectors: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
     return np.maximum(straight, crossed)
 
 
-def listed(task: Task, table: pd.DataFrame, pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+def listed(task: Task, table: Frame, pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     """Return a line of the CSV for each pair, at most MOST of a kind."""
     lines: list[dict[str, Any]] = []
     for harm in Harm:
@@ -94,7 +95,7 @@ def listed(task: Task, table: pd.DataFrame, pairs: Sequence[Pair]) -> list[dict[
             line: dict[str, Any] = {"what": harm.value, "cosine": f"{pair.cosine:.3f}"}
             for prefix, number in (("", pair.first), ("other_", pair.second)):
                 row = table.iloc[number].to_dict()
-                of_row = dict(zip(COLUMNS, (row[name] for name in labelled.texts(task)), strict=False))
+                of_row: dict[str, Any] = dict(zip(COLUMNS, (row[name] for name in labelled.texts(task)), strict=False))
                 of_row["label"] = labelled.label_in_words(task, row["label"])
                 of_row |= {name: row[name] for name in ("split", "file", "line")}
                 line |= {prefix + name: value for name, value in of_row.items()}

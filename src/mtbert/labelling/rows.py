@@ -9,24 +9,26 @@ from mtbert import files, layout
 from mtbert.baselines.rows import Rows
 from mtbert.data import drawing
 from mtbert.scores import sets
+from mtbert.scores.columns import Frame
 from mtbert.tasks import SPLITS, Task
 
 TEXTS = ("sentence1", "sentence2")
 
 
-def read(data: Path, task: Task) -> pd.DataFrame:
+def read(data: Path, task: Task) -> Frame:
     """Return the rows of all splits, train first: split, file, line, id, label, and the columns of `texts`.
 
     A withheld label is NaN.
     """
-    parts: list[pd.DataFrame] = []
+    parts: list[Frame] = []
     for split in SPLITS:
         file = layout.examples(data, task.name, split)
         if file.is_file():
-            part = files.read_parquet(file, ["line", "id", "label", *texts(task)])
+            part: Frame = files.read_parquet(file, ["line", "id", "label", *texts(task)])
             parts.append(part.assign(split=split, file=task.files[drawing.source(task, split)]))
     columns = ["split", "file", "line", "id", "label", *texts(task)]
-    return pd.concat([pd.DataFrame(columns=columns), *parts], ignore_index=True)[columns].astype({"label": float})
+    joined: Frame = pd.concat([pd.DataFrame(columns=columns), *parts], ignore_index=True)
+    return joined[columns].astype({"label": float})
 
 
 def texts(task: Task) -> list[str]:
@@ -34,12 +36,12 @@ def texts(task: Task) -> list[str]:
     return [*TEXTS[: len(task.sentences)]]
 
 
-def columns(table: pd.DataFrame, task: Task) -> list[list[str]]:
+def columns(table: Frame, task: Task) -> list[list[str]]:
     """Return the texts by column, as baselines take them: [texts][rows]."""
     return [table[name].tolist() for name in texts(task)]
 
 
-def as_rows(table: pd.DataFrame, task: Task) -> Rows:
+def as_rows(table: Frame, task: Task) -> Rows:
     """Return the rows as baselines take them."""
     return Rows(table["id"].tolist(), columns(table, task), table["label"].to_numpy(float))
 

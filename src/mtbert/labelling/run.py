@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from mtbert import files, layout, tasks
 from mtbert.data.records import as_separated
@@ -17,6 +16,7 @@ from mtbert.labelling.duplicates import Harm
 from mtbert.pretrained.embeddings import Embeddings
 from mtbert.provenance import seals
 from mtbert.scores import predictions
+from mtbert.scores.columns import Frame
 from mtbert.scores.described import TFIDF
 from mtbert.tasks import Task
 
@@ -38,7 +38,7 @@ def run(build: Path) -> None:
     print(f"{layout.doubtful(build)} lists them, with their texts. Nothing is removed: correct your own files.")
 
 
-def _write(task: Task, table: pd.DataFrame, build: Path, embed: Embeddings, folder: Path) -> str:
+def _write(task: Task, table: Frame, build: Path, embed: Embeddings, folder: Path) -> str:
     """Write a task's two files; return how many rows they have, in words."""
     known = table[table["label"].notna() & (table["split"] != "test")].reset_index(drop=True)
     doubts = doubtful.ranked(task, known["label"].to_numpy(), _opinions(task, known, build, embed))
@@ -57,7 +57,7 @@ def _write(task: Task, table: pd.DataFrame, build: Path, embed: Embeddings, fold
     )
 
 
-def _opinions(task: Task, known: pd.DataFrame, build: Path, embed: Embeddings) -> list[Opinion]:
+def _opinions(task: Task, known: Frame, build: Path, embed: Embeddings) -> list[Opinion]:
     """Return what models predict of rows that they did not train on; nothing of tasks with several labels a row."""
     if task.several:
         return []
@@ -65,7 +65,7 @@ def _opinions(task: Task, known: pd.DataFrame, build: Path, embed: Embeddings) -
     return [*filter(None, [of_folds]), *_of_trained(task, known, build)]
 
 
-def _of_trained(task: Task, known: pd.DataFrame, build: Path) -> list[Opinion]:
+def _of_trained(task: Task, known: Frame, build: Path) -> list[Opinion]:
     """Return what each trained model, and TF-IDF, predicts of dev; DataError where a model is of other rows."""
     is_dev = (known["split"] == "dev").to_numpy()
     opinions: list[Opinion] = []

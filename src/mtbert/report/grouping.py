@@ -1,4 +1,7 @@
-"""Groups of dev rows by their texts: thirds of the length, and the script. A report names groups, never a text."""
+"""Groups of dev rows: by length, by script, and by the file's columns of few values. A report never shows a text.
+
+A column may be the label of another task of the file.
+"""
 
 import unicodedata
 from collections import Counter
@@ -8,20 +11,41 @@ from pathlib import Path
 import numpy as np
 
 from mtbert import files, layout
+from mtbert.data import drawing, readers
 from mtbert.judge.groups import Kind, Names
-from mtbert.tasks import main
+from mtbert.tasks import Task, main
 from mtbert.tasks import of_build as tasks_of_build
+
+MOST_VALUES = 20  # of a column by which rows are grouped
 
 
 def of_build(build: Path) -> dict[str, Names]:
-    """Return by task the groups of a build directory's dev rows."""
-    tasks = tasks_of_build(build)
+    """Return by task the groups of a build directory's dev rows; none unless the data are one's own."""
+    if layout.data_kind(build) != "own":
+        return {}
+    tasks, data_dir = tasks_of_build(build), Path(layout.read_catalog(build, "data_dir")["data_dir"])
     grouped: dict[str, Names] = {}
     for name in main(tasks):
         file = layout.examples(layout.data(build), name, "dev")
         if file.is_file():
-            table = files.read_parquet(file, ["sentence1", "sentence2"][: len(tasks[name].sentences)])
-            grouped[name] = by_text([" ".join(texts) for texts in table.itertuples(index=False)])
+            table = files.read_parquet(file, ["line", *["sentence1", "sentence2"][: len(tasks[name].sentences)]])
+            texts = [" ".join(row) for row in table.drop(columns="line").itertuples(index=False)]
+            grouped[name] = {**by_text(texts), **by_column(data_dir, tasks[name], table["line"].tolist())}
+    return grouped
+
+
+def by_column(data_dir: Path, task: Task, lines: Sequence[int]) -> dict[tuple[Kind, str], list[str]]:
+    """Return the groups of the rows on these lines of dev's file, by column; none where the file is there no more."""
+    file = data_dir / task.files[drawing.source(task, "dev")]
+    if not file.is_file():
+        return {}
+    rows = {line: values for line, values in readers.rows_of(file, task.encoding, task.name)}
+    used = {*task.sentences, task.label, task.id}
+    grouped: dict[tuple[Kind, str], list[str]] = {}
+    for column in dict.fromkeys(column for line in lines for column in rows.get(line, {})):
+        names = ["" if (value := rows[line].get(column)) is None else str(value) for line in lines]
+        if column not in used and 2 <= len({*names} - {""}) <= MOST_VALUES:
+            grouped[Kind.COLUMN, str(column)] = names
     return grouped
 
 

@@ -24,8 +24,8 @@ ABOUT_SURE = (
 )
 NO_TEMPERATURE = "Where *before* is empty, no training rows were held out, and no temperature was fitted."
 ABOUT_CLASSES = (
-    "**Which classes are hard?** Of each task those with the lowest F1, at most {}, and the class that each is most often "
-    "taken for."
+    "**Which classes are hard?** Of each task those with the lowest F1, at most {}, and the class that each is most "
+    "often taken for."
 )
 WRONG = "**Where is it wrong?** "
 NOWHERE = (
@@ -80,8 +80,8 @@ def _sureness(models: Models, names: Sequence[str], label: str) -> str:
 def _line(rows: Frame, task: Task) -> dict[str, str]:
     cells = {"task": markdown.literal(task.display_name)}
     for name, column in (("before", UNCALIBRATED), ("after", SURE)):
-        is_known = rows[column].notna().all()
-        cells[name] = _in_words(of_rows(rows, column)) if is_known else markdown.DASH
+        error = of_rows(rows, column)
+        cells[name] = markdown.DASH if error is None else _in_words(error)
     right = (rows["label"] == rows["prediction"]).to_numpy()
     cells["right, of all"] = f"{100 * right.mean():.0f} %"
     for threshold in THRESHOLDS:
@@ -93,13 +93,18 @@ def _line(rows: Frame, task: Task) -> dict[str, str]:
     return cells
 
 
-def of_rows(rows: Frame, column: str) -> Calibration:
-    """Return the calibration error of predictions; `column` holds their probabilities."""
-    ordered = rows.sort_values(["variant", "seed", "row"])
-    seeds = ordered.groupby(["variant", "seed"], observed=True).ngroups
-    probabilities = ordered[column].to_numpy(float).reshape(seeds, -1).T
-    right = (ordered["label"] == ordered["prediction"]).to_numpy(float).reshape(seeds, -1).T
-    return calibration(probabilities, right, ordered["cluster"].to_numpy()[: len(right)])
+def of_rows(rows: Frame, column: str) -> Calibration | None:
+    """Return the calibration error of predictions, whose probabilities are in `column`; of rows that all runs scored.
+
+    None where there are no such rows, or a run has no probabilities.
+    """
+    right = (rows["label"] == rows["prediction"]).astype(float)
+    by_run = rows.assign(right=right, variant=rows["variant"].astype(str)).set_index(["row", "variant", "seed"])
+    table = by_run[[column, "right"]].unstack(["variant", "seed"]).dropna()
+    if not len(table):
+        return None
+    clusters = rows.drop_duplicates("row").set_index("row")["cluster"].loc[table.index]
+    return calibration(table[column].to_numpy(float), table["right"].to_numpy(float), clusters.to_numpy())
 
 
 def _in_words(error: Calibration) -> str:

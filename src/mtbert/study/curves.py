@@ -69,5 +69,6 @@ def _line(task: Task, points: Sequence[Point]) -> str:
 
 def in_words(gain: Gain) -> str:
     """Return such as `+0.021 [+0.004, +0.037]`; what cannot be told is said so."""
-    numbers = f"{gain.expected:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]"
+    expected, low, high = (round(value, 3) + 0.0 for value in (gain.expected, gain.low, gain.high))  # no minus 0
+    numbers = f"{expected:+.3f} [{low:+.3f}, {high:+.3f}]"
     return numbers if gain.is_known else f"cannot be told ({numbers})"

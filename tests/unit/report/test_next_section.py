@@ -1,5 +1,7 @@
 """What to do next: calibration, classes and groups in the report of one's own tasks."""
 
+from pathlib import Path
+
 import made
 import numpy as np
 import pandas as pd
@@ -9,7 +11,7 @@ from mtbert.judge import Models
 from mtbert.judge.groups import Kind
 from mtbert.report import grouping, markdown, next_section
 from mtbert.scores.columns import SURE, UNCALIBRATED
-from mtbert.tasks import COURSE
+from mtbert.tasks import COURSE, Task
 
 SAID = {("a", 1): {"qqp": [0.0, 1.0, 0.0, 1.0]}, ("a", 2): {"qqp": [0.0, 1.0, 1.0, 0.0]}}
 
@@ -79,3 +81,15 @@ def test_lengths_are_thirds():
         "more than 5 characters",
     ]
     assert grouping.by_text([]) == {(Kind.LENGTH, ""): [], (Kind.SCRIPT, ""): []}
+
+
+def test_columns_of_few_values_beside_text_and_label_are_groups(tmp_path: Path):
+    rows = [f"text {row},{row % 2},{'web' if row % 3 else 'phone'},{row},\n" for row in range(30)]
+    (tmp_path / "dev.csv").write_text("text,topic,channel,ticket,note\n" + "".join(rows))
+    task = Task("topic", 2, ("text",), "topic", "accuracy", files={"train": "train.csv", "dev": "dev.csv"})
+    assert grouping.by_column(tmp_path, task, [2, 3, 5]) == {(Kind.COLUMN, "channel"): ["phone", "web", "phone"]} | {
+        (Kind.COLUMN, "ticket"): ["0", "1", "3"]
+    }
+    every = [*range(2, 32)]
+    assert [*grouping.by_column(tmp_path, task, every)] == [(Kind.COLUMN, "channel")]
+    assert grouping.by_column(tmp_path / "moved", task, every) == {}

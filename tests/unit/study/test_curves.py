@@ -15,6 +15,7 @@ from mtbert.study import curves
     [
         (Gain(0.0213, 0.004, 0.0371), "+0.021 [+0.004, +0.037]"),
         (Gain(0.01, -0.01, 0.03), "cannot be told (+0.010 [-0.010, +0.030])"),
+        (Gain(0.0, -0.0001, 0.0), "cannot be told (+0.000 [+0.000, +0.000])"),
     ],
 )
 def test_a_gain_that_may_be_nothing_cannot_be_told(gain: Gain, words: str):
@@ -30,6 +31,6 @@ def test_each_task_has_a_line_and_a_missing_encoder_is_named(tmp_path: Path, cap
     curves.run(tmp_path / "desk", tmp_path / "build")
     lines = capsys.readouterr().out.splitlines()
     assert lines[2] == f"(without a frozen encoder: {tmp_path}/build has none yet; `dvc repro encoder` fetches it)"
-    assert lines[3].startswith("topic        TF-IDF         macro-F1 0.")
+    assert lines[3].startswith("topic        TF-IDF         accuracy 0.")
     assert "twice as many rows: " in lines[3]
     assert len(lines) == 4
