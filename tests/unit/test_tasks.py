@@ -247,7 +247,10 @@ def test_a_row_of_a_task_may_have_several_labels(
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"classes": ["a;b", "c"], "separator": ";"}, "mood.separator: it is ';', which the label 'a;b' holds; allowed"),
+        (
+            {"classes": ["a;b", "c"], "separator": ";"},
+            "mood.separator: it is ';', which the label 'a;b' holds; allowed",
+        ),
         ({"names": ["a", "b;c", "d"], "separator": ";"}, "mood.separator: it is ';', which the label 'b;c' holds"),
         ({"classes": 100}, "mood.classes: they are 100; allowed: at most 53 labels, of which a row has several"),
         ({"label": [f"c{n}" for n in range(54)], "classes": 1}, "mood.label: they are 54; allowed: at most 53 labels"),
