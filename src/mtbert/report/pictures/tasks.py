@@ -4,6 +4,7 @@ Where ways are compared, it is with the one to keep; else over all models.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from mtbert.report.pictures import drawing
 from mtbert.report.sentences import Sentences
 from mtbert.scores import metrics, sets
 from mtbert.scores.columns import SURE, Frame
+from mtbert.stats import LEAST_SEEDS, Difference, influence, score
 from mtbert.tasks import METRIC_NAMES, Task, main
 
 SUREST = 10  # errors of each task
@@ -26,10 +28,9 @@ ABOUT = (
     "predicted as each class. The second table has the errors of which the models are surest, at most ten; of scores, "
     "those that are farthest off."
 )
-BESIDE = {"micro_f1": "micro-F1", "macro_f1": "macro-F1", "average_precision": "mean average precision"}
 OF_SETS = (
     "Where rows have several labels, a line of the first table is a label, with precision, recall and F1; a third "
-    "table has what else each way scores, the mean over its trainings."
+    "table has what else each way scores, with the 95 % interval of F1, as of the mean above."
 )
 ALL = "all models"
 HIDDEN = "A task's sentences are shown where its `show_text` in tasks.yaml is true, and those of the sample."
@@ -54,18 +55,32 @@ def render(models: Models, answer: Answer | None, folder: Path, sentences: Sente
 
 
 def _beside_lines(models: Models, answer: Answer | None, task: Task) -> Iterator[dict[str, str]]:
-    """Yield a line for each way, or model, with all that sets of labels are scored by: means over its runs."""
-    runs = models.results.runs
+    """Yield a line for each way, or model, with all that sets of labels are scored by on dev."""
     of_models = {name: (name,) for name in [*models.baselines, *models.about]}
     ways = of_models if answer is None else {way.label: way.names for way in answer.ways}
-    columns = {METRIC_NAMES[task.metric]: f"dev_{task.name}"}
-    for name in metrics.beside_names(task):
-        columns[BESIDE[name]] = f"dev_{task.name}/{name}"
+    rows, runs = models.results.scored(task.name), models.results.runs
+    precision = f"dev_{task.name}/{metrics.AVERAGE_PRECISION}"
     for label, names in ways.items():
-        of_way = runs[runs["variant"].isin([*names]) & runs[f"dev_{task.name}"].notna()]
-        if len(of_way):
-            means = {title: of_way[column].mean() for title, column in columns.items() if column in of_way}
-            yield {"way": markdown.literal(label), **{title: markdown.number(mean) for title, mean in means.items()}}
+        rows_of_way, runs_of_way = (table[table["variant"].isin([*names])] for table in (rows, runs))
+        if not len(rows_of_way):
+            continue
+        has_seeds = not {*names} <= {*models.baselines}
+        f1s = {METRIC_NAMES[metric]: of_sets(rows_of_way, task, metric, has_seeds) for metric in metrics.OF_SETS}
+        yield {
+            "way": markdown.literal(label),
+            **{name: markdown.estimate(f1) for name, f1 in f1s.items()},
+            "mean average precision": markdown.number(runs_of_way[precision].mean()),
+        }
+
+
+def of_sets(rows: Frame, task: Task, metric: str, has_seeds: bool) -> Difference:
+    """Return a score of sets of labels with its interval, from one way's predictions; over rows alone of few seeds."""
+    predicted = rows.pivot(index="row", columns=["variant", "seed"], values="prediction")
+    first = rows.drop_duplicates("row").set_index("row").loc[predicted.index]
+    labels, clusters = first["label"].to_numpy(), first["cluster"].to_numpy()
+    side = influence.scored(metric, labels, predicted.to_numpy(), clusters, range(task.classes))
+    side = replace(side, has_seeds=has_seeds)
+    return score(side.as_trained if 0 < side.seeds < LEAST_SEEDS else side, metrics.bounds(metric))
 
 
 def _about(models: Models, answer: Answer | None, sentences: Sentences) -> str:
