@@ -13,8 +13,8 @@ import pandas as pd
 from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.provenance import seals
-from mtbert.scores import checks, data_description, model_rows, points, predictions, tables
-from mtbert.scores.columns import SURE, Frame, Predictions
+from mtbert.scores import average_precision, checks, data_description, model_rows, points, predictions, sets, tables
+from mtbert.scores.columns import MOVES, SURE, Frame, Predictions
 from mtbert.scores.described import BASELINES, UNTRAINED
 from mtbert.scores.model_rows import ModelRow
 from mtbert.scores.results import Results
@@ -133,7 +133,8 @@ def _predicted(source: Source, folder: Path) -> Predictions:
             shared_file = layout.shared_rows(source.data, task, split)
             shared = _columns_of_rows(shared_file, SHARED, table["id"]) if shared_file.is_file() else {}
             table = table.assign(row=np.arange(len(table)), **facts, **shared)
-            predicted[split][task] = _with_sureness(table, source.tasks[task])
+            with_more = _with_moves if source.tasks[task].several else _with_sureness
+            predicted[split][task] = with_more(table, source.tasks[task])
     return predicted
 
 
@@ -146,15 +147,24 @@ def _columns_of_rows(file: Path, names: Sequence[str], ids: Frame) -> dict[str, 
 
 
 def _with_sureness(table: Frame, task: Task) -> Frame:
-    """Add the probability of the predicted class; a score has none, nor have sets and the untrained encoder."""
-    if task.several:
-        return table
+    """Add the probability of the predicted class; a score has none, nor has the untrained encoder."""
     columns = predictions.probability_columns(task)
     if not {*columns} or not {*columns} <= {*table}:
         return table
     probabilities = table[columns].to_numpy()
     classes = table["prediction"].to_numpy(int)
     return table.assign(**{SURE: probabilities[np.arange(len(table)), classes]})
+
+
+def _with_moves(table: Frame, task: Task) -> Frame:
+    """Add by how much each row that counts moves the mean average precision, where its labels are known."""
+    columns, counts = predictions.probability_columns(task), table["scored"].to_numpy(bool)
+    if not {*columns} <= {*table} or table["label"][counts].isna().any():
+        return table
+    members = sets.members_of(table["label"].to_numpy()[counts], task.classes)
+    moves = np.full(len(table), np.nan)
+    moves[counts] = average_precision.moves(members, table[columns].to_numpy(float)[counts])
+    return table.assign(**{MOVES: moves})
 
 
 def _history(file: Path) -> Frame:

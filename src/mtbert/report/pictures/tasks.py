@@ -16,8 +16,8 @@ from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.sentences import Sentences
 from mtbert.scores import metrics, sets
-from mtbert.scores.columns import SURE, Frame
-from mtbert.stats import LEAST_SEEDS, Difference, influence, score
+from mtbert.scores.columns import KEY, MOVES, SURE, Frame
+from mtbert.stats import LEAST_SEEDS, Difference, Side, influence, score
 from mtbert.tasks import METRIC_NAMES, Task, main
 
 SUREST = 10  # errors of each task
@@ -30,7 +30,7 @@ ABOUT = (
 )
 OF_SETS = (
     "Where rows have several labels, a line of the first table is a label, with precision, recall and F1; a third "
-    "table has what else each way scores, with the 95 % interval of F1, as of the mean above."
+    "table has what else each way scores, with 95 % intervals."
 )
 ALL = "all models"
 HIDDEN = "A task's sentences are shown where its `show_text` in tasks.yaml is true, and those of the sample."
@@ -58,29 +58,42 @@ def _beside_lines(models: Models, answer: Answer | None, task: Task) -> Iterator
     """Yield a line for each way, or model, with all that sets of labels are scored by on dev."""
     of_models = {name: (name,) for name in [*models.baselines, *models.about]}
     ways = of_models if answer is None else {way.label: way.names for way in answer.ways}
-    rows, runs = models.results.scored(task.name), models.results.runs
-    precision = f"dev_{task.name}/{metrics.AVERAGE_PRECISION}"
+    rows, runs = models.results.scored(task.name), models.results.runs.set_index(KEY)
+    precisions = runs[f"dev_{task.name}/{metrics.AVERAGE_PRECISION}"]
     for label, names in ways.items():
-        rows_of_way, runs_of_way = (table[table["variant"].isin([*names])] for table in (rows, runs))
-        if not len(rows_of_way):
+        of_way = rows[rows["variant"].isin([*names])]
+        if not len(of_way):
             continue
         has_seeds = not {*names} <= {*models.baselines}
-        f1s = {METRIC_NAMES[metric]: of_sets(rows_of_way, task, metric, has_seeds) for metric in metrics.OF_SETS}
-        yield {
-            "way": markdown.literal(label),
-            **{name: markdown.estimate(f1) for name, f1 in f1s.items()},
-            "mean average precision": markdown.number(runs_of_way[precision].mean()),
-        }
+        sides = {METRIC_NAMES[metric]: f1_side(of_way, task, metric) for metric in metrics.OF_SETS}
+        sides["mean average precision"] = precision_side(of_way, precisions)
+        scores = {name: markdown.estimate(_score(side, has_seeds)) for name, side in sides.items()}
+        yield {"way": markdown.literal(label), **scores}
 
 
-def of_sets(rows: Frame, task: Task, metric: str, has_seeds: bool) -> Difference:
-    """Return a score of sets of labels with its interval, from one way's predictions; over rows alone of few seeds."""
-    predicted = rows.pivot(index="row", columns=["variant", "seed"], values="prediction")
+def f1_side(rows: Frame, task: Task, metric: str) -> Side:
+    """Score the predictions of one way's runs by a metric of sets of labels."""
+    predicted = _by_run(rows, "prediction")
     first = rows.drop_duplicates("row").set_index("row").loc[predicted.index]
     labels, clusters = first["label"].to_numpy(), first["cluster"].to_numpy()
-    side = influence.scored(metric, labels, predicted.to_numpy(), clusters, range(task.classes))
+    return influence.scored(metric, labels, predicted.to_numpy(), clusters, range(task.classes))
+
+
+def precision_side(rows: Frame, precisions: Frame) -> Side:
+    """Return the mean average precision of one way's runs, of which `precisions` holds that of each run."""
+    moves = _by_run(rows.groupby(["cluster", *KEY], observed=True)[MOVES].sum().reset_index(), MOVES, "cluster")
+    scores = precisions.loc[[*moves.columns]].to_numpy(float)
+    return Side(scores, moves.to_numpy(), rows["row"].nunique(), len(moves))
+
+
+def _by_run(rows: Frame, values: str, index: str = "row") -> Frame:
+    return rows.astype({"variant": str}).pivot(index=index, columns=KEY, values=values)
+
+
+def _score(side: Side, has_seeds: bool) -> Difference:
+    """Return a side's score with its interval; of fewer seeds than an interval needs, over rows alone."""
     side = replace(side, has_seeds=has_seeds)
-    return score(side.as_trained if 0 < side.seeds < LEAST_SEEDS else side, metrics.bounds(metric))
+    return score(side.as_trained if 0 < side.seeds < LEAST_SEEDS else side, (0.0, 1.0))
 
 
 def _about(models: Models, answer: Answer | None, sentences: Sentences) -> str:
