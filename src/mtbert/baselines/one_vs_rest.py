@@ -7,7 +7,8 @@ the best score of rows predicted by models of other folds. On these predictions,
 Shapes: coefficients [labels, features]. A label that all rows of train have, or none has, has coefficients of 0.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -32,8 +33,9 @@ def fit(task: Task, matrix: Matrix, labels: np.ndarray, cluster: np.ndarray) -> 
     chosen, scores = _cross_validate(task, matrix[rows], members[rows], cluster[rows])
     penalty = max(scores, key=scores.__getitem__) if scores else linear.DEFAULT
     halves = np.full(task.classes, thresholds.HALF, np.float32)
-    coefficients, intercepts = _train(matrix, members, [penalty])[penalty]
-    model = Linear(coefficients, intercepts, tuple(range(task.classes)), chosen.get(penalty, halves))
+    model = Linear(
+        *_train(matrix, members, [penalty])[penalty], tuple(range(task.classes)), chosen.get(penalty, halves)
+    )
     return Fit(model, penalty, scores)
 
 
@@ -46,22 +48,27 @@ def _most_frequent(task: Task, members: np.ndarray) -> Linear:
     return Linear(no_features, logit(shares).astype(np.float32), tuple(range(task.classes)), least)
 
 
-def _train(matrix: Matrix, members: np.ndarray, penalties: list[float]) -> dict[float, tuple[np.ndarray, np.ndarray]]:
-    """Return by penalty the coefficients [labels, features] and intercepts [labels]."""
+class Weights(NamedTuple):
+    """Coefficients, fp32 [labels, features], and intercepts, fp32 [labels]."""
+
+    coefficients: np.ndarray
+    intercepts: np.ndarray
+
+
+def _train(matrix: Matrix, members: np.ndarray, penalties: Sequence[float]) -> dict[float, Weights]:
+    """Return the weights by penalty."""
     steps = int(np.clip(linear.MOST_TO_TRAIN / max(_products(matrix, members) * matrix.shape[0], 1), *linear.STEPS))
-    parts: dict[float, list[tuple[Any, Any]]] = {penalty: [] for penalty in penalties}
-    for is_member in members.T:
+    shape = members.shape[1], matrix.shape[1]
+    weights = {penalty: Weights(np.zeros(shape, np.float32), np.zeros(shape[0], np.float32)) for penalty in penalties}
+    for label, is_member in enumerate(members.T):
         estimator = linear.regression(steps)
-        for penalty, of_labels in parts.items():
+        for penalty, of_all in weights.items():
             if is_member.any() and not is_member.all():
                 trained = linear.trained(estimator, matrix, is_member, penalty)
-                of_labels.append((trained.coef_[0], trained.intercept_[0]))
+                of_all.coefficients[label], of_all.intercepts[label] = trained.coef_[0], trained.intercept_[0]
             else:
-                of_labels.append((np.zeros(matrix.shape[1]), logit(np.clip(is_member[0], EDGE, 1 - EDGE))))
-    return {
-        penalty: tuple(np.array(part, np.float32) for part in zip(*of_labels, strict=True))
-        for penalty, of_labels in parts.items()
-    }
+                of_all.intercepts[label] = logit(np.clip(is_member[0], EDGE, 1 - EDGE))
+    return weights
 
 
 def _cross_validate(
@@ -75,7 +82,7 @@ def _cross_validate(
     probabilities = {penalty: np.zeros(members.shape) for penalty in linear.PENALTIES}
     for number in np.unique(fold):
         is_other = fold != number
-        for penalty, weights in _train(matrix[is_other], members[is_other], [*linear.PENALTIES]).items():
+        for penalty, weights in _train(matrix[is_other], members[is_other], linear.PENALTIES).items():
             model = Linear(*weights, tuple(range(task.classes)), np.zeros(0))
             probabilities[penalty][~is_other] = model.probabilities(matrix[~is_other], task.classes)
     chosen = {penalty: thresholds.choose(members, values) for penalty, values in probabilities.items()}

@@ -13,8 +13,8 @@ import pandas as pd
 from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.provenance import seals
-from mtbert.scores import checks, data_description, model_rows, points, predictions, tables
-from mtbert.scores.columns import SURE, UNCALIBRATED, Frame, Predictions
+from mtbert.scores import average_precision, checks, data_description, model_rows, points, predictions, sets, tables
+from mtbert.scores.columns import MOVES, SURE, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, OTHER, UNTRAINED
 from mtbert.scores.model_rows import ModelRow
 from mtbert.scores.results import Results
@@ -135,7 +135,11 @@ def _predicted(source: Source, folder: Path, temperatures: Mapping[str, float]) 
             shared_file = layout.shared_rows(source.data, task, split)
             shared = _columns_of_rows(shared_file, SHARED, table["id"]) if shared_file.is_file() else {}
             table = table.assign(row=np.arange(len(table)), **facts, **shared)
-            predicted[split][task] = _with_sureness(table, source.tasks[task], temperatures.get(task))
+            described = source.tasks[task]
+            if described.several:
+                predicted[split][task] = _with_moves(table, described)
+            else:
+                predicted[split][task] = _with_sureness(table, described, temperatures.get(task))
     return predicted
 
 
@@ -148,12 +152,10 @@ def _columns_of_rows(file: Path, names: Sequence[str], ids: Frame) -> dict[str, 
 
 
 def _with_sureness(table: Frame, task: Task, temperature: float | None) -> Frame:
-    """Add the probability of the predicted class; a score has none, nor have sets and the untrained encoder.
+    """Add the probability of the predicted class; a score has none, nor has the untrained encoder.
 
     With a temperature also add what it was before: p^T of each class, over their sum.
     """
-    if task.several:
-        return table
     columns = predictions.probability_columns(task)
     if not {*columns} or not {*columns} <= {*table}:
         return table
@@ -165,6 +167,17 @@ def _with_sureness(table: Frame, task: Task, temperature: float | None) -> Frame
         powers = probabilities**temperature
         sureness[UNCALIBRATED] = powers[every, classes] / powers.sum(axis=1)
     return table.assign(**sureness)
+
+
+def _with_moves(table: Frame, task: Task) -> Frame:
+    """Add by how much each row that counts moves the mean average precision, where its labels are known."""
+    columns, counts = predictions.probability_columns(task), table["scored"].to_numpy(bool)
+    if not {*columns} <= {*table} or table["label"][counts].isna().any():
+        return table
+    members = sets.members_of(table["label"].to_numpy()[counts], task.classes)
+    moves = np.full(len(table), np.nan)
+    moves[counts] = average_precision.moves(members, table[columns].to_numpy(float)[counts])
+    return table.assign(**{MOVES: moves})
 
 
 def _history(file: Path) -> Frame:

@@ -18,6 +18,7 @@ UNIQUE = {  # which no two rows of a table share
 }
 WEIGHTS = ("encoder", "added", "trained", "stored")
 PLACES = ("x", "y", "x2", "y2")  # in a picture, of the first sentence of a row, and of the second
+MOVES = "moves"  # of several labels a row, by how much the row moves the mean average precision
 SURE = "sure"  # the probability of the predicted class, which evidence does without
 UNCALIBRATED = "sure_uncalibrated"  # the same before a temperature, where training fitted one
 
@@ -59,8 +60,12 @@ def example_columns(tasks: Tasks) -> tuple[str, ...]:
 
 
 def schema(table: str, tasks: Tasks) -> pa.Schema:
-    """Return the columns of a table; those of `runs` depend on the tasks."""
-    return _runs_schema(tasks) if table == "runs" else SCHEMAS[table]
+    """Return the columns of a table; those of `runs` depend on the tasks, and so does MOVES of `predictions`."""
+    if table == "runs":
+        return _runs_schema(tasks)
+    if table == "predictions" and any(task.several for task in tasks.values()):
+        return SCHEMAS[table].append(pa.field(MOVES, pa.float64()))
+    return SCHEMAS[table]
 
 
 def _columns(names: Iterable[str], kind: pa.DataType, optional: bool = False) -> list[pa.Field]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtbert.errors import DataError
-from mtbert.scores import sets
+from mtbert.scores import average_precision, sets
 from mtbert.tasks import METRIC_NAMES, Task, Tasks, are_the_courses, main
 
 Values = Sequence[float] | np.ndarray
@@ -103,28 +103,6 @@ def in_sets(gold: np.ndarray, guess: np.ndarray) -> list[int]:
     return np.flatnonzero((gold | guess).any(axis=0)).tolist()
 
 
-def average_precision(members: np.ndarray, probabilities: np.ndarray) -> float:
-    """Return the mean over labels that rows have of their average precision, 0 to 1; 0 where no row has a label.
-
-    Formula: of one label the mean, over the rows that have it, of the share of rows that have it among those that are
-    at least as probable. It needs no threshold. It is scikit-learn's `average_precision_score`.
-
-    Args:
-        members: whether a row has a label, bool [rows, labels].
-        probabilities: of each label, [rows, labels].
-    """
-    present = np.flatnonzero(members.any(axis=0))
-    scores = [_precisions(members[:, label], probabilities[:, label]).mean() for label in present]
-    return float(np.mean(scores)) if scores else 0.0
-
-
-def _precisions(is_member: np.ndarray, probability: np.ndarray) -> np.ndarray:
-    """Return for each row that has a label the share of them among rows that are at least as probable."""
-    ranks = np.searchsorted(np.sort(-probability), -probability[is_member], side="right")
-    hits = np.searchsorted(np.sort(-probability[is_member]), -probability[is_member], side="right")
-    return hits / ranks
-
-
 F1S = ("f1", "macro_f1")
 OF_SETS = {"micro_f1": micro_f1, "labels_f1": labels_f1}
 AVERAGE_PRECISION = "average_precision"
@@ -181,7 +159,8 @@ def beside(task: Task, labels: Values, predictions: Values, probabilities: np.nd
         if name != AVERAGE_PRECISION:
             scores[name] = score(OF_SETS_BESIDE[name], labels, predictions, range(task.classes))
         elif probabilities is not None:
-            scores[name] = average_precision(sets.members_of(np.asarray(labels), task.classes), probabilities)
+            members = sets.members_of(np.asarray(labels), task.classes)
+            scores[name] = average_precision.score(members, probabilities)
     return scores
 
 

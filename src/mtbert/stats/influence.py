@@ -113,34 +113,6 @@ def _labels_f1(gold: np.ndarray, guess: np.ndarray) -> np.ndarray:
     return np.mean([_f1(gold[:, label], guess[:, label]) for label in present], axis=0)
 
 
-def average_precision(members: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """Return by how much each row moves `metrics.average_precision`, [rows]; arguments as there."""
-    present = np.flatnonzero(members.any(axis=0))
-    if not len(present):
-        return np.zeros(len(members))
-    return np.mean([_average_precision(members[:, label], probabilities[:, label]) for label in present], axis=0)
-
-
-def _average_precision(is_member: np.ndarray, probability: np.ndarray) -> np.ndarray:
-    """Return (y p - y A + sum over members m, not above the row, of (y - p_m) / n_m) over the number of members.
-
-    y is whether the row has the label, n how many rows are at least as probable as it, p the share of members among
-    them, and A the mean of p over members: a row that counts more is among those of each member that it is not below.
-    """
-    _, place = np.unique(-probability, return_inverse=True)  # 0 for the most probable rows
-    at_least = np.cumsum(np.bincount(place))
-    precision = np.cumsum(np.bincount(place, is_member)) / at_least
-    members_there = np.bincount(place, is_member)
-
-    def below(values: np.ndarray) -> np.ndarray:
-        """Return the sum over members that are not above each row of their place's value, [rows]."""
-        return np.cumsum((members_there * values)[::-1])[::-1][place]
-
-    own = is_member * (precision[place] - precision[place][is_member].mean())
-    moved = is_member * below(1 / at_least) - below(precision / at_least)
-    return (own + moved) / is_member.sum()
-
-
 def _mcc(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """Return, as of Pearson's r, (xy - r (xx / X + yy / Y) sqrt(XY) / 2) / sqrt(XY), x and y rows of indicators.
 

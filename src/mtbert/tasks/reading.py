@@ -21,7 +21,7 @@ COLUMNS = ("row", "way", "mean", "overall", "normalised", "verdict", "seeds")  #
 SHOWN = 5  # most numbers in a message
 KEYS_OF_DRAWS = ("group_on", "time_on", "time_format")
 OF_SCORES = ("pearson", "spearman")
-OF_SETS = {"micro_f1": "micro_f1", "f1": "labels_f1"}  # by the name in tasks.yaml
+OF_SETS: dict[str, Metric] = {"micro_f1": "micro_f1", "f1": "labels_f1"}  # by the name in tasks.yaml
 MOST_IN_A_SET = 53  # labels: a set of so many is a number that a float64 holds exactly, see `mtbert.scores.sets`
 LABEL_ALLOWED = (
     "COLUMN; of a list, `mtbert study` makes a task for each; with `several: true` [COLUMN, OTHER] or {LABEL: COLUMN}, "

@@ -35,6 +35,7 @@ def test_thresholds_are_those_of_rows_that_models_of_other_folds_predict() -> No
     result = one_vs_rest.fit(MOODS, matrix, labels, cluster)
     fold = linear.folds(MOODS, labels, cluster)
     assert fold is not None
+    assert result.penalty is not None
     held_out = np.zeros((90, 3))
     for number in range(3):
         other = fold != number

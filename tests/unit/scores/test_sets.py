@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, f1_score
 
-from mtbert.scores import metrics, sets
+from mtbert.scores import average_precision, metrics, sets
 from mtbert.stats import influence
 from mtbert.tasks import COURSE, METRIC_NAMES
 
@@ -58,11 +58,11 @@ def test_scores_of_sets_are_scikit_learns() -> None:
     assert metrics.labels_f1(labels, predictions, 6) == pytest.approx(macro)
     of_labels = [label for label in range(6) if GOLD[:, label].any()]
     precision = average_precision_score(GOLD[:, of_labels], PROBABILITIES[:, of_labels], average="macro")
-    assert metrics.average_precision(GOLD, PROBABILITIES) == pytest.approx(precision)
+    assert average_precision.score(GOLD, PROBABILITIES) == pytest.approx(precision)
 
 
 def test_the_average_precision_of_rows_without_labels_is_0() -> None:
-    assert metrics.average_precision(np.zeros((2, 3), bool), np.ones((2, 3))) == 0
+    assert average_precision.score(np.zeros((2, 3), bool), np.ones((2, 3))) == 0
 
 
 @pytest.mark.parametrize("metric", ["micro_f1", "labels_f1"])
@@ -79,11 +79,11 @@ def test_a_row_moves_a_score_of_sets_as_one_more_copy_of_it_does(metric: str) ->
 
 def test_a_row_moves_the_average_precision_as_one_more_copy_of_it_does() -> None:
     many = np.tile(np.arange(60), 200)
-    before = metrics.average_precision(GOLD[many], PROBABILITIES[many])
-    moves = influence.average_precision(GOLD, PROBABILITIES)
+    before = average_precision.score(GOLD[many], PROBABILITIES[many])
+    moves = average_precision.moves(GOLD, PROBABILITIES)
     for row in (0, 7, 31):
         more = [*many, row]
-        after = metrics.average_precision(GOLD[more], PROBABILITIES[more])
+        after = average_precision.score(GOLD[more], PROBABILITIES[more])
         assert 200 * (after - before) == pytest.approx(moves[row], abs=2e-5)
 
 
@@ -98,8 +98,8 @@ def test_the_noise_of_rows_of_the_scores_of_sets_is_that_of_a_bootstrap() -> Non
         drawn = [metrics.score(metric, labels[draw], predictions[draw], range(6)) for draw in draws]
         side = influence.scored(metric, labels, predictions[:, None], np.arange(400), range(6))
         assert np.sqrt((side.moves**2).sum()) == pytest.approx(np.std(drawn), rel=0.15)
-    drawn = [metrics.average_precision(gold[draw], probabilities[draw]) for draw in draws]
-    moves = influence.average_precision(gold, probabilities)
+    drawn = [average_precision.score(gold[draw], probabilities[draw]) for draw in draws]
+    moves = average_precision.moves(gold, probabilities)
     assert np.sqrt((moves**2).sum()) == pytest.approx(np.std(drawn), rel=0.15)
     assert moves.sum() == pytest.approx(0)
 

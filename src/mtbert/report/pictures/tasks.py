@@ -4,6 +4,7 @@ Where ways are compared, it is with the one to keep; else over all models.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,8 @@ from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.report.sentences import Sentences
 from mtbert.scores import metrics, sets
-from mtbert.scores.columns import SURE, Frame
+from mtbert.scores.columns import KEY, MOVES, SURE, Frame
+from mtbert.stats import LEAST_SEEDS, Difference, Side, influence, score
 from mtbert.tasks import METRIC_NAMES, Task, main
 
 SUREST = 10  # errors of each task
@@ -26,10 +28,9 @@ ABOUT = (
     "predicted as each class. The second table has the errors of which the models are surest, at most ten; of scores, "
     "those that are farthest off."
 )
-BESIDE = {"micro_f1": "micro-F1", "macro_f1": "macro-F1", "average_precision": "mean average precision"}
 OF_SETS = (
     "Where rows have several labels, a line of the first table is a label, with precision, recall and F1; a third "
-    "table has what else each way scores, the mean over its trainings."
+    "table has what else each way scores, with 95 % intervals."
 )
 ALL = "all models"
 HIDDEN = "A task's sentences are shown where its `show_text` in tasks.yaml is true, and those of the sample."
@@ -54,18 +55,45 @@ def render(models: Models, answer: Answer | None, folder: Path, sentences: Sente
 
 
 def _beside_lines(models: Models, answer: Answer | None, task: Task) -> Iterator[dict[str, str]]:
-    """Yield a line for each way, or model, with all that sets of labels are scored by: means over its runs."""
-    runs = models.results.runs
+    """Yield a line for each way, or model, with all that sets of labels are scored by on dev."""
     of_models = {name: (name,) for name in [*models.baselines, *models.about]}
     ways = of_models if answer is None else {way.label: way.names for way in answer.ways}
-    columns = {METRIC_NAMES[task.metric]: f"dev_{task.name}"}
-    for name in metrics.beside_names(task):
-        columns[BESIDE[name]] = f"dev_{task.name}/{name}"
+    rows, runs = models.results.scored(task.name), models.results.runs.set_index(KEY)
+    precisions = runs[f"dev_{task.name}/{metrics.AVERAGE_PRECISION}"]
     for label, names in ways.items():
-        of_way = runs[runs["variant"].isin([*names]) & runs[f"dev_{task.name}"].notna()]
-        if len(of_way):
-            means = {title: of_way[column].mean() for title, column in columns.items() if column in of_way}
-            yield {"way": markdown.literal(label), **{title: markdown.number(mean) for title, mean in means.items()}}
+        of_way = rows[rows["variant"].isin([*names])]
+        if not len(of_way):
+            continue
+        has_seeds = not {*names} <= {*models.baselines}
+        sides = {METRIC_NAMES[metric]: f1_side(of_way, task, metric) for metric in metrics.OF_SETS}
+        sides["mean average precision"] = precision_side(of_way, precisions)
+        scores = {name: markdown.estimate(_score(side, has_seeds)) for name, side in sides.items()}
+        yield {"way": markdown.literal(label), **scores}
+
+
+def f1_side(rows: Frame, task: Task, metric: str) -> Side:
+    """Score the predictions of one way's runs by a metric of sets of labels."""
+    predicted = _by_run(rows, "prediction")
+    first = rows.drop_duplicates("row").set_index("row").loc[predicted.index]
+    labels, clusters = first["label"].to_numpy(), first["cluster"].to_numpy()
+    return influence.scored(metric, labels, predicted.to_numpy(), clusters, range(task.classes))
+
+
+def precision_side(rows: Frame, precisions: Frame) -> Side:
+    """Return the mean average precision of one way's runs, of which `precisions` holds that of each run."""
+    moves = _by_run(rows.groupby(["cluster", *KEY], observed=True)[MOVES].sum().reset_index(), MOVES, "cluster")
+    scores = precisions.loc[[*moves.columns]].to_numpy(float)
+    return Side(scores, moves.to_numpy(), rows["row"].nunique(), len(moves))
+
+
+def _by_run(rows: Frame, values: str, index: str = "row") -> Frame:
+    return rows.astype({"variant": str}).pivot(index=index, columns=KEY, values=values)
+
+
+def _score(side: Side, has_seeds: bool) -> Difference:
+    """Return a side's score with its interval; of fewer seeds than an interval needs, over rows alone."""
+    side = replace(side, has_seeds=has_seeds)
+    return score(side.as_trained if 0 < side.seeds < LEAST_SEEDS else side, (0.0, 1.0))
 
 
 def _about(models: Models, answer: Answer | None, sentences: Sentences) -> str:
