@@ -88,9 +88,9 @@ class Splits:
             raise _no_dev(self.data_dir / task.files["train"], task, len(examples))
         if split == "dev":
             return RowsOfSplit(dev, [], in_file)
-        return self._without_groups_of_others(task, RowsOfSplit(train, refusals, in_file))
+        return self._without_known_groups(task, RowsOfSplit(train, refusals, in_file))
 
-    def _without_groups_of_others(self, task: Task, rows: RowsOfSplit) -> RowsOfSplit:
+    def _without_known_groups(self, task: Task, rows: RowsOfSplit) -> RowsOfSplit:
         """Return train without the rows whose group dev or test has; DataError where no row is left."""
         if not task.group_on:
             return rows

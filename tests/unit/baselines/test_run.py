@@ -17,6 +17,7 @@ from mtbert.inference.exporting import ExportError
 from mtbert.pretrained import embeddings
 from mtbert.provenance import inputs, seals
 from mtbert.scores import collect
+from mtbert.scores.described import Costs
 from mtbert.tasks import Task, stated
 from mtbert.tracking import record
 
@@ -255,3 +256,52 @@ def test_a_baseline_has_one_form(build: Path, tmp_path: Path):
     trained(build)
     with pytest.raises(ExportError, match=r"baseline-tfidf is a baseline, which has one form.*got --format onnx"):
         exporting.export(loading.load("baseline-tfidf", build=build), "onnx", tmp_path / "out")
+
+
+def write_others(folder: Path) -> None:
+    """Predictions of dev that somebody made: all of topic, all of same, and a price."""
+    (folder / "others/gpt").mkdir(parents=True)
+    topic = "".join(f"dev{n},{'praise' if n % 2 else 'bug'},0.75\n" for n in range(10))
+    (folder / "others/gpt/topic-dev.csv").write_text(f"id,prediction,probability\n{topic}")
+    same = "".join(f"dev{n},{n % 2 + n / 100}\n" for n in range(10))
+    (folder / "others/gpt/same-dev.csv").write_text(f"id,prediction\n{same}")
+    (folder / "others/gpt/costs.yaml").write_text("price: 0.4\ncurrency: EUR\nmilliseconds: 800\n")
+
+
+def test_predictions_of_others_are_a_row_beside_the_baselines(build: Path):
+    write_others(build / "mine")
+    lines: list[str] = []
+    run.train_all(build, TASKS, build / "baselines", lines.append, build / "mine")
+    assert [line.split() for line in lines[:2]] == [
+        ["same", "other-gpt", "Pearson", "0.998"], ["topic", "other-gpt", "accuracy", "1.000"],
+    ]  # fmt: skip
+    folder = build / "baselines/other-gpt/0"
+    metrics = files.read_json(folder / "metrics.json")
+    assert (metrics["weights"], metrics["dev"]["topic"], metrics["test"]) == (None, 1, {})
+    made_from = inputs.of_model(folder)
+    assert made_from is not None
+    digest = files.sha256(build / "mine/others/gpt/topic-dev.csv")
+    assert made_from.settings["files"]["topic-dev.csv"] == digest
+    write_plan(build)
+    files.write_json(layout.speed(build), speed.measure(build).model_dump())
+    results = collect.of_folders(
+        build, [folder for name in ("baseline-*", "other-*") for folder in layout.baselines_of(build, name)]
+    )
+    row = results.runs.set_index("variant").loc["other-gpt"]
+    assert (row["kind"], row["milliseconds"], row[["stored", "seconds"]].isna().all()) == ("baseline", 800.0, True)
+    assert results.costs == dict.fromkeys(run.BASELINES, Costs()) | {
+        "other-gpt": Costs(price=0.4, currency="EUR", milliseconds=800)
+    }
+    assert results.by_run["other-gpt", 0, "dev"]["topic"]["sure"].tolist() == [0.75] * 10
+    points = record.of_baseline(folder, record.read_catalog(build)).points
+    assert [point.name for point in points if "parameters" in point.name] == []
+
+
+def test_faulty_predictions_of_others_end_the_stage_before_anything_is_trained_or_removed(build: Path):
+    trained(build)
+    write_others(build / "mine")
+    (build / "mine/others/gpt/same-dev.csv").write_text("id,prediction\ndev0,1\n")
+    lines: list[str] = []
+    with pytest.raises(DataError, match=r"same-dev\.csv: 9 of 10 rows of dev have no prediction, first id 'dev1'"):
+        run.train_all(build, TASKS, build / "baselines", lines.append, build / "mine")
+    assert (lines, len(layout.baselines_of(build, "*"))) == ([], 4)

@@ -1,5 +1,6 @@
 """One look at labelled test rows, after dev has chosen, and what is said of it."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,13 +10,15 @@ import pandas as pd
 import pytest
 
 from mtbert.judge import Answer, Judgement, Plan, judge, plan_of
-from mtbert.report import answer_section
+from mtbert.report import answer_section, markdown
 from mtbert.scores import checks
 from mtbert.scores.described import BASELINES, FROZEN, TFIDF
 from mtbert.scores.metrics import OVERALLS
 from mtbert.scores.results import Results
 
 ROWS = 120
+OTHER_ONE = "other-gpt"
+COSTS = {"price": 0.4, "currency": "EUR", "milliseconds": 800.0}
 LABELS = {"sst": (np.arange(ROWS) % 5).astype(float), "qqp": (np.arange(ROWS) % 2).astype(float),
           "sts": np.linspace(0, 5, ROWS)}  # fmt: skip
 EACH = {"of-sst": ["sst"], "of-qqp": ["qqp"], "of-sts": ["sts"]}
@@ -42,7 +45,11 @@ def predicted(shares: dict[str, float], random: np.random.Generator) -> dict[tup
 
 
 def answered(
-    monkeypatch: pytest.MonkeyPatch, dev: dict[str, float], test: dict[str, float] | None, seeds: int = 0
+    monkeypatch: pytest.MonkeyPatch,
+    dev: dict[str, float],
+    test: dict[str, float] | None,
+    seeds: int = 0,
+    has_test_of_others: bool = True,
 ) -> Judgement:
     """What is judged of ways that are so good on dev and on test; test has no labels where it is None."""
     monkeypatch.setattr("mtbert.judge.answer.margins", lambda _: dict.fromkeys(OVERALLS, 0.05))
@@ -54,11 +61,17 @@ def answered(
     rows = made.results(predicted(test or dev, random), settings).predictions.assign(split="test")
     if test is None:
         rows["label"] = np.nan
-    is_baseline = results.runs["variant"].isin(BASELINES)
+    without_seeds = [*BASELINES, OTHER_ONE]
+    is_baseline = results.runs["variant"].isin(without_seeds)
     runs = results.runs.assign(kind=results.runs["kind"].mask(is_baseline, "baseline"))
     runs = runs[~is_baseline | (runs["seed"] == 1)]
-    rows = pd.concat([results.predictions, rows])
-    rows = rows[~rows["variant"].isin(BASELINES) | (rows["seed"] == 1)]
+    runs.loc[runs["variant"] == OTHER_ONE, "stored"] = np.nan
+    runs["settings"] = [
+        json.dumps(json.loads(settings) | ({"costs": COSTS} if variant == OTHER_ONE else {}))
+        for variant, settings in zip(runs["variant"], runs["settings"], strict=True)
+    ]
+    rows = pd.concat([results.predictions, rows[(rows["variant"] != OTHER_ONE) | has_test_of_others]])
+    rows = rows[~rows["variant"].isin(without_seeds) | (rows["seed"] == 1)]
     results = Results(runs, rows, results.history)
     for (variant, seed), scores in checks.computed_scores(results).items():
         is_run = (results.runs["variant"] == variant) & (results.runs["seed"] == seed)
@@ -96,6 +109,41 @@ def test_the_best_baseline_is_looked_at_too(monkeypatch):
     assert [look.other(compared).label for compared in look.comparisons] == ["One model per task", BASELINES[FROZEN]]
     assert look.rows[-1].label == BASELINES[FROZEN]
     assert look.rows[-1].scores["qqp"].mean == pytest.approx(0.8)
+
+
+def cells(one: Answer, label: str, folder: Path) -> dict[str, str]:
+    """The line of a way by column."""
+    lines = [line.split("|")[1:-1] for line in answer_section.render(one, folder).splitlines() if line.startswith("|")]
+    row = next(line for line in lines if line[0].strip() == label)
+    return {column.strip(): cell.strip() for column, cell in zip(lines[0], row, strict=True)}
+
+
+def test_predictions_of_others_are_a_row_that_is_judged_and_not_one_to_keep(monkeypatch, tmp_path: Path):
+    one = the_answer(answered(monkeypatch, {"single": 0.8, "shared": 0.8, OTHER_ONE: 0.99}, None))
+    assert one.ways[0].label == "gpt"
+    assert {way.label for way in one.candidates} == {"Shared", "One model per task"}
+    compared = one.against_single_by_label["gpt"]
+    assert compared.difference is not None
+    assert compared.difference.seeds == (0, 6)
+    text = " ".join(answer_section.sentences(one))
+    assert "Proved to be better than one model per task: *gpt* (+0." in text
+    assert "the highest mean of the ways here, without predictions of others" in text
+    line = cells(one, "gpt", tmp_path)
+    assert (line["weights to keep"], line["1,000 rows"], line["verdict"]) == (markdown.DASH, "0.4 EUR", "better")
+    assert cells(one, "Shared", tmp_path)["1,000 rows"] == markdown.DASH
+
+
+def test_without_prices_no_column_says_them(monkeypatch, tmp_path: Path):
+    one = the_answer(answered(monkeypatch, {"single": 0.8, "shared": 0.8}, None))
+    assert "1,000 rows" not in cells(one, "Shared", tmp_path)
+
+
+@pytest.mark.parametrize(("has_test", "looked_at"), [(True, "gpt"), (False, BASELINES[TFIDF])])
+def test_others_are_looked_at_on_test_if_they_have_predicted_it(monkeypatch, has_test: bool, looked_at: str):
+    shares = {"single": 0.9, "shared": 0.9, OTHER_ONE: 0.85, TFIDF: 0.7}
+    look = answered(monkeypatch, shares, {}, has_test_of_others=has_test).confirmation
+    assert look is not None
+    assert [look.other(compared).label for compared in look.comparisons][1:] == [looked_at]
 
 
 def test_without_labels_of_test_there_is_no_look(monkeypatch):
