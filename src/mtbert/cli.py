@@ -147,8 +147,7 @@ def serve(
     """
     with starting.quick_imports():
         from mtbert.serving import start
-        from mtbert.serving.app import Options
-        from mtbert.serving.batching import Limits
+        from mtbert.serving.options import Limits, Options
     options = Options(folder, threads, Limits(batch, wait / 1000, queue), int(body * 2**20))
     start.serve(options, host, port, workers)
 

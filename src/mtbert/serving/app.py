@@ -3,10 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from fastapi import FastAPI, Request, Response
@@ -15,31 +14,20 @@ from pydantic import BaseModel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mtbert.serving import graphs, logs, requests
-from mtbert.serving.batching import Key, Limits, Outputs, Queue, QueueFullError
+from mtbert.serving.batching import Key, Outputs, Queue, QueueFullError
 from mtbert.serving.graphs import EncodedRow, Graphs
 from mtbert.serving.metrics import Metrics
+from mtbert.serving.options import Options
 from mtbert.serving.requests import Fault, Refusal, RequestError, Rows
 
 ABOUT = "Answers of one trained model: classes with their probabilities, or scores, of texts and pairs of texts."
 SECONDS_TO_SEND = 30.0  # that a client has for a request's body
+SMALL = 2**14  # bytes of a body
 AGAIN = "1"  # seconds after which a client that found the queue full may try again
 CLIENT_GONE = 499  # in logs and metrics: who asked has left, and nobody was answered
 
 
-class Options(NamedTuple):
-    """How a folder is served.
-
-    Attributes:
-        folder: the export.
-        threads: that compute a batch.
-        limits: of the queue.
-        most_bytes: of a request's body.
-    """
-
-    folder: Path
-    threads: int = 1
-    limits: Limits = Limits()
-    most_bytes: int = 2 * 2**20
+Result = TypeVar("Result")
 
 
 class ClassAnswer(BaseModel):
@@ -96,10 +84,10 @@ class Service(NamedTuple):
         """Answer a request for predictions."""
         description = self.model.description
         body = await _body(request, self.options.most_bytes)
-        rows = await asyncio.to_thread(requests.read, body, description, self.options.limits.waiting)
+        rows = await _beside(len(body), requests.read, body, description, self.options.limits.waiting)
         notes = request.scope[NOTES]
         notes |= {"rows": len(rows.texts), "tasks": [*rows.tasks]}
-        encoded = await asyncio.to_thread(_encoded, self.model, rows)
+        encoded = await _beside(len(body), _encoded, self.model, rows)
         outputs = await _unless_gone(request, self.queue.outputs(encoded))
         is_cut = [any(row.is_cut for row in of_row) for of_row in zip(*encoded.values(), strict=True)]
         notes["cut"] = sum(is_cut)
@@ -209,6 +197,13 @@ async def _body(request: Request, most: int) -> bytes:
         fault = f"the body did not come within {SECONDS_TO_SEND:g} seconds"
         raise BodyError(408, Fault(fault=fault, remedy="send it again, in one go")) from None
     return bytes(body)
+
+
+async def _beside(size: int, function: Callable[..., Result], *arguments: Any) -> Result:
+    """Return what a function computes of a body of that size; a large one keeps no other request waiting."""
+    if size <= SMALL:
+        return function(*arguments)  # sooner than another thread would begin
+    return await asyncio.to_thread(function, *arguments)
 
 
 def _encoded(model: Graphs, rows: Rows) -> dict[Key, Sequence[EncodedRow]]:

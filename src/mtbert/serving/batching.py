@@ -16,6 +16,7 @@ import numpy as np
 
 from mtbert.errors import MtbertError
 from mtbert.serving.graphs import EncodedRow
+from mtbert.serving.options import Limits
 
 # Padded tokens of a batch: a processor computes larger ones no faster a token, and the memory grows with their length.
 BATCH_TOKENS = 512
@@ -34,20 +35,6 @@ class Key(NamedTuple):
 
 
 Compute = Callable[[str, Sequence[str], Sequence[EncodedRow]], Outputs]
-
-
-class Limits(NamedTuple):
-    """How batches are put together.
-
-    Attributes:
-        rows: most rows of a batch.
-        seconds: most time that a row waits for company.
-        waiting: most rows that wait.
-    """
-
-    rows: int = 32
-    seconds: float = 0.002
-    waiting: int = 1024
 
 
 class Observer(Protocol):

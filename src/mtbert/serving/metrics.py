@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
-FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where workers share their numbers, if there are several
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # in the environment: where workers share their numbers, if there are several
 SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 ROWS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -49,12 +49,16 @@ class Metrics:
         return generate_latest(registry)
 
 
-def forget_dead_workers() -> None:
-    """Leave the queues of workers that ended out of the sums."""
-    for file in Path(os.environ.get(FOLDER, os.devnull)).glob("gauge_live*.db"):
+def running_workers() -> set[int]:
+    """Return the processes of workers that run; the queues of those that ended leave the sums."""
+    running: set[int] = set()
+    for file in Path(os.environ[FOLDER]).glob("gauge_live*.db"):
         pid = int(file.stem.rpartition("_")[2])
-        if not _is_alive(pid):
+        if _is_alive(pid):
+            running.add(pid)
+        else:
             multiprocess.mark_process_dead(pid)
+    return running
 
 
 def _is_alive(pid: int) -> bool:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from mtbert.data.tokens import TokenSequence
-from mtbert.serving.batching import Key, Limits, Outputs, Queue, QueueFullError, groups
+from mtbert.serving.batching import Key, Outputs, Queue, QueueFullError, groups
 from mtbert.serving.graphs import EncodedRow
+from mtbert.serving.options import Limits
 
 TEXTS = Key("texts", ("tone",))
 
