@@ -15,7 +15,10 @@ from collections.abc import Callable, Iterator
 from mtbert import errors
 from mtbert.machine import credentials
 
-INSTALL = "`make setup` installs what all need, `make setup-onnx` and `make setup-cluster` the rest"
+INSTALL = (
+    "in a clone `make setup` installs what all need, `make setup-onnx` and `make setup-cluster` the rest; elsewhere "
+    "`pip install 'mtbert[onnx]'` what exports to ONNX need, `mtbert[train]` what trains and reports"
+)
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
