@@ -49,7 +49,7 @@ def main(folder: Path) -> None:
     project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     torch = needed(requires("torch") or [])
-    running = needed([*project["dependencies"], *extras.pop("pipeline"), *extras.pop("minilm"), *BUILDS]) | torch
+    running = needed([*project["dependencies"], *extras.pop("train"), *extras.pop("minilm"), *BUILDS]) | torch
     (folder / "run.lock").write_text(pinned(running))
     (folder / "uv.lock").write_text(pinned(["uv"]))
     for name, asked in extras.items():

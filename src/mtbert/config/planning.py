@@ -100,7 +100,7 @@ def _catalog(
         values = {dotted(override.place): override.value for override in departures if name in override.changes}
         variants[name] = resolve.about(params, name) | {"selected": name in selected, "overrides": values}
     return {
-        **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds")},
+        **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds", "limit")},
         "tuned": params.get("tuned") or {},
         "tasks": {name: tasks.stated(task) for name, task in params.tasks.items()},
         "encoder": {"name": encoder.display_name, "note": encoder.note},

@@ -195,6 +195,11 @@ class _Entry(Layer, Answers):  # docs/settings.md has a table of its keys
     phases: list[_Phase] = []
 
 
+class _Limit(Section):
+    milliseconds: Annotated[float, Field(gt=0)] | None = None
+    megabytes: Annotated[float, Field(gt=0)] | None = None
+
+
 class _Ensemble(Section):
     paper: Annotated[str, one_of("paper")] | None = None
     row: str = ""
@@ -208,6 +213,7 @@ class _Document(Layer):
     data_dir: Annotated[str, AfterValidator(_plain)]
     held_out: Annotated[int, Field(ge=2)] | None = None
     most_refused: Annotated[float, Field(ge=0, le=1)] | None = None
+    limit: _Limit | None = None
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1), ONCE]
     variants: Members
     ensembles: dict[Name, _Ensemble]

@@ -128,9 +128,8 @@ def _check_options(model: Model | Baseline, form: str, task: str | None, each: b
     if each and form != "onnx":
         raise ExportError(f"--each is for format onnx, which has graphs; got {form}")
     if isinstance(model, Baseline) and (less or less.unproved):
-        raise ExportError(
-            f"{model.name} is a baseline, which has one form; got {' '.join(less.options)}, allowed: none"
-        )
+        options = " ".join(less.options) or "--unproved"
+        raise ExportError(f"{model.name} is a baseline, which has one form; got {options}, allowed: none")
     if not isinstance(model, Baseline):
         less.check(form, model.longest)
     if task is None or isinstance(model, Baseline):

@@ -108,16 +108,16 @@ def _threads(models: Mapping[str, Model | Baseline]) -> Iterator[None]:
 
 def _rows(build: Path, tasks: Tasks) -> Rows:
     """Return texts of dev by their number in a row, those of all tasks in turn; drawn, as a file may be sorted."""
-    rows: dict[int, list[tuple[str, ...]]] = {}
+    drawn: dict[int, list[tuple[int, tuple[str, ...]]]] = {}  # with the place of each row among its task's
     needed = max(size * (count + WARM) for size, count in ROUNDS.items())
-    for task in main(tasks).values():
-        file = layout.examples(layout.data(build), task.name, "dev")
+    for name in main(tasks):
+        file = layout.examples(layout.data(build), name, "dev")
         if file.is_file():
-            columns = SENTENCES[: len(task.sentences)]
+            columns = SENTENCES[: len(tasks[name].sentences)]
             table = files.read_parquet(file, columns).to_numpy()
             picks = np.resize(np.random.default_rng(0).permutation(len(table)), needed)
-            rows.setdefault(len(columns), []).extend((number, tuple(table[pick])) for number, pick in enumerate(picks))
-    return {texts: [row for _, row in sorted(of_form, key=lambda entry: entry[0])] for texts, of_form in rows.items()}
+            drawn.setdefault(len(columns), []).extend((place, tuple(table[pick])) for place, pick in enumerate(picks))
+    return {texts: [row for _, row in sorted(of_form, key=lambda entry: entry[0])] for texts, of_form in drawn.items()}
 
 
 def _groups(folders: Mapping[str, Path]) -> Iterator[list[str]]:

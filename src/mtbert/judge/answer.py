@@ -1,5 +1,6 @@
 """Which way to keep: the ways to train all tasks, and what is proved of them."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,10 +30,12 @@ class Plan:
         seeds: how many each way is to be trained with; 0 where nobody knows.
         trials: by variant, the rates that were tried before, each with `factor`, `score` and `seconds`; None where
             nobody knows.
+        limit: the most that a way to keep may cost to run, by a name of its costs; none for no limit.
     """
 
     seeds: int = 0
     trials: Mapping[str, Sequence[Mapping[str, float]]] | None = None
+    limit: Mapping[str, float] = field(default_factory=dict)
 
 
 UNKNOWN = Plan()
@@ -41,7 +44,8 @@ UNKNOWN = Plan()
 def plan_of(catalog: Mapping[str, Any]) -> Plan:
     """Return what a plan's catalog says."""
     tuned = catalog.get("tuned") or {}
-    return Plan(len(catalog["seeds"]), {name: entry.get("trials") or [] for name, entry in tuned.items()})
+    limit = {name: value for name, value in (catalog.get("limit") or {}).items() if value is not None}
+    return Plan(len(catalog["seeds"]), {name: entry.get("trials") or [] for name, entry in tuned.items()}, limit)
 
 
 @dataclass(frozen=True)
@@ -113,14 +117,28 @@ class Answer:
         """Whether further seeds were asked for."""
         return self.seeds < self.plan.seeds
 
-    @cached_property
-    def candidates(self) -> list[Row]:
-        """The ways that may be kept: baselines but the majority class, and all that are trained well enough.
+    @property
+    def good_enough(self) -> list[Row]:
+        """Baselines but the majority class, and all ways that are trained well enough, whatever they cost to run.
 
         Predictions of others are no model that could be kept, and have no weights by which it would be the cheapest.
         """
         here = [way for way in self.ways if not way.is_of_others]
         return [way for way in here if not way.check.fails and way.names != (MAJORITY,)]
+
+    @property
+    def limit(self) -> Mapping[str, float]:
+        """The plan's limit; none where no way's costs are known, as in an interim answer."""
+        return self.plan.limit if any(way.costs for way in self.ways) else {}
+
+    @cached_property
+    def candidates(self) -> list[Row]:
+        """The ways that may be kept: those that are good enough, within the limit."""
+        return [way for way in self.good_enough if not self.over_limit(way)]
+
+    def over_limit(self, way: Row) -> list[str]:
+        """Return what of a way is over the limit, or was not measured, by name."""
+        return [name for name, most in self.limit.items() if way.costs.get(name, math.inf) > most]
 
     @property
     def best(self) -> Row:
@@ -130,6 +148,8 @@ class Answer:
     @cached_property
     def choice(self) -> Choice | None:
         """What to keep; None where fewer than two ways may be kept."""
+        if len(self.candidates) == 1 < len(self.good_enough):  # the limit leaves out the others
+            return Choice(self.candidates[0])
         if len(self.candidates) < 2:
             return None
         return ways.choose(self.candidates, self.against_best)

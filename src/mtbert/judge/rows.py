@@ -56,7 +56,8 @@ class Row:
         weights: by name, how many: `encoder` of one of them; added, trained and stored of all; times_bert: all over one
             encoder's.
         seconds: to train all of its models, one seed; None if nobody knows.
-        milliseconds: of a prediction; None if it was not measured.
+        costs: by name, of running all of its models one after the other: `milliseconds` a text for all tasks,
+            `batch_milliseconds` where 32 are predicted together, `megabytes` to load; none if nobody measured them.
         check: whether it is trained well enough to be compared; nothing of what was not trained.
         split: of all scores.
         paper, table: of a row of a paper's table, whose it is, and the table's number; else empty.
@@ -70,7 +71,7 @@ class Row:
     seeds: tuple[int, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None
-    milliseconds: float | None = None
+    costs: Mapping[str, float] = field(default_factory=dict)
     check: Check = field(default_factory=Check)
     split: Split = "dev"
     paper: str = ""

@@ -9,7 +9,7 @@ import pandas as pd
 from mtbert.judge.budget_runs import BudgetRuns, of_results, on_split
 from mtbert.judge.models import Models
 from mtbert.judge.rows import Row
-from mtbert.scores.columns import WEIGHTS, Frame
+from mtbert.scores.columns import COSTS, WEIGHTS, Frame
 from mtbert.scores.described import UNTRAINED, UNTRAINED_LABEL, baseline_label
 from mtbert.stats import Difference
 from mtbert.tasks import Split
@@ -44,7 +44,6 @@ class Scoreboard:
         seeds = self.models.seeds
         shared_seeds = tuple(sorted(set.intersection(*(set(seeds[name]) for name in names))))
         trained = self.models.trained_for(names)
-        milliseconds = [self._mean_over_seeds(name, "milliseconds") for name in names]
         return Row(
             label=", ".join(names),
             names=tuple(names),
@@ -52,7 +51,7 @@ class Scoreboard:
             seeds=shared_seeds,
             weights=self._weights(names),
             seconds=_none_for_nan(sum(self._mean_over_seeds(name, "seconds") for name in trained)),
-            milliseconds=_none_for_nan(sum(milliseconds) / len(milliseconds)),
+            costs=_known({cost: sum(self._mean_over_seeds(name, cost) for name in names) for cost in COSTS}),
             split=split,
         )
 
@@ -65,7 +64,7 @@ class Scoreboard:
             scores=self._scores((name,), (int(run["seed"]),), split),
             weights={column: math.nan if pd.isna(run[column]) else float(run[column]) for column in WEIGHTS},
             seconds=_none_for_nan(run["seconds"]),
-            milliseconds=_none_for_nan(run["milliseconds"]),
+            costs=_known({cost: run[cost] for cost in COSTS}),
             split=split,
         )
 
@@ -103,6 +102,11 @@ class Scoreboard:
 def exactly(score: float) -> Difference:
     """Return a score of which neither seeds nor rows are known."""
     return Difference(score, None, 0.0, (0, 0), 0, 0)
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return the values that are numbers."""
+    return {name: float(value) for name, value in values.items() if not pd.isna(value)}
 
 
 def _none_for_nan(value: Any) -> float | None:

@@ -24,7 +24,7 @@ from mtbert.judge.parts import Part
 from mtbert.judge.rows import Below, Check, MayGain, Row
 from mtbert.judge.rule import PValues
 from mtbert.judge.scoreboard import exactly
-from mtbert.scores.columns import WEIGHTS
+from mtbert.scores.columns import COSTS, WEIGHTS
 from mtbert.scores.described import MAJORITY, UNTRAINED
 from mtbert.scores.results import Results
 from mtbert.stats import Difference
@@ -47,7 +47,7 @@ ROW_COLUMNS = pa.schema(
     | {"seeds": pa.list_(COUNT), "metric": WORD, "published": NUMBER}
     | ESTIMATE
     | {"below": WORDS, "may_gain": WORDS}
-    | dict.fromkeys((*ROW_WEIGHTS, "seconds", "milliseconds"), NUMBER)
+    | dict.fromkeys((*ROW_WEIGHTS, "seconds", *COSTS), NUMBER)
     | {"note": WORD}
 )
 COMPARISON_COLUMNS = pa.schema(
@@ -121,7 +121,7 @@ def _about_row(row: Row) -> Line:
         "seeds": [*row.seeds],
         **{name: row.weights.get(name) for name in ROW_WEIGHTS},
         "seconds": row.seconds,
-        "milliseconds": row.milliseconds,
+        **{name: row.costs.get(name) for name in COSTS},
         "note": row.note,
     }
 
@@ -151,7 +151,7 @@ def _row(lines: Sequence[Line]) -> Row:
         seeds=tuple(first["seeds"]),
         weights={name: first[name] for name in ROW_WEIGHTS if first[name] is not None},
         seconds=first["seconds"],
-        milliseconds=first["milliseconds"],
+        costs={name: first[name] for name in COSTS if first[name] is not None},
         check=Check(
             below={
                 metric: [Below(name) for name in line["below"]] for metric, line in by_metric.items() if line["below"]

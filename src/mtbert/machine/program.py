@@ -15,7 +15,11 @@ from collections.abc import Callable, Iterator
 from mtbert import errors
 from mtbert.machine import credentials
 
-INSTALL = "`make setup` installs what all need, `make setup-onnx`, `make setup-serve` and `make setup-cluster` the rest"
+INSTALL = (
+    "in a clone `make setup` installs what all need, `make setup-onnx`, `make setup-serve` and `make setup-cluster` the "
+    "rest; elsewhere `pip install 'mtbert[onnx]'` what exports to ONNX need, `mtbert[serve]` what serves them, "
+    "`mtbert[train]` what trains and reports"
+)
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 

@@ -30,7 +30,7 @@ def memory() -> int:
     """Return the machine's memory in bytes; 0 where the system does not tell."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError):
+    except (AttributeError, ValueError, OSError):  # AttributeError: Windows
         return 0
 
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Plan, Row, Verdict
 from mtbert.report import markdown, paper_tables, training_section
+from mtbert.report.pictures import costs as picture_of_costs
 from mtbert.report.pictures import ways as picture_of_ways
 from mtbert.report.verdicts import WORDS, in_words
+from mtbert.scores.columns import COSTS
 from mtbert.scores.described import Costs
 from mtbert.tasks import are_the_courses
 
@@ -20,13 +22,30 @@ ABOUT = (
 )
 DIFFERENCE = "difference to one model per task"  # a column
 TRAINED = "trained well enough"  # a column
-WEIGHTS, SECONDS, MILLISECONDS, PRICE = "weights to keep", "to train", "a prediction", "1,000 rows"  # columns
+WEIGHTS, SECONDS = "weights to keep", "to train"  # columns
+ONE, BATCH, REQUESTS, LOADED, PRICE = (
+    "ms a text",
+    "ms of 32",
+    "requests a second",
+    "MB to load",
+    "1,000 rows",
+)  # columns
 LEGEND = {
     WEIGHTS: "*Weights to keep*, in millions, are those that have to be stored beside the encoder that all start from.",
     SECONDS: "*To train*: one seed, of all models that make the way.",
-    MILLISECONDS: "*A prediction*: one row at a time, all ways measured one after the other on one machine.",
+    ONE: (
+        "*ms a text*: from one text to the answers of all tasks, plus from one pair if tasks have pairs. Models of "
+        "single tasks run one after the other. All ways took turns on texts of dev, in one process."
+    ),
+    BATCH: "*ms of 32*: a text's share where 32 are predicted together.",
+    REQUESTS: "*Requests a second*: one after the other.",
+    LOADED: "*MB to load*: the files of all of its models.",
     PRICE: "*1,000 rows*: the price that others say.",
 }
+OVER = {
+    "milliseconds": "takes {:.3g} ms a text; the limit is {:g}",
+    "megabytes": "has {:.3g} MB to load; the limit is {:g}",
+}  # by the name of a limit
 MAJORITY = "Majority class"  # a line
 CONFIRMED = (
     "**One look at test**, after dev has chosen: scores (the mean over seeds, with its 95 % interval), and differences "
@@ -40,6 +59,7 @@ def render(answer: Answer, folder: Path, confirmation: Confirmation | None = Non
     parts = [
         " ".join([*headlines(answer, confirmation), *sentences(answer)]),
         picture_of_ways.render(answer, folder),
+        picture_of_costs.render(answer, folder),
         markdown.lined(lines),
         _about(answer, lines),
         confirmed(answer, confirmation),
@@ -74,6 +94,7 @@ def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
 def sentences(answer: Answer) -> Iterator[str]:
     """Yield what is proved, the way to keep first, and what is missing if nothing is."""
     yield _undecided(answer) if answer.kept is None else _kept(answer, answer.kept)
+    yield from _over_limit(answer)
     yield from _proved(answer)
     yield from _costs(answer)
     yield from _rates(answer)
@@ -145,6 +166,8 @@ def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:
 def _kept(answer: Answer, kept: Row) -> str:
     """Return which way to keep, and why."""
     best, margin = answer.best, f"{answer.margin:g}"
+    if len(answer.candidates) == 1 < len(answer.good_enough):
+        return f"**Keep {_named(kept.label)}**: no other way that is trained well enough is within the limit."
     if kept is not best:
         proved = f"proved to be less than {margin} below {_named(best.label)}, which has {_highest(answer)}"
         return f"**Keep {_named(kept.label)}**: {proved}. {_share(kept, answer.single or best)}"
@@ -159,8 +182,11 @@ def _highest(answer: Answer) -> str:
     if answer.best is answer.ways[0]:
         return "the highest mean"
     here = [way for way in answer.ways if not way.is_of_others]
-    kind = "here, without predictions of others" if answer.best is here[0] else "that are trained well enough"
-    return f"the highest mean of the ways {kind}"
+    if answer.best is here[0]:
+        return "the highest mean of the ways here, without predictions of others"
+    is_limited = any(answer.over_limit(way) for way in answer.good_enough)
+    within = " and within the limit" if is_limited else ""
+    return f"the highest mean of the ways that are trained well enough{within}"
 
 
 def _share(way: Row, whole: Row) -> str:
@@ -184,8 +210,24 @@ def _undecided(answer: Answer) -> str:
     return " ".join([f"{highest}; {smaller}.", *_missing(answer)])
 
 
+def _over_limit(answer: Answer) -> Iterator[str]:
+    """Yield which ways the limit leaves out, and why."""
+    if answer.plan.limit and not answer.limit:
+        yield "The limit is not applied: nobody has measured yet what the ways cost to run."
+    faults: list[str] = []
+    for way in answer.good_enough:
+        for name in answer.over_limit(way):
+            cost = way.costs.get(name)
+            fault = "was not measured" if cost is None else OVER[name].format(cost, answer.limit[name])
+            faults.append(f"{_named(way.label)} {fault}")
+    if faults:
+        yield f"Over the limit: {_listed(faults)}."
+
+
 def _too_few(answer: Answer) -> str:
     """Return what may be said where fewer than two ways are trained well enough."""
+    if not answer.candidates and answer.good_enough:
+        return "**Nothing is recommended**: no way that is trained well enough is within the limit."
     if not answer.candidates:
         return "**Nothing is recommended**: no way is trained well enough."
     return f"**Nothing is decided**: {_named(answer.best.label)} alone is trained well enough to compare."
@@ -269,8 +311,18 @@ def _way_line(answer: Answer, way: Row) -> dict[str, str]:
         TRAINED: training_section.cell(way.check, answer.models.results.tasks),
         WEIGHTS: markdown.number(way.weights["stored"] / 1e6, decimals=2),
         SECONDS: _time(way.seconds),
-        MILLISECONDS: markdown.DASH if way.milliseconds is None else f"{way.milliseconds:.1f} ms",
+        **_cost_cells(way),
         PRICE: _price(answer.models.results.costs.get(way.names[0])),
+    }
+
+
+def _cost_cells(way: Row) -> dict[str, str]:
+    one, of_32, megabytes = (way.costs.get(name) for name in COSTS)
+    return {
+        ONE: markdown.DASH if one is None else f"{one:.1f}",
+        BATCH: markdown.DASH if of_32 is None else f"{of_32:.1f}",
+        REQUESTS: f"{1000 / one:,.0f}" if one else markdown.DASH,
+        LOADED: markdown.DASH if megabytes is None else f"{megabytes:,.1f}",
     }
 
 

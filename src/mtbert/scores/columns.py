@@ -17,6 +17,7 @@ UNIQUE = {  # which no two rows of a table share
     "points": [*KEY, "task", "row"],
 }
 WEIGHTS = ("encoder", "added", "trained", "stored")
+COSTS = ("milliseconds", "batch_milliseconds", "megabytes")  # of running a model
 PLACES = ("x", "y", "x2", "y2")  # in a picture, of the first sentence of a row, and of the second
 MOVES = "moves"  # of several labels a row, by how much the row moves the mean average precision
 SURE = "sure"  # the probability of the predicted class, which evidence does without
@@ -79,7 +80,7 @@ def _runs_schema(tasks: Tasks) -> pa.Schema:
         + _columns(("steps", "epoch", "threads", *WEIGHTS, *example_columns(tasks)), pa.int64(), optional=True)
         + _columns(("epochs", "device", "precision", "machine", "code"), pa.string(), optional=True)
         + _columns(("overrides",), pa.string(), optional=True)
-        + _columns(("seconds", "milliseconds"), pa.float64(), optional=True)
+        + _columns(("seconds", *COSTS), pa.float64(), optional=True)
         + _columns(("settings", "data", "start"), pa.string())
         + _columns(score_columns(tasks), pa.float64(), optional=True)
         + _columns(beside_columns(tasks), pa.float64(), optional=True)

@@ -10,7 +10,7 @@ from mtbert import files, layout
 from mtbert.provenance import inputs
 from mtbert.provenance.inputs import Origin
 from mtbert.scores.described import UNTRAINED
-from mtbert.scores.schemas import BaselineMetrics, Elsewhere, RunMetrics, Scored, Sizes
+from mtbert.scores.schemas import BaselineMetrics, Cost, Elsewhere, RunMetrics, Scored, Sizes
 from mtbert.scores.source import Source
 from mtbert.tasks import SPLITS
 
@@ -27,7 +27,8 @@ class ModelRow:
         beside: what else dev is scored by, as of `schemas.WithBeside`.
         overrides: the settings that depart from the defaults, such as `pals.dim=276`.
         machine: processor, accelerator and PyTorch of the machine that trained it.
-        seconds, milliseconds: of its training, and of a prediction.
+        seconds: of its training.
+        cost: of running it.
         weights: how many numbers a baseline has to keep.
     """
 
@@ -44,14 +45,13 @@ class ModelRow:
     code: str | None = None
     machine: str | None = None
     seconds: float | None = None
-    milliseconds: float | None = None
+    cost: Cost | None = None
     weights: int | None = None
 
     def cells(self) -> dict[str, Any]:
         """Return the row by column; a column that is missing is empty."""
         cells: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in ("kind", "variant", "seed", "threads", "code", "machine", "seconds", "milliseconds")
+            name: getattr(self, name) for name in ("kind", "variant", "seed", "threads", "code", "machine", "seconds")
         }
         cells["settings"] = json.dumps(self.settings)
         for split, split_scores in self.scores.items():
@@ -61,6 +61,8 @@ class ModelRow:
             cells["overrides"] = "; ".join(self.overrides)
         if self.weights is not None:
             cells |= {"trained": self.weights, "stored": self.weights}
+        if self.cost:
+            cells |= self.cost.model_dump()
         if self.sizes:
             cells |= self.sizes.model_dump()
         if self.metrics:
@@ -92,7 +94,7 @@ def of_run(source: Source, folder: Path) -> ModelRow:
         code=settings.get("code"),
         machine=", ".join(filter(None, machine)),
         seconds=speed.seconds.get(variant, {}).get(seed) if speed else None,
-        milliseconds=speed.milliseconds.get(variant) if speed else None,
+        cost=speed.costs.get(variant) if speed else None,
     )
 
 
@@ -120,6 +122,9 @@ def of_baseline(source: Source, folder: Path) -> ModelRow:
     settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, remedy, files.read_yaml)
     speed = source.speed
     costs = settings.get("costs") or {}  # of predictions that others made
+    cost = Cost(milliseconds=costs["milliseconds"]) if "milliseconds" in costs else None
+    if speed:
+        cost = speed.costs.get(name, cost)
     about = {"tasks": settings["tasks"], "profile": source.catalog["profile"]}
     return ModelRow(
         kind="encoder" if name == UNTRAINED else "baseline",
@@ -130,7 +135,7 @@ def of_baseline(source: Source, folder: Path) -> ModelRow:
         beside=scored.beside,
         weights=None if name == UNTRAINED else scored.weights,
         seconds=speed.seconds.get(name, {}).get(seed) if speed else None,
-        milliseconds=speed.milliseconds.get(name, costs.get("milliseconds")) if speed else costs.get("milliseconds"),
+        cost=cost,
     )
 
 

@@ -125,9 +125,23 @@ class EncoderCard(Lenient):
     pooler: bool
 
 
+class Cost(Section):
+    """What it costs to run a model.
+
+    Attributes:
+        milliseconds: that a text takes for all tasks of the model; a pair as well if it has tasks of pairs.
+        batch_milliseconds: the same where 32 texts are predicted together; None of predictions that others made.
+        megabytes: of the files that are read, 10^6 bytes each; None of predictions that others made.
+    """
+
+    milliseconds: float
+    batch_milliseconds: float | None = None
+    megabytes: float | None = None
+
+
 class Speed(Section):
-    """build/speed/speed.json: milliseconds a prediction by model, and seconds of each training by variant and seed."""
+    """build/speed/speed.json: the costs of each model, and seconds of each training by variant and seed."""
 
     machine: str
-    milliseconds: dict[str, float]
+    costs: dict[str, Cost]
     seconds: dict[str, dict[str, float]]

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import resource
 import sys
 from importlib import metadata
 from typing import Any
@@ -10,6 +9,11 @@ from typing import Any
 import torch
 
 from mtbert.machine import hardware, starting
+
+try:
+    import resource
+except ModuleNotFoundError:  # of Windows
+    resource = None
 
 PACKAGES = ("torch", "transformers", "accelerate", "sentence-transformers", "numpy", "pandas", "dvc", "mlflow")
 
@@ -45,8 +49,10 @@ def origin() -> dict[str, str]:
     return {**about, "torch": metadata.version("torch"), "precision": hardware.faster()}
 
 
-def peak_memory_mb() -> int:
-    """Return the largest resident memory of this process so far, in MiB."""
+def peak_memory_mb() -> int | None:
+    """Return the largest resident memory of this process so far, in MiB; None where the system does not say."""
+    if resource is None:
+        return None
     unit = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB elsewhere
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20)
 

@@ -43,6 +43,8 @@ EVERY_PART = ["encoder", "features", "adapters", "connector", "heads"]
             {"head": 1e-3},
             "training.learning_rate.head: Input should be 'encoder', 'adapters'",
         ),
+        ("limit.milliseconds", 0, "limit.milliseconds: Input should be greater than 0, got 0"),
+        ("limit.seconds", 1, "limit.seconds: unknown key 'seconds'; did you mean milliseconds?"),
         ("catalog", [], "catalog: Input should be a valid dictionary"),
         ("catalog", 3, "catalog: Input should be a valid dictionary, got 3"),
         ("profiles", 3, "profiles: Input should be a valid dictionary, got 3"),

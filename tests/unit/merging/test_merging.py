@@ -162,8 +162,12 @@ def test_every_model_is_timed_and_the_seconds_of_each_training_are_told(build: P
     files.write_yaml(build / "plan/catalog.yaml", catalog | {"variants": variants})
     found = speed.measure(build)
     assert found.machine == "i386"
-    assert [*found.milliseconds] == ["of-sst", "of-sts", "both"]
-    assert all(0 < took < 10_000 for took in found.milliseconds.values())
+    assert [*found.costs] == ["of-sst", "of-sts", "both"]
+    for cost in found.costs.values():
+        assert 0 < cost.batch_milliseconds < 10_000
+        assert 0 < cost.milliseconds < 10_000
+    files_of_both = (build / "merged/both/1/model.safetensors", build / "encoders/base/tokenizer.json")
+    assert found.costs["both"].megabytes == round(sum(file.stat().st_size for file in files_of_both) / 1e6, 3)
     assert {name: [*of] for name, of in found.seconds.items()} == {"of-sst": ["1"], "of-sts": ["1"]}
 
 

@@ -7,8 +7,9 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.judge import Answer, Below, Check, Judgement, judge
+from mtbert.judge import Answer, Below, Check, Judgement, Plan, judge, plan_of
 from mtbert.report import answer_section, markdown, terminal
+from mtbert.report.pictures import costs as picture
 from mtbert.scores.metrics import OVERALLS
 
 ROOT = Path(__file__).parents[3]
@@ -33,13 +34,15 @@ def found(
     seeds: int,
     data: dict | None = None,
     margin: float = 0.01,
-    costs: dict[str, float] | None = None,
+    costs: dict[str, float | dict[str, float]] | None = None,
+    limit: dict[str, float] | None = None,
     worse: dict[tuple[str, str], float] | None = None,
     **ways: float,
 ) -> Answer:
     """The answer on ways of a study of one's own whose scores are near these; `single` is one model per task.
 
-    `margin` is that of the mean, `costs` are columns of every run, `worse` the scores of some ways on a task.
+    `margin` is that of the mean, `costs` are columns of every run, or by variant, `limit` is that of the plan, `worse`
+    are the scores of some ways on a task.
     """
     monkeypatch.setattr("mtbert.judge.answer.margins", lambda _: dict.fromkeys(OVERALLS, margin))
     random = np.random.default_rng(3)
@@ -58,8 +61,8 @@ def found(
     weights = {name: 900 if name in EACH else 50 if name == "lora" else 1000 for name in settings}
     results.runs["stored"] = results.runs["variant"].map(weights)
     for column, cost in (costs or {}).items():
-        results.runs[column] = cost
-    answer = judge(results).answer
+        results.runs[column] = results.runs["variant"].map(cost) if isinstance(cost, dict) else cost
+    answer = judge(results, plan=Plan(limit=limit or {})).answer
     assert answer is not None
     return answer
 
@@ -187,15 +190,68 @@ def test_a_way_that_sees_a_task_more_or_less_often_is_told_by_the_share_of_the_l
 
 
 def test_every_way_is_a_row_the_best_first_with_weights_times_and_baselines(monkeypatch, tmp_path: Path):
-    one = found(monkeypatch, 6, costs={"seconds": 60.0, "milliseconds": 2.5}, single=0.9, shared=0.7)
+    costs = {"seconds": 60.0, "milliseconds": 2.5, "batch_milliseconds": 0.5, "megabytes": 91.0}
+    one = found(monkeypatch, 6, costs=costs, single=0.9, shared=0.7)
     told = answer_section.render(one, tmp_path)
     lines = [line.split("|")[1:-1] for line in told.splitlines() if line.startswith("|")]
     assert [line[0].strip() for line in lines] == [
         "way", ":" + "-" * (len(lines[1][0]) - 1), "One model per task", "Shared", "Majority class",
     ]  # fmt: skip
-    assert [cell.strip() for cell in lines[2][5:]] == [markdown.DASH, markdown.DASH, "0.00", "3 min", "2.5 ms"]
-    assert [cell.strip() for cell in lines[3][6:]] == ["worse", "0.00", "60 s", "2.5 ms"]
+    assert [cell.strip() for cell in lines[2][5:]] == [
+        markdown.DASH, markdown.DASH, "0.00", "3 min", "7.5", "1.5", "133", "273.0",
+    ]  # fmt: skip
+    assert [cell.strip() for cell in lines[3][6:]] == ["worse", "0.00", "60 s", "2.5", "0.5", "400", "91.0"]
     assert (tmp_path / "pictures/answer.png").is_file()
+
+
+MS = {"shared": 12.0, "lora": 33.4, "pals": 18.0} | dict.fromkeys(EACH, 11.0)  # one model per task: 33 ms
+
+
+def test_the_limit_leaves_ways_out_and_says_why(monkeypatch):
+    costs = {"milliseconds": MS, "megabytes": 91.0}
+    one = found(
+        monkeypatch, 6, margin=0.05, costs=costs, limit={"milliseconds": 20, "megabytes": 100},
+        single=0.93, shared=0.9, lora=0.91, pals=0.7,
+    )  # fmt: skip
+    assert [way.label for way in one.candidates] == ["Shared", "Pals"]
+    assert [*answer_section.sentences(one)][:2] == [
+        "**Keep *Shared***: it has the highest mean of the ways that are trained well enough and within the limit, and "
+        "each way with fewer weights is proved to be worse by 0.05 or more.",
+        "Over the limit: *One model per task* takes 33 ms a text; the limit is 20, *One model per task* has 273 MB to "
+        "load; the limit is 100, *Lora* takes 33.4 ms a text; the limit is 20.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("most", "answer"),
+    [
+        (15, "**Keep *Shared***: no other way that is trained well enough is within the limit."),
+        (5, "**Nothing is recommended**: no way that is trained well enough is within the limit."),
+    ],
+)
+def test_one_way_within_the_limit_is_kept_and_of_none_it_is_said(monkeypatch, most: float, answer: str):
+    one = found(monkeypatch, 1, costs={"milliseconds": MS}, limit={"milliseconds": most}, single=0.93, shared=0.9)
+    assert next(answer_section.sentences(one)) == answer
+
+
+def test_the_plan_says_the_limit():
+    assert plan_of({"seeds": [1], "limit": {"milliseconds": 20.0, "megabytes": None}}).limit == {"milliseconds": 20.0}
+    assert plan_of({"seeds": [1]}).limit == {}
+
+
+def test_a_limit_without_measured_costs_is_not_applied(monkeypatch):
+    one = found(monkeypatch, 1, limit={"milliseconds": 1}, single=0.93, shared=0.9)
+    assert len(one.candidates) == 2
+    told = "The limit is not applied: nobody has measured yet what the ways cost to run."
+    assert told in [*answer_section.sentences(one)]
+
+
+def test_the_frontier_has_the_ways_that_no_faster_one_beats(monkeypatch, tmp_path: Path):
+    one = found(monkeypatch, 1, costs={"milliseconds": MS}, single=0.93, shared=0.9, lora=0.91, pals=0.7)
+    assert [way.label for way in picture.timed(one)] == ["Shared", "Pals", "One model per task", "Lora"]
+    assert [way.label for way in picture.frontier(picture.timed(one), one.metric)] == ["Shared", "One model per task"]
+    assert picture.render(one, tmp_path) == f"![{picture.ALT}](pictures/costs.png)"
+    assert (tmp_path / "pictures/costs-narrow.png").is_file()
 
 
 def test_one_way_alone_has_no_answer(monkeypatch):

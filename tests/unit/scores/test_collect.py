@@ -123,11 +123,12 @@ def test_labels_are_counted_by_class_or_by_fifths_of_a_range_where_they_are_know
 
 
 def test_times_that_were_measured_are_columns_of_a_run(build: Path):
-    said = {"machine": "i386", "milliseconds": {"one": 2.5}, "seconds": {"one": {"1": 60.0}, "two": {}}}
+    cost = {"milliseconds": 2.5, "batch_milliseconds": 0.5, "megabytes": 91.0}
+    said = {"machine": "i386", "costs": {"one": cost}, "seconds": {"one": {"1": 60.0}, "two": {}}}
     files.write_json(build / "speed/speed.json", said)
     runs = collect.collect(build).runs.set_index("variant")
-    assert runs.loc["one", ["seconds", "milliseconds"]].tolist() == [60.0, 2.5]
-    assert runs.loc["two", ["seconds", "milliseconds"]].isna().all()
+    assert runs.loc["one", ["seconds", *cost]].tolist() == [60.0, 2.5, 0.5, 91.0]
+    assert runs.loc["two", ["seconds", *cost]].isna().all()
 
 
 def test_a_merged_model_is_a_row_of_its_own_and_its_scale_is_no_setting(build: Path):

@@ -79,14 +79,16 @@ def test_every_way_and_baseline_has_a_row_with_scores_weights_and_times(report: 
     head, _, *rows = cells(report)
     assert head == [
         "way", "mean", "dup", "rel", "topic", "urgent", "difference to one model per task", "verdict",
-        "trained well enough", "weights to keep", "to train", "a prediction",
+        "trained well enough", "weights to keep", "to train", "ms a text", "ms of 32", "requests a second",
+        "MB to load",
     ]  # fmt: skip
     assert {row[0] for row in rows[:-1]} == {
         "One model per task", "One shared model", "LoRA", "Merged, mean", "Merged, task arithmetic", "Merged, TIES",
         "Majority class", "TF-IDF", "Frozen encoder, logistic regression",
     }  # fmt: skip
     assert rows[-1][0] == "Untrained encoder"
-    assert all(row[-2].endswith(" s") and row[-1].endswith(" ms") for row in rows[:-1])
+    assert all(row[-5].endswith(" s") and re.fullmatch(r"[\d.,]+", "".join(row[-4:])) for row in rows[:-1])
+    assert "](pictures/costs.png)" in (report / "README.md").read_text()
     means = [float(row[1].split(" [")[0]) for row in rows[:-1]]  # with their intervals over rows
     assert means == sorted(means, reverse=True)
 
