@@ -2,8 +2,8 @@
 
 FOLDER is what `mtbert export VARIANT FOLDER --format onnx` wrote. Each client sends one made-up text after the other,
 as long as those of SST's training set, and waits for each answer. Both servers run all the time, and are asked in turn.
-The plain handler computes each request by itself, in a thread of FastAPI's, with onnxruntime's own settings but for one
-thread.
+The plain handler computes each request by itself, one at a time as `mtbert serve` does, with one thread and else
+onnxruntime's own settings.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import random
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -51,7 +52,7 @@ def plain(folder: Path, port: int) -> None:
     (graph,) = {task.graph for task in tasks.values()}
     options.intra_op_num_threads = 1
     model._sessions = {graph: InferenceSession(folder / f"{graph}.onnx", options)}
-    app = FastAPI()
+    app, one = FastAPI(), threading.Lock()
 
     @app.get("/ready")
     def ready() -> dict[str, bool]:
@@ -60,7 +61,8 @@ def plain(folder: Path, port: int) -> None:
     @app.post("/predict")
     def predict(request: Texts) -> dict[str, Any]:
         rows = model.encode("text", [[request.texts]])
-        outputs = model.run(graph, [*tasks], rows)
+        with one:  # else it would compute on all cores
+            outputs = model.run(graph, [*tasks], rows)
         return {name: graphs.answers(task, outputs[name])[0] for name, task in tasks.items()}
 
     uvicorn.run(app, port=port, log_level="warning")

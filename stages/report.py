@@ -17,12 +17,10 @@ def main(build: Path, report: Path, submissions: Path) -> None:
         from mtbert.replication import report as reports
         from mtbert.replication import submissions as submitted
         from mtbert.replication import tables as judged
-        from mtbert.report import grouping, sentences
         from mtbert.scores import nothing, tables
     results = tables.read(layout.results(build))
     replication = judged.read(layout.judged(build), results, plan_of(layout.read_catalog(build, "seeds")))
-    shown, grouped = sentences.of_build(build), grouping.of_build(build)
-    text = reports.write(replication, report, sentences=shown, grouped=grouped)
+    text = reports.write(replication, report, build=build)
     submitted.write(results, submissions)
     nothing.explain(submissions, "None of the tasks has a submission file: these are for the course's tasks.")
     print(f"{report} is written" if os.environ.get("MTBERT_TABLES") == "later" else text)

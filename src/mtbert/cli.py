@@ -345,7 +345,7 @@ def report(
         from mtbert.replication import replicate, submissions
         from mtbert.replication import report as reports
         from mtbert.replication import tables as judged
-        from mtbert.report import grouping, sentences, write
+        from mtbert.report import write
         from mtbert.scores import collect, ensembles, tables
     if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
         raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
@@ -364,9 +364,7 @@ def report(
         if evidence is None:
             judged.write(replication, layout.judged(build))
             submissions.write(results, layout.submissions(build))
-        shown = {} if evidence else sentences.of_build(build)
-        grouped = {} if evidence else grouping.of_build(build)
-        print(reports.write(replication, folder, readme, shown, "", grouped))
+        print(reports.write(replication, folder, readme, None if evidence else build))
 
 
 @app.command()

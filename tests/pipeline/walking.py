@@ -21,8 +21,8 @@ from pipeline.tracked import free_port, listens
 from mtbert import files
 
 PATIENCE = 900  # seconds: a machine may have much else to do
-EXTRAS = ("run", "cluster", "onnx", "docs", "test")
-SERVERS = ("make mlflow", "mlflow models serve")  # go on until they are stopped
+EXTRAS = ("run", "cluster", "onnx", "serve", "docs", "test")
+SERVERS = ("make mlflow", "mlflow models serve", "mtbert serve")  # go on until they are stopped
 UNSHOWN = ("build", ".dvc", "mlflow.db", "mlartifacts", ".venv")
 REPORTED = re.compile(r"^dvc exp run (?!--).*variants=\[([^]]+)\]")
 PROGRESS = re.compile(r"\d+%\|")
@@ -76,7 +76,7 @@ class Walk:
         self.port = str(free_port())
         self._state = root.parent / f"{root.name}-shell"  # what the shell has exported, and where it is
         self._servers: list[subprocess.Popen[str]] = []
-        self.stands_for = {"5001": self.port}  # what a page names that is another thing here
+        self.stands_for = {"5001": self.port, "8000": str(free_port())}  # what a page names that is another thing here
         self.end_with = contextlib.ExitStack()  # what runs beside it
         away = ("DVC_", "MLFLOW_", "MTBERT_", "PYTEST_", "HF_", "PYTHONPATH", "MAKE", "MFLAGS")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(away)}
@@ -177,7 +177,8 @@ class Walk:
         """Start a server, and wait until it answers."""
         server = self._start(command)
         self._servers.append(server)
-        wait_for(lambda: server.poll() is not None or listens(int(self.port)), PATIENCE)
+        port = int(command.partition("--port ")[2] or self.port)
+        wait_for(lambda: server.poll() is not None or listens(port), PATIENCE)
         assert server.poll() is None, f"{block}: {command}\n{server.communicate()[0][-6000:]}"
 
     def _interrupt(self, block: Block, command: str) -> None:

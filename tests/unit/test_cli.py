@@ -78,19 +78,19 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         reports,
         "write",
         ["report", "--evidence", "/r/evidence", "--out", "o"],
-        (("/r/evidence", None, UNKNOWN), Path("o"), None, {}, "", {}),
+        (("/r/evidence", None, UNKNOWN), Path("o"), None, None),
     ),
     (
         reports,
         "write",
         ["report", "--evidence", "/r/evidence"],
-        (("/r/evidence", None, UNKNOWN), Path("/r"), None, {}, "", {}),
+        (("/r/evidence", None, UNKNOWN), Path("/r"), None, None),
     ),
     (
         reports,
         "write",
         ["report", "--evidence", f"{LAPTOP}/evidence", "--out", "o"],
-        ((f"{LAPTOP}/evidence", f"{LAPTOP}/third", UNKNOWN), Path("o"), None, {}, "", {}),
+        ((f"{LAPTOP}/evidence", f"{LAPTOP}/third", UNKNOWN), Path("o"), None, None),
     ),
     (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"), None, False)),
 ]

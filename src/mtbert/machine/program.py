@@ -16,8 +16,8 @@ from mtbert import errors
 from mtbert.machine import credentials
 
 INSTALL = (
-    "in a clone `make setup` installs what all need, `make setup-onnx`, `make setup-serve` and `make setup-cluster` the "
-    "rest; elsewhere `pip install 'mtbert[onnx]'` what exports to ONNX need, `mtbert[serve]` what serves them, "
+    "in a clone `make setup` installs what all need, `make setup-onnx`, `make setup-serve` and `make setup-cluster` "
+    "the rest; elsewhere `pip install 'mtbert[onnx]'` what exports to ONNX need, `mtbert[serve]` what serves them, "
     "`mtbert[train]` what trains and reports"
 )
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")

@@ -1,4 +1,4 @@
-"""Judge claims by the rule of docs/verdicts.md: the p of a paper's claims are corrected over all of them, run or not."""
+"""Judge claims by the rule of docs/verdicts.md; p are corrected over all claims of a paper, run or not."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,14 +1,12 @@
 """The report with the papers' claims, and the questions that it begins with."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from mtbert.judge.groups import Names
 from mtbert.replication import claims_section, questions_picture, questions_section
 from mtbert.replication.replicating import Replication
+from mtbert.report import grouping, sentences
 from mtbert.report import write as reports
 from mtbert.report.page import PageSection
-from mtbert.report.sentences import Sentences
 from mtbert.report.write import Addition
 
 
@@ -16,9 +14,8 @@ def write(
     replication: Replication,
     directory: Path,
     readme: Path | None = None,
-    sentences: Sentences | None = None,
+    build: Path | None = None,
     interim: str = "",
-    grouped: Mapping[str, Names] | None = None,
 ) -> str:
     """Write the report, as `mtbert.report.write` does.
 
@@ -26,9 +23,8 @@ def write(
         replication: what is judged.
         directory: the report's folder.
         readme: a file that gets the report's first rows, too, between the markers of `questions_section`.
-        sentences: those of dev, if they may be shown.
+        build: a build folder, whose sentences of dev are shown where they may be; None of evidence alone.
         interim: what a report says first while trainings go on.
-        grouped: groups of dev rows by task, for one's own tasks.
 
     Raises:
         DataError: the directory holds something else than a report, or `readme` has no markers.
@@ -38,7 +34,9 @@ def write(
     def add(folder: Path) -> Addition:
         return _addition(replication, folder)
 
-    text = reports.write(judgement, directory, sentences, interim, add, grouped)
+    shown = {} if build is None else sentences.of_build(build)
+    grouped = {} if build is None else grouping.of_build(build)
+    text = reports.write(judgement, directory, shown, interim, add, grouped)
     if readme is not None:
         questions_section.put(readme, judgement.models, replication.questions, directory)
     return text

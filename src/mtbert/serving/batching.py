@@ -20,6 +20,8 @@ from mtbert.serving.options import Limits
 
 # Padded tokens of a batch: a processor computes larger ones no faster a token, and the memory grows with their length.
 BATCH_TOKENS = 512
+START_TOKENS = 12  # a batch of MiniLM takes as long to start as so many tokens to compute
+CONSIDERED = 128  # most rows, the oldest, of which a batch is chosen
 Outputs = dict[str, np.ndarray]  # by task: [rows, outputs]
 
 
@@ -185,9 +187,9 @@ class Queue:
                     await self._changed.wait()
 
     def _next(self) -> list[Waiting]:
-        """Take the next batch: of the rows like the oldest, sorted by length, the group that holds the oldest."""
+        """Take the next batch: of the groups of rows like the oldest, the one that holds the oldest."""
         oldest = self._waiting[0]
-        alike = [each for each in self._waiting if each.part.key == oldest.part.key]
+        alike = [each for each in self._waiting if each.part.key == oldest.part.key][:CONSIDERED]
         grouped = groups([each.row.length for each in alike], self._limits.rows, BATCH_TOKENS)
         batch = [alike[number] for number in next(group for group in grouped if 0 in group)]
         taken = {(id(each.part), each.number) for each in batch}
@@ -197,16 +199,26 @@ class Queue:
         return batch
 
 
-def groups(lengths: Sequence[int], rows: int, tokens: int) -> list[list[int]]:
-    """Return which rows make a batch each: sorted by length, longest first, cut where a batch is full.
+def groups(lengths: Sequence[int], rows: int, tokens: int, start: int = START_TOKENS) -> list[list[int]]:
+    """Return which rows make a batch each, longest with longest, so that all batches together take least time.
 
-    A batch has at most so many rows, and with padding at most so many tokens, or one row.
+    A batch takes as long as its tokens with padding, and `start` tokens more. It has at most so many rows, and with
+    padding at most so many tokens, or one row.
     """
+    order = sorted(range(len(lengths)), key=lambda number: (-lengths[number], number))
+    least = [0] * (len(order) + 1)  # tokens of the first rows in that order
+    begins = [0] * (len(order) + 1)  # where the batch begins that ends there
+    for end in range(1, len(order) + 1):
+        costs: dict[int, int] = {}  # by the place where a batch would begin
+        for begin in range(end - 1, max(-1, end - 1 - rows), -1):
+            padded = (end - begin) * lengths[order[begin]]
+            if padded <= tokens or begin == end - 1:
+                costs[begin] = least[begin] + padded + start
+        begins[end] = min(costs, key=costs.__getitem__)
+        least[end] = costs[begins[end]]
     grouped: list[list[int]] = []
-    most = 0
-    for number in sorted(range(len(lengths)), key=lambda number: (-lengths[number], number)):
-        if not grouped or len(grouped[-1]) >= most:
-            grouped.append([])
-            most = max(1, min(rows, tokens // lengths[number]))
-        grouped[-1].append(number)
+    end = len(order)
+    while end:
+        grouped.insert(0, order[begins[end] : end])
+        end = begins[end]
     return grouped

@@ -33,7 +33,7 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         from mtbert.provenance import seals
         from mtbert.replication import replicate
         from mtbert.replication import report as reports
-        from mtbert.report import first_page, grouping, sentences
+        from mtbert.report import first_page
         from mtbert.scores import collect, ensembles
     report = layout.report(build)
     mark = in_words(len(numbers), of, following)
@@ -48,8 +48,7 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         results = collect.collect(build, numbers, pictures=False)
         plan = plan_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
         replication = replicate(results, plan=plan)
-        shown, grouped = sentences.of_build(build), grouping.of_build(build)
-        print(reports.write(replication, report, sentences=shown, interim=mark, grouped=grouped))
+        print(reports.write(replication, report, build=build, interim=mark))
 
 
 def in_words(seeds: int, of: int, following: str) -> str:

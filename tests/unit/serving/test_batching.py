@@ -19,16 +19,17 @@ TEXTS = Key("texts", ("tone",))
     ("lengths", "rows", "tokens", "expected"),
     [
         ([3, 9, 4, 8], 2, 100, [[1, 3], [2, 0]]),  # longest with longest
-        ([3, 3, 3], 2, 100, [[0, 1], [2]]),
-        ([10, 4, 5, 4], 9, 10, [[0], [2, 1], [3]]),  # with padding at most 10 tokens
+        ([40, 10, 10, 12], 9, 100, [[0], [3, 1, 2]]),  # padding to 40 would take longer than another batch
+        ([14, 10, 12], 9, 100, [[0, 2, 1]]),  # to 14 it does not
+        ([10, 4, 5, 4], 9, 10, [[0], [2], [1, 3]]),  # with padding at most 10 tokens
         ([20, 20], 9, 10, [[0], [1]]),  # one row, also where it is longer
         ([], 9, 10, []),
     ],
 )
-def test_rows_of_like_lengths_make_a_batch(
+def test_rows_make_the_batches_that_take_least_time(
     lengths: list[int], rows: int, tokens: int, expected: list[list[int]]
 ) -> None:
-    assert groups(lengths, rows, tokens) == expected
+    assert groups(lengths, rows, tokens, start=10) == expected
 
 
 class Model:
@@ -81,8 +82,8 @@ def test_what_comes_while_a_batch_computes_is_the_next_batch() -> None:
         model.may.set()
         answers = await asyncio.gather(first, *others)
         assert [answer[TEXTS]["tone"].tolist() for answer in answers] == [[[5]], [[4], [9]], [[8], [3]]]
-        assert model.batches == [("texts", [5]), ("texts", [9, 8, 4]), ("texts", [3])]
-        assert seen.batches == [1, 3, 1]
+        assert model.batches == [("texts", [5]), ("texts", [4, 3]), ("texts", [9, 8])]
+        assert seen.batches == [1, 2, 2]
         assert queue.works
         await queue.stop()
         assert not queue.works

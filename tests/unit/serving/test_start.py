@@ -19,5 +19,5 @@ def test_a_taken_port_and_a_foreign_address_are_refused() -> None:
         port = listening.getsockname()[1]
         with pytest.raises(ServingError, match=f"^port {port} is taken by another program; --port {port + 1} takes"):
             start.listen("127.0.0.1", port)
-    with pytest.raises(ServingError, match="^--host 192.0.2.1 --port 0: .*; allowed: an address of this machine$"):
+    with pytest.raises(ServingError, match=r"^--host 192\.0\.2\.1 --port 0: .*; allowed: an address of this machine$"):
         start.listen("192.0.2.1", 0)
