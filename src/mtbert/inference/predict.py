@@ -112,7 +112,7 @@ def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[T
     """Raise DataError where a task is a score; say which tasks have probabilities that no held-out rows corrected."""
     if others := [task.name for task in tasks if not task.has_one_class]:
         raise DataError(
-            f"--at-least is for tasks with one class a row, and {', '.join(others)} predicts a score or several labels. "
+            f"--at-least is for tasks with one class a row; {', '.join(others)} predicts a score or several labels. "
             "Name a task with classes by --task"
         )
     members = model.members if isinstance(model, Ensemble) else [model]
