@@ -184,7 +184,8 @@ def _classes(task: Task, values: Mapping[str, Any]) -> list[int | str]:
     """Return the classes of a row, of several labels each; none for a score, and for a label that is no class."""
     if task.several:
         number = several.read(task, several.value_of(task, values)).number
-        return [] if number is None else np.flatnonzero(sets.members_of(np.array([number]), task.classes)[0]).tolist()
+        (members,) = sets.members_of(np.array([number or 0]), task.classes)
+        return [*np.flatnonzero(members).tolist()]
     label = label_text(values.get(task.label))
     if task.kind == "score" or not label or label in task.left_out:
         return []
