@@ -15,6 +15,7 @@ from mtbert import replication
 from mtbert.cli import app
 from mtbert.inference import exporting, loading
 from mtbert.inference.model import Model
+from mtbert.inference.smaller import Smaller
 from mtbert.judge import UNKNOWN
 from mtbert.machine import locking
 from mtbert.replication import report as reports
@@ -92,7 +93,12 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         ["report", "--evidence", f"{LAPTOP}/evidence", "--out", "o"],
         ((f"{LAPTOP}/evidence", f"{LAPTOP}/third", UNKNOWN), Path("o"), None, None),
     ),
-    (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"), None, False)),
+    (
+        exporting,
+        "export",
+        ["export", "pals", "o", "--format", "onnx"],
+        (PALS, "onnx", Path("o"), None, False, Smaller()),
+    ),
 ]
 
 
