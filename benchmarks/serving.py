@@ -41,7 +41,7 @@ def plain(folder: Path, port: int) -> None:
     """Serve with a handler that computes each request by itself."""
     import uvicorn
     from fastapi import FastAPI
-    from onnxruntime import InferenceSession, SessionOptions
+    from onnxruntime import InferenceSession, SessionOptions  # type: ignore[attr-defined]
     from pydantic import BaseModel
 
     class Texts(BaseModel):

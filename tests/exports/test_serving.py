@@ -109,14 +109,6 @@ def test_it_answers_what_predict_answers(exported: tuple[Model, Path], start: Ca
     assert said["rows"][0]["answers"]["sts"] | {"score": 0} == {"score": 0, "lowest": 0.0, "highest": 5.0}
 
 
-def test_several_graphs_have_their_weights_once(exported: tuple[Model, Path]) -> None:
-    model, folder = exported
-    shared = (folder / "weights.data").stat().st_size
-    weights = (model.run / "model.safetensors").stat().st_size
-    assert weights / 2 < shared < 2 * weights + 2**20  # each starts at a page
-    assert sum(file.stat().st_size for file in folder.glob("*.onnx")) < shared
-
-
 def test_one_request_is_answered_by_all_graphs_of_its_form(server: Server) -> None:
     said = server.predict(pairs=[["a", "b"], ["a b c a b c", "a"]]).json()["rows"]
     scores = [{task: answer["score"] for task, answer in row["answers"].items()} for row in said]

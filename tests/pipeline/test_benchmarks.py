@@ -10,6 +10,7 @@ from pathlib import Path
 
 import built
 import pytest
+import served
 import trained
 from pipeline import preloaded
 
@@ -348,3 +349,20 @@ def test_parts_for_a_gpu_name_options_that_the_programs_have(tmp_path, monkeypat
         with pytest.raises(SystemExit):
             programs[Path(part.arguments[0]).name].main()
         assert capsys.readouterr().err.endswith("error: unrecognized arguments: --no-such-option\n")
+
+
+def test_both_servers_are_asked_in_turn_and_answer_everything(tmp_path, capsys, monkeypatch):
+    import serving
+
+    places = "<!-- serving -->\nold\n<!-- /serving -->\n"
+    (tmp_path / "README.md").write_text(places)
+    folder = str(served.export(tmp_path / "out"))
+    monkeypatch.setattr(serving, "TURNS", 1)
+    options = ["--seconds", "0.5", "--clients", "1", "3", "--record", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["serving.py", folder, *options])
+    serving.main()
+    load = content(tmp_path)["load"]
+    asked = [("mtbert serve", 1), ("plain handler", 1), ("mtbert serve", 3), ("plain handler", 3)]
+    assert [(row["server"], row["clients"]) for row in load] == asked
+    assert all(row["errors"] == 0 and row["requests/s"] > 0 and row["MiB most"] > 10 for row in load)
+    assert "old" not in (tmp_path / "README.md").read_text()

@@ -20,6 +20,8 @@ from mtbert.judge import UNKNOWN
 from mtbert.machine import locking
 from mtbert.replication import report as reports
 from mtbert.scores import merge, tables
+from mtbert.serving import start
+from mtbert.serving.options import Limits, Options
 from mtbert.trainings import grid, packs
 
 PALS = Model.__new__(Model)
@@ -73,6 +75,12 @@ LAPTOP = Path(__file__).parents[2] / "reports/laptop"  # has the evidence of a t
 EACH: list[tuple[Any, str, list[str], tuple]] = [
     (grid, "run", ["grid", "--jobs", "3", "--variants", "a b", "--storage", "/s"], (3, "a b", None, None, "/s")),
     (grid, "run", ["grid", "--address", "h:1", "--gpus", "0.25"], (None, None, "h:1", 0.25, None)),
+    (
+        start,
+        "serve",
+        ["serve", "o", "--port", "1", "--workers", "2", "--threads", "3", "--batch", "4", "--wait", "5", "--body", "1"],
+        (Options(Path("o"), 3, Limits(4, 0.005, 1024), 2**20), "127.0.0.1", 1, 2),
+    ),
     (packs, "pack", ["pack", "o", "--variants", "a b"], (Path("o"), "a b")),
     (merge, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
     (

@@ -11,10 +11,12 @@ import numpy as np
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mtbert.serving import graphs, logs, requests
 from mtbert.serving.batching import Key, Outputs, Queue, QueueFullError
+from mtbert.serving.description import Form
 from mtbert.serving.graphs import EncodedRow, Graphs
 from mtbert.serving.metrics import Metrics
 from mtbert.serving.options import Options
@@ -131,7 +133,9 @@ def create(options: Options, lines: logs.Lines) -> FastAPI:
 
     _add_operation(app, service, lines)
     _add_refusals(app)
-    app.add_middleware(Observed, metrics=metrics, paths=frozenset(route.path for route in app.routes))
+    app.add_middleware(
+        Observed, metrics=metrics, paths=frozenset(route.path for route in app.routes if isinstance(route, Route))
+    )
     return app
 
 
@@ -211,7 +215,7 @@ def _encoded(model: Graphs, rows: Rows) -> dict[Key, Sequence[EncodedRow]]:
     tasks_of: dict[str, list[str]] = {}
     for name, task in rows.tasks.items():
         tasks_of.setdefault(task.graph, []).append(name)
-    keys = {Key(graph, tuple(names)): rows.tasks[names[0]].form for graph, names in tasks_of.items()}
+    keys: dict[Key, Form] = {Key(graph, tuple(names)): rows.tasks[names[0]].form for graph, names in tasks_of.items()}
     by_form = {form: model.encode(form, rows.texts) for form in dict.fromkeys(keys.values())}
     return {key: by_form[form] for key, form in keys.items()}
 

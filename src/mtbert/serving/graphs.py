@@ -76,9 +76,11 @@ class Graphs:
         """Put special tokens around the word pieces of a row's texts, which are cut where they are too long."""
         special, longest = self._special_tokens, self.description.longest
         is_joined = form == "pair"
-        sequences = (
-            (special.frame_pair(*texts, longest),) if is_joined else tuple(special.frame(ids, longest) for ids in texts)
-        )
+        if is_joined:
+            first, second = texts
+            sequences = (special.frame_pair(first, second, longest),)
+        else:
+            sequences = tuple(special.frame(ids, longest) for ids in texts)
         counts = [len(ids) for ids in texts]
         count = sum(counts) if is_joined else max(counts)
         return EncodedRow(sequences, count + special.count(is_joined) > longest)
@@ -89,13 +91,13 @@ class Graphs:
         Raises:
             NotFiniteError: one is NaN or infinite.
         """
-        from onnxruntime import RunOptions
+        from onnxruntime import RunOptions  # type: ignore[attr-defined]
 
         session, options = self._sessions[graph], RunOptions()
         options.only_execute_path_to_fetches = True  # else it computes all tasks
         arrays = self._arrays(rows)
         inputs = {each.name: arrays[each.name] for each in session.get_inputs()}
-        outputs: list[Any] = session.run([*tasks], inputs, options)
+        outputs: Any = session.run([*tasks], inputs, options)
         for task, output in zip(tasks, outputs, strict=True):
             if not np.isfinite(output).all():
                 raise NotFiniteError(f"{graph}.onnx computed a number of {task} that is not finite")
@@ -115,7 +117,7 @@ class Graphs:
 
 def _session(folder: Path, graph: str, threads: int) -> "InferenceSession":
     """Load a graph, whose digest was checked."""
-    from onnxruntime import InferenceSession, SessionOptions
+    from onnxruntime import InferenceSession, SessionOptions  # type: ignore[attr-defined]
 
     options = SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
