@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from mtbert import files
 from mtbert.errors import DataError
 from mtbert.judge import reading
-from mtbert.judge.answer import UNKNOWN, Answer, Plan
+from mtbert.judge.answer import UNKNOWN, Answer, Plan, is_incomplete
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement
 from mtbert.judge.judging import ClaimResult, Comparison
@@ -30,6 +30,7 @@ from mtbert.scores.described import MAJORITY, UNTRAINED
 from mtbert.scores.results import Results
 from mtbert.stats import Difference
 from mtbert.stats.power import Needed
+from mtbert.tasks import main
 
 ROWS, COMPARISONS = "rows.parquet", "comparisons.parquet"
 AGAIN = "`dvc repro judge` makes it again"
@@ -299,6 +300,7 @@ def _judgement(
             plan=plan,
             majority={task: score.mean for task, score in rows["majority"][0].scores.items()},
             untrained=next((row for row in untrained_rows if row.names == (UNTRAINED,)), None),
+            incomplete=[row for row in untrained_rows if is_incomplete(row, main(models.results.tasks))],
             against_single=comparisons.get("against_single", ()),
             against_best=comparisons.get("against_best", ()),
             by_task=comparisons.get("by_task", ()),

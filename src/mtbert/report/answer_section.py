@@ -62,7 +62,7 @@ def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
         texts.append(f"*{MAJORITY}*: always the class that most training rows have.")
     if not are_the_courses(tasks):
         texts.append(paper_tables.of_others(tasks))
-    if of_others := [_named(way.label) for way in answer.ways if way.is_of_others]:
+    if of_others := [_named(way.label) for way in (*answer.ways, *answer.incomplete) if way.is_of_others]:
         names = ", ".join(of_others)
         texts.append(f"Others made the predictions of {names}: their weights are not known, and times are as they say.")
     if answer.unequal:
@@ -74,6 +74,7 @@ def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
 def sentences(answer: Answer) -> Iterator[str]:
     """Yield what is proved, the way to keep first, and what is missing if nothing is."""
     yield _undecided(answer) if answer.kept is None else _kept(answer, answer.kept)
+    yield from _of_others(answer)
     yield from _proved(answer)
     yield from _costs(answer)
     yield from _rates(answer)
@@ -211,6 +212,14 @@ def _missing(answer: Answer) -> Iterator[str]:
         yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
 
 
+def _of_others(answer: Answer) -> Iterator[str]:
+    """Yield which predictions of others have a higher mean than the best way here."""
+    best = answer.best.scores[answer.metric].mean
+    gains = {way.label: way.scores[answer.metric].mean - best for way in answer.ways if way.is_of_others}
+    if higher := [f"{_named(label)} ({markdown.number(gain, '+')})" for label, gain in gains.items() if gain > 0]:
+        yield f"Predictions of others have a higher mean: {_listed(higher)}."
+
+
 def _proved(answer: Answer) -> Iterator[str]:
     """Yield which ways are proved to be better, and which worse, than one model per task."""
     for standing in (Verdict.BETTER, Verdict.WORSE):
@@ -252,6 +261,9 @@ def _lines(answer: Answer) -> Iterator[dict[str, str]]:
         yield _baseline_line(
             answer, MAJORITY, {task: markdown.number(score) for task, score in answer.majority.items()}
         )
+    for row in answer.incomplete:
+        scores = {task: markdown.estimate(row.scores[task]) for task in answer.tasks if task in row.scores}
+        yield _baseline_line(answer, markdown.literal(row.label), scores) | _cost_cells(answer, row)
     untrained = answer.untrained
     if untrained is not None and not untrained.scores.keys().isdisjoint(answer.tasks):
         scores = {metric: markdown.estimate(score) for metric, score in untrained.scores.items()}
@@ -269,15 +281,16 @@ def _way_line(answer: Answer, way: Row) -> dict[str, str]:
         TRAINED: training_section.cell(way.check, answer.models.results.tasks),
         WEIGHTS: markdown.number(way.weights["stored"] / 1e6, decimals=2),
         SECONDS: _time(way.seconds),
-        MILLISECONDS: markdown.DASH if way.milliseconds is None else f"{way.milliseconds:.1f} ms",
-        PRICE: _price(answer.models.results.costs.get(way.names[0])),
+        **_cost_cells(answer, way),
     }
 
 
-def _price(costs: Costs | None) -> str:
-    if costs is None or costs.price is None:
-        return markdown.DASH
-    return f"{costs.price:g} {markdown.literal(costs.currency)}".strip()
+def _cost_cells(answer: Answer, way: Row) -> dict[str, str]:
+    """Return what predictions cost; a price is known only where others say it."""
+    costs = answer.models.results.costs.get(way.names[0], Costs())
+    price = markdown.DASH if costs.price is None else f"{costs.price:g} {markdown.literal(costs.currency)}".strip()
+    milliseconds = markdown.DASH if way.milliseconds is None else f"{way.milliseconds:.1f} ms"
+    return {MILLISECONDS: milliseconds, PRICE: price}
 
 
 def _baseline_line(answer: Answer, label: str, scores: Mapping[str, str]) -> dict[str, str]:
