@@ -1,7 +1,7 @@
 """Which way to keep: the ways to train all tasks, and what is proved of them."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -58,6 +58,7 @@ class Answer:
         plan: what was asked for.
         majority: the score of the class that most training rows have, by task; none for scores, and where it is a way.
         untrained: the row of the starting weights; None where nobody has scored them.
+        incomplete: rows of others who have predicted some of the tasks.
         against_single: each other way against one model per task, in their order; none if that was not trained.
         against_best: the candidates against the best of them, in their order without it.
         by_task: what the way to keep costs each task against one model per task; none if either is missing.
@@ -68,6 +69,7 @@ class Answer:
     plan: Plan = UNKNOWN
     majority: Mapping[str, float] = field(default_factory=dict)
     untrained: Row | None = None
+    incomplete: Sequence[Row] = ()
     against_single: Sequence[Comparison] = ()
     against_best: Sequence[Comparison] = ()
     by_task: Sequence[Comparison] = ()
@@ -142,8 +144,9 @@ class Answer:
 
     @property
     def best(self) -> Row:
-        """The way with the highest mean of those that may be kept, else of all."""
-        return self.candidates[0] if self.candidates else self.ways[0]
+        """The way with the highest mean of those that may be kept, else of all that are here."""
+        here = [way for way in self.ways if not way.is_of_others]
+        return self.candidates[0] if self.candidates else here[0]
 
     @cached_property
     def choice(self) -> Choice | None:
@@ -196,10 +199,16 @@ def of_board(board: Scoreboard, check: TrainingCheck, plan: Plan = UNKNOWN) -> A
     if len(trained) < 2:
         return None
     baselines = [way for way in map(board.baseline, models.baselines) if {*tasks} <= {*way.scores}]
+    incomplete = [row for row in map(board.baseline, models.baselines) if is_incomplete(row, tasks)]
     in_order = sorted([*trained, *baselines], key=lambda way: rank(way, models.results.tasks))
     scores = {} if MAJORITY in models.baselines else training_check.majority_scores(models.results)
     majority = {task: scores[task] for task in tasks if task in scores}
-    return _judged(Answer(models, in_order, plan, majority, board.untrained()), board)
+    return _judged(Answer(models, in_order, plan, majority, board.untrained(), incomplete), board)
+
+
+def is_incomplete(row: Row, tasks: Collection[str]) -> bool:
+    """Return whether others made a row's predictions, and not those of all tasks."""
+    return row.is_of_others and bool(row.scores) and not {*tasks} <= {*row.scores}
 
 
 def _judged(answer: Answer, board: Scoreboard) -> Answer:

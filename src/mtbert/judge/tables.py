@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from mtbert import files
 from mtbert.errors import DataError
-from mtbert.judge.answer import UNKNOWN, Answer, Plan
+from mtbert.judge.answer import UNKNOWN, Answer, Plan, is_incomplete
 from mtbert.judge.comparison import Comparison
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement
@@ -29,6 +29,7 @@ from mtbert.scores.described import MAJORITY, UNTRAINED
 from mtbert.scores.results import Results
 from mtbert.stats import Difference
 from mtbert.stats.power import Needed
+from mtbert.tasks import main
 
 ROWS, COMPARISONS = "rows.parquet", "comparisons.parquet"
 AGAIN = "`dvc repro judge` makes it again"
@@ -269,6 +270,7 @@ def _judgement(
             plan=plan,
             majority={task: score.mean for task, score in rows["majority"][0].scores.items()},
             untrained=next((row for row in untrained_rows if row.names == (UNTRAINED,)), None),
+            incomplete=[row for row in untrained_rows if is_incomplete(row, main(models.results.tasks))],
             against_single=comparisons.get("against_single", ()),
             against_best=comparisons.get("against_best", ()),
             by_task=comparisons.get("by_task", ()),

@@ -82,7 +82,7 @@ def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
         texts.append(f"*{MAJORITY}*: always the class that most training rows have.")
     if not are_the_courses(tasks):
         texts.append(paper_tables.of_others(tasks))
-    if of_others := [_named(way.label) for way in answer.ways if way.is_of_others]:
+    if of_others := [_named(way.label) for way in (*answer.ways, *answer.incomplete) if way.is_of_others]:
         names = ", ".join(of_others)
         texts.append(f"Others made the predictions of {names}: their weights are not known, and times are as they say.")
     if answer.unequal:
@@ -95,6 +95,7 @@ def sentences(answer: Answer) -> Iterator[str]:
     """Yield what is proved, the way to keep first, and what is missing if nothing is."""
     yield _undecided(answer) if answer.kept is None else _kept(answer, answer.kept)
     yield from _over_limit(answer)
+    yield from _of_others(answer)
     yield from _proved(answer)
     yield from _costs(answer)
     yield from _rates(answer)
@@ -253,6 +254,14 @@ def _missing(answer: Answer) -> Iterator[str]:
         yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
 
 
+def _of_others(answer: Answer) -> Iterator[str]:
+    """Yield which predictions of others have a higher mean than the best way here."""
+    best = answer.best.scores[answer.metric].mean
+    gains = {way.label: way.scores[answer.metric].mean - best for way in answer.ways if way.is_of_others}
+    if higher := [f"{_named(label)} ({markdown.number(gain, '+')})" for label, gain in gains.items() if gain > 0]:
+        yield f"Predictions of others have a higher mean: {_listed(higher)}."
+
+
 def _proved(answer: Answer) -> Iterator[str]:
     """Yield which ways are proved to be better, and which worse, than one model per task."""
     for standing in (Verdict.BETTER, Verdict.WORSE):
@@ -294,6 +303,9 @@ def _lines(answer: Answer) -> Iterator[dict[str, str]]:
         yield _baseline_line(
             answer, MAJORITY, {task: markdown.number(score) for task, score in answer.majority.items()}
         )
+    for row in answer.incomplete:
+        scores = {task: markdown.estimate(row.scores[task]) for task in answer.tasks if task in row.scores}
+        yield _baseline_line(answer, markdown.literal(row.label), scores) | _cost_cells(answer, row)
     untrained = answer.untrained
     if untrained is not None and not untrained.scores.keys().isdisjoint(answer.tasks):
         scores = {metric: markdown.estimate(score) for metric, score in untrained.scores.items()}

@@ -1,6 +1,7 @@
 """One look at labelled test rows, after dev has chosen, and what is said of it."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 from mtbert.judge import Answer, Judgement, Plan, judge, plan_of
+from mtbert.judge import tables as judged_tables
 from mtbert.report import answer_section, markdown
 from mtbert.scores import checks
 from mtbert.scores.described import BASELINES, FROZEN, TFIDF
@@ -34,12 +36,15 @@ def said(task: str, share: float, random: np.random.Generator) -> list[float]:
     return labels.tolist()
 
 
-def predicted(shares: dict[str, float], random: np.random.Generator) -> dict[tuple[str, int], dict[str, list[float]]]:
+def predicted(
+    shares: dict[str, float], random: np.random.Generator, of_others: Sequence[str]
+) -> dict[tuple[str, int], dict[str, list[float]]]:
     """What each model predicts with six seeds, by how good its way is; `single` is one model per task."""
     by_run = {}
     for seed in range(1, 7):
         for way, share in shares.items():
-            for name, tasks in (EACH if way == "single" else {way: [*LABELS]}).items():
+            every = of_others if way == OTHER_ONE else [*LABELS]
+            for name, tasks in (EACH if way == "single" else {way: every}).items():
                 by_run[name, seed] = {task: said(task, share, random) for task in tasks}
     return by_run
 
@@ -50,15 +55,19 @@ def answered(
     test: dict[str, float] | None,
     seeds: int = 0,
     has_test_of_others: bool = True,
+    of_others: Sequence[str] = tuple(LABELS),
 ) -> Judgement:
-    """What is judged of ways that are so good on dev and on test; test has no labels where it is None."""
+    """What is judged of ways that are so good on dev and on test; test has no labels where it is None.
+
+    Others have predicted the tasks `of_others`, and test if `has_test_of_others`.
+    """
     monkeypatch.setattr("mtbert.judge.answer.margins", lambda _: dict.fromkeys(OVERALLS, 0.05))
     monkeypatch.setattr(made, "LABELS", {task: labels.tolist() for task, labels in LABELS.items()})
     random = np.random.default_rng(3)
     settings = {name: {"paper": "own", "row": "One model per task" if name in EACH else name.title()}
                 for name in (*EACH, *dev)}  # fmt: skip
-    results = made.results(predicted(dev, random), settings, {"whose": "own"})
-    rows = made.results(predicted(test or dev, random), settings).predictions.assign(split="test")
+    results = made.results(predicted(dev, random, of_others), settings, {"whose": "own"})
+    rows = made.results(predicted(test or dev, random, of_others), settings).predictions.assign(split="test")
     if test is None:
         rows["label"] = np.nan
     without_seeds = [*BASELINES, OTHER_ONE]
@@ -126,11 +135,24 @@ def test_predictions_of_others_are_a_row_that_is_judged_and_not_one_to_keep(monk
     assert compared.difference is not None
     assert compared.difference.seeds == (0, 6)
     text = " ".join(answer_section.sentences(one))
+    gain = one.ways[0].scores[one.metric].mean - one.best.scores[one.metric].mean
+    assert f"Predictions of others have a higher mean: *gpt* (+{gain:.3f})." in text
     assert "Proved to be better than one model per task: *gpt* (+0." in text
     assert "the highest mean of the ways here, without predictions of others" in text
     line = cells(one, "gpt", tmp_path)
     assert (line["weights to keep"], line["1,000 rows"], line["verdict"]) == (markdown.DASH, "0.4 EUR", "better")
     assert cells(one, "Shared", tmp_path)["1,000 rows"] == markdown.DASH
+
+
+def test_others_who_predicted_some_tasks_have_a_line_without_a_mean(monkeypatch, tmp_path: Path):
+    judgement = answered(monkeypatch, {"single": 0.8, "shared": 0.8, OTHER_ONE: 0.99}, None, of_others=["sst"])
+    judged_tables.write(judgement, tmp_path / "judged")
+    for one in (judgement, judged_tables.read(tmp_path / "judged", judgement.models.results)):
+        assert [way.label for way in the_answer(one).ways] == [way.label for way in the_answer(judgement).ways]
+        assert "gpt" not in [way.label for way in the_answer(one).ways]
+        line = cells(the_answer(one), "gpt", tmp_path)
+        assert [line[column][:5] for column in ("mean", "SST-5", "QQP")] == ["", "0.992", markdown.DASH]
+        assert line["1,000 rows"] == "0.4 EUR"
 
 
 def test_without_prices_no_column_says_them(monkeypatch, tmp_path: Path):

@@ -548,3 +548,22 @@ def test_how_dev_is_drawn_and_which_rows_are_left_out_for_it_is_told(
     assert "b-train.csv: customer_id is another in each row, so `group_on` keeps no rows together" in told(
         folder, params, capsys
     )
+
+
+def test_predictions_of_others_are_no_task_and_are_told_or_refused(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = tmp_path / "mine"
+    (folder / "others/gpt").mkdir(parents=True)
+    (folder / "a-dev.csv").write_text(HEAD + "nice,yes\ndull,no\n")
+    (folder / "others/gpt/a-dev.csv").write_text("text,prediction\nnice,yes\n")
+    with pytest.raises(MtbertError, match=r"a-dev\.csv: 1 of 2 rows of dev have no prediction, first text 'dull'"):
+        told(folder, params, capsys, a_train=TRAIN)
+    assert not (folder / "tasks.yaml").is_file()
+    (folder / "others/gpt/a-dev.csv").write_text("text,prediction\nnice,yes\ndull,yes\n")
+    (folder / "others/gpt/costs.yaml").write_text("price: 0.4\n")
+    assert told(folder, params, capsys) == [
+        "separated by commas: a-dev.csv, a-train.csv",
+        "others/gpt: predictions of a dev",
+    ]
+    assert [*tasks.of_folder(folder)] == ["a"]
