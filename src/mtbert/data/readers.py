@@ -255,7 +255,7 @@ def class_names(path: Path, column: str) -> list[str]:
     try:
         described = json.loads(metadata.get(b"huggingface", b"{}"))
         feature = described["info"]["features"][column]
-        feature = feature.get("feature", feature)  # of the items of a list
+        feature = feature["feature"] if "feature" in feature else feature  # that of a list's items
         names = feature["names"] if feature["_type"] == "ClassLabel" else []
     except (ValueError, LookupError, TypeError):  # a stranger may have written the metadata
         return []
