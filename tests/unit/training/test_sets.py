@@ -7,25 +7,19 @@ import moods
 import numpy as np
 import pandas as pd
 import pytest
-import runs
 import torch
-import trained
 from safetensors.torch import load_file
 from sklearn.metrics import average_precision_score, f1_score
 from torch import Tensor
 
-from mtbert import files, tasks
+from mtbert import files
 from mtbert.data.batches import Examples
-from mtbert.data.preprocess import preprocess
-from mtbert.data.tokens import SpecialTokens, wordpieces
+from mtbert.data.tokens import SpecialTokens
 from mtbert.inference import loading
 from mtbert.models.heads.base import Head
-from mtbert.pretrained import fetching
-from mtbert.provenance import seals
 from mtbert.settings import NoOptions
 from mtbert.tasks import COURSE
 from mtbert.training import evaluation
-from mtbert.variants.settings import VariantSettings
 
 MOODS = replace(COURSE["sst"], classes=2, names=("joy", "anger"), several=True, metric="micro_f1")
 LOGITS = torch.tensor([[-1.0, 3.0], [-1.5, 3.0], [-4.0, 1.0], [-4.0, 3.0]])
@@ -86,29 +80,10 @@ def test_the_probabilities_of_no_and_yes_to_a_label_are_those_of_its_logit() -> 
     assert probabilities.tolist() == [[[0.5, 0.5], pytest.approx([0.1192, 0.8808], abs=1e-4)]]
 
 
-TASK = "moods:\n  files: {train: moods-train.jsonl, dev: moods-dev.jsonl}\n  sentences: [text]\n  label: moods\n"
-LABELS = "  several: true\n  classes: [joy, anger, fear, surprise]\n"
-
-
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A build folder with two small models: `spared` scores epochs on held-out training rows, `whole` on dev."""
-    data, folder = tmp_path_factory.mktemp("moods"), tmp_path_factory.mktemp("build")
-    moods.write(data, "jsonl", (120, 40))
-    (data / "tasks.yaml").write_text(TASK + LABELS)
-    encoder = folder / "encoders/base"
-    fetching.fetch(trained.ENCODER, data, encoder)
-    seals.seal(encoder)
-    preprocess(data, folder / "data", wordpieces(encoder), {("moods", "train"), ("moods", "dev")})
-    for selection in ("spared", "whole"):
-        phase = {"epoch_length": "20 steps", "learning_rate": 0.01, "batch_size": 8, "spared": 0.3}
-        run = {"selection": selection, "keep": "best", "evaluations": 1}
-        given = runs.settings(phase=phase, run=run).model_dump()
-        given["variant"], given["tasks"], given["phases"][0]["tasks"] = selection, ["moods"], ["moods"]
-        given["model"] |= {"heads": {"moods": {"name": "linear"}}, "pooling": {"moods": "mean"}, "max_tokens": 16}
-        described = tasks.of_a_model(tasks.of_folder(data)["moods"])
-        trained.train(folder, VariantSettings(**given | {"described": {"moods": tasks.stated(described)}}))
-    return folder
+    """Two small models: `spared` scores epochs on held-out training rows, `whole` on dev."""
+    return moods.build(tmp_path_factory.mktemp("moods"), ["spared", "whole"])
 
 
 def test_a_training_keeps_the_thresholds_of_held_out_training_rows_and_none_of_dev(build: Path) -> None:
