@@ -6,12 +6,24 @@ A word of a mood stands in a text if the text has it. A fifth of the texts has n
 import csv
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import runs
+import trained
+
+from mtbert import tasks
+from mtbert.data.preprocess import preprocess
+from mtbert.data.tokens import wordpieces
+from mtbert.pretrained import fetching
+from mtbert.provenance import seals
+from mtbert.variants.settings import VariantSettings
+
+Selection = Literal["spared", "whole"]
 
 WORDS = {
     "joy": ("happy", "wonderful", "love"),
@@ -56,6 +68,30 @@ def write(folder: Path, form: str = "jsonl", sizes: tuple[int, int] = (240, 60))
                 writer = csv.DictWriter(opened, [*rows[0]])
                 writer.writeheader()
                 writer.writerows(rows)
+
+
+TASK = "moods:\n  files: {train: moods-train.jsonl, dev: moods-dev.jsonl}\n  sentences: [text]\n  label: moods\n"
+LABELS = "  several: true\n  classes: [joy, anger, fear, surprise]\n"
+
+
+def build(folder: Path, selections: Sequence[Selection]) -> Path:
+    """Return a build folder with a small model for each selection of epochs, which is its name, seed 1."""
+    data, build_folder = folder / "data", folder / "build"
+    write(data, "jsonl", (120, 40))
+    (data / "tasks.yaml").write_text(TASK + LABELS)
+    encoder = build_folder / "encoders/base"
+    fetching.fetch(trained.ENCODER, data, encoder)
+    seals.seal(encoder)
+    preprocess(data, build_folder / "data", wordpieces(encoder), {("moods", "train"), ("moods", "dev")})
+    described = tasks.of_a_model(tasks.of_folder(data)["moods"])
+    for selection in selections:
+        phase = {"epoch_length": "20 steps", "learning_rate": 0.01, "batch_size": 8, "spared": 0.3}
+        run = {"selection": selection, "keep": "best", "evaluations": 1}
+        given = runs.settings(phase=phase, run=run).model_dump()
+        given["variant"], given["tasks"], given["phases"][0]["tasks"] = selection, ["moods"], ["moods"]
+        given["model"] |= {"heads": {"moods": {"name": "linear"}}, "pooling": {"moods": "mean"}, "max_tokens": 16}
+        trained.train(build_folder, VariantSettings(**given | {"described": {"moods": tasks.stated(described)}}))
+    return build_folder
 
 
 if __name__ == "__main__":

@@ -274,9 +274,9 @@ def class_names(path: Path, column: str) -> list[str]:
     try:
         described = json.loads(metadata.get(b"huggingface", b"{}"))
         feature = described["info"]["features"][column]
-        feature = feature.get("feature", feature)  # of the items of a list
+        feature = feature.get("feature", feature)  # that of a list's items
         names = feature["names"] if feature["_type"] == "ClassLabel" else []
-    except (ValueError, LookupError, TypeError):  # a stranger may have written the metadata
+    except (ValueError, LookupError, TypeError, AttributeError):  # a stranger may have written the metadata
         return []
     is_names = isinstance(names, list) and all(isinstance(name, str) and name for name in names)
     return names if is_names and len({*names}) == len(names) else []

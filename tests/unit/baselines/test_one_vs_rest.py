@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
 
 from mtbert.baselines import linear, one_vs_rest
@@ -42,7 +43,9 @@ def test_thresholds_are_those_of_rows_that_models_of_other_folds_predict() -> No
         model = OneVsRestClassifier(LogisticRegression(C=1 / result.penalty, tol=1e-4, max_iter=100))
         model.fit(matrix[other], members[other].astype(int))
         held_out[~other] = model.predict_proba(matrix[~other])
-    assert result.model.thresholds == pytest.approx(thresholds.choose(members, held_out), abs=1e-3)
+    least = thresholds.choose(members, held_out)
+    assert result.model.thresholds == pytest.approx(least, abs=1e-3)
+    assert result.scores[result.penalty] == pytest.approx(f1_score(members, held_out >= least, average="micro"))
 
 
 def test_a_label_that_all_rows_have_or_none_has_no_coefficients() -> None:

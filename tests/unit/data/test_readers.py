@@ -134,6 +134,7 @@ def test_a_missing_label_is_none_of_the_labels_in_every_form(tmp_path: Path) -> 
     ("metadata", "names"),
     [
         ({"names": ["neg", "pos"], "_type": "ClassLabel"}, ["neg", "pos"]),
+        ({"feature": {"names": ["neg", "pos"], "_type": "ClassLabel"}, "_type": "List"}, ["neg", "pos"]),
         ({"names": ["neg", "neg"], "_type": "ClassLabel"}, []),
         ({"dtype": "int64", "_type": "Value"}, []),
         ("odd", []),

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +23,7 @@ from mtbert.inference import predict as command
 from mtbert.inference.answers import ModelError
 from mtbert.provenance.why import Cause, InputKind
 from mtbert.scores import ensembles
-from mtbert.tasks import COURSE
+from mtbert.tasks import COURSE, Task
 
 TEST = Path("data/sample/cs224n/sts-test-student.csv").resolve()
 OF_SAMPLE = "note: it was trained on the sample's generated sentences alone, and knows no others\n"
@@ -328,3 +329,29 @@ def test_an_ensemble_predicts_as_it_votes_on_test(build: Path, capsys: pytest.Ca
     table = mtbert.load("both", build=copy).predict(task="sst", rows=["a plot .", "a cast ."])
     names = COURSE["sst"].class_names
     assert table["class"].tolist() == [names[int(number)] for number in table["prediction"]]
+
+
+MOODS = replace(COURSE["sst"], classes=3, names=("joy", "anger", "fear"), several=True, metric="micro_f1")
+ROW = {"text": "a", "prediction": ["joy", "fear"], "probability_0": 0.75, "probability_1": 0.125, "probability_2": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("task", "form", "text"),
+    [
+        (MOODS, "\t", 'text\tprediction\tprobability_0\na\t"[""joy"", ""fear""]"\t0.75\n'),
+        (replace(MOODS, separator=";"), ",", "text,prediction,probability_0\na,joy;fear,0.75\n"),
+        (MOODS, command.JSON, '{"text": "a", "prediction": ["joy", "fear"], "probability_0": 0.75}\n'),
+    ],
+)
+def test_several_labels_are_written_as_the_tasks_file_writes_them(task: Task, form: str, text: str):
+    row = {name: ROW[name] for name in ("text", "prediction", "probability_0")}
+    assert command._as_text([row], form, [task], of_all=False) == text
+
+
+def test_several_labels_are_named_before_those_that_a_row_has_not():
+    words = "joy 0.750, fear 0.500; not anger 0.125"
+    assert command._prediction_in_words(MOODS, ROW) == words
+    of_all = {f"sst_probability_{number}": ROW[f"probability_{number}"] for number in range(3)}
+    assert command._answer_in_words(MOODS, of_all | {"sst": ["joy", "fear"]}) == words
+    none = command._prediction_in_words(MOODS, ROW | {"prediction": []})
+    assert none == "no label; not joy 0.750, fear 0.500, anger 0.125"

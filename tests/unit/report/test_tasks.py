@@ -1,5 +1,6 @@
 """Each task of the way to keep: confusion, the surest errors, and curves."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import made
@@ -8,7 +9,7 @@ import pytest
 
 from mtbert.judge import Models, judge
 from mtbert.report.pictures import tasks as of_each
-from mtbert.scores.columns import SURE
+from mtbert.scores.columns import MOVES, SURE
 from mtbert.tasks import COURSE
 
 
@@ -69,3 +70,36 @@ def test_where_no_ways_are_compared_the_errors_are_those_of_all_models(tmp_path:
     assert lines[-2:] == [
         ["qqp-3", "other question", "duplicate", "0.75"], ["qqp-2", "duplicate", "other question", "0.38"],
     ]  # fmt: skip
+
+
+MOODS = replace(COURSE["sst"], classes=2, names=("joy", "anger"), several=True, metric="micro_f1")
+
+
+def test_a_label_of_sets_has_its_rows_precision_recall_and_f1_over_runs():
+    seen = rows((0, 1, 1, 1, 0), (1, 1, 3, 0, 0), (2, 1, 0, 1, 0), (0, 2, 1, 1, 0), (1, 2, 3, 1, 0), (2, 2, 0, 0, 0))
+    assert [*of_each._label_lines(seen, MOODS)] == [
+        {"label": "joy", "rows": "2", "precision": "0.75", "recall": "0.75", "F1": "0.75"},
+        {"label": "anger", "rows": "1", "precision": "\N{EN DASH}", "recall": "0.00", "F1": "0.00"},
+    ]
+
+
+def test_an_error_in_a_set_names_its_labels():
+    assert of_each._value(MOODS, 3.0) == "joy, anger"
+    assert of_each._value(MOODS, 0.0) == "no label"
+
+
+def test_the_mean_average_precision_of_runs_is_moved_by_clusters_of_rows():
+    seen = rows((0, 1, 1, 1, 0), (1, 1, 0, 1, 0), (2, 1, 0, 1, 0)).assign(
+        variant="shared", cluster=[7, 7, 2], **{MOVES: [0.1, 0.2, -0.3]}
+    )
+    precisions = pd.Series([0.5, 0.75], pd.MultiIndex.from_tuples([("lora", 1), ("shared", 1)]))
+    side = of_each.precision_side(seen, precisions)
+    assert (side.scores.tolist(), side.rows, side.clusters) == ([0.75], 3, 2)
+    assert side.moves.ravel().tolist() == pytest.approx([-0.3, 0.3])
+
+
+def test_the_f1_of_runs_is_that_of_each_runs_sets():
+    seen = rows((0, 1, 1, 1, 0), (1, 1, 3, 0, 0), (0, 2, 1, 1, 0), (1, 2, 3, 3, 0)).assign(
+        variant="shared", cluster=[0, 1, 0, 1]
+    )
+    assert of_each.f1_side(seen, MOODS, "micro_f1").scores.tolist() == pytest.approx([2 / 4, 1])

@@ -1,15 +1,21 @@
 """Thresholds of sets of labels: chosen on held-out training rows, kept with the weights, and on dev never."""
 
 from dataclasses import replace
+from pathlib import Path
 
+import moods
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from safetensors.torch import load_file
+from sklearn.metrics import average_precision_score, f1_score
 from torch import Tensor
 
+from mtbert import files
 from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
+from mtbert.inference import loading
 from mtbert.models.heads.base import Head
 from mtbert.settings import NoOptions
 from mtbert.tasks import COURSE
@@ -72,3 +78,33 @@ def test_the_loss_is_the_mean_binary_cross_entropy_over_labels_and_rows() -> Non
 def test_the_probabilities_of_no_and_yes_to_a_label_are_those_of_its_logit() -> None:
     probabilities = Stand().of_moods.log_probabilities(torch.tensor([[0.0, 2.0]])).exp()
     assert probabilities.tolist() == [[[0.5, 0.5], pytest.approx([0.1192, 0.8808], abs=1e-4)]]
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two small models: `spared` scores epochs on held-out training rows, `whole` on dev."""
+    return moods.build(tmp_path_factory.mktemp("moods"), ["spared", "whole"])
+
+
+def test_a_training_keeps_the_thresholds_of_held_out_training_rows_and_none_of_dev(build: Path) -> None:
+    by_variant = {}
+    for variant in ("spared", "whole"):
+        weights = load_file(build / "runs" / variant / "1/model.safetensors")
+        by_variant[variant] = weights["heads.moods.thresholds"].tolist()
+    assert by_variant["whole"] == [0.5] * 4
+    assert all(least != 0.5 for least in by_variant["spared"])
+
+
+def test_a_runs_scores_are_scikit_learns_of_the_files_labels_and_of_what_it_predicts(build: Path) -> None:
+    texts, gold = zip(*moods.made(40, seed=2), strict=True)
+    answers = loading.load(build / "runs/spared/1", device="cpu").predict(texts)
+    labels, predicted = (
+        np.array([[mood in row for mood in moods.WORDS] for row in rows]) for rows in (gold, answers["prediction"])
+    )
+    probabilities = answers[[f"probability_{label}" for label in range(4)]]
+    scores = files.read_json(build / "runs/spared/1/metrics.json")
+    assert scores["dev"]["moods"] == pytest.approx(f1_score(labels, predicted, average="micro"))
+    assert scores["beside"] == {
+        "moods/macro_f1": pytest.approx(f1_score(labels, predicted, average="macro")),
+        "moods/average_precision": pytest.approx(average_precision_score(labels, probabilities)),
+    }

@@ -28,6 +28,7 @@ ABOUT = (
     "predicted as each class. The second table has the errors of which the models are surest, at most ten; of scores, "
     "those that are farthest off."
 )
+F1S = {METRIC_NAMES["micro_f1"]: "micro_f1", METRIC_NAMES["labels_f1"]: "labels_f1"}  # of sets of labels
 OF_SETS = (
     "Where rows have several labels, a line of the first table is a label, with precision, recall and F1; a third "
     "table has what else each way scores, with 95 % intervals."
@@ -65,7 +66,7 @@ def _beside_lines(models: Models, answer: Answer | None, task: Task) -> Iterator
         if not len(of_way):
             continue
         has_seeds = not {*names} <= {*models.baselines}
-        sides = {METRIC_NAMES[metric]: f1_side(of_way, task, metric) for metric in metrics.OF_SETS}
+        sides = {name: f1_side(of_way, task, metric) for name, metric in F1S.items()}
         sides["mean average precision"] = precision_side(of_way, precisions)
         scores = {name: markdown.estimate(_score(side, has_seeds)) for name, side in sides.items()}
         yield {"way": markdown.literal(label), **scores}
