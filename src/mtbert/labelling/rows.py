@@ -37,7 +37,7 @@ def texts(task: Task) -> list[str]:
 
 
 def columns(table: Frame, task: Task) -> list[list[str]]:
-    """Return the texts by column, as baselines take them: [texts][rows]."""
+    """Return the texts, a list for each column, as baselines take them."""
     return [table[name].tolist() for name in texts(task)]
 
 
