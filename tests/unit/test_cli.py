@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from mtbert import judge
 from mtbert.cli import app
 from mtbert.inference import exporting, loading
+from mtbert.inference.smaller import Smaller
 from mtbert.inference.model import Model
 from mtbert.judge import UNKNOWN
 from mtbert.machine import locking
@@ -87,7 +88,13 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         ["report", "--evidence", f"{LAPTOP}/evidence", "--out", "o"],
         ((f"{LAPTOP}/evidence", f"{LAPTOP}/third", UNKNOWN), Path("o"), None, {}),
     ),
-    (exporting, "export", ["export", "pals", "o", "--format", "onnx"], (PALS, "onnx", Path("o"), None, False)),
+    (exporting, "export", ["export", "pals", "o"], (PALS, "hf", Path("o"), None, False, Smaller())),
+    (
+        exporting,
+        "export",
+        ["export", "pals", "o", "--format", "onnx", "--int8", "--max-tokens", "64", "--unproved"],
+        (PALS, "onnx", Path("o"), None, False, Smaller(int8=True, max_tokens=64, unproved=True)),
+    ),
 ]
 
 
