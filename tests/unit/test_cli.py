@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from mtbert import judge
 from mtbert.cli import app
 from mtbert.inference import exporting, loading
-from mtbert.inference.smaller import Smaller
 from mtbert.inference.model import Model
+from mtbert.inference.smaller import Smaller
 from mtbert.judge import UNKNOWN
 from mtbert.machine import locking
 from mtbert.report import write
