@@ -107,6 +107,13 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         ["export", "pals", "o", "--format", "onnx"],
         (PALS, "onnx", Path("o"), None, False, Smaller()),
     ),
+    (exporting, "export", ["export", "pals", "o"], (PALS, "hf", Path("o"), None, False, Smaller())),
+    (
+        exporting,
+        "export",
+        ["export", "pals", "o", "--format", "onnx", "--int8", "--max-tokens", "64", "--unproved"],
+        (PALS, "onnx", Path("o"), None, False, Smaller(int8=True, max_tokens=64, unproved=True)),
+    ),
 ]
 
 

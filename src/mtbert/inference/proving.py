@@ -99,11 +99,8 @@ def prove(model: Model, form: str, full: Path, out: Path, less: Smaller, dev: Ma
     if not proof.is_kept(less):
         return replace(proof, most_changed=_changed_by_type(model, full, less, dev, before)) if less.int8 else proof
     first, second = zip(*outside.timed(model, form, (full, out), texts, BATCHES), strict=True)
-    return Proof(
-        proof.changes,
-        before=Cost(smaller.megabytes(full), first, before.megabytes),
-        after=Cost(smaller.megabytes(out), second, after.megabytes),
-    )
+    cost_before = Cost(smaller.megabytes(full), first, before.megabytes)
+    return replace(proof, before=cost_before, after=Cost(smaller.megabytes(out), second, after.megabytes))
 
 
 def _changed_by_type(

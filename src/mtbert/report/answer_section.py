@@ -172,9 +172,12 @@ def _kept(answer: Answer, kept: Row) -> str:
     if kept is not best:
         proved = f"proved to be less than {margin} below {_named(best.label)}, which has {_highest(answer)}"
         return f"**Keep {_named(kept.label)}**: {proved}. {_share(kept, answer.single or best)}"
-    others = f"each way with fewer weights is proved to be worse by {margin} or more"
-    if best.weights["stored"] == min(way.weights["stored"] for way in answer.ways if not way.is_of_others):
-        others = "no way has fewer weights"
+    here = [way for way in answer.ways if not way.is_of_others]
+    within = [way for way in here if not answer.over_limit(way)]
+    of_them = "" if len(within) == len(here) else " of these"
+    others = f"each way{of_them} with fewer weights is proved to be worse by {margin} or more"
+    if best.weights["stored"] == min(way.weights["stored"] for way in within):
+        others = f"no way{of_them} has fewer weights"
     return f"**Keep {_named(best.label)}**: it has {_highest(answer)}, and {others}."
 
 

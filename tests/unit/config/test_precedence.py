@@ -33,6 +33,7 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
         (("encoder.weights", "fp16"), {"encoder", "pretrain", "catalog"}),
         (("run.threads", 3), {*SINGLE, "frozen-bert", *PALS, "pretrain"}),
         (("seeds", [1, 2]), {"catalog"}),
+        (("limit.milliseconds", 20), {"catalog"}),
         (("profiles.laptop.training.epochs", 9), set()),
     ],
 )

@@ -216,7 +216,7 @@ def test_the_limit_leaves_ways_out_and_says_why(monkeypatch):
     assert [way.label for way in one.candidates] == ["Shared", "Pals"]
     assert [*answer_section.sentences(one)][:2] == [
         "**Keep *Shared***: it has the highest mean of the ways that are trained well enough and within the limit, and "
-        "each way with fewer weights is proved to be worse by 0.05 or more.",
+        "no way of these has fewer weights.",
         "Over the limit: *One model per task* takes 33 ms a text; the limit is 20, *One model per task* has 273 MB to "
         "load; the limit is 100, *Lora* takes 33.4 ms a text; the limit is 20.",
     ]

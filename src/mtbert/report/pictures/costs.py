@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from mtbert.judge import Answer, Row
 from mtbert.report import markdown
@@ -11,6 +12,7 @@ from mtbert.report.pictures import drawing
 from mtbert.scores.described import MAJORITY
 
 HEIGHT = 3.6  # inches
+ROOM = 1.3  # beside the first and the last way, as a factor
 ALT = "The mean of each way against the milliseconds that a text takes"
 
 
@@ -43,19 +45,22 @@ def _drawn(answer: Answer, is_narrow: bool = False) -> Figure:
     figure = drawing.empty(HEIGHT, drawing.NARROW if is_narrow else drawing.WIDTH)
     axes = figure.subplots()
     axes.set_xscale("log")
+    first, last = ways[0].costs["milliseconds"] / ROOM, ways[-1].costs["milliseconds"] * ROOM
+    axes.set_xlim(first, last)
     steps = [(way.costs["milliseconds"], way.scores[metric].mean) for way in frontier(ways, metric)]
     axes.step(*zip(*steps, strict=True), where="post", color="0.6", linewidth=1, zorder=1)
     for way in ways:
         x, y = way.costs["milliseconds"], way.scores[metric].mean
         fill = drawing.PALETTE[0] if way in answer.candidates else "white"
         axes.plot(x, y, "o", color=drawing.PALETTE[0], markerfacecolor=fill, markersize=7, zorder=2)
-        axes.annotate(way.label, (x, y), (4, 5), textcoords="offset points", fontsize="small")
-    if "milliseconds" in answer.limit:
-        right = axes.get_xlim()[1]
-        axes.axvspan(answer.limit["milliseconds"], max(right, answer.limit["milliseconds"]), color="0.9", zorder=0)
-        axes.set_xlim(right=right)
-    axes.margins(x=0.15, y=0.15)
+        side, shift = ("right", -4) if x * x > first * last else ("left", 4)  # towards the middle
+        axes.annotate(way.label, (x, y), (shift, 5), textcoords="offset points", fontsize="small", ha=side)
+    most = answer.limit.get("milliseconds", last)
+    axes.axvspan(min(most, last), last, color="0.9", zorder=0)
+    axes.margins(y=0.15)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(lambda y, _: markdown.number(y))
     axes.spines[["top", "right"]].set_visible(False)
     between = "\n" if is_narrow else " "
