@@ -96,7 +96,10 @@ class Rows(NamedTuple):
 
 
 def read(body: bytes, description: Description, most: int) -> Rows:
-    """Return the rows and tasks of a request with at most so many rows; RequestError with its faults."""
+    """Return the rows and tasks of a request; RequestError with its faults.
+
+    At most so many rows may be computed, by all graphs together.
+    """
     try:
         request = PredictRequest.model_validate_json(body)
     except ValidationError as error:
@@ -107,8 +110,9 @@ def read(body: bytes, description: Description, most: int) -> Rows:
         raise RequestError([Fault(fault=f"the request has {given} of texts and pairs", remedy=remedy)])
     rows = request.pairs if request.pairs is not None else [[text] for text in request.texts or ()]
     tasks = _tasks(request.tasks, request.pairs is not None, description)
+    most //= len({task.graph for task in tasks.values()})  # each computes all rows
     if not 1 <= len(rows) <= most:
-        remedy = "send at least one row" if not rows else "split the request"
+        remedy = "send at least one row" if not rows else "split the request, or name fewer tasks"
         raise RequestError([Fault(fault=f"the request has {len(rows)} rows; allowed: 1 to {most}", remedy=remedy)])
     return Rows(rows, tasks)
 

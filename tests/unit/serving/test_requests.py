@@ -79,7 +79,10 @@ def test_one_text_or_many_or_pairs_for_all_tasks_or_some(content: Any, rows: lis
             ],
         ),
         ({"texts": []}, [(None, "the request has 0 rows; allowed: 1 to 4", "send at least one row")]),
-        ({"texts": ["a"] * 5}, [(None, "the request has 5 rows; allowed: 1 to 4", "split the request")]),
+        (
+            {"texts": ["a"] * 5},
+            [(None, "the request has 5 rows; allowed: 1 to 4", "split the request, or name fewer tasks")],
+        ),
         ({"texts": 5}, [(None, "texts is a number", "send a list as `texts`")]),
         (
             {"pairs": [["a", ""], ["a"], "a", ["a", "b", "c"], [3, "a"]]},
@@ -148,3 +151,13 @@ def test_a_model_without_such_tasks_says_what_it_takes() -> None:
         requests.read(b'{"pairs": ["a", "b"]}', about, 4)
     (fault,) = refused.value.refusal.faults
     assert (fault.fault, fault.remedy) == ("no task takes pairs", "spam takes texts")
+
+
+def test_a_request_that_no_queue_could_hold_is_refused_at_once() -> None:
+    apart = ServedTask(graph="pairs-apart", form="pair-apart", kind="score", lowest=0.0, highest=5.0)
+    about = Description(variant="made", seed=1, longest=8, tasks={"same": PAIR, "near": apart})
+    body = json.dumps({"pairs": [["a", "b"]] * 3}).encode()
+    with pytest.raises(RequestError) as refused:
+        requests.read(body, about, 4)  # both graphs compute each row
+    assert refused.value.refusal.faults[0].fault == "the request has 3 rows; allowed: 1 to 2"
+    assert len(requests.read(body, about, 6).texts) == 3
