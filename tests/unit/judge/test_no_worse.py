@@ -66,3 +66,16 @@ def test_all_tasks_have_to_be_as_good() -> None:
     assert no_worse.together([good, good]) is Verdict.HOLDS
     assert no_worse.together([good, small]) is Verdict.OPEN
     assert no_worse.together([good, small, worse]) is Verdict.WORSE
+
+
+def test_a_large_cluster_counts_as_much_as_it_holds() -> None:
+    """Of 797 clusters one has four rows, and could lose four."""
+    labels = np.arange(800) % 2.0
+    one = no_worse.change(YES_NO, labels, labels, labels, np.maximum(np.arange(800), 3))
+    assert one.p.holds == pytest.approx((1 - 0.01 * 800 / 797 / 4) ** 797)
+
+
+def test_what_is_worse_by_an_open_size_is_worse() -> None:
+    """-0.008 with an interval below 0, which holds the margin."""
+    assert changed(2000, 16).verdict is Verdict.WORSE
+    assert no_worse.together([changed(1000, 0), changed(2000, 16)]) is Verdict.WORSE
