@@ -326,18 +326,19 @@ def _way_line(answer: Answer, way: Row) -> dict[str, str]:
         TRAINED: training_section.cell(way.check, answer.models.results.tasks),
         WEIGHTS: markdown.number(way.weights["stored"] / 1e6, decimals=2),
         SECONDS: _time(way.seconds),
-        **_cost_cells(way),
-        PRICE: _price(answer.models.results.costs.get(way.names[0])),
+        **_cost_cells(answer, way),
     }
 
 
-def _cost_cells(way: Row) -> dict[str, str]:
+def _cost_cells(answer: Answer, way: Row) -> dict[str, str]:
+    """Return what it costs to run a way; a price is known only where others say it."""
     one, of_32, megabytes = (way.costs.get(name) for name in COSTS)
     return {
         ONE: markdown.DASH if one is None else f"{one:.1f}",
         BATCH: markdown.DASH if of_32 is None else f"{of_32:.1f}",
         REQUESTS: f"{1000 / one:,.0f}" if one else markdown.DASH,
         LOADED: markdown.DASH if megabytes is None else f"{megabytes:,.1f}",
+        PRICE: _price(answer.models.results.costs.get(way.names[0])),
     }
 
 
