@@ -291,6 +291,8 @@ def test_a_row_of_a_task_may_have_several_labels(
         ({"label": ["a", "a"], "classes": 1}, "mood.label: a column or a label comes twice"),
         ({"label": ["a", "b"], "classes": 1, "separator": ";"}, "mood.separator: columns of 0 and 1 have none; remove"),
         ({"label": [], "classes": 1}, "mood.label: it is []; allowed: COLUMN; "),
+        ({"label": ["a"], "classes": 1}, "mood.label: it is ['a']; allowed: two columns of 0 and 1, or more"),
+        ({"several": "yes"}, "mood.several: it is 'yes'; allowed: true or false, without quotation marks"),
         ({"metric": "accuracy"}, "mood.metric: it is accuracy; allowed for several labels a row: micro_f1, f1"),
         ({"several": False, "metric": "micro_f1"}, "mood.metric: micro_f1 is of several labels a row; add `several: t"),
         ({"weights": "balanced"}, "mood.weights: each of several labels is there or not; remove this key"),

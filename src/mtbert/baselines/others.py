@@ -29,6 +29,7 @@ PREDICTION, PROBABILITY, ID, SEED = "prediction", "probability", "id", "seed"  #
 TEXTS = (("text", "text_pair"), ("sentence1", "sentence2"))  # what columns of text may be called, beside their names
 SCORED: tuple[Split, ...] = ("dev", "test")
 LONGEST_NAME = 50  # characters
+SLACK = 0.005  # of a probability that was rounded to two digits
 LONGEST_SHOWN = 60  # characters of a text in a message
 FILES = "allowed: TASK-dev.csv, TASK-test.csv and costs.yaml"
 ReadRows = Callable[[Task, Split], Rows | None]
@@ -208,8 +209,12 @@ class _Source:
         unknown = [f"line {by_key[key].line}, {self.shown(key)}" for key in by_key if key not in known]
         if missing:
             others = f"; {len(unknown):,} others have one, first {unknown[0]}" if unknown else ""
+            no_ids = (
+                f"; {self.task.name} has no `{ID}` in tasks.yaml, so leave this column out and name rows by their text"
+            )
+            remedy = no_ids if self.has_ids and not self.task.id else ""
             of_all = f"{len(missing):,} of {len(keys):,} rows of {self.split} have no prediction"
-            raise DataError(f"{self.file}: {of_all}, first {self.shown(missing[0])}{others}")
+            raise DataError(f"{self.file}: {of_all}, first {self.shown(missing[0])}{others}{remedy}")
         if unknown:
             of_all = f"{len(unknown):,} rows are none of {self.split}, or were left out there"
             raise DataError(f"{self.file}: {of_all}, first {unknown[0]}; remove them")
@@ -272,8 +277,23 @@ def _short(key: Key) -> str:
     return repr(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
 
 
-def in_lines(others: Sequence[Other]) -> Iterator[str]:
-    """Yield a line for each: what it predicted."""
+def in_lines(others: Sequence[Other], tasks_by_name: Tasks) -> Iterator[str]:
+    """Yield a line for each: what it predicted; and one for values that such predictions rarely have."""
     for other in others:
         tasks = [f"{task} {split}" for split, by_task in other.predicted.items() for task in by_task]
         yield f"{OTHERS}/{other.name}: predictions of {', '.join(tasks)}"
+        for split, by_task in other.predicted.items():
+            for name, table in by_task.items():
+                yield from _rare_values(f"{OTHERS}/{other.name}, {name} {split}", tasks_by_name[name], table)
+
+
+def _rare_values(shown: str, task: Task, table: pd.DataFrame) -> Iterator[str]:
+    """Yield how many scores are outside a task's range, and how many probabilities no likeliest class has."""
+    if task.kind == "score":
+        is_outside = ~table[PREDICTION].between(task.lowest, task.highest)
+        if count := int(is_outside.sum()):
+            example = f"such as {table[PREDICTION][is_outside].iloc[0]:g}"
+            yield f"{shown}: {count:,} of {len(table):,} scores are not from {task.lowest:g} to {task.highest:g}, {example}"
+    elif SURE in table and not task.several and (count := int((table[SURE] < 1 / task.classes - SLACK).sum())):
+        of_all = f"{count:,} of {len(table):,} probabilities are below 1/{task.classes}"
+        yield f"{shown}: {of_all}, which that of the likeliest class is not; is each that of the predicted class?"

@@ -34,7 +34,8 @@ class Params:
     """params.yaml and the papers in `papers` beside it.
 
     Attributes:
-        file: params.yaml.
+        file: params.yaml, or a draft of it.
+        shown: the file that messages name, where a draft is read.
         own: the values of params.yaml.
         values: these with all presets, variants and ensembles of the papers; an entry of `catalog` is merged into
             the paper's variant of its name.
@@ -43,8 +44,9 @@ class Params:
         written: by the name of a variant of one task, the entry with `tasks: each` that it was expanded from.
     """
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, shown: Path | None = None) -> None:
         self.file = file
+        self.shown = shown or file
         if not file.is_file():
             raise SettingsError(f"{file} is missing; commands run at the repository's root")
         self.own: dict[str, Any] = files.read_yaml(file, "correct it", aliases=True)
@@ -89,7 +91,7 @@ class Params:
 
     def find(self, place: Place) -> tuple[Path, int, str]:
         """Return file, line and dotted key of a place, or of the part of it that exists."""
-        file, keys = self.file, place
+        file, keys = self.shown, place
         if len(place) > 1 and at(self.own, place) is None:
             file, keys = self._in_papers(place) or (file, keys)
         return file, files.yaml_line(file, keys), dotted(keys)

@@ -68,7 +68,7 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
     """
     path = data_dir / task.files[split]
     if not path.is_file():
-        raise DataError(f"{path}: no such file")
+        raise DataError(f"{path}: no such file; `files` of {task.name} in tasks.yaml names it: correct or remove it")
     examples: dict[str, Example] = {}  # by id
     refusals: list[Refusal] = []
     is_labelled = split != "test" or _has_labels(path, task)
@@ -291,5 +291,6 @@ def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> 
         needed += filter(None, [task.time_on])
     if missing := [name for name in needed if name not in columns]:
         raise DataError(
-            f"{path} needs the columns {', '.join(needed)}; missing: {', '.join(missing)}; it has {_shown(columns)}"
+            f"{path} needs the columns {', '.join(needed)}; missing: {', '.join(missing)}; it has "
+            f"{_shown(columns)}; tasks.yaml says what {task.name} reads"
         )

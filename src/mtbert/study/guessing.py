@@ -109,7 +109,7 @@ def _guesses(file: Path, name: str, entry: Entry, rows: Records, columns: Sequen
             labels = [label for label in labels if label not in indicators]
         for label in labels:
             others = [other for other in labels if other != label]
-            with _remedy_of_several(name, entry["files"], sentences, label, [] if is_named else others):
+            with _remedy_of_several(name, entry["files"], sentences, label, others):
                 of_label = {key: value for key, value in entry.items() if key != "several" or value} | {"label": label}
                 guesses.append(_guess(file, name, of_label, rows, columns, is_named))
         return guesses
@@ -181,6 +181,8 @@ def _guess(file: Path, name: str, entry: Entry, rows: Records, columns: Sequence
     if entry.get("several") or entry.get("separator") or _in_lists(values):
         return Guess(entry | _sets(file, label, values, entry.get("separator", "")) | _names_of_sets(file, label), None)
     labels = _labels(file, rows, label)
+    if copied := [column for column in entry["sentences"] if _is_copy(rows, column, label)]:
+        raise DataError(f"{file}: its {label} is the {copied[0]} itself in every row; allowed: a label of each text")
     if not is_named and _looks_like_a_row(file, name, entry["sentences"], label, labels):
         fault = f"line 1 looks like a row, not a header: the column of the label would be called {label}"
         remedy = f"if line 1 is the header, describe it in {FILE}; if not, write one above it, such as text,label"
@@ -280,6 +282,10 @@ def _labels(file: Path, rows: Records, label: str) -> set[str]:
     values = [row.get(label) for row in rows]
     if several := sorted(label_text(value) for value in values if _holds_several(value)):
         shown = f"{file}: its {label} holds {several[0]}"
+        if faults := _beside_lists(values):
+            number, fault = next(iter(faults.items()))
+            more = f" ({len(faults):,} rows are no such list)" if len(faults) > 1 else ""
+            raise DataError(f"{shown}, and in row {number} it is {fault}{more}")
         if several[0].startswith("{"):
             raise DataError(f"{shown}, an object; write the label alone in its place, as a word or a number")
         raise DataError(f"{shown}, several labels a row; {TASK_OF_EACH}")
@@ -293,6 +299,17 @@ def _in_lists(values: Sequence[object]) -> set[str]:
     except DataError:
         return set()
     return {label for labels in lists for label in labels}
+
+
+def _beside_lists(values: Sequence[object]) -> dict[int, str]:
+    """Return what is wrong with each value that is no list of labels, by its number; nothing if most are none."""
+    faults: dict[int, str] = {}
+    for number, value in enumerate(values, 1):
+        try:
+            several.parts(value, "")
+        except DataError as error:
+            faults[number] = str(error)
+    return faults if 2 * len(faults) < len(values) else {}
 
 
 def _sets(file: Path, column: str, values: Sequence[object], separator: str) -> dict[str, Any]:
@@ -369,6 +386,13 @@ def _repeats(rows: Records, column: str, label: str) -> bool:
     pairs = {(str(row.get(column)), label_text(row.get(label))) for row in rows}
     values, labels = ({*side} for side in zip(*pairs, strict=True))
     return len(pairs) == len(values) == len(labels) <= min(MOST_CLASSES, len(rows) / 2)
+
+
+def _is_copy(rows: Records, column: str, label: str) -> bool:
+    """Return whether a label is the text of its row, of which there is more than one."""
+    return len(_values(rows, label)) > 1 and all(
+        label_text(row.get(column)) == label_text(row.get(label)) for row in rows
+    )
 
 
 def _is_text(rows: Records, column: str, few: int = FEW) -> bool:
@@ -462,9 +486,9 @@ def _are_scores(label: str, numbers: list[float]) -> bool:
 
 def doubt(task: Task, labels: set[float]) -> str:
     """Return what to check of a guessed task whose labels are many whole numbers; empty where nothing is in doubt."""
-    if task.label.casefold() in SCORES or not FEW < len(labels) <= MOST_CLASSES:
+    if task.label.casefold() in SCORES or len(labels) <= FEW:
         return ""
-    shown = f"its {task.label} holds {len(labels)} whole numbers, which are taken for"
+    shown = f"its {task.label} holds {len(labels):,} whole numbers, which are taken for"
     if task.kind == "score":
         is_whole = all(label.is_integer() for label in labels)
         return f"{shown} a score; if they are classes, write `classes` in place of `score`" if is_whole else ""

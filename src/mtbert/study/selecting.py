@@ -87,7 +87,7 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
     with files.new_file(file) as partial:
         shutil.copy(file, partial)
         files.edit_yaml(partial, values)
-        planned = planning.plan(Params(partial))
+        planned = planning.plan(Params(partial, shown=file))
         variants = {name: VariantSettings(**planned[name]) for name in names}
         if apart := [task for task, head in values["model.heads"].items() if head == PAIRS_APART]:
             print(f"\n{', '.join(apart)}: both sentences are encoded apart (`model.heads` in {file})")

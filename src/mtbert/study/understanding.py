@@ -47,9 +47,10 @@ def understand(splits: drawing.Splits, task: Task, is_new: bool, most_refused: f
     if task.kind != "score":
         _check_classes(place, rows)
     if len({row.label for row in rows["dev"]}) < 2:
+        of_all = f"the same set of labels in {task.label}" if task.several else f"one {task.label}"
         raise DataError(
-            f"{place.file('dev')}: all rows of dev have one {task.label}, so that no score tells models apart; add "
-            "rows of another"
+            f"{place.file('dev')}: all rows of dev have {of_all}, so that no score tells models apart; add rows of "
+            "another"
         )
     notes += [*_notes_of_columns(place, rows, is_new), *_notes_of_rows(place, rows)]
     return TaskRows(task, rows, notes)

@@ -34,6 +34,7 @@ ALLOWED = {  # where pydantic speaks of types
     "left_out": "[LABEL, OTHER]",
     "sentences": "[COLUMN], or [COLUMN, OTHER]",
     "files": "{train: FILE, dev: FILE, test: FILE}",
+    **dict.fromkeys(("several", "show_text", "in_mean"), "true or false, without quotation marks"),
 }
 ASKED = "?"  # which `mtbert study` writes in place of an answer
 QUESTION = f"it is '{ASKED}', where `mtbert study` asks something: the comment at the top says what to write here"
@@ -329,6 +330,8 @@ def _rules(name: str, entry: Described) -> Iterator[Rule]:
     count = _count(entry)
     is_score = entry.score is not None
     has_classes = count >= 2
+    is_alone = len(_columns(entry)) == 1
+    yield Rule("label", is_alone, f"it is {entry.label!r}; allowed: two columns of 0 and 1, or more")
     yield Rule("classes", has_classes is is_score, "allowed: two or more, or `score: [lowest, highest]`")
     low, high = entry.score or (0, 1)
     yield Rule("score", low >= high, f"it is {low:g} to {high:g}; allowed: the lowest label, then the highest")

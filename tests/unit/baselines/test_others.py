@@ -77,7 +77,7 @@ def test_labels_are_those_of_the_data_and_costs_as_they_are_said(tmp_path: Path)
         "id": ["7", "8", "9"], "label": [0.0, 1.0, 1.0], "prediction": [0.0, 0.0, 0.0], "scored": [True] * 3,
     }  # fmt: skip
     assert [*other.digests] == ["costs.yaml", "topic-dev.csv"]
-    assert [*others.in_lines([other])] == ["others/gpt: predictions of topic dev"]
+    assert [*others.in_lines([other], TASKS)] == ["others/gpt: predictions of topic dev"]
     assert others.read(tmp_path, TASKS, rows) == []
 
 
@@ -146,6 +146,27 @@ def test_columns_that_say_something_else_are_refused(tmp_path: Path, content: st
     with pytest.raises(DataError) as error:
         read(tmp_path, topic_dev_csv=content)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "note"),
+    [
+        (
+            "topic_dev_csv", "id,prediction,probability\n7,bug,0.1\n8,bug,.499\n9,bug,0.5\n",
+            "others/gpt, topic dev: 1 of 3 probabilities are below 1/2, which that of the likeliest class is not; is "
+            "each that of the predicted class?",
+        ),
+        ("same_dev_csv", "id,prediction\n1,5\n2,99\n",
+         "others/gpt, same dev: 1 of 2 scores are not from 0 to 5, such as 99"),
+    ],
+)  # fmt: skip
+def test_values_that_predictions_rarely_have_are_named(tmp_path: Path, name: str, content: str, note: str):
+    assert [*others.in_lines(read(tmp_path, **{name: content}), TASKS)][1:] == [note]
+
+
+def test_ids_of_a_task_that_has_none_are_refused_with_what_to_do(tmp_path: Path):
+    with pytest.raises(DataError, match="; topic has no `id` in tasks.yaml, so leave this column out and name rows by"):
+        read(tmp_path, topic_dev_csv="id,prediction\n1,bug\n2,bug\n3,bug\n")
 
 
 def test_a_score_has_no_probability(tmp_path: Path):

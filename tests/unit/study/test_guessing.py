@@ -167,7 +167,11 @@ MANY_SCORES = Task("a", 1, ("text",), "label", "pearson", lowest=0, highest=58)
         (replace(MANY, labels={f"word {n}": n for n in range(30)}), range(30), ""),
         (replace(MANY_SCORES, label="Score"), range(0, 60, 2), ""),
         (MANY_SCORES, [n / 2 for n in range(30)], ""),
-        (MANY_SCORES, range(201), ""),
+        (
+            MANY_SCORES, range(1000),
+            "its label holds 1,000 whole numbers, which are taken for a score; if they are classes, write `classes` in "
+            "place of `score`",
+        ),
     ],
 )  # fmt: skip
 def test_many_whole_numbers_are_in_doubt(task: Task, labels: Iterable[float], told: str):
@@ -318,6 +322,22 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
         (
             {"a.jsonl": '{"text": "x", "label": {"a": 1}}\n{"text": "y", "label": {"a": 2}}\n'},
             "its label holds {'a': 1}, an object; write the label alone in its place, as a word or a number",
+        ),
+        (
+            {"a_csv": "text,label\none,one\ntwo, two\n"},
+            "a.csv: its label is the text itself in every row; allowed: a label of each text",
+        ),
+        (
+            {"a.jsonl": "".join(f'{{"text": "x", "label": {label}}}\n' for label in ('["a"]', '"b"', '["c"]'))},
+            "its label holds ['a'], and in row 2 it is 'b'; allowed: a list such as [\"A\", \"B\"], or set `separator`",
+        ),
+        (
+            {
+                "a_csv": "text,joy,fear,awe\n" + "".join(f"text {n},{n % 2},{n % 3 % 2},0\n" for n in range(60)),
+                "tasks.yaml": "a: {files: {train: a.csv}, sentences: [text], label: [joy, awe], several: false}\n",
+            },
+            "its awe holds 0; allowed: two labels or more; to leave awe out, write into tasks.yaml: `a: {files: {train: "
+            "a.csv}, sentences: [text], label: [joy]}`",
         ),
         ({}, "holds no task; allowed: files such as topic-train.csv"),
         ({"a-train.json": ""}, "or of the endings .tsv, .jsonl, .parquet; not read: a-train.json"),

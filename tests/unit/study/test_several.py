@@ -113,3 +113,12 @@ def test_more_labels_than_a_set_may_have_are_refused(tmp_path: Path) -> None:
     (tmp_path / "moods-train.jsonl").write_text("".join(lines))
     with pytest.raises(DataError, match="its moods holds 100 labels, of which a row has several; allowed: at most 53;"):
         study(tmp_path)
+
+
+def test_rows_of_dev_that_have_the_same_set_of_labels_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "moods.csv").write_text("text,joy,fear\n" + "".join(f"text {number},0,0\n" for number in range(20)))
+    (tmp_path / "tasks.yaml").write_text(
+        "moods: {files: {train: moods.csv}, sentences: [text], label: [joy, fear], several: true}\n"
+    )
+    with pytest.raises(DataError, match="all rows of dev have the same set of labels in joy, fear, so that no score"):
+        study(tmp_path)

@@ -442,6 +442,17 @@ def test_other_words_for_it_are_refused(text: str):
         times(text)
 
 
+def test_a_fault_of_the_settings_names_params_yaml_and_its_line(tmp_path: Path, params: Path):
+    desk.write(tmp_path / "desk", "csv", SMALL)
+    lines = params.read_text().splitlines()
+    number = next(number for number, line in enumerate(lines) if line.startswith("limit:"))
+    lines[number] = "limit: {milliseconds: 0, megabytes: null}"
+    params.write_text("\n".join(lines))
+    with pytest.raises(MtbertError) as error:
+        run(tmp_path / "desk", Wishes(quick=True, encoder="tiny"), "utf-8", params)
+    assert f"{params}:{number + 1}: limit.milliseconds: Input should be greater than 0, got 0" in str(error.value)
+
+
 def test_an_unknown_encoder_is_refused_with_those_that_are_known(tmp_path: Path, params: Path):
     desk.write(tmp_path / "desk", "csv", SMALL)
     with pytest.raises(MtbertError, match=r"--encoder: name: unknown encoder 'bert'.*minilm"):
