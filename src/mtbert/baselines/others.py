@@ -292,8 +292,9 @@ def _rare_values(shown: str, task: Task, table: pd.DataFrame) -> Iterator[str]:
     if task.kind == "score":
         is_outside = ~table[PREDICTION].between(task.lowest, task.highest)
         if count := int(is_outside.sum()):
+            limits = f"from {task.lowest:g} to {task.highest:g}"
             example = f"such as {table[PREDICTION][is_outside].iloc[0]:g}"
-            yield f"{shown}: {count:,} of {len(table):,} scores are not from {task.lowest:g} to {task.highest:g}, {example}"
+            yield f"{shown}: {count:,} of {len(table):,} scores are not {limits}, {example}"
     elif SURE in table and not task.several and (count := int((table[SURE] < 1 / task.classes - SLACK).sum())):
         of_all = f"{count:,} of {len(table):,} probabilities are below 1/{task.classes}"
         yield f"{shown}: {of_all}, which that of the likeliest class is not; is each that of the predicted class?"

@@ -336,8 +336,8 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
                 "a_csv": "text,joy,fear,awe\n" + "".join(f"text {n},{n % 2},{n % 3 % 2},0\n" for n in range(60)),
                 "tasks.yaml": "a: {files: {train: a.csv}, sentences: [text], label: [joy, awe], several: false}\n",
             },
-            "its awe holds 0; allowed: two labels or more; to leave awe out, write into tasks.yaml: `a: {files: {train: "
-            "a.csv}, sentences: [text], label: [joy]}`",
+            "its awe holds 0; allowed: two labels or more; to leave awe out, write into tasks.yaml: `a: {files: {train"
+            ": a.csv}, sentences: [text], label: [joy]}`",
         ),
         ({}, "holds no task; allowed: files such as topic-train.csv"),
         ({"a-train.json": ""}, "or of the endings .tsv, .jsonl, .parquet; not read: a-train.json"),
