@@ -165,7 +165,7 @@ def test_values_that_predictions_rarely_have_are_named(tmp_path: Path, name: str
 
 
 def test_ids_of_a_task_that_has_none_are_refused_with_what_to_do(tmp_path: Path):
-    with pytest.raises(DataError, match=r"; topic has no `id` in tasks.yaml, so leave this column out and name rows by"):
+    with pytest.raises(DataError, match=r"; topic has no `id` in tasks.yaml, so leave this column out and name"):
         read(tmp_path, topic_dev_csv="id,prediction\n1,bug\n2,bug\n3,bug\n")
 
 
