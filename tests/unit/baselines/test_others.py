@@ -13,10 +13,19 @@ from mtbert.scores.described import Costs
 from mtbert.tasks import Split, Task
 
 TOPIC = Task("topic", 2, ("body",), "topic", "accuracy", labels={"bug": 0, "praise": 1})
+MOODS = Task(
+    "moods", 2, ("body",), "moods", "micro_f1", labels={"joy": 0, "fear": 1}, several=True, separator=";"
+)  # fmt: skip
 SAME = Task("same", 1, ("a", "b"), "same", "pearson", highest=5.0)
-TASKS = {"topic": TOPIC, "same": SAME, "more": Task("more", 2, ("body",), "topic", "accuracy", serves="topic")}
+TASKS = {
+    "topic": TOPIC,
+    "moods": MOODS,
+    "same": SAME,
+    "more": Task("more", 2, ("body",), "topic", "accuracy", serves="topic"),
+}
 ROWS = {
     "topic": Rows(["7", "8", "9"], [["It broke", "so nice", "so nice"]], np.array([0.0, 1.0, 1.0])),
+    "moods": Rows(["7", "8"], [["It broke", "so nice"]], np.array([2.0, 1.0])),
     "same": Rows(["1", "2"], [["a dog", "a cat"], ["a hound", "a tree"]], np.array([5.0, 0.0])),
 }
 
@@ -44,6 +53,7 @@ def predicted(folder: Path, **contents: str) -> list[list]:
     ("name", "content", "expected"),
     [
         ("topic_dev_csv", "id,prediction\n9,praise\n7,bug\n8,bug\n", [["7", 0.0], ["8", 0.0], ["9", 1.0]]),
+        ("moods_dev_csv", "id,prediction\n7,fear;joy\n8,\n", [["7", 3.0], ["8", 0.0]]),  # sets, of which one is empty
         ("topic_dev_csv", "body,prediction\nso  nice,praise\nIt broke,bug\n", [["7", 0.0], ["8", 1.0], ["9", 1.0]]),
         ("topic_dev_tsv", "text\tprediction\nIt broke\tbug\nso nice\tbug\n", [["7", 0.0], ["8", 0.0], ["9", 0.0]]),
         (
@@ -96,8 +106,8 @@ FAULTS = {
     "topic-dev.csv, line 3: its prediction is 'maybe'; allowed: bug, praise": ("topic_dev_csv", "7,bug\n8,maybe\n"),
     "topic-dev.csv, line 2: its prediction is empty; allowed: bug, praise": ("topic_dev_csv", "7,NaN\n"),
     "same-dev.csv, line 2: its prediction is 'inf'; allowed: a number from 0 to 5": ("same_dev_csv", "1,inf\n"),
-    "unknown task 'topics'; did you mean topic? known: topic, same": ("topics_dev_csv", ""),
-    "unknown task 'more'; known: topic, same": ("more_dev_csv", ""),
+    "unknown task 'topics'; did you mean topic? known: topic, moods, same": ("topics_dev_csv", ""),
+    "unknown task 'more'; known: topic, moods, same": ("more_dev_csv", ""),
     "topic-train.csv: its name says no split of a task; allowed: TASK-dev.csv, TASK-test.csv and costs.yaml": (
         "topic_train_csv",
         "",
