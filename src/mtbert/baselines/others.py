@@ -30,7 +30,7 @@ TEXTS = (("text", "text_pair"), ("sentence1", "sentence2"))  # what columns of t
 SCORED: tuple[Split, ...] = ("dev", "test")
 LONGEST_NAME = 50  # characters
 LONGEST_SHOWN = 60  # characters of a text in a message
-FILES = "allowed: TASK-dev.csv, TASK-test.csv and costs.yaml"
+FILES = "TASK-dev.csv, TASK-test.csv and costs.yaml"
 ReadRows = Callable[[Task, Split], Rows | None]
 Key = tuple[str, ...]  # an id, or the texts of a row
 
@@ -73,7 +73,7 @@ def _visible(folder: Path) -> list[Path]:
 
 def _other(folder: Path, tasks: Tasks, read_rows: ReadRows) -> Other:
     if not folder.is_dir():
-        raise DataError(f"{folder} is a file; allowed in {OTHERS}: a folder for each who predicted, with {FILES[9:]}")
+        raise DataError(f"{folder} is a file; allowed in {OTHERS}: a folder for each who predicted, with {FILES}")
     if not re.fullmatch(NAME, folder.name) or len(folder.name) > LONGEST_NAME:
         allowed = f"a to z, 0 to 9 and - between them, at most {LONGEST_NAME}"
         raise DataError(f"{folder}: a folder of this name cannot be a row of the report; allowed: {allowed}")
@@ -89,7 +89,7 @@ def _other(folder: Path, tasks: Tasks, read_rows: ReadRows) -> Other:
             other.predicted[split][task.name] = _table(file, task, split, rows)
         other.digests[file.name] = files.sha256(file)
     if not other.predicted["dev"]:
-        raise DataError(f"{folder} holds no predictions of dev; {FILES}")
+        raise DataError(f"{folder} holds no predictions of dev; allowed: {FILES}")
     return other
 
 
@@ -108,7 +108,9 @@ def _task_and_split(file: Path, tasks: Tasks) -> tuple[Task, Split]:
     name, _, split_name = file.name.split(".")[0].rpartition("-")
     splits: list[Split] = [split for split in SCORED if split == split_name]
     if not splits or readers.ending(file) not in readers.ENDINGS:
-        raise DataError(f"{file}: its name says no split of a task; {FILES}, also {', '.join(readers.ENDINGS[1:])}")
+        raise DataError(
+            f"{file}: its name says no split of a task; allowed: {FILES}, also {', '.join(readers.ENDINGS[1:])}"
+        )
     if name not in tasks:
         raise DataError(f"{file}: {UnknownNameError('task', name, tasks)}")
     return tasks[name], splits[0]
