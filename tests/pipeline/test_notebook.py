@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-from pathlib import Path
 from shlex import quote
 
 import pytest
@@ -47,7 +45,7 @@ def cells(kind: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def walk(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> Walk:
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Walk:
     """A clone that trains two ways, each a tiny encoder for two steps."""
     folder = tmp_path_factory.mktemp("notebook")
     root = clone(folder / "mtbert")
@@ -56,7 +54,6 @@ def walk(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> Walk
     ways = files.read_yaml(root / "papers/own.yaml", "restore it")
     kept = {name: ways["variants"][name] for name in ("own-single", "own-shared")}
     files.write_yaml(root / "papers/own.yaml", ways | {"variants": kept, "ensembles": {}})
-    shutil.copy(empty_database, root / "mlflow.db")
     (folder / "kernel/IPython").mkdir(parents=True)
     (folder / "kernel/IPython/__init__.py").touch()
     (folder / "kernel/IPython/display.py").write_text(DISPLAY)
