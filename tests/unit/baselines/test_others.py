@@ -16,7 +16,9 @@ TOPIC = Task("topic", 2, ("body",), "topic", "accuracy", labels={"bug": 0, "prai
 MOODS = Task(
     "moods", 2, ("body",), "moods", "micro_f1", labels={"joy": 0, "fear": 1}, several=True, separator=";"
 )  # fmt: skip
-FEELINGS = Task("feelings", 3, ("text",), "feelings", "micro_f1", labels={"joy": 0, "anger": 1, "fear": 2}, several=True)
+FEELINGS = Task(
+    "feelings", 3, ("text",), "feelings", "micro_f1", labels={"joy": 0, "anger": 1, "fear": 2}, several=True
+)
 SAME = Task("same", 1, ("a", "b"), "same", "pearson", highest=5.0)
 TASKS = {
     "topic": TOPIC,
