@@ -147,3 +147,13 @@ def test_a_task_of_an_unknown_kind_or_without_an_output_is_refused(own: Path) ->
         Exception, match=r"tasks.other.kind: Input should be 'classes', 'binary', 'score' or 'sets', got 'many'"
     ):
         Graphs(own)
+
+
+@pytest.mark.parametrize("task", [CLASSES, BINARY, SETS, SCORE])
+def test_answers_are_as_openapi_describes_them(task: ServedTask) -> None:
+    from mtbert.serving.app import RowAnswer
+
+    outputs = len(task.labels) if task.kind in ("classes", "sets") else 1
+    (answer,) = graphs.answers(task, np.ones((1, outputs)))
+    row = {"answers": {"task": answer}, "cut": False}
+    assert RowAnswer.model_validate(row).model_dump() == row
