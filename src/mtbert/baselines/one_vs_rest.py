@@ -30,13 +30,13 @@ def fit(task: Task, matrix: Matrix, labels: np.ndarray, cluster: np.ndarray) -> 
     if not matrix.shape[1]:
         return Fit(_most_frequent(task, members), None, {})
     rows = _drawn(matrix, members)
-    chosen, scores = _cross_validate(task, matrix[rows], members[rows], cluster[rows])
-    penalty = max(scores, key=scores.__getitem__) if scores else linear.DEFAULT
-    halves = np.full(task.classes, thresholds.HALF, np.float32)
-    model = Linear(
-        *_train(matrix, members, [penalty])[penalty], tuple(range(task.classes)), chosen.get(penalty, halves)
-    )
-    return Fit(model, penalty, scores)
+    trials = _cross_validate(task, matrix[rows], members[rows], cluster[rows])
+    penalty, least = linear.DEFAULT, np.full(task.classes, thresholds.HALF, np.float32)
+    if trials:
+        penalty = max(trials, key=lambda each: trials[each].score)
+        least = trials[penalty].thresholds
+    model = Linear(*_train(matrix, members, [penalty])[penalty], tuple(range(task.classes)), least)
+    return Fit(model, penalty, {penalty: trial.score for penalty, trial in trials.items()})
 
 
 def _most_frequent(task: Task, members: np.ndarray) -> Linear:
@@ -71,26 +71,30 @@ def _train(matrix: Matrix, members: np.ndarray, penalties: Sequence[float]) -> d
     return weights
 
 
-def _cross_validate(
-    task: Task, matrix: Matrix, members: np.ndarray, cluster: np.ndarray
-) -> tuple[dict[float, np.ndarray], dict[float, float]]:
-    """Return by penalty the thresholds and the score of all rows, each predicted by a model of the other folds."""
+class Trial(NamedTuple):
+    """What cross-validation finds of a penalty: the best thresholds, fp32 [labels], and the score with them."""
+
+    thresholds: np.ndarray
+    score: float
+
+
+def _cross_validate(task: Task, matrix: Matrix, members: np.ndarray, cluster: np.ndarray) -> dict[float, Trial]:
+    """Return a trial of each penalty, rows predicted by models of the other folds; none without folds."""
     labels = sets.numbers_of(members)
     fold = linear.folds(task, labels, cluster)
     if fold is None:
-        return {}, {}
+        return {}
     probabilities = {penalty: np.zeros(members.shape) for penalty in linear.PENALTIES}
     for number in np.unique(fold):
         is_other = fold != number
         for penalty, weights in _train(matrix[is_other], members[is_other], linear.PENALTIES).items():
             model = Linear(*weights, tuple(range(task.classes)), np.zeros(0))
             probabilities[penalty][~is_other] = model.probabilities(matrix[~is_other], task.classes)
-    chosen = {penalty: thresholds.choose(members, values) for penalty, values in probabilities.items()}
-    scores = {
-        penalty: metrics.of_task(task, labels, sets.numbers_of(values >= chosen[penalty]))
-        for penalty, values in probabilities.items()
-    }
-    return chosen, scores
+    trials: dict[float, Trial] = {}
+    for penalty, values in probabilities.items():
+        least = thresholds.choose(members, values)
+        trials[penalty] = Trial(least, metrics.of_task(task, labels, sets.numbers_of(values >= least)))
+    return trials
 
 
 def _products(matrix: Matrix, members: np.ndarray) -> float:

@@ -31,7 +31,7 @@ SCORED: tuple[Split, ...] = ("dev", "test")
 LONGEST_NAME = 50  # characters
 SLACK = 0.005  # of a probability that was rounded to two digits
 LONGEST_SHOWN = 60  # characters of a text in a message
-FILES = "allowed: TASK-dev.csv, TASK-test.csv and costs.yaml"
+FILES = "TASK-dev.csv, TASK-test.csv and costs.yaml"
 ReadRows = Callable[[Task, Split], Rows | None]
 Key = tuple[str, ...]  # an id, or the texts of a row
 
@@ -74,7 +74,7 @@ def _visible(folder: Path) -> list[Path]:
 
 def _other(folder: Path, tasks: Tasks, read_rows: ReadRows) -> Other:
     if not folder.is_dir():
-        raise DataError(f"{folder} is a file; allowed in {OTHERS}: a folder for each who predicted, with {FILES[9:]}")
+        raise DataError(f"{folder} is a file; allowed in {OTHERS}: a folder for each who predicted, with {FILES}")
     if not re.fullmatch(NAME, folder.name) or len(folder.name) > LONGEST_NAME:
         allowed = f"a to z, 0 to 9 and - between them, at most {LONGEST_NAME}"
         raise DataError(f"{folder}: a folder of this name cannot be a row of the report; allowed: {allowed}")
@@ -90,7 +90,7 @@ def _other(folder: Path, tasks: Tasks, read_rows: ReadRows) -> Other:
             other.predicted[split][task.name] = _table(file, task, split, rows)
         other.digests[file.name] = files.sha256(file)
     if not other.predicted["dev"]:
-        raise DataError(f"{folder} holds no predictions of dev; {FILES}")
+        raise DataError(f"{folder} holds no predictions of dev; allowed: {FILES}")
     return other
 
 
@@ -109,7 +109,9 @@ def _task_and_split(file: Path, tasks: Tasks) -> tuple[Task, Split]:
     name, _, split_name = file.name.split(".")[0].rpartition("-")
     splits: list[Split] = [split for split in SCORED if split == split_name]
     if not splits or readers.ending(file) not in readers.ENDINGS:
-        raise DataError(f"{file}: its name says no split of a task; {FILES}, also {', '.join(readers.ENDINGS[1:])}")
+        raise DataError(
+            f"{file}: its name says no split of a task; allowed: {FILES}, also {', '.join(readers.ENDINGS[1:])}"
+        )
     if name not in tasks:
         raise DataError(f"{file}: {UnknownNameError('task', name, tasks)}")
     return tasks[name], splits[0]
@@ -177,19 +179,21 @@ class _Source:
 
     def prediction(self, line: int, values: Mapping[str, Any]) -> _Prediction:
         """Return the prediction of a row; DataError where it is none of the task's."""
-        place, allowed = f"{self.file}, line {line}", readers.allowed_labels(self.task)
-        text = label_text(values.get(PREDICTION))
-        number = _number(self.task, text)
+        place, value = f"{self.file}, line {line}", values.get(PREDICTION)
+        text = label_text(value)
+        number = _set_number(self.task, value) if self.task.several else _number(self.task, text)
         if number is None:
-            raise DataError(f"{place}: its {PREDICTION} is {repr(text) if text else 'empty'}; allowed: {allowed}")
+            actual = repr(text) if text else "empty"
+            raise DataError(f"{place}: its {PREDICTION} is {actual}; allowed: {_allowed(self.task)}")
         probability = math.nan
         if PROBABILITY in self.columns:
             probability = self._probability(place, _cell(values.get(PROBABILITY)).strip())
         return _Prediction(line, text, number, probability)
 
     def _probability(self, place: str, text: str) -> float:
-        if self.task.kind == "score":
-            raise DataError(f"{place}: a score has no {PROBABILITY}; remove the column")
+        if not self.task.has_one_class:
+            kind = "a score" if self.task.kind == "score" else "a set of labels"
+            raise DataError(f"{place}: {kind} has no {PROBABILITY}; remove the column")
         probability = float(text) if readers.NUMBER.fullmatch(text) else math.nan
         if not 0 <= probability <= 1:
             raise DataError(f"{place}: its {PROBABILITY} is {text!r}; allowed: 0 to 1, that of the predicted class")
@@ -254,13 +258,24 @@ def _table(file: Path, task: Task, split: Split, rows: Rows) -> pd.DataFrame:
 
 
 def _number(task: Task, text: str) -> float | None:
-    """Return a label as a number; any number for a score."""
+    """Return a label as a number; any number for a score; None where it is none of the task's."""
     if task.kind == "score":
         return float(text) if readers.NUMBER.fullmatch(text) else None
-    if task.several:
-        return several.read_cell(task, text).number
     labels = task.labels or {str(number): number for number in range(task.classes)}
     return float(labels[text]) if text in labels else None
+
+
+def _set_number(task: Task, value: Any) -> float | None:
+    """Return the number of a list, or a text, of labels; None where one is none of the task's."""
+    return several.read_cell(task, value).number
+
+
+def _allowed(task: Task) -> str:
+    """Return what a prediction may be, in words."""
+    labels = readers.allowed_labels(task)
+    if not task.several:
+        return labels
+    return f"labels with {task.separator!r} between: {labels}" if task.separator else f"a JSON list of {labels}"
 
 
 def _cell(value: Any) -> str:

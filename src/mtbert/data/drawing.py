@@ -226,8 +226,8 @@ def draw_dev(
     np.minimum.at(smallest, cluster[row_numbers], np.array([_digest(row) for row in texts], np.uint64))
     rows_by_class: dict[Any, Counter[int]] = {}
     for line, number in zip(lines.tolist(), cluster.tolist(), strict=True):
-        for of_task in (classes or {}).get(line) or [None]:
-            rows_by_class.setdefault(of_task, Counter())[number] += 1
+        for task_and_class in (classes or {}).get(line) or [None]:
+            rows_by_class.setdefault(task_and_class, Counter())[number] += 1
     is_dev = _stratified(np.bincount(cluster), np.argsort(smallest, kind="stable").tolist(), rows_by_class)
     return {*lines[is_dev[cluster]].tolist()}
 

@@ -110,11 +110,9 @@ def _note_changes(model: "Model | Baseline") -> None:
 
 def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[Task]) -> None:
     """Raise DataError where a task is a score; say which tasks have probabilities that no held-out rows corrected."""
-    if others := [task.name for task in tasks if not task.has_one_class]:
-        raise DataError(
-            f"--at-least is for tasks with one class a row; {', '.join(others)} predicts a score or several labels. "
-            "Name a task with classes by --task"
-        )
+    what = {"score": "a score, which has no probability", "sets": "several labels a row, each by its own threshold"}
+    if faults := [f"{task.name} predicts {what[task.kind]}" for task in tasks if task.kind in what]:
+        raise DataError(f"--at-least is for classes; {'; '.join(faults)}. Name a task with classes by --task")
     members = model.members if isinstance(model, Ensemble) else [model]
     calibrated = [{*getattr(member.metrics, "temperatures", {})} for member in members]
     if others := [task.name for task in tasks if not all(task.name in names for names in calibrated)]:

@@ -31,7 +31,6 @@ SCOPES = "pkg.torch.onnx.name_scopes"  # of a node: the modules that it is compu
 QUANTISED = ("MatMul", "Gather")  # kinds of nodes
 TABLE = 100  # rows; smaller tables of embeddings save nothing
 FEWEST_TOKENS = 8  # of a pair three are special
-FORMS = {"int8": ("onnx",), "half": ("onnx", "hf"), "max_tokens": ("onnx", "hf")}
 
 
 class ExportError(ModelError):
@@ -57,8 +56,7 @@ class Smaller:
     @property
     def options(self) -> list[str]:
         """The options of the command that name it."""
-        numbers = [] if self.max_tokens is None else [f"--max-tokens {self.max_tokens}"]
-        return [option for option, is_given in (("--int8", self.int8), ("--half", self.half)) if is_given] + numbers
+        return [*self._forms_by_option]
 
     def __bool__(self) -> bool:
         return bool(self.options)
@@ -69,9 +67,9 @@ class Smaller:
             raise ExportError("--unproved is for an export that is made smaller: --int8, --half or --max-tokens")
         if self.int8 and self.half:
             raise ExportError("--int8 and --half are two precisions of the same weights; give one of them")
-        for option, name in zip(self.options, self._given, strict=True):
-            if form not in FORMS[name]:
-                raise ExportError(f"{option} is for format {' or '.join(FORMS[name])}; got {form}")
+        for option, forms in self._forms_by_option.items():
+            if form not in forms:
+                raise ExportError(f"{option} is for format {' or '.join(forms)}; got {form}")
         if self.max_tokens is not None and not FEWEST_TOKENS <= self.max_tokens < longest:
             raise ExportError(
                 f"--max-tokens is {self.max_tokens}; allowed: {FEWEST_TOKENS} to {longest - 1}, as the model was "
@@ -79,8 +77,16 @@ class Smaller:
             )
 
     @property
-    def _given(self) -> list[str]:
-        return [name for name in FORMS if getattr(self, name) not in (False, None)]
+    def _forms_by_option(self) -> dict[str, tuple[str, ...]]:
+        """The forms that each given option is for."""
+        forms_by_option: dict[str, tuple[str, ...]] = {}
+        if self.int8:
+            forms_by_option["--int8"] = ("onnx",)
+        if self.half:
+            forms_by_option["--half"] = ("onnx", "hf")
+        if self.max_tokens is not None:
+            forms_by_option[f"--max-tokens {self.max_tokens}"] = ("onnx", "hf")
+        return forms_by_option
 
 
 def write(full: Path, out: Path, smaller: Smaller, types: Collection[str] | None = None) -> None:

@@ -1,8 +1,8 @@
 """Groups of dev rows on which a way is proved to be worse than on all others.
 
-A class is predicted right or not; a score counts with how far it is off, so that the range of a group's labels does not
-matter. The trainings are taken as they are: the proof is about other rows, not about other seeds. All groups of all
-tasks are corrected together.
+A class is predicted right or not, and so is a set of labels, which has to equal the row's; a score counts with how far
+it is off, so that the range of a group's labels does not matter. The trainings are taken as they are: the proof is
+about other rows, not about other seeds. All groups of all tasks are corrected together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Found:
+class Findings:
     """What was looked at: by which kinds rows were grouped, and the groups that are proved worse, the farthest first.
 
     There are no kinds where no group has enough rows.
@@ -67,7 +67,7 @@ class Found:
     worse: Sequence[Group]
 
 
-def find(models: Models, names: Sequence[str], grouped: Mapping[str, Names]) -> Found:
+def find(models: Models, names: Sequence[str], grouped: Mapping[str, Names]) -> Findings:
     """Return the groups on which a way is proved to be worse.
 
     Args:
@@ -84,7 +84,7 @@ def find(models: Models, names: Sequence[str], grouped: Mapping[str, Names]) -> 
     corrected = holm([group.p for group in groups])
     proved = [replace(group, p=p) for group, p in zip(groups, corrected, strict=True) if p < LEVEL]
     kinds = {group.kind for group in groups}
-    return Found([kind for kind in Kind if kind in kinds], sorted(proved, key=lambda group: group.difference.mean))
+    return Findings([kind for kind in Kind if kind in kinds], sorted(proved, key=lambda group: group.difference.mean))
 
 
 def _groups(predicted: Frame, task: Task, names: Names) -> Iterator[Group]:

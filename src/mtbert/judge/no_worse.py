@@ -8,7 +8,11 @@ clusters of rows and k of them changed, p is the chance of k or fewer, were each
 
 w is by how much a score can fall where every answer changes, at most: 1 for accuracy; 1 / (C s) for the mean F1 of C
 classes and 1 / s for MCC, s the share of the rarest class; 8 for correlations, as of a row two standard deviations from
-the mean that gets the opposite answer. All of it times the size of the largest cluster over the mean one.
+the mean that gets the opposite answer. Of sets of labels it is the number of rows times what the worst row costs, which
+loses each label that it was right to have, and gets each that it was right not to have. With hits H of S positives of
+both sides, F1 = 2 H / S, a lost hit costs (2 - F1) / (S - 1), and a false label F1 / S: of all labels together for
+micro-F1, of each label, over the number of labels, for macro-F1. All of it times the size of the largest cluster over
+the mean one.
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mtbert.judge.rule import NOTHING, PValues, Verdict, claim_p, part_p, sign
-from mtbert.scores import metrics
+from mtbert.scores import metrics, sets
 from mtbert.stats import LEAST_CLUSTERS, Difference, difference, influence
 from mtbert.stats.differences import ROUNDING
 from mtbert.tasks import Task
@@ -64,7 +68,7 @@ def change(task: Task, labels: np.ndarray, before: np.ndarray, after: np.ndarray
         result = replace(result, error=ROUNDING, freedom=ours.clusters - 1)
     p = NOTHING if result.error is None else part_p("not lower", task.matters, None, result)
     if changed_clusters < FEW:
-        p = replace(p, holds=_p_of_few(changed_clusters, clusters, task.matters / _most(task, labels)))
+        p = replace(p, holds=_p_of_few(changed_clusters, clusters, task.matters / _most(task, labels, before)))
     return Change(task, other.mean, ours.mean, len(labels), int(is_changed.sum()), result, p)
 
 
@@ -89,8 +93,10 @@ def _p_of_few(changed: int, clusters: np.ndarray, share: float) -> float:
     return float(stats.binom.cdf(changed, len(sizes), min(1.0, share * sizes.mean() / sizes.max())))
 
 
-def _most(task: Task, labels: np.ndarray) -> float:
+def _most(task: Task, labels: np.ndarray, before: np.ndarray) -> float:
     """Return w: by how much the score can fall where every answer changes."""
+    if task.several:
+        return _most_of_sets(task, labels, before)
     if task.metric == "accuracy":
         return 1.0
     if task.kind == "score":
@@ -98,3 +104,17 @@ def _most(task: Task, labels: np.ndarray) -> float:
     counted = [*metrics.f1_classes(task.metric, task.classes)] if task.metric in metrics.F1S else [*np.unique(labels)]
     rarest = min(max(1, int((labels == number).sum())) for number in counted) / len(labels)
     return 1 / rarest / (len(counted) if task.metric in metrics.F1S else 1)
+
+
+def _most_of_sets(task: Task, labels: np.ndarray, before: np.ndarray) -> float:
+    """Return w of sets of labels, at least 1."""
+    gold, guess = (sets.members_of(side, task.classes) for side in (labels, before))
+    hits, positives = (gold & guess).sum(axis=0), gold.sum(axis=0) + guess.sum(axis=0)
+    count = max(1, len(metrics.in_sets(gold, guess)))
+    if task.metric == "micro_f1":
+        hits, positives, count = hits.sum(), positives.sum(), 1
+    f1 = np.where(positives > 0, 2 * hits / np.maximum(positives, 1), 1.0)  # a label that no row has costs most
+    lost_hit = (2 - f1) / np.maximum(positives - 1, 1)
+    false_label = f1 / np.maximum(positives, 1)
+    costs = np.where(gold & guess, lost_hit, 0.0) + np.where(gold | guess, 0.0, false_label)
+    return max(1.0, len(labels) * float(costs.sum(axis=1).max()) / count)

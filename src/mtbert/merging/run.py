@@ -1,6 +1,7 @@
 """Merge trained models into one, and write it as a training writes its own."""
 
-from collections.abc import Callable, Sequence
+import datetime
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from mtbert import files, layout
 from mtbert.data.batches import Examples
 from mtbert.layout import WEIGHTS
+from mtbert.machine.hardware import Hardware
 from mtbert.merging import MERGES, settings_of
 from mtbert.models.multitask import MultitaskModel
 from mtbert.provenance import inputs, manifests, seals
@@ -18,7 +20,8 @@ from mtbert.provenance.inputs import Inputs
 from mtbert.scores import predictions
 from mtbert.tasks import Tasks, of_build, of_run
 from mtbert.training import assembly, evaluation, run
-from mtbert.training.checkpoints import Checkpoint
+from mtbert.training.history import History
+from mtbert.training.loop import Outcome
 from mtbert.variants.settings import VariantSettings
 
 CODE = "code-merge"  # of the plan: the code that merges
@@ -74,10 +77,9 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
     for run_folder in members:
         seals.check(run_folder, only=[WEIGHTS])
     states = [load_file(run_folder / WEIGHTS) for run_folder in members]
+    started = datetime.datetime.now(datetime.UTC)
     parts = assembly.assemble(settings, int(out.name), build)
-    torch.set_num_threads(settings.run.threads)
-    on = run.hardware_of(settings, parts.cpu_precision)
-    parts.model.to(on.device)
+    on = run.prepare(parts)
     unseen: dict[str, Examples] = {}
     for task, examples in parts.examples["train"].items():
         _, spared_examples = examples.split(spared)
@@ -91,9 +93,23 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
     parts.settings = settings.model_copy(update={"scale": scale})
     parts.changed = ("encoder",)
     parts.made_from = made_from
-    checkpoint = Checkpoint(layout.checkpoint(build, settings.variant, out.name), made_from.identity)
-    run.train(parts, out, layout.logs(build, settings.variant, out.name), checkpoint)
+    _fit_thresholds(parts.model, unseen, on)
+    held_out = {task: rows for task, rows in unseen.items() if rows.task.has_one_class and len(rows)}
+    is_calibrated = settings.run.selection == "spared"  # as its members are
+    temperatures = run.calibrate(parts.model, held_out, on) if is_calibrated else {}
+    history = History(settings.run.log_every, lambda step, values: None)
+    training = run.Training(started, on, Outcome(), history, temperatures)
+    logs = layout.logs(build, settings.variant, out.name)
+    run.write_model(parts, training, run.predict_splits(parts, on), out, logs)
     return True
+
+
+def _fit_thresholds(model: MultitaskModel, unseen: Mapping[str, Examples], on: Hardware) -> None:
+    """Choose the thresholds of tasks with several labels a row for the merged encoder."""
+    for rows in unseen.values():
+        if rows.task.several and len(rows):
+            with on.autocast():
+                evaluation.predict(model, rows, on.device, fits_thresholds=True)
 
 
 def _inputs(settings: VariantSettings, members: Sequence[Path], seed: int, build: Path) -> Inputs:

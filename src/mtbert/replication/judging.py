@@ -119,11 +119,11 @@ def compare(part: ClaimPart, runs: BudgetRuns, third: BudgetRuns | None = None) 
     if difference is None:
         return ClaimComparison(part)
     differing = sides.differences(runs.settings, ours, other)
-    before = None if third is None else third.compare(ours, other, metric, SEEDS)
+    at_third = None if third is None else third.compare(ours, other, metric, SEEDS)
     result = ClaimComparison(
         part,
         difference=difference,
-        third=None if before is None else before.mean,
+        third=None if at_third is None else at_third.mean,
         leak_free=_leak_free_mean(part, runs, difference.rows),
         unlike=unlike(pd.concat(_lines(part, runs))),
         undeclared=tuple(sorted(differing - {*part.differs, *part.confounded})),

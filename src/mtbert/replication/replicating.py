@@ -39,11 +39,11 @@ def replicate(results: Results, third: Results | None = None, plan: Plan = UNKNO
     judgement = judge_board(board, plan)
     if not board.models.is_comparable:
         return Replication(judgement)
-    every, whole = load(), board.budget_runs()
-    before = None if third is None else at_a_third(whole, of_results(third))
-    claims = judge_claims(every.claims.values(), whole, before)
+    papers, whole = load(), board.budget_runs()
+    third_runs = None if third is None else at_a_third(whole, of_results(third))
+    claims = judge_claims(papers.claims.values(), whole, third_runs)
     return Replication(
         judgement,
         claims=[result for result in claims if result.verdict is not Verdict.NOT_RUN],
-        questions=judge_claims(every.questions.values(), whole, before),
+        questions=judge_claims(papers.questions.values(), whole, third_runs),
     )

@@ -22,7 +22,9 @@ from mtbert.serving.metrics import Metrics
 from mtbert.serving.options import Options
 from mtbert.serving.requests import Fault, Refusal, RequestError, Rows
 
-ABOUT = "Answers of one trained model: classes with their probabilities, or scores, of texts and pairs of texts."
+ABOUT = (
+    "Answers of one trained model: classes or labels with their probabilities, or scores, of texts and pairs of texts."
+)
 SECONDS_TO_SEND = 30.0  # that a client has for a request's body
 SMALL = 2**14  # bytes of a body
 AGAIN = "1"  # seconds after which a client that found the queue full may try again
@@ -48,10 +50,18 @@ class ScoreAnswer(BaseModel):
     highest: float
 
 
+class LabelsAnswer(BaseModel):
+    """The answer of a task with several labels a row: those it has, their names, the probability of each label."""
+
+    labels: list[str]
+    names: list[str]
+    probabilities: dict[str, float]
+
+
 class RowAnswer(BaseModel):
     """The answers to a row by task; `cut`: a task's model did not read the row's end, since the row was too long."""
 
-    answers: dict[str, ClassAnswer | ScoreAnswer]
+    answers: dict[str, ClassAnswer | LabelsAnswer | ScoreAnswer]
     cut: bool
 
 
@@ -86,18 +96,18 @@ class Service(NamedTuple):
         """Answer a request for predictions."""
         description = self.model.description
         body = await _body(request, self.options.most_bytes)
-        rows = await _beside(len(body), requests.read, body, description, self.options.limits.waiting)
+        rows = await _in_thread_if_large(len(body), requests.read, body, description, self.options.limits.waiting)
         notes = request.scope[NOTES]
         notes |= {"rows": len(rows.texts), "tasks": [*rows.tasks]}
-        encoded = await _beside(len(body), _encoded, self.model, rows)
+        encoded = await _in_thread_if_large(len(body), _encoded, self.model, rows)
         outputs = await _unless_gone(request, self.queue.outputs(encoded))
         is_cut = [any(row.is_cut for row in of_row) for of_row in zip(*encoded.values(), strict=True)]
         notes["cut"] = sum(is_cut)
         self.metrics.rows.inc(len(is_cut))
         self.metrics.cut.inc(sum(is_cut))
         answers = _answers(rows, outputs)
-        listed = [{"answers": of_row, "cut": cut} for of_row, cut in zip(answers, is_cut, strict=True)]
-        return JSONResponse({"model": description.variant, "seed": description.seed, "rows": listed})
+        row_answers = [{"answers": of_row, "cut": cut} for of_row, cut in zip(answers, is_cut, strict=True)]
+        return JSONResponse({"model": description.variant, "seed": description.seed, "rows": row_answers})
 
 
 def create(options: Options, lines: logs.Lines) -> FastAPI:
@@ -203,7 +213,7 @@ async def _body(request: Request, most: int) -> bytes:
     return bytes(body)
 
 
-async def _beside(size: int, function: Callable[..., Result], *arguments: Any) -> Result:
+async def _in_thread_if_large(size: int, function: Callable[..., Result], *arguments: Any) -> Result:
     """Return what a function computes of a body of that size; a large one keeps no other request waiting."""
     if size <= SMALL:
         return function(*arguments)  # sooner than another thread would begin

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
-FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # in the environment: where workers share their numbers, if there are several
+from mtbert.serving.options import METRICS_FOLDER
+
 SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 ROWS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -42,7 +43,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """Return the page; of several workers the sums."""
-        if FOLDER not in os.environ:
+        if METRICS_FOLDER not in os.environ:
             return generate_latest(self._registry)
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)
@@ -52,7 +53,7 @@ class Metrics:
 def running_workers() -> set[int]:
     """Return the processes of workers that run; the queues of those that ended leave the sums."""
     running: set[int] = set()
-    for file in Path(os.environ[FOLDER]).glob("gauge_live*.db"):
+    for file in Path(os.environ[METRICS_FOLDER]).glob("gauge_live*.db"):
         pid = int(file.stem.rpartition("_")[2])
         if _is_alive(pid):
             running.add(pid)

@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import NamedTuple
 
+# In the environment: where workers share their numbers. prometheus_client reads it when it is first imported.
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+
 
 class Limits(NamedTuple):
     """How batches are put together.

@@ -20,13 +20,12 @@ from uvicorn.supervisors import Multiprocess
 from mtbert.errors import MtbertError
 from mtbert.serving import description, logs
 from mtbert.serving.description import Description, ServingError
-from mtbert.serving.options import Options
+from mtbert.serving.options import METRICS_FOLDER, Options
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 BACKLOG = 2048  # connections that wait to be accepted
-METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where workers share their numbers
 SECONDS_TO_END = 30  # that requests in flight have after SIGTERM
 SECONDS_TO_ANSWER = 30  # that a worker has to say that it lives, before it is replaced
 SECONDS_TO_RETRY = 1  # after a worker that could not start

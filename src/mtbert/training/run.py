@@ -3,7 +3,6 @@
 import contextlib
 import datetime
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,6 +31,7 @@ from mtbert.training.phases import Phase, trained_on_last
 from mtbert.training.stopping import Stop
 from mtbert.variants.settings import VariantSettings
 
+Predicted = Mapping[str, Mapping[str, pd.DataFrame]]  # tables of predictions by split and task
 EMBEDDED = 1200  # dev rows of each task whose embeddings are written: all of SST-5 and STS-B
 
 
@@ -72,6 +72,25 @@ def hardware_of(settings: VariantSettings, cpu_precision: Precision | None = Non
     return Hardware(device, hardware.precision(settings.run.precision, device, cpu_precision), records)
 
 
+@dataclass(frozen=True)
+class Training:
+    """What came of a training, or of a merge, which trains nothing.
+
+    Attributes:
+        started: in UTC.
+        on: what it computed on.
+        outcome: its steps, and the epoch that was kept.
+        history: what it logged.
+        temperatures: by task with classes, what logits are divided by; none where no rows were held out.
+    """
+
+    started: datetime.datetime
+    on: Hardware
+    outcome: Outcome
+    history: History
+    temperatures: Mapping[str, float] = field(default_factory=dict)
+
+
 def train(
     parts: Parts,
     run_directory: Path,
@@ -81,47 +100,56 @@ def train(
 ) -> dict[str, Any]:
     """Train, score and write; return metrics.json's content. A failure leaves nothing behind but a checkpoint.
 
-    The log lies in a folder of `logs_directory` of its own, named after the results: see `layout.log`.
     `live_run`, a `tracking.LiveRun`, is told of the run, and of its failure; no number of the run depends on it.
 
     Raises: Stopped on SIGTERM and Ctrl-C, once all that it takes to go on is written.
     """
-    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    clock = time.perf_counter()
+    started = datetime.datetime.now(datetime.UTC)
     stop = Stop()
     with stop.listening(), live_run or contextlib.nullcontext() as live:
-        on = _prepared(parts)
+        on = prepare(parts)
         history = History(parts.settings.run.log_every, live.log if live else lambda step, values: None)
         trainer = _trainer(parts, on, history, on_the_same_hardware(checkpoint, on), stop)
         outcome = trainer.run(parts.phases, parts.steps)
         with stop.at_once():
-            temperatures = _calibrate(parts, on)
-            predicted = _predictions(parts, on)
-        metrics = _metrics(parts, outcome, predicted, on) | ({"temperatures": temperatures} if temperatures else {})
-        with files.new_directory(run_directory) as directory:
-            _write(directory, parts, metrics, predicted, history)
-            _write_embeddings(directory, parts, on)
-            seals.seal(directory)
-        log = _log(parts, outcome, started, time.perf_counter() - clock, on)
-        with files.new_directory(logs_directory / layout.log_key(run_directory)) as directory:
-            files.write_json(directory / layout.LOG, log)
-            _write_inputs(directory, parts)  # once more: what is told of a run when DVC has taken its folder away
+            temperatures = calibrate(parts.model, held_out(parts), on)
+            predicted = predict_splits(parts, on)
+        training = Training(started, on, outcome, history, temperatures)
+        metrics = write_model(parts, training, predicted, run_directory, logs_directory)
         checkpoint.clear()
         if live:
             live.finish(run_directory)
     return metrics
 
 
+def write_model(
+    parts: Parts, training: Training, predicted: Predicted, run_directory: Path, logs_directory: Path
+) -> dict[str, Any]:
+    """Write a trained or merged model and its log, both whole or not at all; return metrics.json's content.
+
+    The log lies in a folder of `logs_directory` of its own, named after the results: see `layout.log`.
+    """
+    metrics = _metrics(parts, training, predicted)
+    with files.new_directory(run_directory) as directory:
+        _write(directory, parts, metrics, predicted, training.history)
+        _write_embeddings(directory, parts, training.on)
+        seals.seal(directory)
+    with files.new_directory(logs_directory / layout.log_key(run_directory)) as directory:
+        files.write_json(directory / layout.LOG, _log(parts, training))
+        _write_inputs(directory, parts)  # once more: what is told of a run when DVC has taken its folder away
+    return metrics
+
+
 def best_score(parts: Parts) -> float:
     """Train, and return the score that chose the best epoch; write nothing."""
-    on = _prepared(parts)
+    on = prepare(parts)
     history = History(parts.settings.run.log_every, lambda step, values: None)
     with tempfile.TemporaryDirectory() as folder:
         trainer = _trainer(parts, on, history, Checkpoint(Path(folder), ""), Stop())
         return trainer.run(parts.phases, parts.steps).score
 
 
-def _prepared(parts: Parts) -> Hardware:
+def prepare(parts: Parts) -> Hardware:
     """Return what the run computes on, set up for it, with the model there."""
     torch.set_num_threads(parts.settings.run.threads)  # whatever OMP_NUM_THREADS says: scores depend on it
     hardware.keep_memory()
@@ -155,16 +183,20 @@ def on_the_same_hardware(checkpoint: Checkpoint, on: Hardware) -> Checkpoint:
     return replace(checkpoint, identity=identity)
 
 
-def _calibrate(parts: Parts, on: Hardware) -> dict[str, float]:
-    """Give the head of each task with classes its temperature, and return them; none where no rows were held out.
+def calibrate(model: MultitaskModel, rows: Mapping[str, Examples], on: Hardware) -> dict[str, float]:
+    """Give the head of each task its temperature, and return them by task.
 
-    The rows are those that chose the epoch, since there are no others.
+    Args:
+        model: trained or merged.
+        rows: by task with classes, training rows that it did not learn from; those that chose the epoch, since there
+            are no others.
+        on: what it computes on.
     """
     temperatures: dict[str, float] = {}
-    for name, examples in held_out(parts).items():
-        head = parts.model.head(name)
+    for name, examples in rows.items():
+        head = model.head(name)
         with on.autocast():
-            outputs = evaluation.outputs(parts.model, examples, on.device).cpu()
+            outputs = evaluation.outputs(model, examples, on.device).cpu()
         head.temperature = calibration.temperature(head.log_probabilities(outputs).double().numpy(), examples.labels)
         temperatures[name] = head.temperature
     return temperatures
@@ -183,8 +215,8 @@ def held_out(parts: Parts) -> dict[str, Examples]:
     return rows
 
 
-def _predictions(parts: Parts, on: Hardware) -> dict[str, dict[str, pd.DataFrame]]:
-    """Predict each split with the trained model; return the tables by split and task."""
+def predict_splits(parts: Parts, on: Hardware) -> Predicted:
+    """Predict each split with the trained or merged model."""
     settings = parts.settings
     tables = {"dev": _predict(parts.model, parts.examples.get("dev", {}), on), "test": dict[str, pd.DataFrame]()}
     if settings.run.predict_test:
@@ -210,10 +242,9 @@ def _predict(model: MultitaskModel, examples: Mapping[str, Examples], on: Hardwa
         return {task: evaluation.predict(model, rows, on.device) for task, rows in examples.items()}
 
 
-def _metrics(
-    parts: Parts, outcome: Outcome, predicted: Mapping[str, Mapping[str, pd.DataFrame]], on: Hardware
-) -> dict[str, Any]:
+def _metrics(parts: Parts, training: Training, predicted: Predicted) -> dict[str, Any]:
     """Return metrics.json's content."""
+    outcome, on = training.outcome, training.on
     metrics = {
         "variant": parts.settings.variant,
         "seed": parts.seed,
@@ -229,6 +260,8 @@ def _metrics(
         metrics[split] = predictions.scores(tables, parts.settings.described)
     if beside := predictions.scores_beside(predicted["dev"], parts.settings.described):
         metrics["beside"] = beside
+    if training.temperatures:
+        metrics["temperatures"] = training.temperatures
     return metrics
 
 
@@ -236,7 +269,7 @@ def _write(
     directory: Path,
     parts: Parts,
     metrics: dict[str, Any],
-    predicted: Mapping[str, Mapping[str, pd.DataFrame]],
+    predicted: Predicted,
     history: History,
 ) -> None:
     """Write a run's results and its model; nothing in them depends on the clock or the host's name."""
@@ -269,9 +302,11 @@ def _write_embeddings(directory: Path, parts: Parts, on: Hardware) -> None:
     numpy.save_file(embeddings, directory / layout.EMBEDDINGS)
 
 
-def _log(parts: Parts, outcome: Outcome, started: str, seconds: float, on: Hardware) -> dict[str, Any]:
+def _log(parts: Parts, training: Training) -> dict[str, Any]:
+    outcome, on = training.outcome, training.on
+    seconds = (datetime.datetime.now(datetime.UTC) - training.started).total_seconds()
     return {
-        "started": started,
+        "started": training.started.isoformat(timespec="seconds"),
         "seconds": round(seconds, 1),
         "training_seconds": round(outcome.seconds, 1),
         "resumed": outcome.resumed,

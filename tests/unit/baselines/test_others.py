@@ -13,10 +13,24 @@ from mtbert.scores.described import Costs
 from mtbert.tasks import Split, Task
 
 TOPIC = Task("topic", 2, ("body",), "topic", "accuracy", labels={"bug": 0, "praise": 1})
+MOODS = Task(
+    "moods", 2, ("body",), "moods", "micro_f1", labels={"joy": 0, "fear": 1}, several=True, separator=";"
+)  # fmt: skip
+FEELINGS = Task(
+    "feelings", 3, ("text",), "feelings", "micro_f1", labels={"joy": 0, "anger": 1, "fear": 2}, several=True
+)
 SAME = Task("same", 1, ("a", "b"), "same", "pearson", highest=5.0)
-TASKS = {"topic": TOPIC, "same": SAME, "more": Task("more", 2, ("body",), "topic", "accuracy", serves="topic")}
+TASKS = {
+    "topic": TOPIC,
+    "moods": MOODS,
+    "same": SAME,
+    "feelings": FEELINGS,
+    "more": Task("more", 2, ("body",), "topic", "accuracy", serves="topic"),
+}
 ROWS = {
     "topic": Rows(["7", "8", "9"], [["It broke", "so nice", "so nice"]], np.array([0.0, 1.0, 1.0])),
+    "moods": Rows(["7", "8"], [["It broke", "so nice"]], np.array([2.0, 1.0])),
+    "feelings": Rows(["1", "2"], [["yes", "no"]], np.array([5.0, 0.0])),
     "same": Rows(["1", "2"], [["a dog", "a cat"], ["a hound", "a tree"]], np.array([5.0, 0.0])),
 }
 
@@ -44,6 +58,7 @@ def predicted(folder: Path, **contents: str) -> list[list]:
     ("name", "content", "expected"),
     [
         ("topic_dev_csv", "id,prediction\n9,praise\n7,bug\n8,bug\n", [["7", 0.0], ["8", 0.0], ["9", 1.0]]),
+        ("moods_dev_csv", "id,prediction\n7,fear;joy\n8,\n", [["7", 3.0], ["8", 0.0]]),  # sets, of which one is empty
         ("topic_dev_csv", "body,prediction\nso  nice,praise\nIt broke,bug\n", [["7", 0.0], ["8", 1.0], ["9", 1.0]]),
         ("topic_dev_tsv", "text\tprediction\nIt broke\tbug\nso nice\tbug\n", [["7", 0.0], ["8", 0.0], ["9", 0.0]]),
         (
@@ -57,6 +72,12 @@ def predicted(folder: Path, **contents: str) -> list[list]:
             [["7", 0.0, 0.9], ["8", 0.0, 1.0], ["9", 0.0, 0.5]],
         ),
         ("same_dev_csv", "b,a,prediction\na tree,a cat,-0.5\na hound,a dog,4\n", [["1", 4.0], ["2", -0.5]]),
+        ("feelings_dev_csv", 'id,prediction\n2,[]\n1,"[""joy"", ""fear""]"\n', [["1", 5.0], ["2", 0.0]]),
+        (
+            "feelings_dev_jsonl",
+            '{"id": 1, "prediction": ["fear", "joy"]}\n{"id": 2, "prediction": []}\n',
+            [["1", 5.0], ["2", 0.0]],
+        ),
         ("same_dev_jsonl", '{"id": 2, "prediction": 1}\n{"id": 1, "prediction": 4.5}\n', [["1", 4.5], ["2", 1.0]]),
     ],
 )
@@ -96,8 +117,20 @@ FAULTS = {
     "topic-dev.csv, line 3: its prediction is 'maybe'; allowed: bug, praise": ("topic_dev_csv", "7,bug\n8,maybe\n"),
     "topic-dev.csv, line 2: its prediction is empty; allowed: bug, praise": ("topic_dev_csv", "7,NaN\n"),
     "same-dev.csv, line 2: its prediction is 'inf'; allowed: a number from 0 to 5": ("same_dev_csv", "1,inf\n"),
-    "unknown task 'topics'; did you mean topic? known: topic, same": ("topics_dev_csv", ""),
-    "unknown task 'more'; known: topic, same": ("more_dev_csv", ""),
+    "unknown task 'topics'; did you mean topic? known: topic, moods, same, feelings": ("topics_dev_csv", ""),
+    "unknown task 'more'; known: topic, moods, same, feelings": ("more_dev_csv", ""),
+    "feelings-dev.csv, line 2: its prediction is 'joy'; allowed: a JSON list of joy, anger, fear": (
+        "feelings_dev_csv",
+        "1,joy\n",
+    ),
+    "feelings-dev.csv, line 2: its prediction is empty; allowed: a JSON list of joy, anger, fear": (
+        "feelings_dev_csv",
+        "1,\n",
+    ),
+    "moods-dev.csv, line 2: its prediction is 'joy;awe'; allowed: labels with ';' between: joy, fear": (
+        "moods_dev_csv",
+        "7,joy;awe\n",
+    ),
     "topic-train.csv: its name says no split of a task; allowed: TASK-dev.csv, TASK-test.csv and costs.yaml": (
         "topic_train_csv",
         "",
@@ -169,9 +202,11 @@ def test_ids_of_a_task_that_has_none_are_refused_with_what_to_do(tmp_path: Path)
         read(tmp_path, topic_dev_csv="id,prediction\n1,bug\n2,bug\n3,bug\n")
 
 
-def test_a_score_has_no_probability(tmp_path: Path):
+def test_a_score_and_a_set_have_no_probability(tmp_path: Path):
     with pytest.raises(DataError, match=r"line 2: a score has no probability; remove the column"):
-        read(tmp_path, same_dev_csv="id,prediction,probability\n1,4,0.5\n")
+        read(tmp_path / "score", same_dev_csv="id,prediction,probability\n1,4,0.5\n")
+    with pytest.raises(DataError, match=r"line 2: a set of labels has no probability; remove the column"):
+        read(tmp_path / "set", moods_dev_csv="id,prediction,probability\n7,joy,0.5\n")
 
 
 def test_what_lies_elsewhere_is_refused(tmp_path: Path):

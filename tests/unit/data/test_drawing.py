@@ -243,3 +243,14 @@ def test_one_date_for_most_rows_draws_nothing(tmp_path: Path) -> None:
     write_dates(tmp_path, ["2024-01-01"] * 4 + ["2024-01-02"] * 6)
     with pytest.raises(DataError, match=r"a\.csv: 6 of its 10 rows have the latest sent, so that no fifth is later"):
         read(tmp_path, BY_DATE, "dev")
+
+
+def test_of_several_labels_a_row_a_fifth_of_each_is_drawn(tmp_path: Path) -> None:
+    task = Task(
+        "moods", 2, ("text",), "moods", "micro_f1", labels={"joy": 0, "fear": 1}, several=True, separator=";",
+        files={"train": "a.csv"},
+    )  # fmt: skip
+    lines = [f"joyful {n},joy" for n in range(20)] + [f"fearful {n},fear;joy" for n in range(10)]
+    (tmp_path / "a.csv").write_text("text,moods\n" + "\n".join(lines) + "\n")
+    drawn = Counter(row.sentence1.split()[0] for row in read(tmp_path, task, "dev").examples)
+    assert drawn == {"joyful": 4, "fearful": 2}

@@ -34,7 +34,7 @@ def test_weights_that_are_equal_are_written_once_and_small_ones_stay(tmp_path: P
     import onnxruntime
 
     one, other = graph(tmp_path / "one.onnx", OWN), graph(tmp_path / "other.onnx", OWN[:2])
-    exporting._share_weights([one, other], tmp_path / "weights.data")
+    exporting._share_weights(tmp_path)
     shared = ("weights.data", "0", "4000")
     assert places(one) == {"shared": shared, "added": ("weights.data", "4096", "2000")}
     assert places(other) == {"shared": shared, "added": ()}

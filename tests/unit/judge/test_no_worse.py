@@ -79,3 +79,21 @@ def test_what_is_worse_by_an_open_size_is_worse() -> None:
     """-0.008 with an interval below 0, which holds the margin."""
     assert changed(2000, 16).verdict is Verdict.WORSE
     assert no_worse.together([changed(1000, 0), changed(2000, 16)]) is Verdict.WORSE
+
+
+@pytest.mark.parametrize(
+    ("metric", "most"),
+    [
+        ("micro_f1", 1000 * (1 / 1999 + 19 / 2000)),  # 2,000 labels and predictions, one lost hit, 19 false labels
+        ("labels_f1", 1000 * (1 / 99 + 19 / 100) / 20),  # 100 of each of 20 labels
+    ],
+)
+def test_a_changed_set_may_differ_in_each_label(metric: str, most: float) -> None:
+    """A changed row costs accuracy 0.001, and these scores up to ten times as much, however few sets there are."""
+    task = replace(YES_NO, several=True, classes=20, metric=metric)
+    labels = 2.0 ** (np.arange(1000) % 20)
+    one = no_worse.change(task, labels, labels, labels, np.arange(1000))
+    assert one.p.holds == pytest.approx((1 - 0.01 / most) ** 1000)
+    assert one.verdict is Verdict.OPEN
+    worst = np.append(2.0**20 - 1 - labels[:1], labels[1:])
+    assert 9.8 / 1000 < 1 - no_worse.change(task, labels, labels, worst, np.arange(1000)).after <= most / 1000

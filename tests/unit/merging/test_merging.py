@@ -120,12 +120,15 @@ def test_of_one_row_none_is_spared():
 @pytest.fixture(scope="module")
 def build(tmp_path_factory) -> Path:
     """A build folder with two models of a task each, and a mean of both."""
-    folder = tmp_path_factory.mktemp("build")
+    return made_build(tmp_path_factory.mktemp("build"))
+
+
+def made_build(folder: Path, **of_run: str) -> Path:
     fetching.fetch(trained.ENCODER, trained.DATA, folder / "encoders" / "base")
     seals.seal(folder / "encoders" / "base")
     trained.preprocess(trained.DATA, folder / "data", trained.wordpieces(folder / "encoders" / "base"), set())
     for task in ("sst", "sts"):
-        trained.train(folder, member(task, model={"max_tokens": 16}, phase=trained.STEPS))
+        trained.train(folder, member(task, model={"max_tokens": 16}, phase=trained.STEPS, run=of_run))
     entry = {"selected": True, "paper": "own", "row": "Merged", "members": ["of-sst", "of-sts"], "merge": "mean"}
     vote = {"selected": True, "members": ["of-sst", "of-sts"]}
     files.write_yaml(folder / "plan/catalog.yaml", {"seeds": [1], "ensembles": {"both": entry, "vote": vote}})
@@ -153,6 +156,14 @@ def test_a_merged_model_is_written_once_and_predicts(build: Path):
     assert model.tasks == ("sst", "sts")
     assert model.metrics.parameters.stored == model.metrics.parameters.encoder + model.metrics.parameters.added
     assert len(model.predict(task="sts", rows=[("A cat.", "A dog.")])) == 1
+
+
+def test_where_members_held_rows_out_for_the_epoch_the_merge_has_temperatures_of_these_rows(tmp_path: Path):
+    build = made_build(tmp_path, keep="best", selection="spared")
+    run.merge_all(build, build / "merged")
+    temperatures = loading.load("both", build=build).metrics.temperatures
+    assert [*temperatures] == ["sst"]  # STS is a score
+    assert temperatures["sst"] != 1.0
 
 
 def test_every_model_is_timed_and_the_seconds_of_each_training_are_told(build: Path):

@@ -15,6 +15,9 @@ from mtbert.serving.graphs import EncodedRow, Graphs, NotFiniteError
 
 CLASSES = ServedTask(graph="texts", form="text", kind="classes", labels=["1", "2", "3"], names=["low", "mid", "high"])
 BINARY = ServedTask(graph="texts", form="text", kind="binary", labels=["no", "yes"], names=["no", "yes"])
+SETS = ServedTask(
+    graph="texts", form="text", kind="sets", labels=["j", "a"], names=["joy", "anger"], thresholds=[0.5, 0.9]
+)
 SCORE = ServedTask(graph="pairs", form="pair", kind="score", lowest=0.0, highest=5.0)
 
 
@@ -76,6 +79,14 @@ def test_answers_have_labels_names_and_probabilities_or_a_score() -> None:
     assert graphs.answers(SCORE, np.array([[4.5]], np.float32)) == [{"score": 4.5, "lowest": 0.0, "highest": 5.0}]
 
 
+def test_of_several_labels_a_row_has_those_that_reach_their_threshold() -> None:
+    logits = np.log(np.array([[4.0, 4.0], [0.25, 19.0]], np.float32))  # probabilities 0.8, 0.8 and 0.2, 0.95
+    assert graphs.answers(SETS, logits) == [
+        {"labels": ["j"], "names": ["joy"], "probabilities": {"j": pytest.approx(0.8), "a": pytest.approx(0.8)}},
+        {"labels": ["a"], "names": ["anger"], "probabilities": {"j": pytest.approx(0.2), "a": pytest.approx(0.95)}},
+    ]
+
+
 def test_numbers_that_are_not_finite_are_no_answer(own: Path) -> None:
     served._graph(own / "texts.onnx", {"tone": [[float("nan")]] * 3, "spam": [[1.0]]}, 0.0)
     seals.seal(own)
@@ -133,6 +144,16 @@ def test_a_task_of_an_unknown_kind_or_without_an_output_is_refused(own: Path) ->
     files.write_json(own / FILE, about)
     seals.seal(own)
     with pytest.raises(
-        Exception, match=r"tasks.other.kind: Input should be 'classes', 'binary' or 'score', got 'many'"
+        Exception, match=r"tasks.other.kind: Input should be 'classes', 'binary', 'score' or 'sets', got 'many'"
     ):
         Graphs(own)
+
+
+@pytest.mark.parametrize("task", [CLASSES, BINARY, SETS, SCORE])
+def test_answers_are_as_openapi_describes_them(task: ServedTask) -> None:
+    from mtbert.serving.app import RowAnswer
+
+    outputs = len(task.labels) if task.kind in ("classes", "sets") else 1
+    (answer,) = graphs.answers(task, np.ones((1, outputs)))
+    row = {"answers": {"task": answer}, "cut": False}
+    assert RowAnswer.model_validate(row).model_dump() == row

@@ -205,7 +205,7 @@ def test_a_kill_after_the_last_step_leaves_predictions_as_they_would_have_been(
 
     train(of, tmp_path / "whole", with_memos=True)
     with monkeypatch.context() as patched:
-        patched.setattr(run, "_predictions", killed)
+        patched.setattr(run, "predict_splits", killed)
         with pytest.raises(RuntimeError):
             train(of, tmp_path / "killed", with_memos=True)
     train(of, tmp_path / "killed", with_memos=True)

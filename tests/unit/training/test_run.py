@@ -415,7 +415,7 @@ def test_an_epoch_is_chosen_by_the_phases_own_tasks(tmp_path, monkeypatch):
     assert asked == [["sts"], ["sts"]]
 
 
-@pytest.mark.parametrize("function", ["_predictions", "_metrics", "_write", "_write_embeddings", "_log"])
+@pytest.mark.parametrize("function", ["predict_splits", "_metrics", "_write", "_write_embeddings", "_log"])
 def test_a_kill_at_the_end_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str):
     def train_one(folder: Path) -> None:
         made = parts(settings(), 1)

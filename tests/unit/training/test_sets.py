@@ -16,6 +16,8 @@ from mtbert import files
 from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.inference import loading
+from mtbert.machine.hardware import Hardware
+from mtbert.merging import run
 from mtbert.models.heads.base import Head
 from mtbert.settings import NoOptions
 from mtbert.tasks import COURSE
@@ -66,6 +68,12 @@ def test_held_out_rows_choose_the_thresholds_that_the_weights_keep() -> None:
         evaluation.predict(model, dev, CPU)["prediction"],  # type: ignore[arg-type]
     )
     assert torch.equal(other.state_dict()["of_moods.thresholds"], kept)  # dev has chosen nothing
+
+
+def test_spared_rows_choose_the_thresholds_of_a_merge() -> None:
+    model, on = Stand(), Hardware(CPU, "fp32", False)
+    run._fit_thresholds(model, {"moods": examples([1.0, 1.0, 0.0, 2.0])}, on)  # type: ignore[arg-type]
+    assert not torch.equal(model.state_dict()["of_moods.thresholds"], torch.tensor([0.5, 0.5]))
 
 
 def test_the_loss_is_the_mean_binary_cross_entropy_over_labels_and_rows() -> None:
