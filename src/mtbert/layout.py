@@ -17,7 +17,7 @@
       speed/speed.json            times
       doubtful/                   `mtbert doubtful`: labels to check, and near-duplicates, with their texts
       results/                    tables
-      judged/                     two tables: rows with intervals, comparisons with verdicts
+      judged/                     tables: rows with intervals, comparisons with verdicts, the papers' claims
       report/ and submissions/    what people read
       logs/VARIANT/SEED/KEY/      run.json: what a training took; and a copy of inputs.json
       checkpoints/VARIANT/SEED/   of a training that is not finished
