@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
@@ -305,11 +306,14 @@ def in_lines(others: Sequence[Other], tasks_by_name: Tasks) -> Iterator[str]:
 def _rare_values(shown: str, task: Task, table: pd.DataFrame) -> Iterator[str]:
     """Yield how many scores are outside a task's range, and how many probabilities no likeliest class has."""
     if task.kind == "score":
-        is_outside = ~table[PREDICTION].between(task.lowest, task.highest)
-        if count := int(is_outside.sum()):
-            limits = f"from {task.lowest:g} to {task.highest:g}"
-            example = f"such as {table[PREDICTION][is_outside].iloc[0]:g}"
-            yield f"{shown}: {count:,} of {len(table):,} scores are not {limits}, {example}"
-    elif SURE in table and not task.several and (count := int((table[SURE] < 1 / task.classes - SLACK).sum())):
+        scores = table[PREDICTION].to_numpy(float)
+        outside = scores[(scores < task.lowest) | (scores > task.highest)]
+        if len(outside):
+            limits = f"from {task.lowest:g} to {task.highest:g}, such as {outside[0]:g}"
+            yield f"{shown}: {len(outside):,} of {len(table):,} scores are not {limits}"
+    elif SURE in table and not task.several:
+        count = int(np.sum(table[SURE].to_numpy(float) < 1 / task.classes - SLACK))
+        if not count:
+            return
         of_all = f"{count:,} of {len(table):,} probabilities are below 1/{task.classes}"
         yield f"{shown}: {of_all}, which that of the likeliest class is not; is each that of the predicted class?"

@@ -76,7 +76,8 @@ def card(
         form: its form.
         embedding_task: the task of embeddings where a caller names none.
         each: that of `graphs`.
-        less, proof: what makes the export smaller, and what is known of it; None for a full one.
+        less: what makes the export smaller; None for a full one.
+        proof: what is known of a smaller export.
     """
     is_for_sentences = form == "sentence-transformers"
     has_pipeline = form == "hf" and classifies(model)
