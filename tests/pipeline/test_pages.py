@@ -214,6 +214,11 @@ UNTYPED = {
     "downloads the corpora": 1,
     "trains for hours": 1,
     "needs a notebook": 1,
+    "needs Docker": 1,
+    "needs MiniLM and a trained model": 1,
+    "a setting of a study that is trained": 1,
+    "installs PyTorch": 1,
+    "the sample's dev is too small to prove it": 1,
     "an example": 2,
     "a drawing": 1,
 }
