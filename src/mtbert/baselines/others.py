@@ -209,9 +209,9 @@ class _Source:
 
     def check_rows(self, keys: Sequence[Key], by_key: Mapping[Key, _Prediction]) -> None:
         """Raise DataError where rows of the data have no prediction, or predictions are of other rows."""
-        known = {*keys}
+        keys_of_data = {*keys}
         missing = [key for key in keys if key not in by_key]
-        unknown = [f"line {by_key[key].line}, {self.shown(key)}" for key in by_key if key not in known]
+        unknown = [f"line {by_key[key].line}, {self.shown(key)}" for key in by_key if key not in keys_of_data]
         if missing:
             others = f"; {len(unknown):,} others have one, first {unknown[0]}" if unknown else ""
             no_ids = (

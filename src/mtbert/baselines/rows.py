@@ -28,6 +28,13 @@ class Rows:
     columns: list[list[str]]
     labels: np.ndarray
 
+    @classmethod
+    def of_examples(cls, examples: Sequence[Example], task: Task) -> "Rows":
+        """Return rows as a file of the data folder has them."""
+        columns = [[row.sentence1 for row in examples], [row.sentence2 or "" for row in examples]]
+        labels = np.array([row.label for row in examples], dtype=float)
+        return cls([row.id for row in examples], columns[: len(task.sentences)], labels)
+
     @property
     def texts(self) -> list[str]:
         """All sentences."""

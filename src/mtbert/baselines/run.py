@@ -99,8 +99,10 @@ def _of_others(build: Path, tasks: Tasks, data_dir: Path | None, say: Say) -> li
     def find(task: Task, split: Split) -> Rows | None:
         return rows.read(layout.data(build), task, split)
 
-    found = others.read(data_dir, tasks, find) if data_dir else []
-    baselines = [Baseline(f"{OTHER}{each.name}", predicted=each.predicted, of_others=each) for each in found]
+    predictions_of_others = others.read(data_dir, tasks, find) if data_dir else []
+    baselines = [
+        Baseline(f"{OTHER}{each.name}", predicted=each.predicted, of_others=each) for each in predictions_of_others
+    ]
     for baseline in baselines:
         for name in baseline.predicted["dev"]:
             say(_line(baseline, tasks[name]))

@@ -318,8 +318,8 @@ def _prediction_in_words(task: Task, row: Values) -> str:
         return _labels_in_words(task, row["prediction"], row, "probability_")
     probabilities = {name: row[f"probability_{number}"] for number, name in enumerate(task.class_names)}
     order = sorted(probabilities, key=lambda name: (name != row["class"], -probabilities[name]))
-    shown = ", ".join(f"{name} {probabilities[name]:.3f}" for name in order)
-    return f"{UNSURE}: {shown}" if row["class"] is None else shown
+    by_probability = ", ".join(f"{name} {probabilities[name]:.3f}" for name in order)
+    return f"{UNSURE}: {by_probability}" if row["class"] is None else by_probability
 
 
 def _labels_in_words(task: Task, labels: Sequence[str], row: Values, prefix: str) -> str:

@@ -50,12 +50,12 @@ def of_other_folds(task: Task, rows: Rows, embed: Callable[..., np.ndarray]) -> 
     penalty: float | None = None
     for number in np.unique(fold):
         others, asked = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        known = rows.part(others)
-        features = TECHNIQUES[FROZEN].fit(known.columns, embed)
-        matrix = features.matrix(known.columns)
+        train = rows.part(others)
+        features = TECHNIQUES[FROZEN].fit(train.columns, embed)
+        matrix = features.matrix(train.columns)
         if penalty is None:
-            penalty = linear.fit(task, matrix, known.labels, known.clusters()).penalty or linear.DEFAULT
-        model = linear.train(task, matrix, known.labels, penalty)
+            penalty = linear.fit(task, matrix, train.labels, train.clusters()).penalty or linear.DEFAULT
+        model = linear.train(task, matrix, train.labels, penalty)
         asked_matrix = features.matrix(rows.part(asked).columns)
         if task.kind == "score":
             outputs[asked, 0] = model.predict(asked_matrix, task)

@@ -40,14 +40,14 @@ def run(build: Path) -> None:
 
 def _write(task: Task, table: Frame, build: Path, embed: Embeddings, folder: Path) -> str:
     """Write a task's two files; return how many rows they have, in words."""
-    known = table[table["label"].notna() & (table["split"] != "test")].reset_index(drop=True)
-    doubts = doubtful.ranked(task, known["label"].to_numpy(), _opinions(task, known, build, embed))
-    _write_csv(folder / f"{task.name}.csv", doubtful.listed(task, known, doubts))
+    labelled = table[table["label"].notna() & (table["split"] != "test")].reset_index(drop=True)
+    doubts = doubtful.ranked(task, labelled["label"].to_numpy(), _opinions(task, labelled, build, embed))
+    _write_csv(folder / f"{task.name}.csv", doubtful.listed(task, labelled, doubts))
     is_small = len(table) <= duplicates.MOST_ROWS
     pairs = duplicates.find(task, table, embed if is_small else None)
     _write_csv(folder / f"{task.name}-duplicates.csv", duplicates.listed(task, table, pairs))
     counts = Counter(pair.harm for pair in pairs)
-    doubtful_labels = f"{len(doubts)} doubtful labels of {len(known):,}"
+    doubtful_labels = f"{len(doubts)} doubtful labels of {len(labelled):,}"
     if task.several:
         doubtful_labels = "several labels a row, whose doubts are not measured"
     limit = "" if is_small else f" (of more than {duplicates.MOST_ROWS:,} rows, the same texts alone)"
@@ -57,17 +57,17 @@ def _write(task: Task, table: Frame, build: Path, embed: Embeddings, folder: Pat
     )
 
 
-def _opinions(task: Task, known: Frame, build: Path, embed: Embeddings) -> list[Opinion]:
+def _opinions(task: Task, labelled: Frame, build: Path, embed: Embeddings) -> list[Opinion]:
     """Return what models predict of rows that they did not train on; nothing of tasks with several labels a row."""
     if task.several:
         return []
-    of_folds = doubtful.of_other_folds(task, rows.as_rows(known, task), embed)
-    return [*filter(None, [of_folds]), *_of_trained(task, known, build)]
+    of_folds = doubtful.of_other_folds(task, rows.as_rows(labelled, task), embed)
+    return [*filter(None, [of_folds]), *_of_trained(task, labelled, build)]
 
 
-def _of_trained(task: Task, known: Frame, build: Path) -> list[Opinion]:
+def _of_trained(task: Task, labelled: Frame, build: Path) -> list[Opinion]:
     """Return what each trained model, and TF-IDF, predicts of dev; DataError where a model is of other rows."""
-    is_dev = (known["split"] == "dev").to_numpy()
+    is_dev = (labelled["split"] == "dev").to_numpy()
     opinions: list[Opinion] = []
     for folder in [*layout.baselines_of(build, TFIDF), *layout.runs_of(build, "*")]:
         file = layout.predictions(folder, task.name, "dev")
@@ -75,7 +75,7 @@ def _of_trained(task: Task, known: Frame, build: Path) -> list[Opinion]:
             continue
         seals.check(folder, only=[file.relative_to(folder).as_posix()])
         table = files.read_parquet(file)
-        if table["id"].tolist() != known["id"][is_dev].tolist():
+        if table["id"].tolist() != labelled["id"][is_dev].tolist():
             raise DataError(f"{folder} predicts other rows than dev has now; `{layout.remedy(folder)}` makes it again")
         columns = predictions.probability_columns(task) or ["prediction"]
         opinions.append(Opinion(np.flatnonzero(is_dev), table[columns].to_numpy(float)))

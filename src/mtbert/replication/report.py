@@ -34,9 +34,9 @@ def write(
     def add(folder: Path) -> Addition:
         return _addition(replication, folder)
 
-    shown = {} if build is None else sentences.of_build(build)
+    texts = {} if build is None else sentences.of_build(build)
     grouped = {} if build is None else grouping.of_build(build)
-    text = reports.write(judgement, directory, shown, interim, add, grouped)
+    text = reports.write(judgement, directory, texts, interim, add, grouped)
     if readme is not None:
         questions_section.put(readme, judgement.models, replication.questions, directory)
     return text

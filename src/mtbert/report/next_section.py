@@ -147,12 +147,12 @@ def class_lines(rows: Frame, task: Task) -> list[dict[str, str]]:
 
 
 def _groups(models: Models, names: Sequence[str], grouped: Mapping[str, Names]) -> str:
-    found = judged.find(models, names, grouped)
-    if not found.kinds:
+    findings = judged.find(models, names, grouped)
+    if not findings.kinds:
         return WRONG + TOO_FEW
-    if not found.worse:
-        return WRONG + NOWHERE.format(", ".join(found.kinds))
-    return f"{WRONG}{SOMEWHERE}\n\n{markdown.lined([_group_line(group) for group in found.worse], texts=2)}"
+    if not findings.worse:
+        return WRONG + NOWHERE.format(", ".join(findings.kinds))
+    return f"{WRONG}{SOMEWHERE}\n\n{markdown.lined([_group_line(group) for group in findings.worse], texts=2)}"
 
 
 def _group_line(group: Group) -> dict[str, str]:

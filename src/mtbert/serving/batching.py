@@ -179,11 +179,11 @@ class Queue:
         while True:
             self._changed.clear()
             count = len(self._waiting)
-            left = self._waiting[0].part.since + self._limits.seconds - time.monotonic() if count else None
-            if count >= self._limits.rows or (left is not None and (left <= 0 or not self._had_company)):
+            seconds = self._waiting[0].part.since + self._limits.seconds - time.monotonic() if count else None
+            if count >= self._limits.rows or (seconds is not None and (seconds <= 0 or not self._had_company)):
                 return
             with suppress(TimeoutError):
-                async with asyncio.timeout(left):
+                async with asyncio.timeout(seconds):
                     await self._changed.wait()
 
     def _next(self) -> list[Waiting]:
@@ -192,8 +192,8 @@ class Queue:
         alike = [each for each in self._waiting if each.part.key == oldest.part.key][:CONSIDERED]
         grouped = groups([each.row.length for each in alike], self._limits.rows, BATCH_TOKENS)
         batch = [alike[number] for number in next(group for group in grouped if 0 in group)]
-        taken = {(id(each.part), each.number) for each in batch}
-        self._waiting = [each for each in self._waiting if (id(each.part), each.number) not in taken]
+        numbers = {(id(each.part), each.number) for each in batch}
+        self._waiting = [each for each in self._waiting if (id(each.part), each.number) not in numbers]
         self._had_company = len({id(each.part) for each in batch}) > 1
         self._observer.waiting(len(self._waiting))
         return batch

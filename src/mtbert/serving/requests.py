@@ -105,9 +105,9 @@ def read(body: bytes, description: Description, most: int) -> Rows:
     except ValidationError as error:
         raise RequestError([_fault(detail) for detail in error.errors(include_url=False)]) from None
     if (request.texts is None) == (request.pairs is None):
-        given = "neither" if request.texts is None else "both"
+        count = "neither" if request.texts is None else "both"
         remedy = 'send {"texts": ["..."]} or {"pairs": [["...", "..."]]}'
-        raise RequestError([Fault(fault=f"the request has {given} of texts and pairs", remedy=remedy)])
+        raise RequestError([Fault(fault=f"the request has {count} of texts and pairs", remedy=remedy)])
     rows = request.pairs if request.pairs is not None else [[text] for text in request.texts or ()]
     tasks = _tasks(request.tasks, request.pairs is not None, description)
     most //= len({task.graph for task in tasks.values()})  # each computes all rows
@@ -122,9 +122,9 @@ def _tasks(names: list[str] | None, is_pairs: bool, description: Description) ->
     taking = {name: task for name, task in description.tasks.items() if task.is_pair == is_pairs}
     if names is None and taking:
         return taking
-    given, other = ("pairs", "texts") if is_pairs else ("texts", "pairs")
+    form, other = ("pairs", "texts") if is_pairs else ("texts", "pairs")
     if not names:
-        fault = f"no task takes {given}" if names is None else "tasks is empty"
+        fault = f"no task takes {form}" if names is None else "tasks is empty"
         raise RequestError([Fault(fault=fault, remedy=_takes(description))])
     faults: list[Fault] = []
     for name in dict.fromkeys(names):
@@ -132,7 +132,7 @@ def _tasks(names: list[str] | None, is_pairs: bool, description: Description) ->
             unknown = UnknownNameError("task", name[:LONGEST_NAME], description.tasks)
             faults.append(Fault(fault=str(unknown), remedy="correct `tasks`"))
         elif name not in taking:
-            faults.append(Fault(fault=f"{name} takes {other}, and the request has {given}", remedy=f"send `{other}`"))
+            faults.append(Fault(fault=f"{name} takes {other}, and the request has {form}", remedy=f"send `{other}`"))
     if faults:
         raise RequestError(faults)
     return {name: taking[name] for name in dict.fromkeys(names)}

@@ -39,7 +39,7 @@ def run(folder: Path, build: Path) -> None:
     for task in tasks_by_name.values():
         if task.serves:
             continue
-        train, dev = (_rows(task, splits.read(task, split).examples) for split in ("train", "dev"))
+        train, dev = (_labelled(task, splits.read(task, split).examples) for split in ("train", "dev"))
         for method, embed in methods.items():
             points = curve.measure(method, task, train, dev, embed)
             print(f"{task.display_name:<12.12} {names[method]:<14.14} {_line(task, points)}", flush=True)
@@ -49,11 +49,10 @@ def _no_encoder(texts: Sequence[str]) -> np.ndarray:
     raise NotImplementedError("TF-IDF embeds nothing")
 
 
-def _rows(task: Task, examples: Sequence[Example]) -> Rows:
-    """Return the labelled rows as baselines take them."""
-    known = [row for row in examples if row.label is not None and not np.isnan(row.label)]
-    columns = [[str(row.sentence1) for row in known], [str(row.sentence2) for row in known]][: len(task.sentences)]
-    return Rows([row.id for row in known], columns, np.array([row.label for row in known], float))
+def _labelled(task: Task, examples: Sequence[Example]) -> Rows:
+    """Return the rows that have a label, as baselines take them."""
+    every = Rows.of_examples(examples, task)
+    return every.part(np.flatnonzero(~np.isnan(every.labels)))
 
 
 def _line(task: Task, points: Sequence[Point]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mtbert.data import labels as labelling
+from mtbert.data import labels as labels_of
 from mtbert.data import readers, several
 from mtbert.data.labels import ASKED, NUMBER, SCORES, SEVERAL, TASK_OF_EACH, Question
 from mtbert.data.records import repeats_header
@@ -187,7 +187,7 @@ def _guess(file: Path, name: str, entry: Entry, rows: Records, columns: Sequence
         fault = f"line 1 looks like a row, not a header: the column of the label would be called {label}"
         remedy = f"if line 1 is the header, describe it in {FILE}; if not, write one above it, such as text,label"
         raise DataError(f"{file}: {fault}; {remedy}")
-    question = labelling.question(label, labels, may_be_joined="separator" not in entry)
+    question = labels_of.question(label, labels, may_be_joined="separator" not in entry)
     kind = _kind(file, label, labels, question, len(labels) if is_named else MOST_CLASSES)
     return Guess(entry | kind | _names(file, label, labels), question)
 
@@ -318,19 +318,24 @@ def _sets(file: Path, column: str, values: Sequence[object], separator: str) -> 
     for value in values:
         with contextlib.suppress(DataError):  # a faulty row is named where rows are counted
             labels.update(several.parts(value, separator))
-    shown = f"{file}: its {column} holds"
-    if len(labels) < 2:
-        raise DataError(f"{shown} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
-    if why := labelling.fault(column, labels):
-        raise DataError(f"{shown} {why}, or list its `classes` in {FILE}")
+    _check_labels(file, column, labels)
     if len(labels) > MOST_IN_A_SET:
         remedy = f"allowed: at most {MOST_IN_A_SET}; leave out rare ones, or make two tasks of them"
-        raise DataError(f"{shown} {len(labels):,} labels, of which a row has several; {remedy}")
+        raise DataError(f"{file}: its {column} holds {len(labels):,} labels, of which a row has several; {remedy}")
     if all(map(NUMBER.fullmatch, labels)):
         classes = [_whole(label) for label in sorted(labels, key=float)]
     else:
         classes = [_in_yaml(label) for label in sorted(labels)]
     return ({} if separator else {"several": True}) | {"classes": classes}
+
+
+def _check_labels(file: Path, column: str, labels: set[str]) -> None:
+    """Raise DataError where these are fewer than two, or no labels."""
+    shown = f"{file}: its {column} holds"
+    if len(labels) < 2:
+        raise DataError(f"{shown} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
+    if why := labels_of.fault(column, labels):
+        raise DataError(f"{shown} {why}, or list its `classes` in {FILE}")
 
 
 def _names_of_sets(file: Path, column: str) -> dict[str, Any]:
@@ -434,11 +439,7 @@ def _kind(file: Path, label: str, labels: set[str], question: Question | None, m
 
     DataError where they are neither, DoubtError where they are more classes than `most`.
     """
-    shown = f"{file}: its {label} holds"
-    if len(labels) < 2:
-        raise DataError(f"{shown} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
-    if why := labelling.fault(label, labels):
-        raise DataError(f"{shown} {why}, or list its `classes` in {FILE}")
+    _check_labels(file, label, labels)
     if question and question.key in ("classes", "separator"):
         return {question.key: ASKED} | ({"metric": "f1"} if question.key == "classes" and len(labels) > 2 else {})
     doubted = question.doubted if question else ()
@@ -450,9 +451,9 @@ def _kind(file: Path, label: str, labels: set[str], question: Question | None, m
         return score | ({"left_out": ASKED} if doubted else {})
     numbers = [number for number in numbers if NUMBER.fullmatch(number)]
     words = sorted(labels.difference(numbers))
-    if words and len(numbers) > labelling.FEW:
+    if words and len(numbers) > labels_of.FEW:
         remedy = f"correct it, or say in {FILE} its `classes`, or its `score` and what is `left_out`"
-        raise DataError(f"{shown} numbers such as {min(numbers)}, and {words[0]!r}; {remedy}")
+        raise DataError(f"{file}: its {label} holds numbers such as {min(numbers)}, and {words[0]!r}; {remedy}")
     if len(labels) > most:
         raise DoubtError("label", f"{label} holds {len(labels):,} words. {COLUMNS_TO_WRITE}")
     entry: dict[str, Any] = {"classes": [*map(_in_yaml, sorted(labels))] if words else [*map(_whole, numbers)]}

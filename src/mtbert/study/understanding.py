@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-import numpy as np
-
 from mtbert.baselines import others
 from mtbert.baselines.rows import Rows
 from mtbert.data import checks, drawing, readers, several
@@ -181,11 +179,7 @@ def rows_of_predictions(task_rows: Sequence[TaskRows]) -> others.ReadRows:
 
     def find(task: Task, split: Split) -> Rows | None:
         examples = by_task[task.name].get(split)
-        if examples is None:
-            return None
-        columns = [[row.sentence1 for row in examples], [row.sentence2 or "" for row in examples]]
-        labels = np.array([row.label for row in examples], dtype=float)
-        return Rows([row.id for row in examples], columns[: len(task.sentences)], labels)
+        return None if examples is None else Rows.of_examples(examples, task)
 
     return find
 

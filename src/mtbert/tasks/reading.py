@@ -201,8 +201,8 @@ def _task(file: Path, name: str, content: Any) -> Task:
         if rule.is_broken:
             raise _fault(file, (name, rule.key), rule.fault)
     lowest, highest = entry.score or (0.0, 0.0)
-    kept = (*NOT_OF_A_MODEL, "in_mean", "separator")
-    unchanged = {key: getattr(entry, key) for key in kept if key not in ("left_out", "columns")}
+    as_written = {*NOT_OF_A_MODEL, "in_mean", "separator"} - {"left_out", "columns"}
+    unchanged = {key: getattr(entry, key) for key in as_written}
     columns = _columns(entry)
     return Task(
         name=name,

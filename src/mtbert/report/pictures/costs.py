@@ -26,8 +26,8 @@ def render(answer: Answer, folder: Path) -> str:
 
 def timed(answer: Answer) -> list[Row]:
     """Return the ways whose milliseconds are known, the fastest first; without the majority class."""
-    known = [way for way in answer.ways if way.costs.get("milliseconds") and way.names != (MAJORITY,)]
-    return sorted(known, key=lambda way: way.costs["milliseconds"])
+    ways = [way for way in answer.ways if way.costs.get("milliseconds") and way.names != (MAJORITY,)]
+    return sorted(ways, key=lambda way: way.costs["milliseconds"])
 
 
 def frontier(ways: Sequence[Row], metric: str) -> list[Row]:
