@@ -127,7 +127,7 @@ def at_work() -> list[Trainer]:
 def arm(trainers: list[Trainer], step: int, where: str, number: int = signal.SIGKILL) -> None:
     """Have that signal sent to this process there."""
     holder, name = {
-        "results": (run, "_predictions"),
+        "results": (run, "predict_splits"),
         "forward": (loop, "loss_of"),
         "before the update": (loop, "clip"),
         "after the update": (Trainer, "_checkpoint_where_due"),
