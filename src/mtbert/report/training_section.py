@@ -65,7 +65,7 @@ def _longer(models: Models, checked: Sequence[Row]) -> str:
     if STUDY not in models.by_paper:
         return "Train longer (`training.epochs`), or at another rate (`training.learning_rate`)."
     seeds = max((len(row.seeds) for row in checked), default=1)
-    size = "--quick" if seeds == 1 else f"--seeds {seeds}"
+    size = "--quick" if seeds <= 1 else f"--seeds {seeds}"
     return f"Train longer: `mtbert study FOLDER {size} --steps 2x`."
 
 

@@ -73,7 +73,7 @@ def test_labels_that_contradict_their_text_are_listed_with_their_place(build: Pa
 
 
 def test_of_several_labels_a_row_near_duplicates_alone_are_listed(build: Path, capsys: pytest.CaptureFixture[str]):
-    several = TOPIC | {"several": True, "metric": "micro_f1", "label": "topics", "classes": 3, "labels": None}
+    several = TOPIC | {"several": True, "metric": "micro_f1", "label": "topics", "classes": 3, "labels": {}}
     files.write_yaml(layout.plan(build), {"tasks": {"topic": several}})
     file = layout.examples(layout.data(build), "topic", "train")
     pd.read_parquet(file).assign(label=5.0).to_parquet(file)  # the first and the third label
