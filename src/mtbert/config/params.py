@@ -150,11 +150,14 @@ def dotted(place: Place) -> str:
 
 
 def over(base: Any, top: Any) -> Any:
-    """Lay `top` over `base`: merge mappings, ignore nulls, and replace everything else."""
+    """Lay `top` over `base`: merge mappings, ignore nulls, and replace everything else.
+
+    A value below a mapping, such as one learning rate below rates by kind, becomes the mapping's `others`.
+    """
     if not isinstance(top, dict):
         return copy.deepcopy(top)
     stated = {key: value for key, value in top.items() if value is not None}
     if not stated and base is not None:
         return base
-    below = base if isinstance(base, dict) else {}
+    below = base if isinstance(base, dict) else {} if base is None else {OTHERS: base}
     return below | {key: over(below.get(key), value) for key, value in stated.items()}

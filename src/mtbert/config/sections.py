@@ -172,7 +172,7 @@ class _Preset(Layer):
 
 class _Trial(Section):
     factor: float
-    score: float
+    score: float | None  # none: it diverged
     seconds: float
 
 

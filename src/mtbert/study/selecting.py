@@ -81,7 +81,7 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
     }
     if wishes.encoder is not None:
         values["encoder.name"] = wishes.encoder
-        values["training.learning_rate.encoder"] = _rate(wishes.encoder)
+        values[f"profiles.{PROFILE}.training.learning_rate.encoder"] = _rate(wishes.encoder)  # `tuned` is above it
     if wishes.steps is not None:
         values["training.epochs"] = max(1, round(wishes.steps * _usual_epochs(file)))
     with files.new_file(file) as partial:
@@ -118,14 +118,14 @@ def heads(file: Path, encoder: str | None, task_rows: Sequence[TaskRows]) -> dic
     return chosen
 
 
-def _rate(encoder: str) -> float | None:
-    """Return the rate at which a whole encoder is trained; None for one as wide as that of the profile's rate.
+def _rate(encoder: str) -> float:
+    """Return the rate at which a whole encoder is trained.
 
     A wider encoder needs a lower one: 2e-4 for a width of 384 becomes 1e-4 for 768. Nobody has searched it there.
     """
     settings = _encoder(encoder, "--encoder")
     width = read_config(settings.folder)[1].hidden_size if settings.folder else settings.known_width or USUAL_WIDTH
-    return None if width <= USUAL_WIDTH else float(f"{USUAL_RATE * USUAL_WIDTH / width:.1e}")
+    return USUAL_RATE if width <= USUAL_WIDTH else float(f"{USUAL_RATE * USUAL_WIDTH / width:.1e}")
 
 
 def _encoder(name: str, place: str) -> EncoderSettings:

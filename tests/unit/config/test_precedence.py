@@ -77,6 +77,27 @@ def test_a_rate_is_one_number_or_one_by_kind_and_the_strongest_layer_counts(plan
 
 
 @pytest.mark.parametrize(
+    ("number", "by_kind"),
+    [
+        (("training.learning_rate", 1e-4), ("catalog.pals.training.learning_rate", {"heads": 0.01})),
+        (("catalog.pals.training.learning_rate", 1e-4), ("catalog.pals.phases", [{"learning_rate": {"heads": 0.01}}])),
+        (("tuned.pals.training.learning_rate", 1e-4), ("training.learning_rate", {"heads": 0.01})),
+    ],
+)
+def test_rates_by_kind_over_a_number_leave_it_to_the_other_kinds(
+    planned: Planned, number: tuple[str, Any], by_kind: tuple[str, Any]
+) -> None:
+    assert planned(number, by_kind)["pals"]["phases"][0]["learning_rate"] == 1e-4
+
+
+def test_tuned_rates_that_a_stronger_layer_overrules_are_not_said_to_be_trained(planned: Planned) -> None:
+    tuned = ("tuned", {"pals": {"training": {"learning_rate": 7e-4}, "trials": []}})
+    assert [*planned(tuned)["catalog"]["tuned"]] == ["pals"]
+    assert planned(tuned, ("training.learning_rate", {"heads": 0.01}))["catalog"]["tuned"] != {}
+    assert planned(tuned, ("training.learning_rate", {"encoder": 1e-4}))["catalog"]["tuned"] == {}
+
+
+@pytest.mark.parametrize(
     ("key", "word", "file", "place"),
     [
         ("training.clip", "none", "pals", ("phases", 0, "clip")),

@@ -427,7 +427,8 @@ def test_another_encoder_and_other_lengths_are_set_and_a_wide_encoder_has_a_lowe
     run(tmp_path / "desk", Wishes(quick=True, encoder="bert-base-uncased", steps=2.0), "utf-8", params)
     now = files.read_yaml(params)
     assert (now["encoder"]["name"], now["training"]["epochs"]) == ("bert-base-uncased", 12)
-    assert now["training"]["learning_rate"]["encoder"] == 1e-4  # 2e-4 of a width of 384, halved
+    assert now["profiles"]["own"]["training"]["learning_rate"]["encoder"] == 1e-4  # 2e-4 of a width of 384, halved
+    assert now["training"]["learning_rate"]["encoder"] is None  # a value here would overrule what `mtbert tune` finds
     assert "# (bert-base-uncased) tiny, minilm," in params.read_text()
 
 
