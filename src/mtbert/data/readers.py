@@ -180,6 +180,8 @@ def fault_of_text(name: str, text: object) -> str | None:
 
 def _is_withheld(task: Task, label: Any) -> bool:
     """Return whether a test file's value stands for a label that it does not tell."""
+    if task.columns:
+        return all(label_text(cell) == WITHHELD for cell in (label or {}).values())
     text = label_text(label)
     return not text or (text == WITHHELD and (task.several or _number(task, label) is None))
 
