@@ -38,7 +38,7 @@ def find(params: Params, selected: Variants) -> Iterator[Override]:
         if section in SECTIONS:
             yield from _in_section(params, selected, section, values)
     for name, entry in (params.own.get("catalog") or {}).items():
-        if name in params.of_papers["catalog"]:
+        if name in params.of_papers["catalog"] or name in params.written:
             for place, value in leaves(("catalog", name), entry):
                 yield Override(place, value, _changes(params, selected, place))
 
