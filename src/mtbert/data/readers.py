@@ -231,13 +231,17 @@ def separator(path: Path, encoding: str = "utf-8") -> str:
 
 
 def _text(path: Path, encoding: str, task: str) -> str:
-    remedy = f"; set `encoding` of {task} in tasks.yaml, or --encoding where there is no such file, such as cp1252"
+    remedy = records.SAVE_AS_UTF8
+    if task:
+        remedy = f"; set `encoding` of {task} in tasks.yaml, or --encoding where there is no such file, such as cp1252"
     content = records.unpacked(path.read_bytes(), str(path))
     return records.decoded(content, str(path), encoding, remedy)
 
 
-def rows_of(path: Path, encoding: str = "utf-8", task: str = "TASK") -> Iterator[records.NumberedRow]:
+def rows_of(path: Path, encoding: str = "utf-8", task: str = "") -> Iterator[records.NumberedRow]:
     """Read a file's rows by its ending, each with the line on which it starts.
+
+    `task` has the file's encoding in tasks.yaml, which a message then names; empty for a file that has to be UTF-8.
 
     A file that is neither Parquet nor JSON lines, one object a line, has a header, quoted fields, doubled quotes, and
     line breaks inside quotes. Test files of the course's SST and CFIMDB have one more index column, titled "0".
