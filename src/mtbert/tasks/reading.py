@@ -201,7 +201,7 @@ def _task(file: Path, name: str, content: Any) -> Task:
         if rule.is_broken:
             raise _fault(file, (name, rule.key), rule.fault)
     lowest, highest = entry.score or (0.0, 0.0)
-    as_written = {*NOT_OF_A_MODEL, "in_mean", "separator"} - {"left_out", "columns"}
+    as_written = {*NOT_OF_A_MODEL, "in_mean", "separator"} - {"left_out", "columns", "files"}
     unchanged = {key: getattr(entry, key) for key in as_written}
     columns = _columns(entry)
     return Task(
@@ -219,6 +219,7 @@ def _task(file: Path, name: str, content: Any) -> Task:
         serves=entry.serves,
         balanced=entry.weights == "balanced",
         left_out=tuple(map(label_text, entry.left_out)),
+        files={split: PurePath(name).as_posix() for split, name in entry.files.items()},  # a.csv of ./a.csv
         **unchanged,
     )
 
