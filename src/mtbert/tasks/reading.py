@@ -10,7 +10,19 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, TypeAdapter, Vali
 
 from mtbert import files, layout
 from mtbert.errors import SettingsError, UnknownNameError, faults, first_of
-from mtbert.tasks.task import NAME, NOT_OF_A_MODEL, TITLE, Metric, Split, Task, Tasks, main, of_a_model, restored
+from mtbert.tasks.task import (
+    LONGEST_NAME,
+    NAME,
+    NOT_OF_A_MODEL,
+    TITLE,
+    Metric,
+    Split,
+    Task,
+    Tasks,
+    main,
+    of_a_model,
+    restored,
+)
 
 FILE = "tasks.yaml"
 # What settings and reports call something else beside a task of such a name.
@@ -324,6 +336,8 @@ class Rule(NamedTuple):
 def _rules(name: str, entry: Described) -> Iterator[Rule]:
     """Yield the rules for a task, in the order in which they are checked."""
     yield Rule("", name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name")
+    allowed = f"at most {LONGEST_NAME}, so write a shorter name here"
+    yield Rule("", len(name) > LONGEST_NAME, f"a task's name of {len(name)} characters; allowed: {allowed}")
     yield from _rules_of_columns(entry)
     yield from _rules_of_draws(entry)
     yield from _rules_of_sets(entry)
