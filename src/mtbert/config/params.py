@@ -1,7 +1,7 @@
 """params.yaml laid over the papers beside it: the value at a place, and its file and line."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,12 +82,19 @@ class Params:
                     self.written |= {studies.named(name, task): name for task in every_task}
             others = {name: entry for name, entry in own["catalog"].items() if name not in entries}
             values["catalog"] = over(studies.expanded(templates, every_task), others)
-            values["ensembles"] = over(studies.members(self.of_papers["ensembles"], templates, every_task), own["ensembles"])
+            values["ensembles"] = over(
+                studies.members(self.of_papers["ensembles"], templates, every_task), own["ensembles"]
+            )
         self.values = self.own | values
 
     def get(self, *place: str | int) -> Any:
         """Return the value at a place, or None."""
         return at(self.values, place)
+
+    def own_entry(self, variant: str) -> dict[str, Any]:
+        """Return what params.yaml itself sets of a variant, also by the entry with `tasks: each` that it is from."""
+        entries = [at(self.own, ("catalog", name)) or {} for name in (self.written.get(variant, ""), variant)]
+        return over(*entries)
 
     def put(self, place: Place, value: Any) -> "Params":
         """Return a copy with another value at a place of params.yaml."""
@@ -151,6 +158,15 @@ def at(node: Any, place: Iterable[str | int]) -> Any:
         else:
             return None
     return node
+
+
+def leaves(place: Place, node: Any) -> Iterator[tuple[Place, Any]]:
+    """Yield each leaf below a place, with its own place; nulls are skipped."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from leaves((*place, key), value)
+    elif node is not None:
+        yield place, node
 
 
 def dotted(place: Place) -> str:

@@ -179,6 +179,22 @@ def test_a_folder_of_compressed_corpora_is_told_what_unpacks_them(refused: Refus
             {"uses": ["round_robin_shortest"], "round_robin_shortest": {"until": "cfimdb"}},
             "catalog.pals.uses.0: round_robin_shortest.until is cfimdb, which the phase does not train; allowed: small",
         ),
+        (
+            "catalog.pals",
+            {"uses": ["annealed", "pals"], "phases": [{"epochs": 1, "sampler": "sequential"}]},
+            "catalog.pals.uses.0: no phase trains with 'annealed': each of `phases` sets its sampler; allowed: a phase",
+        ),
+        (
+            "catalog.pals",
+            {"uses": ["smart"], "phases": [{"objectives": ["simcse"]}]},
+            "catalog.pals.uses.0: no phase trains with 'smart': each of `phases` sets its objectives; allowed: a phase",
+        ),
+        ("catalog.pals", {"uses": ["annealed"], "phases": []}, "catalog.pals.uses.0: the variant has no phases; leave"),
+        (
+            "catalog.pals",
+            {"training": {"batch_size": 7}, "phases": [{"batch_size": 9}, {"batch_size": 9}]},
+            "catalog.pals.training.batch_size: no phase has 7: each of `phases` sets its own; allowed: a phase without",
+        ),
         ("catalog.pals.phases", [{"supervised": False}], "catalog.pals.phases.0: supervised is false and objectives"),
     ],
 )
