@@ -61,7 +61,7 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
 
     A test file whose first row has no label, an empty one, or a -1 that is no label of the task, has no labels. Where
     rows without a label are left out, as in a file of several tasks, they are no rows of the task, and a test file has
-    no labels if none of its rows has one. So it is where a row may have several labels, or none.
+    no labels if none of its rows has one. Multi-label test files follow the same rule.
 
     Raises:
         DataError: the file is missing, has another format, or holds no usable row.
@@ -108,7 +108,7 @@ def _has_labels(path: Path, task: Task) -> bool:
 
 
 def _is_of_task(task: Task, row: records.NumberedRow) -> bool:
-    """Return whether a row has a label, or may not lack it."""
+    """Return whether a row is one of the task; False if the row belongs to another task of this file."""
     return "" not in task.left_out or bool(label_text(several.value_of(task, row.values)))
 
 

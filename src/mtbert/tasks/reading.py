@@ -147,7 +147,7 @@ def read(file: Path) -> dict[str, Task]:
 
 
 def _without_gaps(task: Task, tasks: Tasks) -> Task:
-    """Return a task; in a file where another task has another label, a row without this one is no row of the task."""
+    """Return a task; in a file shared by tasks, skip rows whose label for this task is empty."""
     labels = {other.label for other in tasks.values() if {*other.files.values()} & {*task.files.values()}}
     if len(labels) < 2 or "" in task.left_out or task.separator:  # an empty text is a set without labels
         return task

@@ -202,7 +202,7 @@ def test_a_file_in_another_encoding_is_to_be_saved_as_utf_8_whatever_the_tasks_o
     (tmp_path / "others/gpt").mkdir(parents=True)
     (tmp_path / "others/gpt/topic-dev.csv").write_bytes("id,prediction\n7,très bug\n".encode("cp1252"))
     in_cp1252 = {"topic": dataclasses.replace(TOPIC, encoding="cp1252")}
-    with pytest.raises(DataError, match="topic-dev.csv, line 2: not UTF-8 text; save it as UTF-8"):
+    with pytest.raises(DataError, match=r"topic-dev\.csv, line 2: not UTF-8 text; save it as UTF-8"):
         others.read(tmp_path, in_cp1252, rows)
 
 

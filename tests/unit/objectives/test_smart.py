@@ -22,7 +22,9 @@ def test_a_sum_over_the_batch_is_of_classes_alone():
 
 
 def test_several_labels_a_row_count_on_average_as_in_the_heads_loss(monkeypatch):
-    sets = {count: dataclasses.replace(COURSE["sst"], several=True, classes=count, metric="micro_f1") for count in (1, 5)}
+    sets = {
+        count: dataclasses.replace(COURSE["sst"], several=True, classes=count, metric="micro_f1") for count in (1, 5)
+    }
     first, second = torch.tensor([[0.0], [1.0]]), torch.tensor([[2.0], [1.5]])
     model = small_model()
     changes = []

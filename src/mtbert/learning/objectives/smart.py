@@ -10,8 +10,8 @@ Formula: term = weight * l_s(f(x; theta), f(x~; theta)) + bregman * l_s(f(x; the
     `projected`: v = v + eta g / |g| with every coordinate cut to at most epsilon
 and theta~ = (1 - beta) theta + beta theta~ after each update, with beta `momentum` for the first `early` of the
 phase's updates, then `momentum_later`. |v| is a token's largest coordinate. l_s is for classes KL(p | q) + KL(q | p),
-and with `reduction: sum` a sum over the batch in place of its mean. For several labels a row it is the mean over the
-labels of this KL between yes and no, as the head's own loss is a mean over the labels. For scores it is the mean squared
+and with `reduction: sum` a sum over the batch in place of its mean. For several labels a row it is the mean of this KL
+over the labels, each yes or no, as the head's own loss is a mean over the labels. For scores it is the mean squared
 error on the scale of the head's own loss. In the adversarial term the p of KL(p | q) and the q of KL(q | p) get no
 gradient.
 
