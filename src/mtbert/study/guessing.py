@@ -39,8 +39,9 @@ HEADED = (".csv", ".tsv")
 WHOLE = re.compile(r"-?[0-9]+")
 COLUMNS_TO_WRITE = (
     "Write the label's here, and the one or two of text at `sentences`, such as [text]. Of several labels, such as "
-    "[topic, urgent], each becomes a task. If it is the file of no task, write `ignore: [FILE]` in place of these lines"
+    "[topic, urgent], each becomes a task"
 )
+NO_TASK = "If it is the file of no task, write `ignore: [FILE]` in place of these lines"
 Entry = dict[str, Any]  # a task as tasks.yaml has it
 Records = Sequence[Mapping[str, Any]]  # a file's rows, by column
 
@@ -119,7 +120,7 @@ def _guesses(file: Path, name: str, entry: Entry, rows: Records, columns: Sequen
         label: str | list[str] = ASKED
         if doubt.key == "sentences":
             label = labels if len(labels) > 1 else labels[0]
-        text = f"its columns are {', '.join(columns)}, and {doubt.text}"
+        text = f"its columns are {', '.join(columns)}, and {doubt.text}. {NO_TASK}"
         return [Guess(entry | {"sentences": ASKED, "label": label}, Question(doubt.key, text, ()))]
 
 
