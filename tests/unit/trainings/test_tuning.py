@@ -30,6 +30,7 @@ def test_a_trial_scales_every_rate_and_a_third_of_the_steps_is_trained(monkeypat
 
     monkeypatch.setattr(tuning.assembly, "assemble", assemble)
     trial = tuning.trial(settings(**SPARED), 3.0, Path("build"))
+    assert trial.score is not None
     assert -1 <= trial.score <= 1
     assert (trained[0].learning_rate, trained[0].head_rate, trained[0].adapter_rate) == (0.003, 0.06, None)
     assert trained[0].epoch_length.stated() == "1 steps"  # of 3
@@ -37,7 +38,7 @@ def test_a_trial_scales_every_rate_and_a_third_of_the_steps_is_trained(monkeypat
 
 def test_a_trial_that_diverges_has_no_score(monkeypatch: pytest.MonkeyPatch):
     def diverge(parts):
-        check_finite(Update(1, "sst: sst1", Numbers([], [], torch.empty(0))), {"sst": math.inf}, 1.0)
+        check_finite(Update(1, "sst: sst1", Numbers((), (), torch.empty(0))), {"sst": math.inf}, 1.0)
 
     monkeypatch.setattr(tuning.assembly, "assemble", lambda shorter, seed, build: parts(shorter, seed))
     monkeypatch.setattr(tuning, "best_score", diverge)
