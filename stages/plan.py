@@ -16,7 +16,7 @@ def main(params: Path, out: Path) -> None:
     with starting.quick_imports():
         from mtbert.config import overrides, planning
         from mtbert.config.params import Params
-        from mtbert.config.techniques import KINDS
+        from mtbert.config.techniques import FILES_OF_ALL
         from mtbert.provenance import code
         from mtbert.replication import names
     settings = Params(params)
@@ -28,7 +28,7 @@ def main(params: Path, out: Path) -> None:
             raise
         os.utime(params)  # git may take it for unchanged: DVC writes it within a second of git's last look at it
         raise SettingsError(f"{error}{STAYS.format(file=params)}") from None
-    planning.write(documents | code.of_stages(Path(__file__).parent, KINDS), out)
+    planning.write(documents | code.of_stages(Path(__file__).parent, FILES_OF_ALL), out)
     for key, presets in overrides.of_profile(settings, settings.get("variants")).items():
         print(f"{key}: profile {settings.get('profile')} sets it, not {', '.join(presets)}")
 

@@ -30,7 +30,11 @@ class EncoderError(MtbertError):
 
 
 class TrainingError(MtbertError):
-    """A training that cannot continue, such as for a loss that is not finite."""
+    """A training that cannot continue."""
+
+
+class DivergedError(TrainingError):
+    """A training whose loss or gradient is not finite."""
 
 
 class UnknownNameError(SettingsError, ValueError):  # pydantic takes a ValueError for a fault of the value

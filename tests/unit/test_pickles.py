@@ -113,7 +113,7 @@ def test_pickled_weights_in_the_place_of_the_encoders_are_refused(build: Path, s
     pickled_weights(song, encoder / name)
     assert "; fetch it again" in refused(song, lambda: loading.load(encoder))
     with pytest.raises(Exception, match=r"safetensors|header"):
-        sbert.sentence_model(encoder, "cpu")
+        sbert.sentence_model(encoder, "cpu", 128)
     assert not song.exists()
 
 
@@ -121,7 +121,7 @@ def test_pickled_weights_beside_the_encoders_are_not_looked_at(build: Path, song
     encoder = build / "encoders/base"
     pickled_weights(song, encoder / "pytorch_model.bin")
     loading.load(encoder)
-    sbert.sentence_model(encoder, "cpu")
+    sbert.sentence_model(encoder, "cpu", 128)
     assert not song.exists()
 
 
@@ -131,7 +131,7 @@ def test_code_that_an_encoders_directory_brings_is_not_run(build: Path, song: Pa
     own = {"AutoConfig": "own.Config", "AutoModel": "own.Model", "AutoTokenizer": ["own.Tokenizer", "own.Tokenizer"]}
     for name in ("config.json", "tokenizer_config.json"):
         files.write_json(encoder / name, files.read_json(encoder / name) | {"auto_map": own})
-    for read in (loading.load, lambda folder: sbert.sentence_model(folder, "cpu")):
+    for read in (loading.load, lambda folder: sbert.sentence_model(folder, "cpu", 128)):
         with pytest.raises(EncoderError, match="auto_map names code that comes with the weights, which is never run"):
             read(encoder)
     assert not song.exists()

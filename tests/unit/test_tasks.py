@@ -100,6 +100,8 @@ def test_the_metric_is_the_one_that_is_named_or_that_of_the_kind(tmp_path: Path,
 @pytest.mark.parametrize(
     ("name", "change", "told"),
     [
+        ("m" * 49, {}, "tasks.yaml:1: " + "m" * 49 + ": a task's name of 49 characters; allowed: at most 48, so write"),
+        ("mood", {"files": {"train": "a/../mood.csv"}}, "mood.files: it has to name that of train, and files below"),
         ("mood", {"clases": 2}, "tasks.yaml:2: mood.clases: unknown key 'clases'; did you mean classes?"),
         ("mood", {"classes": 1}, "tasks.yaml:2: mood.classes: allowed: two or more, or `score: [lowest, highest]`"),
         ("mood", {"score": [0, 5]}, "mood.classes: allowed: two or more, or"),
@@ -307,3 +309,11 @@ def test_what_several_labels_cannot_have_is_refused(tmp_path: Path, change: dict
     with pytest.raises(SettingsError) as error:
         read(tmp_path, mood=SETS | change)
     assert told in str(error.value)
+
+
+def test_one_file_in_two_spellings_is_one_file(tmp_path: Path):
+    spelt = {name: MOOD | {"files": {"train": train}} for name, train in (("p", "a/m.csv"), ("q", "./a//./m.csv"))}
+    p, q = read(tmp_path, **spelt).values()
+    assert p.files == q.files == {"train": "a/m.csv"}
+    with pytest.raises(SettingsError, match="which draws dev from the same file"):
+        read(tmp_path, p=spelt["p"], q=spelt["q"] | {"group_on": "customer"})

@@ -239,7 +239,7 @@ class _Source:
 
 def _table(file: Path, task: Task, split: Split, rows: Rows) -> pd.DataFrame:
     """Return a file as a prediction file: a line for each row of the data, in its order."""
-    lines = [*readers.rows_of(file, task=task.name)]
+    lines = [*readers.rows_of(file)]
     source = _Source(file, task, split, [*dict.fromkeys(column for line in lines for column in line.values)])
     source.check_columns()
     texts: list[Key] = [*zip(*([_folded(text) for text in column] for column in rows.columns), strict=True)]

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from mtbert.config import resolve
 from mtbert.config.layers import layers, merge
-from mtbert.config.params import Params, Place, at, dotted
+from mtbert.config.params import Params, Place, at, dotted, leaves
 from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import SECTIONS
 from mtbert.pretrained.settings import SBERT
@@ -38,7 +38,7 @@ def find(params: Params, selected: Variants) -> Iterator[Override]:
         if section in SECTIONS:
             yield from _in_section(params, selected, section, values)
     for name, entry in (params.own.get("catalog") or {}).items():
-        if name in params.of_papers["catalog"]:
+        if name in params.of_papers["catalog"] or name in params.written:
             for place, value in leaves(("catalog", name), entry):
                 yield Override(place, value, _changes(params, selected, place))
 
@@ -61,15 +61,6 @@ def _in_section(params: Params, selected: Variants, section: str, values: Any) -
     for place, value in leaves((section,), values):
         if any(_value(sections, place) != value for sections in weaker):
             yield Override(place, value, _changes(params, selected, place))
-
-
-def leaves(place: Place, node: Any) -> Iterator[tuple[Place, Any]]:
-    """Yield each leaf below a place, with its own place; nulls are skipped."""
-    if isinstance(node, dict):
-        for key, value in node.items():
-            yield from leaves((*place, key), value)
-    elif node is not None:
-        yield place, node
 
 
 def _value(sections: dict[str, Any], place: Place) -> Any:

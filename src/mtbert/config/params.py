@@ -1,7 +1,7 @@
 """params.yaml laid over the papers beside it: the value at a place, and its file and line."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,9 +38,9 @@ class Params:
         shown: the file that messages name, where a draft is read.
         own: the values of params.yaml.
         values: these with all presets, variants and ensembles of the papers; an entry of `catalog` is merged into
-            the paper's variant of its name.
+            the paper's entry or variant of its name.
         tasks: those of the data folder.
-        of_papers: the papers' entries under `presets`, `catalog` and `ensembles`.
+        of_papers: the papers' entries under `presets`, `catalog` and `ensembles`, as they are written there.
         written: by the name of a variant of one task, the entry with `tasks: each` that it was expanded from.
     """
 
@@ -55,13 +55,7 @@ class Params:
         self.tasks = tasks.of_folder(file.parent / str(self.own.get("data_dir", "")))
         self.papers = papers.load(file.parent / "papers")
         self.of_papers = {key: self._entries_of_papers(field) for key, field in IN_PAPERS.items()}
-        entries = self.of_papers["catalog"]
-        every_task = tasks.main(self.tasks)
-        self.of_papers["catalog"] = studies.expanded(entries, every_task)
-        self.of_papers["ensembles"] = studies.members(self.of_papers["ensembles"], entries, every_task)
-        each = [name for name, entry in entries.items() if entry.get("tasks") == studies.EACH]
-        self.written = {studies.named(name, task): name for name in each for task in every_task}
-        self.values = self._merged()
+        self._merge()
 
     def _entries_of_papers(self, field: str) -> dict[str, Any]:
         """Return the entries that all papers have under `variants`, `presets` or `ensembles`."""
@@ -70,30 +64,52 @@ class Params:
             entries |= getattr(paper, field)
         return entries
 
-    def _merged(self) -> dict[str, Any]:
-        """Return all values; one that ought to be a mapping and is none stays, to be refused later."""
-        merged = dict(self.own)
-        for key, entries in self.of_papers.items():
-            own = self.own.get(key)
-            merged[key] = over(entries, {} if own is None else own)
-        return merged
+    def _merge(self) -> None:
+        """Set `values` and `written`; a value that ought to be a mapping and is none stays, to be refused later.
+
+        An entry with `tasks: each` is expanded behind what params.yaml changes of it, and before what params.yaml
+        changes of the variants that it becomes.
+        """
+        own = {key: {} if self.own.get(key) is None else self.own[key] for key in IN_PAPERS}
+        values = {key: over(entries, own[key]) for key, entries in self.of_papers.items()}
+        self.written = {}
+        if isinstance(own["catalog"], dict):
+            entries = self.of_papers["catalog"]
+            every_task = tasks.main(self.tasks)
+            templates = over(entries, {name: entry for name, entry in own["catalog"].items() if name in entries})
+            for name, entry in templates.items():
+                if studies.is_template(entry):
+                    self.written |= {studies.named(name, task): name for task in every_task}
+            others = {name: entry for name, entry in own["catalog"].items() if name not in entries}
+            values["catalog"] = over(studies.expanded(templates, every_task), others)
+            values["ensembles"] = over(
+                studies.members(self.of_papers["ensembles"], templates, every_task), own["ensembles"]
+            )
+        self.values = self.own | values
 
     def get(self, *place: str | int) -> Any:
         """Return the value at a place, or None."""
         return at(self.values, place)
 
+    def own_entry(self, variant: str) -> dict[str, Any]:
+        """Return what params.yaml itself sets of a variant, also by the entry with `tasks: each` that it is from."""
+        entries = [at(self.own, ("catalog", name)) or {} for name in (self.written.get(variant, ""), variant)]
+        return over(*entries)
+
     def put(self, place: Place, value: Any) -> "Params":
         """Return a copy with another value at a place of params.yaml."""
         other = copy.copy(self)
         other.own = _put(self.own, place, value)
-        other.values = other._merged()
+        other._merge()
         return other
 
     def find(self, place: Place) -> tuple[Path, int, str]:
         """Return file, line and dotted key of a place, or of the part of it that exists."""
         file, keys = self.shown, place
         if len(place) > 1 and at(self.own, place) is None:
-            file, keys = self._in_papers(place) or (file, keys)
+            template: Place = (place[0], self.written.get(str(place[1]), ""), *place[2:])
+            is_of_template = place[0] == "catalog" and at(self.own, template) is not None
+            file, keys = (file, template) if is_of_template else self._in_papers(place) or (file, keys)
         return file, files.yaml_line(file, keys), dotted(keys)
 
     def _in_papers(self, place: Place) -> tuple[Path, Place] | None:
@@ -144,17 +160,29 @@ def at(node: Any, place: Iterable[str | int]) -> Any:
     return node
 
 
+def leaves(place: Place, node: Any) -> Iterator[tuple[Place, Any]]:
+    """Yield each leaf below a place, with its own place; nulls are skipped."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from leaves((*place, key), value)
+    elif node is not None:
+        yield place, node
+
+
 def dotted(place: Place) -> str:
     """Return a place in dotted form: pals.dim."""
     return ".".join(map(str, place))
 
 
 def over(base: Any, top: Any) -> Any:
-    """Lay `top` over `base`: merge mappings, ignore nulls, and replace everything else."""
+    """Lay `top` over `base`: merge mappings, ignore nulls, and replace everything else.
+
+    A value below a mapping, such as one learning rate below rates by kind, becomes the mapping's `others`.
+    """
     if not isinstance(top, dict):
         return copy.deepcopy(top)
     stated = {key: value for key, value in top.items() if value is not None}
     if not stated and base is not None:
         return base
-    below = base if isinstance(base, dict) else {}
+    below = base if isinstance(base, dict) else {} if base is None else {OTHERS: base}
     return below | {key: over(below.get(key), value) for key, value in stated.items()}

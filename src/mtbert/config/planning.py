@@ -19,7 +19,7 @@ from mtbert.errors import SettingsError
 from mtbert.pretrained import folders
 from mtbert.pretrained.settings import EncoderSettings, SbertSettings
 from mtbert.provenance import seals
-from mtbert.variants.settings import VariantSettings
+from mtbert.variants.settings import RATES, VariantSettings
 
 Documents = dict[str, dict[str, Any]]  # contents of files, by name
 NO_EFFECT = "{!r:.80} changes none of the selected variants; allowed: null, or a selection that it changes"
@@ -101,7 +101,7 @@ def _catalog(
         variants[name] = resolve.about(params, name) | {"selected": name in selected, "overrides": values}
     return {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds", "limit")},
-        "tuned": params.get("tuned") or {},
+        "tuned": _tuned(params, selected),
         "tasks": {name: tasks.stated(task) for name, task in params.tasks.items()},
         "encoder": {"name": encoder.display_name, "note": encoder.note},
         "variants": variants,
@@ -110,6 +110,18 @@ def _catalog(
             for name, entry in (params.get("ensembles") or {}).items()
         },
     }
+
+
+def _tuned(params: Params, selected: Documents) -> dict[str, Any]:
+    """Return `tuned` without the selected variants of which a stronger layer sets another rate."""
+    entries = dict(params.get("tuned") or {})
+    for name in entries.keys() & selected.keys():
+        for phase in selected[name]["phases"]:
+            rates = {key: rate for key, rate in (entries[name].get("training") or {}).items() if key in RATES}
+            if any(not isinstance(rate, dict) and phase.get(key) != rate for key, rate in rates.items()):
+                entries.pop(name, None)
+                break
+    return entries
 
 
 def _splits(selected: Documents, shared: Documents) -> list[list[str]]:

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from mtbert import tasks
 from mtbert.config import fits, rates
 from mtbert.config.layers import Settings, layers, merge, merge_variant
-from mtbert.config.params import OTHERS, Fault, Params, Place, at, dotted, faults_of
+from mtbert.config.params import OTHERS, Fault, Params, Place, at, dotted, faults_of, leaves
 from mtbert.config.sections import SETTINGS
-from mtbert.config.techniques import KINDS, NAMES, PLACES, REGISTRIES, USES
+from mtbert.config.techniques import FILES_OF_ALL, NAMES, PLACES, REGISTRIES, USES
 from mtbert.learning.schedules import SCHEDULES
 from mtbert.models.adapters import ADAPTERS, SIZED
 from mtbert.models.encoder.architectures import read_config
@@ -40,7 +40,11 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Faul
     phases = [_phase(phase, own_tasks, model["adapter"]) for phase in settings.values["phases"]]
     names = [*dict.fromkeys(_names(model, phases))]
     techniques, section_faults = choose(settings, names, encoder)
-    faults = [*section_faults, *_entry_faults(name, params.get("catalog", name), names)]
+    entry = params.get("catalog", name)
+    faults = [*section_faults, *_entry_faults(name, entry, names)]
+    own = params.own_entry(name)
+    overruled = entry if own.get("phases") is None else own  # phases of params.yaml may overrule what a paper sets
+    faults += _overruled_by_phases(name, overruled, settings.values["phases"])
     for number, phase in enumerate(phases):
         phase_faults = _phase_faults(phase, own_tasks, params.tasks, model["adapter"], encoder)
         faults += settings.where_set(Fault(("phases", number, key), message) for key, message in phase_faults)
@@ -172,7 +176,7 @@ def _sources(techniques: Techniques) -> dict[str, str]:
     digests: dict[str, str] = {}
     for registry in REGISTRIES:
         for name in registry.keys() & techniques.keys():
-            digests |= code.of_technique(registry[name].source, KINDS)
+            digests |= code.of_technique(registry[name].source, FILES_OF_ALL)
     return dict(sorted(digests.items()))
 
 
@@ -200,6 +204,39 @@ def _entry_faults(name: str, entry: dict[str, Any], names: Collection[str]) -> I
     if entry.get("phases") == [] and entry.get("training"):
         message = "the variant has no phases, so nothing of this has an effect; allowed: this or `phases: []`"
         yield Fault((*place, "training"), message)
+
+
+def _overruled_by_phases(name: str, entry: dict[str, Any], phases: Sequence[dict[str, Any]]) -> Iterator[Fault]:
+    """Yield what a variant's entry sets of section `training`, by `uses` or by itself, and no phase has.
+
+    `phases` are the phases as they are merged.
+    """
+    place: Place = ("catalog", name)
+    allowed = "allowed: a phase without its own, or leave this out"
+    for number, technique in enumerate(entry.get("uses") or []):
+        section, key = USES[technique]
+        if section == "training" and not any(_trains_with(phase, key, technique) for phase in phases):
+            message = f"no phase trains with {technique!r}: each of `phases` sets its {key}; {allowed}"
+            yield Fault((*place, "uses", number), message if phases else "the variant has no phases; leave this out")
+    for keys, value in leaves((), entry.get("training") or {}):
+        if phases and not any(_has(phase, keys, value) for phase in phases):
+            message = f"no phase has {value!r:.80}: each of `phases` sets its own; {allowed}"
+            yield Fault((*place, "training", *keys), message)
+
+
+def _trains_with(phase: dict[str, Any], key: str, technique: str) -> bool:
+    names = phase.get(key)
+    return technique in names if isinstance(names, list) else technique == names
+
+
+def _has(phase: dict[str, Any], keys: Place, value: Any) -> bool:
+    """Return whether a phase has a value at these keys of section `training`."""
+    there = at(phase, keys)
+    if isinstance(there, dict):  # one rate became `others` below rates by kind
+        there = there.get(OTHERS)
+    if keys == ("objectives",):  # to which `uses` adds
+        return {*value} <= {*(there or [])}
+    return there == value
 
 
 def _phase_faults(

@@ -34,7 +34,7 @@ from mtbert.merging import MERGES
 from mtbert.models.heads import HEADS
 from mtbert.pretrained.settings import SBERT, STARTS, EncoderSettings, SbertSettings
 from mtbert.settings import ONCE, Name, Pooling, Section, TaskName, known_task, one_of
-from mtbert.tasks import COURSE
+from mtbert.tasks import COURSE, FILE
 from mtbert.variants.settings import Answers, ModelSettings, PhaseSettings, RunSettings
 
 # dvc.yaml puts data_dir into commands and paths: it may hold nothing that a shell, YAML or DVC interprets.
@@ -172,7 +172,7 @@ class _Preset(Layer):
 
 class _Trial(Section):
     factor: float
-    score: float
+    score: float | None  # none: it diverged
     seconds: float
 
 
@@ -250,6 +250,10 @@ def _section_faults(params: Params) -> Iterator[Fault]:
             settings_type(**at(merged.values, place) or {})
         except ValidationError as error:
             yield from merged.where_set(faults_of(error, *map(str, place)))
+    corpora = at(merged.values, ("encoder", "corpora"))
+    if corpora not in (None, EncoderSettings.model_fields["corpora"].default) and params.tasks is not COURSE:
+        message = f"{corpora} has no effect: the word pieces are those of all tasks in {params.get('data_dir')}/{FILE}"
+        yield from merged.where_set([Fault(("encoder", "corpora"), f"{message}; allowed: null")])
 
 
 def _data_faults(params: Params) -> Iterator[Fault]:

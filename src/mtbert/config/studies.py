@@ -12,13 +12,18 @@ def named(entry: str, task: str) -> str:
     return f"{entry}-{task.replace('_', '-')}"
 
 
+def is_template(entry: Any) -> bool:
+    """Return whether an entry becomes a variant for each task."""
+    return isinstance(entry, dict) and entry.get("tasks") == EACH
+
+
 def expanded(entries: Mapping[str, dict[str, Any]], tasks: Sequence[str]) -> Entries:
     """Return entries whose `tasks` are lists: all tasks in place of `all`, an entry a task in place of `each`."""
     variants = Entries()
     for name, entry in entries.items():
-        if entry.get("tasks") == EACH:
+        if is_template(entry):
             variants |= {named(name, task): entry | {"tasks": [task]} for task in tasks}
-        elif entry.get("tasks") == ALL:
+        elif isinstance(entry, dict) and entry.get("tasks") == ALL:
             variants[name] = entry | {"tasks": [*tasks]}
         else:
             variants[name] = entry
@@ -27,7 +32,7 @@ def expanded(entries: Mapping[str, dict[str, Any]], tasks: Sequence[str]) -> Ent
 
 def members(ensembles: Mapping[str, dict[str, Any]], entries: Mapping[str, Any], tasks: Sequence[str]) -> Entries:
     """Return ensembles whose members are variants: a member with `tasks: each` becomes its variants, one a task."""
-    one_per_task = {name for name, entry in entries.items() if isinstance(entry, dict) and entry.get("tasks") == EACH}
+    one_per_task = {name for name, entry in entries.items() if is_template(entry)}
     expanded_ensembles = Entries()
     for name, entry in ensembles.items():
         expanded_ensembles[name] = entry

@@ -20,8 +20,9 @@ from mtbert.registry import Registry
 REGISTRIES: tuple[Registry[..., Any], ...] = (
     FEATURES, ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,
 )  # fmt: skip
-# These bring in every technique of a kind, and every task. The plan files of the variants name those that they use.
-KINDS = frozenset(
+# Files that do not count as a variant's code: they bring in every technique of a kind, and every task, of which the
+# variant's plan names those that it uses. Else a new technique or task would train every variant again.
+FILES_OF_ALL = frozenset(
     {next(registry[name].source for name in registry).with_name("__init__.py") for registry in REGISTRIES}
     | {Path(tasks.__file__).with_name(tasks.FILE)}
 )

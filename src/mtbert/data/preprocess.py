@@ -302,7 +302,7 @@ def _rows_in_train(task: str, digests: Digests, column: str) -> dict[str, int]:
 
 
 def _share_cut(file: Path, is_joined: bool, room: int) -> float:
-    """Return the share of rows with more word pieces than a sequence has room for; of pairs, one holds both or each."""
+    """Return the share of rows that are cut; bi-encoded sentences count one by one."""
     table = read_parquet(file, ["tokens1", "tokens2"])
     first, second = (np.array([0 if ids is None else len(ids) for ids in table[column]]) for column in table)
     lengths = first + second if is_joined else np.maximum(first, second)

@@ -61,7 +61,7 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
 
     A test file whose first row has no label, an empty one, or a -1 that is no label of the task, has no labels. Where
     rows without a label are left out, as in a file of several tasks, they are no rows of the task, and a test file has
-    no labels if none of its rows has one. So it is where a row may have several labels, or none.
+    no labels if none of its rows has one. Multi-label test files follow the same rule.
 
     Raises:
         DataError: the file is missing, has another format, or holds no usable row.
@@ -108,7 +108,7 @@ def _has_labels(path: Path, task: Task) -> bool:
 
 
 def _is_of_task(task: Task, row: records.NumberedRow) -> bool:
-    """Return whether a row has a label, or may not lack it."""
+    """Return whether a row is one of the task; False if the row belongs to another task of this file."""
     return "" not in task.left_out or bool(label_text(several.value_of(task, row.values)))
 
 
@@ -180,6 +180,8 @@ def fault_of_text(name: str, text: object) -> str | None:
 
 def _is_withheld(task: Task, label: Any) -> bool:
     """Return whether a test file's value stands for a label that it does not tell."""
+    if task.columns:
+        return all(label_text(cell) == WITHHELD for cell in (label or {}).values())
     text = label_text(label)
     return not text or (text == WITHHELD and (task.several or _number(task, label) is None))
 
@@ -229,13 +231,17 @@ def separator(path: Path, encoding: str = "utf-8") -> str:
 
 
 def _text(path: Path, encoding: str, task: str) -> str:
-    remedy = f"; set `encoding` of {task} in tasks.yaml, or --encoding where there is no such file, such as cp1252"
+    remedy = records.SAVE_AS_UTF8
+    if task:
+        remedy = f"; set `encoding` of {task} in tasks.yaml, or --encoding where there is no such file, such as cp1252"
     content = records.unpacked(path.read_bytes(), str(path))
     return records.decoded(content, str(path), encoding, remedy)
 
 
-def rows_of(path: Path, encoding: str = "utf-8", task: str = "TASK") -> Iterator[records.NumberedRow]:
+def rows_of(path: Path, encoding: str = "utf-8", task: str = "") -> Iterator[records.NumberedRow]:
     """Read a file's rows by its ending, each with the line on which it starts.
+
+    `task` has the file's encoding in tasks.yaml, which a message then names; empty for a file that has to be UTF-8.
 
     A file that is neither Parquet nor JSON lines, one object a line, has a header, quoted fields, doubled quotes, and
     line breaks inside quotes. Test files of the course's SST and CFIMDB have one more index column, titled "0".

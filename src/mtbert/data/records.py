@@ -192,9 +192,7 @@ def _check_texts(fields: Sequence[str], columns: int, separator: str, place: str
 
 
 def _holds_a_row(field: str, column: int, columns: int, separator: str, is_before_empty: bool) -> bool:
-    """Return whether a field's first line has the rest of its row, and its last line the start of another, up to it.
-
-    So it is where a quote lacks its other one.
+    """Return whether an unclosed quote seems to have swallowed the start of the next row.
 
     Args:
         field: of a row of several lines.

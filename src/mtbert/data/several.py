@@ -28,10 +28,10 @@ class Reading(NamedTuple):
 
 
 def value_of(task: Task, row: Mapping[str, Any]) -> Any:
-    """Return what a row holds of its labels: a cell, or of 0/1 columns the cells that are not empty, by column."""
+    """Return the label cell; for 0/1 columns, the cells that are not empty, by column, or None."""
     if not task.columns:
         return row.get(task.label)
-    cells = {column: row[column] for column in task.columns if label_text(row.get(column)) not in ("", "-1")}
+    cells = {column: row[column] for column in task.columns if label_text(row.get(column))}
     return cells or None
 
 

@@ -157,4 +157,4 @@ class _Encoder:
 
     @cached_property
     def _model(self) -> Any:
-        return embeddings.sentence_model(Path(str(self.folder)))
+        return embeddings.embedding_model(Path(str(self.folder)))

@@ -28,7 +28,7 @@ def write(model: Baseline, out: Path) -> None:
     for name in (layout.SETTINGS, layout.METRICS):
         shutil.copyfile(model.run / name, out / f"mtbert_{name}")
     if model.encoder is not None:
-        embeddings.sentence_model(model.encoder).save(str(out / "encoder"), create_model_card=False)
+        embeddings.embedding_model(model.encoder).save(str(out / "encoder"), create_model_card=False)
         loading.copy_tokenizer(model.encoder, out / "encoder")
     files.write_text(out / "README.md", card(model))
 

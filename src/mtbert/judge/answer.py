@@ -34,7 +34,7 @@ class Plan:
     """
 
     seeds: int = 0
-    trials: Mapping[str, Sequence[Mapping[str, float]]] | None = None
+    trials: Mapping[str, Sequence[Mapping[str, Any]]] | None = None
     limit: Mapping[str, float] = field(default_factory=dict)
 
 

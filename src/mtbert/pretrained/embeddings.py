@@ -53,7 +53,7 @@ class Embeddings:
     @cached_property
     def model(self) -> "SentenceTransformer":
         """The encoder, which is loaded where a text is missing."""
-        return sentence_model(self.encoder)
+        return embedding_model(self.encoder)
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Return an embedding of each text, fp32 [texts, width]; those that are missing are computed and cached."""
@@ -107,13 +107,11 @@ class Embeddings:
             self._seconds.append(of_text)
 
 
-def sentence_model(encoder: Path) -> "SentenceTransformer":
-    """Load an encoder as a model of sentences that are as long as it takes."""
+def embedding_model(encoder: Path) -> "SentenceTransformer":
+    """Load the model that computes the embeddings; its library takes seconds to import."""
     from mtbert.pretrained import sbert
 
-    model = sbert.sentence_model(encoder, "auto")
-    model.max_seq_length = longest(encoder)
-    return model
+    return sbert.sentence_model(encoder, "auto", MOST_TOKENS)
 
 
 def longest(encoder: Path) -> int:

@@ -51,7 +51,7 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     base = layout.encoder(build)
     base_card = loading.card(base)
     training_pairs = pairs(layout.data(build), settings)
-    model = sentence_model(base, settings.device)
+    model = sentence_model(base, settings.device, MOST_TOKENS)
     corpora = f"entailment pairs of {' and '.join(settings.corpora)}"
     print(f"sbert: {len(training_pairs)} {corpora}, epochs: {settings.epochs}", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
@@ -141,15 +141,18 @@ def pairs(data: Path, settings: SbertSettings) -> pd.DataFrame:
     return distinct.iloc[order].reset_index(drop=True)
 
 
-def sentence_model(directory: Path, device: str) -> SentenceTransformer:
-    """Load the encoder of a directory as a model of sentences, which takes the mean over tokens."""
+def sentence_model(directory: Path, device: str, max_tokens: int) -> SentenceTransformer:
+    """Load the encoder of a directory as a model of sentences, which takes the mean over tokens.
+
+    Texts of more than `max_tokens` are cut, as are those that are longer than the encoder takes.
+    """
     loading.silence()
     card = loading.card(directory)
     architecture, _ = read_config(directory)
     options: dict[str, Any] = {"use_safetensors": True, "dtype": torch.float32}
     if architecture.has_pooler and not card["pooler"]:
         options["add_pooling_layer"] = False  # else one would be drawn at random, and saved with the model
-    longest = min(MOST_TOKENS, card["positions"])
+    longest = min(max_tokens, card["positions"])
     encoder = Transformer(str(directory), max_seq_length=longest, model_kwargs=options)
     pooling = Pooling(encoder.get_embedding_dimension(), pooling_mode="mean")
     return SentenceTransformer(modules=[encoder, pooling], device=str(hardware.device(device)))

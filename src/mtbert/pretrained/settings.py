@@ -14,13 +14,16 @@ from mtbert.settings import ALL, NONE, Section, TaskName, undivided
 TINY = "tiny"
 SBERT = "sbert"  # the starting weights that stage `pretrain` makes
 STARTS = ("base", SBERT)
+OF_TINY = ("width", "heads", "feed_forward", "vocabulary", "corpora", "positions")  # settings that tiny alone reads
 FOLDER = ("/", "./", "../", "~/")  # how the name of a folder begins: no other name begins so
 CUT = re.compile("-([1-9][0-9]*)$")  # how another name may end: so many layers are kept, from the first on
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a known encoder comes from, and what is known of it; empty or 0 is what settings or files state.
+    """Where a known encoder comes from, and what is known of it.
+
+    Unknown fields are empty or 0; settings or the files give them.
 
     Attributes:
         note: what a reader of tables made with it must know.
@@ -43,7 +46,7 @@ class Source:
 
 
 SOURCES: dict[str, Source] = {
-    TINY: Source("An untrained encoder: it knows nothing but what the bench itself teaches it.", layers=2),
+    TINY: Source("An untrained encoder: it knows nothing but what this project teaches it.", layers=2),
     "minilm": Source(
         "MiniLM was itself trained on sentence pairs that include Quora duplicates, SNLI and MNLI.",
         width=384,
@@ -92,7 +95,7 @@ def _check_name(name: str) -> str:
 
 
 class EncoderSettings(Section):
-    """Section `encoder`: the starting weights; `width` and all settings after it concern `tiny` alone.
+    """Section `encoder`: the starting weights. Only `tiny` reads `width` and all settings after it.
 
     Attributes:
         name: a key of SOURCES, such as minilm, or cut after a layer, such as minilm-4; or a folder that begins with /,
@@ -104,7 +107,8 @@ class EncoderSettings(Section):
         feed_forward: width of the middle of each feed-forward network.
         vocabulary: most word pieces that the vocabulary may have.
         corpora: the corpora whose training sentences the vocabulary is made from. They are listed, so that a new task
-            changes neither the word pieces of the others nor their results.
+            changes neither the word pieces of the others nor their results. Of a folder with its own
+            tasks.yaml all tasks count, and these are refused.
         positions: longest sequence, in tokens.
     """
 
@@ -124,6 +128,10 @@ class EncoderSettings(Section):
             raise ValueError(undivided("width", self.width, self.heads))
         if not self.folder and self.revision:
             raise ValueError(f"{self.name} has its revision in the project: set revision to null")
+        for key in OF_TINY if self.source is not SOURCES[TINY] else ():
+            value = getattr(self, key)
+            if value != type(self).model_fields[key].default:
+                raise ValueError(f"{key} is {value}, but name is {self.name}, which does not read {key}; allowed: null")
         if self.layers and 0 < self.source.layers < self.layers:
             raise ValueError(f"name is {self.name}, but that encoder has only {self.source.layers} layers")
         return self

@@ -1,4 +1,4 @@
-"""A small untrained BERT with a vocabulary from the data: runs the whole bench in minutes, without a download."""
+"""A small untrained BERT with a vocabulary from the data: runs this whole project in minutes, without a download."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -134,13 +134,17 @@ def trials(plan: Plan) -> str:
         {
             "model": f"`{name}`",
             "times its default rates": f"{trial['factor']:.2g}",
-            "score on spared training rows": markdown.number(trial["score"]),
+            "score on spared training rows": _score(trial["score"]),
             "cost": _time(trial["seconds"]),
         }
         for name, of_model in (plan.trials or {}).items()
         for trial in of_model
     ]
     return markdown.lined(lines)
+
+
+def _score(score: float | None) -> str:
+    return "diverged" if score is None else markdown.number(score)
 
 
 def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:

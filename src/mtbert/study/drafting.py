@@ -16,6 +16,7 @@ from mtbert.errors import DataError, first_of
 from mtbert.study import guessing, naming
 from mtbert.study.guessing import Entry, Guess
 from mtbert.tasks.reading import ASKED, COLUMNS, IGNORE, TAKEN
+from mtbert.tasks.task import LONGEST_NAME
 
 ENCODING = "utf-8"  # if none is given
 ABOUT = """# What `mtbert study` understood of these files. More keys, such as `matters` and `show_text`: docs/own.md
@@ -131,7 +132,8 @@ def _named(
                 f"{folder / file}: {fault}; a task's name holds a to z and 0 to 9 alone: rename one of them"
             )
         if task not in taken:
-            _check_name(folder, task, file)
+            source = file if task == name else f"column {guess.entry['label']} of {file}"
+            _check_name(folder, task, source)
         named[task] = guess
     return named
 
@@ -213,11 +215,17 @@ def _joined(folder: Path, name: str, of_entry: Mapping[Any, str], more: Mapping[
     return {**of_entry, **more}
 
 
-def _check_name(folder: Path, name: str, file: str) -> None:
-    """Raise DataError where a task of this name would be called like something else."""
+def _check_name(folder: Path, name: str, source: str) -> None:
+    """Raise DataError where a task of this name would be called like something else, or its name is too long.
+
+    `source` says in messages what the name comes from, such as `column mood of a.csv`.
+    """
     if name in RESERVED:
         fault = f"a task would be called {name}, as something else in settings or tables is"
-        raise DataError(f"{folder}: {fault}; rename {file}")
+        raise DataError(f"{folder}: {fault}; rename {source}")
+    if len(name) > LONGEST_NAME:
+        fault = f"a task would be called {name}, which is {len(name)} characters; allowed: at most {LONGEST_NAME}"
+        raise DataError(f"{folder}: {fault}; rename {source}")
 
 
 def _no_task(folder: Path) -> DataError:

@@ -77,11 +77,11 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
         "data_dir": (data.relative_to(home) if data.is_relative_to(home) else data).as_posix(),
         "seeds": [*range(1, 1 + seeds)],
         "variants": names,
-        "model.heads": heads(file, wishes.encoder, task_rows),
+        "model.heads": heads(file, wishes.encoder, data, task_rows),
     }
     if wishes.encoder is not None:
         values["encoder.name"] = wishes.encoder
-        values["training.learning_rate.encoder"] = _rate(wishes.encoder)
+        values[f"profiles.{PROFILE}.training.learning_rate.encoder"] = _rate(wishes.encoder)  # `tuned` is above it
     if wishes.steps is not None:
         values["training.epochs"] = max(1, round(wishes.steps * _usual_epochs(file)))
     with files.new_file(file) as partial:
@@ -89,14 +89,27 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
         files.edit_yaml(partial, values)
         planned = planning.plan(Params(partial, shown=file))
         variants = {name: VariantSettings(**planned[name]) for name in names}
+        before = at(files.read_yaml(file, "correct it", aliases=True), ("model", "heads")) or {}
+        here = [of_task.task.name for of_task in task_rows]
+        if dropped := [task for task in here if before.get(task) == PAIRS_APART != values["model.heads"].get(task)]:
+            print(f"\n{', '.join(dropped)}: {PAIRS_APART} of an earlier study is no longer in `model.heads` in {file}")
         if apart := [task for task, head in values["model.heads"].items() if head == PAIRS_APART]:
             print(f"\n{', '.join(apart)}: both sentences are encoded apart (`model.heads` in {file})")
         print(f"\n{costs.in_words(EncoderSettings(**planned['encoder']), variants, seeds, task_rows)}")
     return f"{len(names)} models, {'one seed' if seeds == 1 else f'{seeds} seeds'} each,"
 
 
-def heads(file: Path, encoder: str | None, task_rows: Sequence[TaskRows]) -> dict[str, str | None]:
+def heads(file: Path, encoder: str | None, data: Path, task_rows: Sequence[TaskRows]) -> dict[str, str | None]:
     """Return `model.heads`: as it is, but that pairs with scores, and few pairs with classes, have the head for them.
+
+    That head goes where an earlier study may have set it, and this one would not: for another folder, or for an encoder
+    of sentences that is no longer used. Else somebody chose it.
+
+    Args:
+        file: params.yaml, as it was before.
+        encoder: that of the study; None for the one of `file`.
+        data: the study's folder, resolved.
+        task_rows: its tasks.
 
     An encoder of sentences knows how alike two sentences are. In one sequence it has to learn that from the pairs: with
     300 of STS-B it has r 0.61 then, encoded apart 0.85, untrained 0.84 (data/searches/README.md). Other encoders have
@@ -107,25 +120,31 @@ def heads(file: Path, encoder: str | None, task_rows: Sequence[TaskRows]) -> dic
     usual = at(settings, ("encoder", "name")) or at(settings, ("profiles", PROFILE, "encoder", "name"))
     chosen_encoder = _encoder(encoder, "--encoder") if encoder else _encoder(usual, f"{file}: encoder.name")
     knows_sentences = chosen_encoder.embeds_sentences
+    is_same_folder = (file.resolve().parent / str(at(settings, ("data_dir",)))).resolve() == data
     here = {of_task.task.name for of_task in task_rows}
     known = {*here, *tasks.COURSE, OTHERS}  # heads of another folder's tasks go
-    chosen = {name: head for name, head in stated.items() if name in known and head != PAIRS_APART}
+    chosen = {name: head for name, head in stated.items() if name in known}
+    if not is_same_folder:
+        chosen = {name: head for name, head in chosen.items() if head != PAIRS_APART}
     for of_task in task_rows:
         task, rows = of_task.task, len(of_task.rows["train"])
         is_for_it = task.is_pair and (task.kind == "score" or rows < FEW_PAIRS)
         if knows_sentences and is_for_it and chosen.get(task.name) is None:
             chosen[task.name] = PAIRS_APART
+        may_be_a_studys = not knows_sentences and is_for_it and chosen.get(task.name) == PAIRS_APART
+        if may_be_a_studys and _encoder(usual, f"{file}: encoder.name").embeds_sentences:
+            del chosen[task.name]
     return chosen
 
 
-def _rate(encoder: str) -> float | None:
-    """Return the rate at which a whole encoder is trained; None for one as wide as that of the profile's rate.
+def _rate(encoder: str) -> float:
+    """Return the rate at which a whole encoder is trained.
 
     A wider encoder needs a lower one: 2e-4 for a width of 384 becomes 1e-4 for 768. Nobody has searched it there.
     """
     settings = _encoder(encoder, "--encoder")
     width = read_config(settings.folder)[1].hidden_size if settings.folder else settings.known_width or USUAL_WIDTH
-    return None if width <= USUAL_WIDTH else float(f"{USUAL_RATE * USUAL_WIDTH / width:.1e}")
+    return USUAL_RATE if width <= USUAL_WIDTH else float(f"{USUAL_RATE * USUAL_WIDTH / width:.1e}")
 
 
 def _encoder(name: str, place: str) -> EncoderSettings:

@@ -10,7 +10,19 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, TypeAdapter, Vali
 
 from mtbert import files, layout
 from mtbert.errors import SettingsError, UnknownNameError, faults, first_of
-from mtbert.tasks.task import NAME, NOT_OF_A_MODEL, TITLE, Metric, Split, Task, Tasks, main, of_a_model, restored
+from mtbert.tasks.task import (
+    LONGEST_NAME,
+    NAME,
+    NOT_OF_A_MODEL,
+    TITLE,
+    Metric,
+    Split,
+    Task,
+    Tasks,
+    main,
+    of_a_model,
+    restored,
+)
 
 FILE = "tasks.yaml"
 # What settings and reports call something else beside a task of such a name.
@@ -135,7 +147,7 @@ def read(file: Path) -> dict[str, Task]:
 
 
 def _without_gaps(task: Task, tasks: Tasks) -> Task:
-    """Return a task; in a file where another task has another label, a row without this one is no row of the task."""
+    """Return a task; in a file shared by tasks, skip rows whose label for this task is empty."""
     labels = {other.label for other in tasks.values() if {*other.files.values()} & {*task.files.values()}}
     if len(labels) < 2 or "" in task.left_out or task.separator:  # an empty text is a set without labels
         return task
@@ -201,7 +213,7 @@ def _task(file: Path, name: str, content: Any) -> Task:
         if rule.is_broken:
             raise _fault(file, (name, rule.key), rule.fault)
     lowest, highest = entry.score or (0.0, 0.0)
-    as_written = {*NOT_OF_A_MODEL, "in_mean", "separator"} - {"left_out", "columns"}
+    as_written = {*NOT_OF_A_MODEL, "in_mean", "separator"} - {"left_out", "columns", "files"}
     unchanged = {key: getattr(entry, key) for key in as_written}
     columns = _columns(entry)
     return Task(
@@ -219,6 +231,7 @@ def _task(file: Path, name: str, content: Any) -> Task:
         serves=entry.serves,
         balanced=entry.weights == "balanced",
         left_out=tuple(map(label_text, entry.left_out)),
+        files={split: PurePath(name).as_posix() for split, name in entry.files.items()},  # a.csv of ./a.csv
         **unchanged,
     )
 
@@ -323,6 +336,8 @@ class Rule(NamedTuple):
 def _rules(name: str, entry: Described) -> Iterator[Rule]:
     """Yield the rules for a task, in the order in which they are checked."""
     yield Rule("", name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name")
+    allowed = f"at most {LONGEST_NAME}, so write a shorter name here"
+    yield Rule("", len(name) > LONGEST_NAME, f"a task's name of {len(name)} characters; allowed: {allowed}")
     yield from _rules_of_columns(entry)
     yield from _rules_of_draws(entry)
     yield from _rules_of_sets(entry)

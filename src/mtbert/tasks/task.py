@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 NAME = "^[a-z][a-z0-9]*(_[a-z0-9]+)*$"
+LONGEST_NAME = 48  # characters: the name of a variant, at most 60, may hold a task's behind a paper's, pals-single-
 TITLE = r"^[\w .,:()/+-]*$"  # which Markdown leaves as it is
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")

@@ -33,7 +33,7 @@ from tqdm import tqdm
 
 from mtbert import seeding
 from mtbert.data.batches import Batch, Examples
-from mtbert.errors import TrainingError
+from mtbert.errors import DivergedError, TrainingError
 from mtbert.learning.states import Stateful
 from mtbert.machine import hardware, starting
 from mtbert.machine.hardware import Hardware
@@ -340,7 +340,7 @@ class Trainer(Stateful):
             bar.set_postfix_str(", ".join(f"{name} {value:.3f}" for name, value in losses.items()), refresh=False)
 
     def _read_numbers(self) -> None:
-        """Bring the numbers of all updates from the device, in one transfer; TrainingError where one is not finite."""
+        """Bring the numbers of all updates from the device, in one transfer; DivergedError where one is not finite."""
         if not self.unread:
             return
         values = iter(torch.cat([update.numbers.values for update in self.unread]).tolist())
@@ -483,11 +483,11 @@ def clip(phase: Phase, norm: Tensor) -> None:
 
 
 def check_finite(update: Update, terms: Mapping[str, float], norm: float) -> None:
-    """Raise TrainingError, with the update's examples, where a loss or the gradient's length is not finite."""
+    """Raise DivergedError, with the update's examples, where a loss or the gradient's length is not finite."""
     faulty = [f"loss {name}" for name, value in terms.items() if not math.isfinite(value)]
     if not faulty and math.isfinite(norm):
         return
-    raise TrainingError(
+    raise DivergedError(
         f"the {', '.join(faulty) or 'gradient'} of step {update.step} is not finite, so the weights were left as they "
         f"were; the batch was {update.examples}. A lower training.learning_rate, training.clip: 1.0 or "
         "run.precision: fp32 may help"

@@ -1,19 +1,23 @@
 """Learning rates that are tried for each way alike, before a study compares them: `mtbert tune`.
 
-Each model of each way trains three times: at a third of its rates, at its rates, and at three times its rates. A trial
-has one seed and a third of the steps. Its score is that of its best epoch on the training rows that `training.spared`
-keeps out, so that dev chooses nothing. The best trial's rates are written under `tuned` in params.yaml.
+Each model of each way trains three times: at a third of its rates, at its rates, and at three times its rates. Its
+rates are those without `tuned`, also where it was tuned before. A trial has one seed and a third of the steps. Its
+score is that of its best epoch on the training rows that `training.spared` keeps out, so that dev chooses nothing. The
+best trial's rates are written under `tuned` in params.yaml. Rates that a stronger layer sets cannot be tuned.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mtbert import files, layout
-from mtbert.errors import SettingsError
+from mtbert import files
+from mtbert.config import planning, rates, resolve
+from mtbert.config.layers import merge_variant
+from mtbert.config.params import OTHERS, Params, Place, dotted
+from mtbert.errors import DivergedError, SettingsError
 from mtbert.machine import locking
 from mtbert.training import assembly
 from mtbert.training.run import best_score
@@ -32,12 +36,12 @@ class Trial(NamedTuple):
 
     Attributes:
         factor: of its usual rates.
-        score: the mean over tasks on spared training rows.
+        score: the mean over tasks on spared training rows; None where the loss was not finite.
         seconds: that it took.
     """
 
     factor: float
-    score: float
+    score: float | None
     seconds: float
 
 
@@ -45,31 +49,40 @@ def run(jobs: int, build: Path) -> None:
     """Try rates for each selected variant that trains, print what came of them, and write the best to params.yaml.
 
     Raises:
-        SettingsError: a variant does not choose its epoch on spared training rows.
+        SettingsError: a variant does not choose its epoch on spared training rows, or a stronger layer than `tuned`
+            sets its rates.
         SystemExit: a stage of DVC failed, and DVC has printed why.
     """
     with locking.exclusive(dvc.LOCK, "tune"):
         dvc.run("repro", "manifest")
-        planned = {name: _planned(build, name) for name in _selected(build)}
-        trained = {name: settings for name, settings in planned.items() if settings.phases}
+        params = Params(dvc.PARAMS).put(("tuned",), {})
+        trained = {name: settings for name, settings in _planned(params).items() if settings.phases}
         _check(trained)
+        for name, settings in trained.items():
+            _check_rates_count(params, name, settings.phases[0])
         say(f"{len(FACTORS) * len(trained)} trials of {len(trained)} models, each with a third of the steps")
         tuned: dict[str, dict[str, Any]] = {}
         for name, trials in _trials(trained, jobs, build):
-            best = max(trials, key=lambda trial: trial.score)
             say(f"{name}: {', '.join(map(_in_words, trials))}")
-            tuned[name] = {"training": rates(trained[name].phases[0], best.factor), "trials": [*map(_record, trials)]}
+            tuned[name] = {"trials": [*map(_record, trials)]}
+            if best := best_of(trials):
+                tuned[name]["training"] = rates_times(trained[name].phases[0], best.factor)
+            else:
+                say(f"{name}: every trial diverged, so it keeps its rates")
         files.edit_yaml(dvc.PARAMS, {"tuned": tuned})
     say(f"{dvc.PARAMS} has the best rates under `tuned`; `make reproduce` trains with them")
 
 
-def _selected(build: Path) -> list[str]:
-    variants = layout.read_catalog(build, "variants")["variants"]
-    return [name for name, about in variants.items() if about["selected"]]
+def _planned(params: Params) -> dict[str, VariantSettings]:
+    """Return the settings of the selected variants by name."""
+    documents = planning.plan(params)
+    return {name: VariantSettings(**documents[name]) for name in params.get("variants")}
 
 
-def _planned(build: Path, name: str) -> VariantSettings:
-    return layout.read_planned(VariantSettings, layout.plan(build, name))
+def best_of(trials: Sequence[Trial]) -> Trial | None:
+    """Return the trial with the highest score, of equal ones the first; None where all diverged."""
+    scored = [trial for trial in trials if trial.score is not None]
+    return max(scored, key=lambda trial: trial.score or 0.0, default=None)
 
 
 def _check(variants: Mapping[str, VariantSettings]) -> None:
@@ -79,6 +92,37 @@ def _check(variants: Mapping[str, VariantSettings]) -> None:
                 f"{name} cannot be tuned: its trials are scored on spared training rows; allowed: variants of one "
                 "phase with run.selection: spared, such as those that `mtbert study FOLDER` selects"
             )
+
+
+def _check_rates_count(params: Params, name: str, phase: PhaseSettings) -> None:
+    """Raise SettingsError where a variant would not train at rates under `tuned`.
+
+    Args:
+        params: without rates under `tuned`.
+        name: of the variant.
+        phase: its only phase, as planned from `params`.
+    """
+    tried = rates_times(phase, FACTORS[0])
+    with_tried = params.put(("tuned", name), {"training": tried})
+    document, faults = resolve.variant(with_tried, name)
+    if document is None:
+        raise SettingsError(params.format_faults(faults))
+    kind = rates.of_phase({"trainable": phase.trainable, "frozen": phase.frozen, "schedule": phase.schedule})
+    plain_kind = kind.removesuffix("_constant")
+    for key, rate in tried.items():
+        if document["phases"][0][key] != rate:
+            places = ", ".join(map(dotted, _stronger_places(with_tried, name, {key, kind, plain_kind, OTHERS})))
+            raise SettingsError(
+                f"{name} cannot be tuned: {places} in {params.shown} would overrule its {key} under `tuned`; allowed: "
+                "null there"
+            )
+
+
+def _stronger_places(params: Params, name: str, last_keys: Collection[str]) -> list[Place]:
+    """Return the places above `tuned` where a variant's training sets one of these keys."""
+    places = dict.fromkeys(merge_variant(params, name).places.values())
+    stronger = [place for place in places if place[0] in ("training", "catalog") and place[-1] in last_keys]
+    return [place for place in stronger if {*RATES} & {*place} and not isinstance(params.get(*place), dict)]
 
 
 def _trials(variants: Mapping[str, VariantSettings], jobs: int, build: Path) -> Iterator[tuple[str, Sequence[Trial]]]:
@@ -97,21 +141,26 @@ def trial(settings: VariantSettings, factor: float, build: Path) -> Trial:
     start = time.perf_counter()
     phase = settings.phases[0]
     length = phase.epoch_length.times(SHARE)
-    shorter = phase.model_copy(update={"epoch_length": length, **rates(phase, factor)})
+    shorter = phase.model_copy(update={"epoch_length": length, **rates_times(phase, factor)})
     parts = assembly.assemble(settings.model_copy(update={"phases": [shorter]}), SEED, build)
-    score = best_score(parts)
+    try:
+        score = best_score(parts)
+    except DivergedError:
+        score = None
     return Trial(factor, score, time.perf_counter() - start)
 
 
-def rates(phase: PhaseSettings, factor: float) -> dict[str, float]:
+def rates_times(phase: PhaseSettings, factor: float) -> dict[str, float]:
     """Return a phase's rates, times a factor, by their keys in section `training`."""
     usual = {key: getattr(phase, key) for key in RATES}
     return {key: float(f"{factor * rate:.{DIGITS}g}") for key, rate in usual.items() if rate is not None}
 
 
-def _record(trial: Trial) -> dict[str, float]:
-    return {"factor": round(trial.factor, DIGITS), "score": round(trial.score, 4), "seconds": round(trial.seconds)}
+def _record(trial: Trial) -> dict[str, float | None]:
+    score = None if trial.score is None else round(trial.score, 4)
+    return {"factor": round(trial.factor, DIGITS), "score": score, "seconds": round(trial.seconds)}
 
 
 def _in_words(trial: Trial) -> str:
-    return f"{trial.factor:.2g} times its rates {trial.score:.3f} ({trial.seconds:.0f} s)"
+    score = "diverged" if trial.score is None else f"{trial.score:.3f}"
+    return f"{trial.factor:.2g} times its rates {score} ({trial.seconds:.0f} s)"

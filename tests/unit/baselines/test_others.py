@@ -1,5 +1,6 @@
 """Predictions that others made: which rows they are of, and what is refused."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -195,6 +196,14 @@ def test_columns_that_say_something_else_are_refused(tmp_path: Path, content: st
 )  # fmt: skip
 def test_values_that_predictions_rarely_have_are_named(tmp_path: Path, name: str, content: str, note: str):
     assert [*others.in_lines(read(tmp_path, **{name: content}), TASKS)][1:] == [note]
+
+
+def test_a_file_in_another_encoding_is_to_be_saved_as_utf_8_whatever_the_tasks_own_have(tmp_path: Path):
+    (tmp_path / "others/gpt").mkdir(parents=True)
+    (tmp_path / "others/gpt/topic-dev.csv").write_bytes("id,prediction\n7,très bug\n".encode("cp1252"))
+    in_cp1252 = {"topic": dataclasses.replace(TOPIC, encoding="cp1252")}
+    with pytest.raises(DataError, match=r"topic-dev\.csv, line 2: not UTF-8 text; save it as UTF-8"):
+        others.read(tmp_path, in_cp1252, rows)
 
 
 def test_ids_of_a_task_that_has_none_are_refused_with_what_to_do(tmp_path: Path):

@@ -35,7 +35,7 @@ def test_a_cosine_is_that_of_the_mean_over_the_tokens_of_each_sentence(tmp_path:
         model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(dim=0) for text in ("a cat", "the film")
     )
     expected = [torch.cosine_similarity(first, second, dim=0).item(), 1.0]
-    embed = embeddings.sentence_model(tmp_path).encode
+    embed = embeddings.embedding_model(tmp_path).encode
     assert untrained.cosines([["a cat", "film"], ["the film", "film"]], embed) == pytest.approx(expected, abs=1e-6)
 
 

@@ -55,7 +55,8 @@ def test_layers_from_weak_to_strong(planned: Planned) -> None:
 
     assert rate(*no_preset) == 2e-5  # the default
     assert rate(("profiles.sample.training", {}), ("catalog.pals.preset", "choose-pals")) == 1e-5
-    assert [rate(*layers[:count]) for count in (1, 2, 3, 4)] == [2e-3, 3e-3, 4e-3, 5e-3]
+    assert [rate(*layers[:count]) for count in (1, 2, 3)] == [2e-3, 3e-3, 4e-3]
+    assert rate(*layers[:2], layers[3]) == 5e-3
 
 
 def test_null_gives_way_in_every_layer(planned: Planned) -> None:
@@ -74,6 +75,27 @@ def test_a_rate_is_one_number_or_one_by_kind_and_the_strongest_layer_counts(plan
     assert rates(("training.learning_rate", {"others": 3e-5})) == [3e-5, 3e-5, 1e-3]
     own = ("catalog.frozen-pals.training.learning_rate", 6e-5)
     assert rates(("training.learning_rate.encoder", 4e-5), own) == [4e-5, 6e-5, 1e-3]
+
+
+@pytest.mark.parametrize(
+    ("number", "by_kind"),
+    [
+        (("training.learning_rate", 1e-4), ("catalog.pals.training.learning_rate", {"heads": 0.01})),
+        (("catalog.pals.training.learning_rate", 1e-4), ("catalog.pals.phases", [{"learning_rate": {"heads": 0.01}}])),
+        (("tuned.pals.training.learning_rate", 1e-4), ("training.learning_rate", {"heads": 0.01})),
+    ],
+)
+def test_rates_by_kind_over_a_number_leave_it_to_the_other_kinds(
+    planned: Planned, number: tuple[str, Any], by_kind: tuple[str, Any]
+) -> None:
+    assert planned(number, by_kind)["pals"]["phases"][0]["learning_rate"] == 1e-4
+
+
+def test_tuned_rates_that_a_stronger_layer_overrules_are_not_said_to_be_trained(planned: Planned) -> None:
+    tuned = ("tuned", {"pals": {"training": {"learning_rate": 7e-4}, "trials": []}})
+    assert [*planned(tuned)["catalog"]["tuned"]] == ["pals"]
+    assert planned(tuned, ("training.learning_rate", {"heads": 0.01}))["catalog"]["tuned"] != {}
+    assert planned(tuned, ("training.learning_rate", {"encoder": 1e-4}))["catalog"]["tuned"] == {}
 
 
 @pytest.mark.parametrize(
@@ -108,6 +130,24 @@ def test_phases_start_from_the_training_section_each_with_the_rate_of_its_kind(p
     found = planned(("catalog.pals.phases", phases), rates)["pals"]["phases"]
     assert [(phase["epochs"], phase["learning_rate"]) for phase in found] == [(1, 3e-5), (4, 1e-5), (4, 2e-5)]
     assert [[one["name"] for one in phase["objectives"]] for phase in found] == [[], ["smart"], []]
+
+
+def test_what_an_entry_sets_for_all_phases_may_hold_in_one_of_them(planned: Planned) -> None:
+    entry = {
+        "uses": ["square_root", "simcse"],
+        "training": {"batch_size": 7, "learning_rate": 1e-4, "objectives": ["smart"]},
+        "phases": [{"learning_rate": {"heads": 1e-2}}, {"batch_size": 9, "sampler": "sequential", "objectives": []}],
+    }
+    first, second = planned(("catalog.x", entry), ("variants", ["x"]))["x"]["phases"]
+    assert [phase["batch_size"] for phase in (first, second)] == [7, 9]
+    assert [phase["sampler"]["name"] for phase in (first, second)] == ["square_root", "sequential"]
+    assert [one["name"] for one in first["objectives"]] == ["smart", "simcse"]
+
+
+def test_phases_of_params_yaml_may_overrule_what_a_papers_entry_sets(planned: Planned) -> None:
+    own = {"phases": [{"sampler": "sequential", "trainable": ["heads"]}]}
+    (phase,) = planned(("catalog.frozen-pals", own), ("variants", ["frozen-pals"]))["frozen-pals"]["phases"]
+    assert (phase["sampler"]["name"], phase["trainable"]) == ("sequential", ["heads"])
 
 
 def test_what_the_other_stages_need_follows_from_the_selection(planned: Planned) -> None:

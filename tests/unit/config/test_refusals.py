@@ -149,6 +149,16 @@ def test_a_folder_of_compressed_corpora_is_told_what_unpacks_them(refused: Refus
             "run.evaluations: run.keep is best, but no epoch of the last phase is scored on dev; allowed: at most 4",
         ),
         ("catalog.pals.training", {"tasks": ["sst", "cfimdb"]}, "catalog.pals.training.tasks: cfimdb: trains none of"),
+        (
+            "encoder",
+            {"name": "minilm-4", "width": 256},
+            "encoder: width is 256, but name is minilm-4, which does not read",
+        ),
+        (
+            "encoder",
+            {"name": "minilm", "corpora": ["sst"]},
+            "encoder: corpora is ['sst'], but name is minilm, which does",
+        ),
         ("encoder.name", "minilm-7", "encoder: name is minilm-7, but that encoder has only 6 layers"),
         ("pals.layers", [2], "pals: pals.layers is [2]; allowed: layers 0 to 1 of the encoder"),
         ("training.frozen", ["layer_3"], "training.frozen: layer_3: the encoder has 2 layers"),
@@ -169,6 +179,22 @@ def test_a_folder_of_compressed_corpora_is_told_what_unpacks_them(refused: Refus
             {"uses": ["round_robin_shortest"], "round_robin_shortest": {"until": "cfimdb"}},
             "catalog.pals.uses.0: round_robin_shortest.until is cfimdb, which the phase does not train; allowed: small",
         ),
+        (
+            "catalog.pals",
+            {"uses": ["annealed", "pals"], "phases": [{"epochs": 1, "sampler": "sequential"}]},
+            "catalog.pals.uses.0: no phase trains with 'annealed': each of `phases` sets its sampler; allowed: a phase",
+        ),
+        (
+            "catalog.pals",
+            {"uses": ["smart"], "phases": [{"objectives": ["simcse"]}]},
+            "catalog.pals.uses.0: no phase trains with 'smart': each of `phases` sets its objectives; allowed: a phase",
+        ),
+        ("catalog.pals", {"uses": ["annealed"], "phases": []}, "catalog.pals.uses.0: the variant has no phases; leave"),
+        (
+            "catalog.pals",
+            {"training": {"batch_size": 7}, "phases": [{"batch_size": 9}, {"batch_size": 9}]},
+            "catalog.pals.training.batch_size: no phase has 7: each of `phases` sets its own; allowed: a phase without",
+        ),
         ("catalog.pals.phases", [{"supervised": False}], "catalog.pals.phases.0: supervised is false and objectives"),
     ],
 )
@@ -177,6 +203,22 @@ def test_values_that_do_not_fit_together_are_refused_where_one_was_set(
 ) -> None:
     found = refused((key, value))
     assert any(line.startswith(told) for line in found), found
+
+
+def test_corpora_are_refused_beside_a_tasks_yaml_whose_tasks_all_count(tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a.csv").touch()
+    (tmp_path / "mine/tasks.yaml").write_text(
+        "".join(f"{name}: {{files: {{train: a.csv}}, sentences: [text], label: {name}, classes: 2}}\n" for name in "ab")
+    )
+    own = PARAMS.own | {"variants": ["x"], "catalog": {"x": {}}, "data_dir": "mine"}
+    own["encoder"] = {"name": "tiny", "corpora": ["a"]}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(own))
+    with pytest.raises(
+        SettingsError, match=r"encoder\.corpora: \['a'\] has no effect: .* all tasks in mine/tasks\.yaml"
+    ):
+        planning.plan(Params(tmp_path / "params.yaml"))
 
 
 def test_a_fault_names_file_and_line_also_in_a_paper(tmp_path: Path) -> None:

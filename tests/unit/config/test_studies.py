@@ -96,3 +96,26 @@ def test_a_fault_of_a_variant_that_an_entry_makes_is_told_at_the_entry():
     file, line, key = PARAMS.find(("catalog", "own-single-sst", "tasks"))
     assert (file.name, key) == ("own.yaml", "variants.own-single.tasks")
     assert "own-single" in file.read_text().splitlines()[line - 1]
+
+
+def test_an_entry_of_each_task_is_changed_before_it_is_expanded_and_each_variant_after(
+    planned: Callable[..., dict[str, Any]],
+):
+    edits = [
+        ("profile", "own"),
+        ("variants", ["own-single-sst", "own-single-sts"]),
+        ("catalog", {"own-single": {"training": {"epochs": 1}}, "own-single-sts": {"training": {"batch_size": 8}}}),
+    ]
+    plan = planned(*edits)
+    phases = [plan[name]["phases"][0] for name in ("own-single-sst", "own-single-sts")]
+    assert [(phase["epochs"], phase["batch_size"]) for phase in phases] == [(1, 32), (1, 8)]
+    assert "own-single" not in plan["catalog"]["variants"]
+    assert plan["catalog"]["variants"]["own-single-sts"]["overrides"] == {
+        "catalog.own-single.training.epochs": 1,
+        "catalog.own-single-sts.training.batch_size": 8,
+    }
+
+
+def test_a_fault_in_what_changes_an_entry_of_each_task_is_told_there(refused: Callable[..., list[str]]):
+    (told,) = refused(("profile", "own"), ("catalog.own-single", {"training": {"epochs": 0}}))
+    assert told.startswith("catalog.own-single.training.epochs: ")

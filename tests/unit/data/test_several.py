@@ -61,6 +61,8 @@ def test_a_row_has_a_set_of_labels_and_may_have_none(tmp_path: Path, file: str, 
         ("a.csv", 'text,moods\nx,"joy,fear"\ny,\n', PARTED, "its moods holds 'joy,fear'; allowed: joy, anger, fear"),
         ("a.csv", "text,joy,anger,fear\nx,1,,1\ny,0,0,0\n", COLUMNS, "its anger is missing; allowed: 0 or 1"),
         ("a.csv", "text,joy,anger,fear\nx,1,2,1\ny,0,0,0\n", COLUMNS, "its anger is 2; allowed: 0 or 1"),
+        ("a.csv", "text,joy,anger,fear\nx,1,-1,1\ny,0,0,0\n", COLUMNS, "its anger is -1; allowed: 0 or 1"),
+        ("a.csv", "text,joy,anger,fear\nx,-1,-1,-1\ny,0,0,0\n", COLUMNS, "its joy is -1; allowed: 0 or 1"),
     ],
 )  # fmt: skip
 def test_what_is_no_set_of_the_labels_is_refused_by_name(
@@ -86,6 +88,14 @@ def test_a_test_file_is_without_labels_only_if_no_row_has_one(
     (tmp_path / "tasks.yaml").write_text(ENTRY.format(file="a.csv, test: t.csv", rest=rest))
     examples, _ = readers.read(tmp_path, tasks.of_folder(tmp_path)["moods"], "test")
     assert [example.label for example in examples] == labels
+
+
+@pytest.mark.parametrize("nothing", ["", "-1"])
+def test_a_test_file_of_columns_is_without_labels_if_all_are_empty_or_withheld(tmp_path: Path, nothing: str) -> None:
+    (tmp_path / "t.csv").write_text(f"text,joy,anger,fear\nx,{nothing},{nothing},{nothing}\n")
+    (tmp_path / "tasks.yaml").write_text(ENTRY.format(file="a.csv, test: t.csv", rest=COLUMNS))
+    (example,), refusals = readers.read(tmp_path, tasks.of_folder(tmp_path)["moods"], "test")
+    assert (example.label, refusals) == (None, [])
 
 
 def test_a_batch_has_0_or_1_for_each_label_and_nan_where_labels_are_withheld(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 """SMART, by hand: where the noise goes in, the moving average. Its formula: tests/reference."""
 
+import dataclasses
+
 import pytest
 import torch
 from models import small_batch, small_model
 
 from mtbert.learning.objectives import OBJECTIVES
+from mtbert.tasks import COURSE
 
 
 def smart(model, **options):
@@ -16,6 +19,19 @@ def test_a_sum_over_the_batch_is_of_classes_alone():
     built = [smart(model, reduction=reduction, noise=1.0) for reduction in ("mean", "sum")]
     mean, total = (objective.term(batch, model(batch)).item() for objective in built)
     assert mean == total > 0
+
+
+def test_several_labels_a_row_count_on_average_as_in_the_heads_loss(monkeypatch):
+    sets = {
+        count: dataclasses.replace(COURSE["sst"], several=True, classes=count, metric="micro_f1") for count in (1, 5)
+    }
+    first, second = torch.tensor([[0.0], [1.0]]), torch.tensor([[2.0], [1.5]])
+    model = small_model()
+    changes = []
+    for count, task in sets.items():
+        monkeypatch.setattr(model.heads["sst"], "task", task)
+        changes.append(smart(model).difference("sst", first.repeat(1, count), second.repeat(1, count)).item())
+    assert changes[0] == pytest.approx(changes[1]) == pytest.approx(0.40243, abs=1e-5)
 
 
 def test_noise_is_behind_dropout():

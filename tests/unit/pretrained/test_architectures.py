@@ -153,7 +153,7 @@ def test_sentence_embeddings_are_the_mean_over_tokens(kind: str, tmp_path: Path)
     out = fetched(architectures.folder(kind, tmp_path / "theirs"), tmp_path / "out")
     model, tokenizer = AutoModel.from_pretrained(out).eval(), AutoTokenizer.from_pretrained(out)
     expected = model(**tokenizer("the cat sleeps", return_tensors="pt")).last_hidden_state[0].mean(dim=0)
-    found = sbert.sentence_model(out, "cpu").encode(["the cat sleeps"], show_progress_bar=False)
+    found = sbert.sentence_model(out, "cpu", 128).encode(["the cat sleeps"], show_progress_bar=False)
     torch.testing.assert_close(torch.from_numpy(found[0]), expected, atol=1e-5, rtol=0)
 
 

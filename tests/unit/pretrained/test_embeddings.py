@@ -24,7 +24,7 @@ class Encoder:
 @pytest.fixture
 def encoder(monkeypatch: pytest.MonkeyPatch) -> Encoder:
     fake = Encoder()
-    monkeypatch.setattr(embeddings, "sentence_model", lambda _: fake)
+    monkeypatch.setattr(embeddings, "embedding_model", lambda _: fake)
     return fake
 
 

@@ -82,7 +82,9 @@ def test_it_learns_the_pairs_and_its_card_says_from_what(trained: Path) -> None:
     rows = pd.read_parquet(trained / "data/sts/dev.parquet")
     pairs = [rows["sentence1"].tolist(), rows["sentence2"].tolist()]
     before, after = (
-        metrics.pearson(rows["label"].to_numpy(), untrained.cosines(pairs, sbert.sentence_model(encoder, "cpu").encode))
+        metrics.pearson(
+            rows["label"].to_numpy(), untrained.cosines(pairs, sbert.sentence_model(encoder, "cpu", 128).encode)
+        )
         for encoder in (trained / "encoders/base", trained / "encoders/sbert")
     )
     assert after > before + 0.2
@@ -123,8 +125,10 @@ def test_a_pretraining_is_told_by_a_line_and_a_bar(build: Path, capfd: pytest.Ca
 
 
 def test_sentences_longer_than_the_encoder_are_cut(build: Path) -> None:
-    model = sbert.sentence_model(build / "encoders" / "base", "cpu")
-    assert model.max_seq_length == 32  # the encoder's, which is less than 128
+    model = sbert.sentence_model(build / "encoders" / "base", "cpu", 8)
+    assert model.max_seq_length == 8
+    model = sbert.sentence_model(build / "encoders" / "base", "cpu", 128)
+    assert model.max_seq_length == 32  # the encoder's
     model.encode(["the cat " * 40], show_progress_bar=False)
 
 

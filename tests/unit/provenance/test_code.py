@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mtbert import files
-from mtbert.config.techniques import KINDS
+from mtbert.config.techniques import FILES_OF_ALL
 from mtbert.models.adapters import ADAPTERS
 from mtbert.provenance import code
 
@@ -78,21 +78,23 @@ def test_what_becomes_stale(package: Path, file: str, before: str, after: str, s
 
 
 def test_every_training_uses_model_data_and_loop_and_no_technique() -> None:
-    shared = set(code.of_stages(ROOT / "stages", KINDS)["code-train"])
+    shared = set(code.of_stages(ROOT / "stages", FILES_OF_ALL)["code-train"])
     assert {"models/multitask.py", "training/loop.py", "models/heads/base.py", "tasks/__init__.py"} <= shared
     assert {"models/adapters/pals.py", "tasks/sst.yaml", "report/write.py", "config/resolve.py"}.isdisjoint(shared)
-    assert "models/adapters/pals.py" in code.of_technique(ADAPTERS["pals"].source, KINDS)
+    assert "models/adapters/pals.py" in code.of_technique(ADAPTERS["pals"].source, FILES_OF_ALL)
 
 
 def test_the_plan_states_the_code_of_those_stages_alone_that_depend_on_it() -> None:
     dependencies = {name: stage.get("deps", []) for name, stage in files.read_yaml(ROOT / "dvc.yaml")["stages"].items()}
     readers = [name for name in dependencies if {"build/plan", f"build/plan/code-{name}.yaml"} & {*dependencies[name]}]
-    assert sorted(code.of_stages(ROOT / "stages", KINDS)) == sorted(f"code-{name}" for name in [*readers, "train"])
+    assert sorted(code.of_stages(ROOT / "stages", FILES_OF_ALL)) == sorted(
+        f"code-{name}" for name in [*readers, "train"]
+    )
 
 
 @pytest.mark.parametrize("stage", ["preprocess", "report"])
 def test_a_stage_knows_every_file_that_its_imports_bring_in(stage: str) -> None:
-    names = code.of_stages(ROOT / "stages", KINDS)[f"code-{stage}"]
+    names = code.of_stages(ROOT / "stages", FILES_OF_ALL)[f"code-{stage}"]
     modules = [name[:-3].replace("/", ".").removesuffix(".__init__") for name in names if name.endswith(".py")]
     wanted = ["mtbert" if name == "__init__" else f"mtbert.{name}" for name in modules if not name.startswith("stages")]
     command = (

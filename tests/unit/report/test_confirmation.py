@@ -207,5 +207,7 @@ def test_whether_rates_were_tried_is_said_where_it_is_known(monkeypatch, tmp_pat
     assert [*answer_section.sentences(one)][-1] == tuned
     cells = [cell.strip() for cell in answer_section.trials(one.plan).splitlines()[-1].split("|")[1:-1]]
     assert cells == ["`shared`", "0.33", "0.812", "30 s"]
+    diverged = plan_of({"seeds": [1], "tuned": {"shared": {"trials": [trial | {"score": None}]}}})
+    assert " diverged |" in answer_section.trials(diverged)
     one = replace(one, plan=plan_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in EACH}}))
     assert [*answer_section.sentences(one)][-1] == f"{tuned[:-1]}; default rates: `shared`."

@@ -607,6 +607,16 @@ def test_columns_that_would_make_one_name_are_refused(tmp_path: Path):
         draft(tmp_path)
 
 
+def test_a_name_that_is_too_long_for_a_task_is_refused_where_it_comes_from(tmp_path: Path):
+    write(tmp_path / "columns", ticket_csv=tickets(60, f"text,{'q' * 49},urgent,team"))
+    told = f"which is 49 characters; allowed: at most 48; rename column {'q' * 49} of ticket.csv"
+    with pytest.raises(DataError, match=told):
+        draft(tmp_path / "columns")
+    write(tmp_path / "files", **{f"{'f' * 49}_csv": TOPIC})
+    with pytest.raises(DataError, match=f"at most 48; rename {'f' * 49}.csv"):
+        draft(tmp_path / "files")
+
+
 def test_columns_that_say_nothing_are_no_tasks(tmp_path: Path):
     """One is empty, one the same in all rows, and one numbers another's classes."""
     rows = [f"text number {n},{'bug' if n % 4 else 'praise'},{int(n % 4 > 0)},,en,{n % 3}" for n in range(60)]

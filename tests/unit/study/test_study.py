@@ -6,6 +6,7 @@ import itertools
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import desk
 import pytest
@@ -128,6 +129,31 @@ def test_a_head_that_somebody_chose_is_kept_and_those_of_another_folder_go(tmp_p
     run(tmp_path / "mine", QUICK, "utf-8", params)
     of_course = dict.fromkeys(["sst", "qqp", "sts", "cfimdb", "others"])
     assert files.read_yaml(params, "")["model"]["heads"] == of_course | {"near": "mlp"}
+
+
+def test_the_head_for_pairs_apart_stays_where_somebody_chose_it_and_goes_where_a_study_did(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(selecting, "FEW_PAIRS", 30)
+    for folder in ("mine", "yours"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same-train.csv").write_text(pairs(40, "no yes"))
+        (tmp_path / folder / "same-dev.csv").write_text(pairs(20, "no yes"))
+        (tmp_path / folder / "near-train.csv").write_text(pairs(40, "0.5 2.5"))
+        (tmp_path / folder / "near-dev.csv").write_text(pairs(40, "0.5 2.5"))
+
+    def heads_after(folder: str, **wishes: Any) -> dict[str, str]:
+        run(tmp_path / folder, Wishes(quick=True, **wishes), "utf-8", params)
+        heads = files.read_yaml(params, "")["model"]["heads"]
+        return {task: heads[task] for task in ("near", "same") if task in heads}
+
+    assert heads_after("mine") == {"near": "matching"}
+    files.edit_yaml(params, {"model.heads": {"near": "matching", "same": "matching"}})
+    assert heads_after("mine") == {"near": "matching", "same": "matching"}
+    assert heads_after("mine", encoder="bert-base-uncased") == {"same": "matching"}
+    assert "\nnear: matching of an earlier study is no longer in `model.heads` in " in capsys.readouterr().out
+    assert heads_after("yours", encoder="minilm") == {"near": "matching"}
+    assert "\nsame: matching of an earlier study is no longer in `model.heads` in " in capsys.readouterr().out
 
 
 def test_texts_with_two_labels_are_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
@@ -427,7 +453,8 @@ def test_another_encoder_and_other_lengths_are_set_and_a_wide_encoder_has_a_lowe
     run(tmp_path / "desk", Wishes(quick=True, encoder="bert-base-uncased", steps=2.0), "utf-8", params)
     now = files.read_yaml(params)
     assert (now["encoder"]["name"], now["training"]["epochs"]) == ("bert-base-uncased", 12)
-    assert now["training"]["learning_rate"]["encoder"] == 1e-4  # 2e-4 of a width of 384, halved
+    assert now["profiles"]["own"]["training"]["learning_rate"]["encoder"] == 1e-4  # 2e-4 of a width of 384, halved
+    assert now["training"]["learning_rate"]["encoder"] is None  # a value here would overrule what `mtbert tune` finds
     assert "# (bert-base-uncased) tiny, minilm," in params.read_text()
 
 

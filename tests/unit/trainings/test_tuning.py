@@ -1,13 +1,20 @@
 """Rates that are tried before a study, on a model that trains in an instant."""
 
+import math
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+import yaml
 from runs import parts, settings
+from unit.config.conftest import PARAMS, edited
 
 from mtbert import files
+from mtbert.config.params import Params
 from mtbert.errors import SettingsError
+from mtbert.training.loop import Numbers, Update, check_finite
 from mtbert.trainings import dvc, tuning
 from mtbert.trainings.tuning import Trial
 
@@ -23,30 +30,77 @@ def test_a_trial_scales_every_rate_and_a_third_of_the_steps_is_trained(monkeypat
 
     monkeypatch.setattr(tuning.assembly, "assemble", assemble)
     trial = tuning.trial(settings(**SPARED), 3.0, Path("build"))
+    assert trial.score is not None
     assert -1 <= trial.score <= 1
     assert (trained[0].learning_rate, trained[0].head_rate, trained[0].adapter_rate) == (0.003, 0.06, None)
     assert trained[0].epoch_length.stated() == "1 steps"  # of 3
+
+
+def test_a_trial_that_diverges_has_no_score(monkeypatch: pytest.MonkeyPatch):
+    def diverge(parts):
+        check_finite(Update(1, "sst: sst1", Numbers((), (), torch.empty(0))), {"sst": math.inf}, 1.0)
+
+    monkeypatch.setattr(tuning.assembly, "assemble", lambda shorter, seed, build: parts(shorter, seed))
+    monkeypatch.setattr(tuning, "best_score", diverge)
+    assert tuning.trial(settings(**SPARED), 3.0, Path("build")).score is None
+
+
+def test_a_diverged_trial_is_worst_and_without_another_there_is_no_best():
+    trials = [Trial(1 / 3, -0.5, 1.0), Trial(1.0, None, 1.0), Trial(3.0, -0.2, 1.0)]
+    assert tuning.best_of(trials) == trials[2]
+    assert tuning.best_of([trials[1]]) is None
 
 
 def test_the_rates_of_the_best_trial_are_written_and_all_trials_beside_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     file = tmp_path / "params.yaml"
-    file.write_text("tuned: {}    # rates\n")
+    text = yaml.safe_dump(PARAMS.own | {"variants": ["pals"]})
+    file.write_text(text.replace("tuned: {}", "tuned: {}  # rates"))
+    shutil.copytree(PARAMS.file.parent / "papers", tmp_path / "papers")
     monkeypatch.setattr(dvc, "PARAMS", file)
     monkeypatch.setattr(dvc, "LOCK", tmp_path / "lock")
     monkeypatch.setattr(dvc, "run", lambda *_: None)
-    monkeypatch.setattr(tuning, "_selected", lambda build: ["small"])
-    monkeypatch.setattr(tuning, "_planned", lambda build, name: settings(**SPARED))
-    trials = [Trial(1 / 3, 0.5, 10.2), Trial(1.0, 0.7, 11.0), Trial(3.0, 0.6, 12.0)]
+    monkeypatch.setattr(tuning, "_planned", lambda params: {"small": settings(**SPARED)})
+    monkeypatch.setattr(tuning, "_check_rates_count", lambda *_: None)
+    trials = [Trial(1 / 3, 0.5, 10.2), Trial(1.0, 0.7, 11.0), Trial(3.0, None, 12.0)]
     monkeypatch.setattr(tuning, "_trials", lambda variants, jobs, build: [("small", trials)])
     tuning.run(1, tmp_path)
     small = files.read_yaml(file)["tuned"]["small"]
     assert small["training"] == {"learning_rate": 0.001, "head_rate": 0.02}
     assert small["trials"][0] == {"factor": 0.333, "score": 0.5, "seconds": 10}
-    assert "small: 0.33 times its rates 0.500 (10 s), 1 times its rates 0.700" in capsys.readouterr().out
+    assert small["trials"][2]["score"] is None
+    told = "small: 0.33 times its rates 0.500 (10 s), 1 times its rates 0.700 (11 s), 3 times its rates diverged (12 s)"
+    assert told in capsys.readouterr().out
 
 
 def test_a_variant_that_chooses_on_dev_is_not_tuned():
     with pytest.raises(SettingsError, match="small cannot be tuned: its trials are scored on spared training rows"):
         tuning._check({"small": settings()})
+
+
+def own(*edits: tuple[str, Any]) -> Params:
+    return edited(("profile", "own"), ("variants", ["own-lora"]), *edits)
+
+
+def test_the_tuned_rates_are_those_that_are_trained():
+    params = own(("tuned", {"own-lora": {"training": {"learning_rate": 7e-3}}}))
+    assert tuning._planned(params)["own-lora"].phases[0].learning_rate == 7e-3
+    (phase,) = tuning._planned(params.put(("tuned",), {}))["own-lora"].phases
+    assert phase.learning_rate == 3e-3
+    tuning._check_rates_count(own(), "own-lora", phase)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "places"),
+    [
+        ("training.learning_rate", {"adapters": 1e-3}, "training.learning_rate.adapters"),
+        ("training.head_rate", 1e-3, "training.head_rate"),
+        ("catalog.own-lora.training.learning_rate", 1e-3, "catalog.own-lora.training.learning_rate"),
+    ],
+)
+def test_a_rate_that_a_stronger_layer_sets_is_not_tuned(key: str, value: Any, places: str):
+    params = own((key, value))
+    (phase,) = tuning._planned(params)["own-lora"].phases
+    with pytest.raises(SettingsError, match=rf"own-lora cannot be tuned: {places} in .*params.yaml would overrule its"):
+        tuning._check_rates_count(params, "own-lora", phase)

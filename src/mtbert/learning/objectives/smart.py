@@ -10,8 +10,10 @@ Formula: term = weight * l_s(f(x; theta), f(x~; theta)) + bregman * l_s(f(x; the
     `projected`: v = v + eta g / |g| with every coordinate cut to at most epsilon
 and theta~ = (1 - beta) theta + beta theta~ after each update, with beta `momentum` for the first `early` of the
 phase's updates, then `momentum_later`. |v| is a token's largest coordinate. l_s is for classes KL(p | q) + KL(q | p),
-and with `reduction: sum` a sum over the batch in place of its mean. For scores it is the mean squared error on the
-scale of the head's own loss. In the adversarial term the p of KL(p | q) and the q of KL(q | p) get no gradient.
+and with `reduction: sum` a sum over the batch in place of its mean. For several labels a row it is the mean of this KL
+over the labels, each yes or no, as the head's own loss is a mean over the labels. For scores it is the mean squared
+error on the scale of the head's own loss. In the adversarial term the p of KL(p | q) and the q of KL(q | p) get no
+gradient.
 
 Source: Jiang et al. (2020), "SMART", section 3 and Algorithm 1 for `projected`, section 4.1 for lambda_s, mu and beta;
 "Pals for PALs", appendix A.1; SlapBERT, section 4.6, whose equation 3 has the adversarial term alone (`bregman: 0`).
@@ -74,7 +76,7 @@ class Settings(Section):
 
 
 def symmetrised_kl(first: Tensor, second: Tensor, detached: bool = False) -> Tensor:
-    """Return KL(p | q) + KL(q | p), a mean over the batch; log-probabilities [batch, classes].
+    """Return KL(p | q) + KL(q | p), a mean over the batch; log-probabilities [batch, ..., classes] are summed.
 
     With `detached`, what each is the divergence from, p in the first and q in the second, gets no gradient.
     """
@@ -130,7 +132,8 @@ class Smart(Objective):
         head = self.model.head(task)
         if head.task.kind == "score":
             return head.squared_error(head.scores(first), head.scores(second))
-        return symmetrised_kl(head.log_probabilities(first), head.log_probabilities(second), detached)
+        divergence = symmetrised_kl(head.log_probabilities(first), head.log_probabilities(second), detached)
+        return divergence / head.task.classes if head.task.kind == "sets" else divergence
 
     def worst_noise(self, batch: Batch, outputs: Tensor) -> Tensor:
         """Return x~ - x: random noise moved uphill `steps` times, by `form`. Weights get no gradient from this."""
