@@ -37,6 +37,7 @@ def run(
             if waiting and address:
                 from mtbert.trainings import cluster
 
+                cluster.check_teachers(waiting)
                 with cluster.joined(address, waiting, gpus, storage) as start:
                     at_a_time = [{}] * (jobs or len(waiting))
                     many.run(waiting, start, at_a_time, OUTPUT, finished.append, follower=rounds)

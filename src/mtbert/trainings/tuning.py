@@ -51,8 +51,11 @@ def run(jobs: int, build: Path) -> None:
     with locking.exclusive(dvc.LOCK, "tune"):
         dvc.run("repro", "manifest")
         planned = {name: _planned(build, name) for name in _selected(build)}
-        trained = {name: settings for name, settings in planned.items() if settings.phases}
+        students = [name for name, settings in planned.items() if settings.teachers]
+        trained = {name: settings for name, settings in planned.items() if settings.phases and name not in students}
         _check(trained)
+        if students:
+            say(f"{', '.join(students)} is not tuned, since its teachers are trained later: it keeps its rates")
         say(f"{len(FACTORS) * len(trained)} trials of {len(trained)} models, each with a third of the steps")
         tuned: dict[str, dict[str, Any]] = {}
         for name, trials in _trials(trained, jobs, build):
