@@ -36,18 +36,6 @@ class ClusterError(MtbertError):
     """A cluster that cannot be reached."""
 
 
-def check_teachers(wanted: Sequence[Training]) -> None:
-    """Raise SettingsError where a training learns from another of the same command: no node has the runs of others."""
-    for training in wanted:
-        missing = [teacher.variant for teacher in many.teachers(training) if teacher in wanted]
-        if missing:
-            first = f'`mtbert grid --address ... --variants "{" ".join(missing)}"`'
-            raise SettingsError(
-                f"{training.name} learns from {', '.join(missing)}, but a node does not have what others train; {first} "
-                "trains these first, and the same command again the others"
-            )
-
-
 @contextlib.contextmanager
 def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage: str | None) -> Iterator[Starter]:
     """Join the cluster at an address and put a pack of all trainings there; leave it with the block.

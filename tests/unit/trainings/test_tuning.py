@@ -47,6 +47,26 @@ def test_the_rates_of_the_best_trial_are_written_and_all_trials_beside_them(
     assert "small: 0.33 times its rates 0.500 (10 s), 1 times its rates 0.700" in capsys.readouterr().out
 
 
+def test_a_student_is_not_tuned_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "params.yaml"
+    file.write_text("tuned: {}\n")
+    monkeypatch.setattr(dvc, "PARAMS", file)
+    monkeypatch.setattr(dvc, "LOCK", tmp_path / "lock")
+    monkeypatch.setattr(dvc, "run", lambda *_: None)
+    monkeypatch.setattr(tuning, "_selected", lambda build: ["small", "student"])
+    teachers = {"small": [], "student": ["small"]}
+    monkeypatch.setattr(
+        tuning, "_planned", lambda build, name: settings(**SPARED).model_copy(update={"teachers": teachers[name]})
+    )
+    tried = []
+    monkeypatch.setattr(tuning, "_trials", lambda variants, jobs, build: tried.extend(variants) or [])
+    tuning.run(1, tmp_path)
+    assert tried == ["small"]
+    assert "student is not tuned, since its teachers are trained later: it keeps its rates" in capsys.readouterr().out
+
+
 def test_a_variant_that_chooses_on_dev_is_not_tuned():
     with pytest.raises(SettingsError, match="small cannot be tuned: its trials are scored on spared training rows"):
         tuning._check({"small": settings()})
