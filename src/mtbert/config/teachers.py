@@ -39,11 +39,12 @@ def _faults(student: VariantSettings, teachers: Sequence[VariantSettings]) -> It
         yield f"{objective} learns from other models; allowed with it: `teachers`, a list of variants"
         return
     if teachers and not learners:
-        able = ", ".join(objective for objective in OBJECTIVES if OBJECTIVES[objective].build.learns_from_teachers)
-        yield f"no phase of {name} learns from its teachers; allowed: `uses` with {able}, or no teachers"
+        classes: dict[str, Any] = {objective: technique.build for objective, technique in OBJECTIVES.items()}
+        fitting = ", ".join(objective for objective, built in classes.items() if built.learns_from_teachers)
+        yield f"no phase of {name} learns from its teachers; allowed: `uses` with {fitting}, or no teachers"
         return
     if any(not phase.supervised for phase in learners):
-        yield "the teachers' share of the loss turns into that of the labels; allowed with it: training.supervised: true"
+        yield "the loss moves from the teachers to the labels; allowed with it: training.supervised: true"
     yield from _faults_of_tasks(student, teachers)
     held_out = max((phase.spared for phase in student.phases), default=0.0)
     for teacher in teachers:

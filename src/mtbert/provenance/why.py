@@ -80,7 +80,7 @@ def _machine(made_from: Inputs) -> dict[str, str]:
 
 
 def _differing(kind: InputKind, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Cause]:
-    """Yield the inputs of a kind that differ; of files, those of FOLDERS have kinds of their own, all others are data."""
+    """Yield the inputs of a kind that differ; files of FOLDERS have kinds of their own, all others are data."""
     for name in sorted({*before, *now}):
         if before.get(name) != now.get(name):
             folder = name.partition("/")[0]

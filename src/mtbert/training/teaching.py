@@ -1,8 +1,8 @@
 """What teachers predict of training rows, for objectives that learn from it.
 
-What it does: before the first phase that learns from teachers, each teacher of the run's seed predicts the training rows
-of its tasks once, without dropout. What it predicts lies in `Examples.soft_labels`, in memory alone. A training that
-resumes computes it again, on the same hardware to the same numbers.
+What it does: before the first phase that learns from teachers, each teacher of the run's seed predicts the training
+rows of its tasks once, without dropout. What it predicts lies in `Examples.soft_labels`, in memory alone. A training
+that resumes computes it again, on the same hardware to the same numbers.
 
 What is used: a teacher's run in the build folder, if it is whole and was made from what lies there now. So no model of
 other labels, rows or code teaches. Its probabilities are those of its logits, without the temperature of calibration.

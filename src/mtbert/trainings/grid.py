@@ -58,6 +58,6 @@ def check_teachers(wanted: Sequence[Training]) -> None:
         if missing:
             first = f'`mtbert grid --address ... --variants "{" ".join(missing)}"`'
             raise SettingsError(
-                f"{training.name} learns from {', '.join(missing)}, but a node of a cluster does not have what others train; "
+                f"{training.name} learns from {', '.join(missing)}, but no node of a cluster has what others train; "
                 f"{first} trains these first"
             )

@@ -211,9 +211,9 @@ class Queue:
 
     def _next(self) -> Training | None:
         """Return the first that waits for no teacher; None where there is none."""
-        not_ended = {*self.waiting, *self.running}
+        not_ended = [*self.waiting, *self.running]
         for training in self.waiting:
-            if not_ended.isdisjoint(self.teachers.get(training, ())):
+            if not any(teacher in not_ended for teacher in self.teachers.get(training, ())):
                 return training
         return None
 

@@ -72,7 +72,7 @@ def test_teachers_are_listed_before_the_student(refused: Callable[..., list[str]
         ([("catalog.own-single-sst.phases", [])], "own-single-sst is not trained; allowed: teachers that are"),
         (
             [(f"{STUDENT}.training.supervised", False)],
-            "the teachers' share of the loss turns into that of the labels; allowed with it: training.supervised: true",
+            "the loss moves from the teachers to the labels; allowed with it: training.supervised: true",
         ),
     ],
     ids=["a task without", "two", "another task", "spared rows", "dev", "schedule", "untrained", "unsupervised"],
