@@ -73,17 +73,20 @@ def teach(corpora: Sequence[str], lesson: Lesson) -> None:
     Raises: DataError as for `check`.
     """
     waiting = [name for name in corpora if lesson.train[name].soft_labels is None]
-    for teacher in lesson.student.teachers:
-        settings = layout.read_planned(VariantSettings, layout.plan(lesson.build, teacher))
+    if not waiting:
+        return
+    runs = [layout.run(lesson.build, teacher, lesson.seed) for teacher in lesson.student.teachers]
+    for run in runs:  # all of them, before the first predicts for minutes
+        check(run, lesson)
+    for run in runs:
+        settings = layout.read_planned(VariantSettings, layout.plan(lesson.build, run.parent.name))
         taught = [name for name in waiting if lesson.student.trains(name).name in settings.tasks]
         if taught:
-            _predict(settings, taught, lesson)
+            _predict(settings, run, taught, lesson)
 
 
-def _predict(settings: VariantSettings, corpora: Sequence[str], lesson: Lesson) -> None:
+def _predict(settings: VariantSettings, run: Path, corpora: Sequence[str], lesson: Lesson) -> None:
     """Write what a teacher predicts of the training rows of these corpora."""
-    run = layout.run(lesson.build, settings.variant, lesson.seed)
-    check(run, lesson)
     on = lesson.hardware
     drawn = random_state(on.device)  # the student's dropout is what it is without teachers
     model = _model(settings, run, lesson)
