@@ -43,6 +43,7 @@ TECHNIQUES: dict[str, list[dict]] = {
         | {"trainable": ["biases", "heads"]}
     ],
     "famo, mtl_lora": [{"sampler": FULL, "weighting": {"name": "famo"}, **TRAINED}],
+    "distillation": [{"objectives": [{"name": "distillation"}]}],
     "several phases": [{"epochs": 1}, {"epochs": 1, "objectives": [SMART], "schedule": {"name": "reduce_on_plateau"}}],
 }
 FACTORS = {"rank": 2, "dropout": 0.1, "targets": ["query", "value"]}
@@ -81,6 +82,8 @@ def parts_of(technique: str) -> run.Parts:
     for dev in found["dev"].values() if "halves" in technique else ():
         dev.choose_on(np.arange(7) % 2 == 0)
     found["train"]["cfimdb_as_sst"] = examples("sst", 11)
+    for task, shape in {"sst": (12, 5), "sts": (12,)}.items() if technique == "distillation" else ():
+        found["train"][task].soft_labels = torch.full(shape, 0.2)
     made = assembly.phases(chosen, 1, model, found["train"])
     return run.Parts(chosen, 1, model, made, 16, found, assembly.choosing(chosen, found))
 

@@ -26,11 +26,17 @@ STEPS = {"epoch_length": "4 steps", "learning_rate": 0.03}
 
 def build(folder: Path) -> Path:
     """Variants `crossed` and `apart` of SST and STS, seed 1."""
+    start(folder)
+    for name, changes in MODEL.items():
+        train(folder, settings(name, **changes))
+    return folder
+
+
+def start(folder: Path) -> Path:
+    """What trainings start from: a tiny encoder, and the sample's examples."""
     fetching.fetch(ENCODER, DATA, folder / "encoders" / "base")
     seals.seal(folder / "encoders" / "base")
     preprocess(DATA, folder / "data", wordpieces(folder / "encoders" / "base"), set())
-    for name, changes in MODEL.items():
-        train(folder, settings(name, **changes))
     return folder
 
 

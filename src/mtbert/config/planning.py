@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files, merging, tasks
-from mtbert.config import overrides, resolve, sections
+from mtbert.config import overrides, resolve, sections, teachers
 from mtbert.config.overrides import Override
 from mtbert.config.params import Fault, Params, dotted
 from mtbert.config.techniques import SECTIONS
@@ -31,7 +31,10 @@ def plan(params: Params) -> Documents:
     _refuse(params, _profile_faults(params))
     selected = _resolved(params)
     departures = [*overrides.find(params, selected)]
-    _refuse(params, [*_without_effect(departures), *_merge_faults(params, selected)])
+    _refuse(
+        params,
+        [*_without_effect(departures), *_merge_faults(params, selected), *teachers.find_faults(params, selected)],
+    )
     shared = resolve.shared(params, selected)
     encoder = EncoderSettings(**shared["encoder"])
     if encoder.folder and not encoder.revision:  # so that the folder's files are an input of later stages

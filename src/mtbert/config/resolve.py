@@ -61,6 +61,7 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Faul
         "run": _run(settings.values.get("run", {}), phases),
         "described": tasks.of_run(params.tasks, own_tasks, trained_on),
         "sources": _sources(techniques),
+        "teachers": params.get("catalog", name, "teachers") or [],
     }
     try:
         resolved = VariantSettings.model_validate(document)

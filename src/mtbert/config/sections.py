@@ -192,6 +192,7 @@ class _Entry(Layer, Answers):  # docs/settings.md has a table of its keys
     preset: Annotated[str, one_of("preset")] | None = None
     uses: Annotated[list[Technique], ONCE] | None = None
     tasks: Names | None = None
+    teachers: Members | None = None
     phases: list[_Phase] = []
 
 

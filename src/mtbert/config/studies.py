@@ -1,6 +1,10 @@
-"""Variants that are written once for any tasks: of all tasks of the data folder, or one for each of them."""
+"""Variants that are written once for any tasks: of all tasks of the data folder, or one for each of them.
 
-from collections.abc import Mapping, Sequence
+A name in `members` of an ensemble, or in `teachers` of a variant, may be that of an entry with `tasks: each`, and then
+stands for all of its variants.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 Entries = dict[str, dict[str, Any]]
@@ -20,7 +24,11 @@ def is_template(entry: Any) -> bool:
 def expanded(entries: Mapping[str, dict[str, Any]], tasks: Sequence[str]) -> Entries:
     """Return entries whose `tasks` are lists: all tasks in place of `all`, an entry a task in place of `each`."""
     variants = Entries()
-    for name, entry in entries.items():
+    one_per_task = _one_per_task(entries)
+    for name, written in entries.items():
+        entry = written
+        if isinstance(written, dict) and isinstance(written.get("teachers"), list):  # anything else is refused later
+            entry = written | {"teachers": _variants(written["teachers"], one_per_task, tasks)}
         if is_template(entry):
             variants |= {named(name, task): entry | {"tasks": [task]} for task in tasks}
         elif isinstance(entry, dict) and entry.get("tasks") == ALL:
@@ -32,14 +40,23 @@ def expanded(entries: Mapping[str, dict[str, Any]], tasks: Sequence[str]) -> Ent
 
 def members(ensembles: Mapping[str, dict[str, Any]], entries: Mapping[str, Any], tasks: Sequence[str]) -> Entries:
     """Return ensembles whose members are variants: a member with `tasks: each` becomes its variants, one a task."""
-    one_per_task = {name for name, entry in entries.items() if is_template(entry)}
+    one_per_task = _one_per_task(entries)
     expanded_ensembles = Entries()
     for name, entry in ensembles.items():
         expanded_ensembles[name] = entry
         if isinstance(entry.get("members"), list):  # anything else is refused later
-            variants: list[str] = []
-            for member in entry["members"]:
-                is_expanded = isinstance(member, str) and member in one_per_task
-                variants += [named(member, task) for task in tasks] if is_expanded else [member]
-            expanded_ensembles[name] = entry | {"members": variants}
+            expanded_ensembles[name] = entry | {"members": _variants(entry["members"], one_per_task, tasks)}
     return expanded_ensembles
+
+
+def _one_per_task(entries: Mapping[str, Any]) -> set[str]:
+    return {name for name, entry in entries.items() if is_template(entry)}
+
+
+def _variants(names: Sequence[Any], one_per_task: Collection[str], tasks: Sequence[str]) -> list[Any]:
+    """Return names of variants: one a task for each name in `one_per_task`, and all others as they are."""
+    variants: list[Any] = []
+    for name in names:
+        is_expanded = isinstance(name, str) and name in one_per_task
+        variants += [named(name, task) for task in tasks] if is_expanded else [name]
+    return variants

@@ -42,6 +42,8 @@ class Batch:
         sequences: of each example: two where pairs are bi-encoded, else one.
         padding: the id of the token behind a sequence's end.
         pooled: the encoder's embeddings [rows, width], where they were computed before: `Memo`.
+        soft_labels: what another model predicts, float32, where one does: probabilities [batch, classes], of sets those
+            of no and yes to each label [batch, labels, 2], or scores [batch].
     """
 
     task: str
@@ -53,6 +55,7 @@ class Batch:
     sequences: int
     padding: int = 0
     pooled: Tensor | None = None
+    soft_labels: Tensor | None = None
 
     def padded(self, tokens: int) -> "Batch":
         """Return the batch with padding up to so many tokens."""
@@ -65,6 +68,8 @@ class Batch:
         tensors = {name: getattr(self, name) for name in (*ROW_TENSORS, "labels")}
         if self.pooled is not None:
             tensors["pooled"] = self.pooled
+        if self.soft_labels is not None:
+            tensors["soft_labels"] = self.soft_labels
         if device.type == "cuda":
             moved = {name: tensor.pin_memory().to(device, non_blocking=True) for name, tensor in tensors.items()}
         else:
@@ -124,6 +129,7 @@ class Examples:
             hold all examples until `choose_on` is called.
         numbers: of the examples in their file, [examples].
         memo: their embeddings, where the encoder is frozen: training/cached.py.
+        soft_labels: what another model predicts for each example of the file, as a batch has it: training/teaching.py.
     """
 
     def __init__(
@@ -147,6 +153,7 @@ class Examples:
         self.chooses = self.scored = np.ones(len(self.ids), dtype=bool)
         self.numbers = np.arange(len(self.ids))
         self.memo = Memo(len(self.ids))
+        self.soft_labels: Tensor | None = None
 
     def choose_on(self, chooses: np.ndarray) -> None:
         """Choose epochs on the examples in the mask `chooses` [examples], and score on the others alone.
@@ -223,6 +230,7 @@ class Examples:
             sequences=sequences,
             padding=self.padding,
             pooled=self.memo.read(self.numbers[list(picks)]),
+            soft_labels=None if self.soft_labels is None else self.soft_labels[self.numbers[list(picks)]],
         )
 
     def _targets(self, picks: Sequence[int]) -> np.ndarray:

@@ -76,6 +76,12 @@ class Models:
             trained += self.about[name].members or [name]
         return trained
 
+    def with_teachers(self, names: Sequence[str]) -> list[str]:
+        """Return the variants that are trained for these, and those that these learn from, each once."""
+        trained = self.trained_for(names)
+        teachers = [teacher for name in trained if name in self.about for teacher in self.about[name].teachers]
+        return [*dict.fromkeys([*trained, *teachers])]
+
     def joined(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Return names of one row as groups of different tasks: three single-task models make one row."""
         groups: list[list[str]] = []

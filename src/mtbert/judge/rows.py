@@ -55,7 +55,7 @@ class Row:
         seeds: those that all of them have; none of what was not trained.
         weights: by name, how many: `encoder` of one of them; added, trained and stored of all; times_bert: all over one
             encoder's.
-        seconds: to train all of its models, one seed; None if nobody knows.
+        seconds: to train all of its models and their teachers, one seed; None if nobody knows.
         costs: by name, of running all of its models one after the other: `milliseconds` a text for all tasks,
             `batch_milliseconds` where 32 are predicted together, `megabytes` to load; none if nobody measured them.
         check: whether it is trained well enough to be compared; nothing of what was not trained.

@@ -43,7 +43,7 @@ class Scoreboard:
         """
         seeds = self.models.seeds
         shared_seeds = tuple(sorted(set.intersection(*(set(seeds[name]) for name in names))))
-        trained = self.models.trained_for(names)
+        trained = self.models.with_teachers(names)
         return Row(
             label=", ".join(names),
             names=tuple(names),
@@ -90,6 +90,9 @@ class Scoreboard:
         return self._scores_by_key[key]
 
     def _mean_over_seeds(self, variant: str, column: str) -> float:
+        """Return the mean of a column over the runs of a variant; NaN where results hold none."""
+        if variant not in self.models.about:
+            return math.nan
         return self.models.runs.loc[variant, column].astype(float).mean()
 
     def _weights(self, names: Sequence[str]) -> dict[str, float]:

@@ -44,6 +44,7 @@ def settings_of(name: str, merge: str, members: Sequence[VariantSettings], **abo
             "tasks": tasks,
             "model": first.model.model_copy(update={"heads": heads, "pooling": pooling}),
             "phases": [],
+            "teachers": [],
             "described": described,
             "sources": sources,
             "members": [member.variant for member in members],

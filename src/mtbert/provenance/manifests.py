@@ -5,6 +5,7 @@ weights, its tasks' examples or its code have changed, and DVC checks three file
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,18 @@ def of_now(build: Path, variant: str) -> Manifest:
     return Manifest(
         settings=plan,
         code=layout.read_plan(layout.shared_code(build)) | code_of_techniques,
-        files=inputs.digests(build, read),
+        files=inputs.digests(build, read) | _teachers(build, plan.get("teachers", [])),
         machine=inputs.machine(build),
     )
+
+
+def _teachers(build: Path, variants: Sequence[str]) -> dict[str, str]:
+    """Return the digest of each teacher's manifest by its path: of the same inputs and seed a training makes the same.
+
+    So a variant trains again where a teacher does, and DVC need not train the teachers to know it.
+    """
+    paths = {variant: layout.manifest(build, variant).relative_to(build).as_posix() for variant in variants}
+    return {path: of_now(build, variant).identity for variant, path in paths.items()}
 
 
 def encoder_files(build: Path, name: str = "base") -> list[Path]:

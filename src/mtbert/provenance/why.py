@@ -19,10 +19,14 @@ class InputKind(StrEnum):
     """What an input is of a training."""
 
     SETTING = "setting"
+    TEACHER = "teacher"
     DATA = "data"
     WEIGHTS = "starting weights"
     CODE = "code"
     MACHINE = "machine"
+
+
+FOLDERS = {"encoders": InputKind.WEIGHTS, "manifest": InputKind.TEACHER}  # of a build folder
 
 
 class Cause(NamedTuple):
@@ -54,7 +58,7 @@ def _start_time(logged: Path) -> str:
 
 
 def causes(before: Inputs, now: Inputs) -> list[Cause]:
-    """Return all that differs: settings first, then data, starting weights, code and machine."""
+    """Return all that differs: settings first, then teachers, data, starting weights, code and machine."""
     differing = [
         *_differing(InputKind.SETTING, _settings(before), _settings(now)),
         *_differing(InputKind.DATA, before.files, now.files),
@@ -76,11 +80,12 @@ def _machine(made_from: Inputs) -> dict[str, str]:
 
 
 def _differing(kind: InputKind, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Cause]:
-    """Yield the inputs of a kind that differ; files of the encoder are starting weights, all others data."""
+    """Yield the inputs of a kind that differ; files of FOLDERS have kinds of their own, all others are data."""
     for name in sorted({*before, *now}):
         if before.get(name) != now.get(name):
-            is_weights = kind == InputKind.DATA and name.startswith("encoders/")
-            yield Cause(InputKind.WEIGHTS if is_weights else kind, name, before.get(name), now.get(name))
+            folder = name.partition("/")[0]
+            kind_of_file = FOLDERS.get(folder, kind) if kind == InputKind.DATA else kind
+            yield Cause(kind_of_file, name, before.get(name), now.get(name))
 
 
 def of_run(run: Path) -> list[Cause]:
@@ -128,6 +133,8 @@ def in_words(cause: Cause) -> str:
     elif cause.now is None:
         change = "removed"
     name = cause.name.removeprefix("data/") if cause.kind == InputKind.DATA else cause.name
+    if cause.kind == InputKind.TEACHER:
+        name = Path(name).stem
     return f"{cause.kind} {name} {change}"
 
 

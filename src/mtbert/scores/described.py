@@ -56,6 +56,7 @@ class About(Lenient):
         rival: the row of the alternatives to PALs that it answers to.
         members: those of an ensemble.
         merge: how the members' encoders are joined into one; empty for a vote.
+        teachers: the variants whose predictions it learnt from.
         costs: of predictions that others made.
     """
 
@@ -66,6 +67,7 @@ class About(Lenient):
     tasks: list[TaskName]
     members: list[Name] = []
     merge: str = ""
+    teachers: list[Name] = []
     profile: Name = "own"
     run: KeptEpoch = KeptEpoch()
     costs: Costs = Costs()

@@ -22,10 +22,10 @@ from mtbert.machine import hardware
 from mtbert.models.encoder import architectures
 from mtbert.models.multitask import MultitaskModel
 from mtbert.tasks import SPLITS, Split
-from mtbert.training import cached
+from mtbert.training import cached, teaching
 from mtbert.training.phases import Phase, trained_on, trained_on_last
 from mtbert.training.run import Parts, hardware_of
-from mtbert.variants.building import build_model
+from mtbert.variants.building import build_model, read_split
 from mtbert.variants.settings import PhaseSettings, VariantSettings
 
 
@@ -44,12 +44,15 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     on = hardware_of(settings, cpu_precision)
     chosen_on = choosing(settings, examples)
     code = digest_of_code(build)
+    builds = phases(settings, seed, model, examples["train"])
+    if settings.teachers:
+        builds = teaching.with_teachers(builds, teaching.Lesson(settings, seed, build, examples["train"], on))
     return Parts(
         settings=settings,
         seed=seed,
         model=model,
         phases=cached.with_memos(
-            phases(settings, seed, model, examples["train"]),
+            builds,
             model,
             [*examples["dev"].values(), *chosen_on.values()],
             seed,
@@ -96,9 +99,7 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
     special = tokens.special_tokens(encoder)
 
     def load(name: str, split: Split) -> Examples:
-        task = settings.trains(name)
-        encoding = "bi" if settings.model.is_apart(task) else "cross"
-        return batches.load(layout.examples(data, name, split), task, encoding, special, settings.model.max_tokens)
+        return read_split(settings, name, settings.trains(name).name, split, data, special)
 
     examples: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
     for name, split in itertools.product(settings.tasks, SPLITS):

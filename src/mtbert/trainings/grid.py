@@ -1,5 +1,7 @@
 """What `make reproduce` does: `dvc repro`, its trainings side by side, in rounds that each end with an answer."""
 
+from collections.abc import Sequence
+
 from mtbert.errors import SettingsError
 from mtbert.machine import locking
 from mtbert.trainings import dvc, many
@@ -37,6 +39,7 @@ def run(
             if waiting and address:
                 from mtbert.trainings import cluster
 
+                check_teachers(waiting)
                 with cluster.joined(address, waiting, gpus, storage) as start:
                     at_a_time = [{}] * (jobs or len(waiting))
                     many.run(waiting, start, at_a_time, OUTPUT, finished.append, follower=rounds)
@@ -46,3 +49,15 @@ def run(
             rounds.close()
             dvc.commit(*finished)
         dvc.run("repro")
+
+
+def check_teachers(wanted: Sequence[Training]) -> None:
+    """Raise SettingsError where a training learns from another of the same command: no node has the runs of others."""
+    for training in wanted:
+        missing = [teacher.variant for teacher in many.teachers(training) if teacher in wanted]
+        if missing:
+            first = f'`mtbert grid --address ... --variants "{" ".join(missing)}"`'
+            raise SettingsError(
+                f"{training.name} learns from {', '.join(missing)}, but no node of a cluster has what others train; "
+                f"{first} trains these first"
+            )

@@ -60,6 +60,7 @@ class Training(Section):
 
 
 say = partial(print, flush=True)  # at once, wherever the output goes
+Teachers = Mapping[Training, Sequence[Training]]  # by training, those that have to end before it begins
 Share = Mapping[str, str]  # what the environment of a training adds
 Done = Callable[[Training], object]  # is called for each that is trained
 # Starts a training whose output goes to the file; what it returns has poll, terminate, wait and kill as a Popen has.
@@ -117,6 +118,12 @@ def threads(training: Training) -> int:
     return layout.read_plan(layout.plan(BUILD, training.variant), "run")["run"]["threads"]
 
 
+def teachers(training: Training) -> list[Training]:
+    """Return the trainings, by its plan, whose models it learns from: of other variants and the same seed."""
+    variants = layout.read_plan(layout.plan(BUILD, training.variant)).get("teachers", [])
+    return [Training(variant=variant, seed=training.seed) for variant in variants]
+
+
 def run(
     wanted: Sequence[Training],
     start: Starter,
@@ -125,14 +132,17 @@ def run(
     done: Done,
     memory: Memory = ENOUGH,
     follower: Follower | None = None,
+    teachers: Teachers = MappingProxyType({}),
 ) -> None:
     """Train all in order, one with each share at a time, each once there is memory for it; their logs in `output`.
+
+    A training with `teachers` among the others waits until these have ended, and later ones go before it.
 
     Raises:
         TrainingError: some failed; all have ended. KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP came; all have ended.
     """
     output.mkdir(parents=True, exist_ok=True)
-    queue = Queue(wanted, start, shares, output, done, memory, follower)
+    queue = Queue(wanted, start, shares, output, done, memory, follower, teachers)
     with _signals_noted() as signals:
         try:
             while queue.running or (queue.waiting and not signals):
@@ -171,8 +181,10 @@ class Queue:
         done: Done,
         memory: Memory,
         follower: Follower | None = None,
+        teachers: Teachers = MappingProxyType({}),
     ) -> None:
         self.follower = follower or Follower()
+        self.teachers = teachers
         self.start = start
         self.done = done
         self.logs = {training: output / f"{training.name}.log" for training in wanted}
@@ -186,19 +198,31 @@ class Queue:
         self.last_report = time.monotonic()
 
     def next_share(self) -> Share | None:
-        """Return the free share where the fewest train, of those with room for the first that waits; else None."""
-        if not self.waiting:
+        """Return the free share where the fewest train, of those with room for the next training; else None."""
+        training = self._next()
+        if training is None:
             return None
         with_room: dict[int, Share] = {}  # by how many train there
         for share in self.free:
             others = [training for training, running in self.running.items() if running.share == share]
-            if self.memory.has_room(self.waiting[0], others):
+            if self.memory.has_room(training, others):
                 with_room.setdefault(len(others), share)
         return with_room[min(with_room)] if with_room else None
 
+    def _next(self) -> Training | None:
+        """Return the first that waits for no teacher; None where there is none."""
+        not_ended = [*self.waiting, *self.running]
+        for training in self.waiting:
+            if not any(teacher in not_ended for teacher in self.teachers.get(training, ())):
+                return training
+        return None
+
     def start_next(self, share: Share) -> None:
-        """Start the first that waits, with a share."""
-        training = self.waiting.pop(0)
+        """Start the first that waits for no teacher, with a share."""
+        training = self._next()
+        if training is None:
+            return
+        self.waiting.remove(training)
         self.free.remove(share)
         self.logs[training].unlink(missing_ok=True)
         self.begun[training] = time.monotonic()
@@ -339,7 +363,8 @@ def run_here(
             return
         if fault:
             say(f"trainings take turns on a GPU, since they cannot share it: {fault}")
-        run(wanted, start, shares(count, most_threads, devices), output, done, memory, follower)
+        at_a_time = shares(count, most_threads, devices)
+        run(wanted, start, at_a_time, output, done, memory, follower, {each: teachers(each) for each in wanted})
 
 
 def memory_of(wanted: Sequence[Training], gpus: int) -> Memory:

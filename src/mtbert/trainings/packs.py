@@ -57,10 +57,15 @@ def pack(out: Path, variants: str | None) -> None:
 
 
 def write(out: Path, packed: Sequence[Training]) -> None:
-    """Write a pack: what the trainings read, and the package."""
+    """Write a pack: what the trainings read, runs of teachers that are not trained there, and the package."""
     paths = [SCRIPT, layout.machine(BUILD)]
     paths += [layout.shared_code(BUILD), layout.plan(BUILD, "encoder")]
-    for variant in dict.fromkeys(training.variant for training in packed):
+    teachers = [teacher for training in packed for teacher in many.teachers(training)]
+    for teacher in dict.fromkeys(teachers):
+        if teacher not in packed:
+            seals.check(teacher.run(), only=[layout.WEIGHTS])
+            paths += [path for path in sorted(teacher.run().rglob("*")) if path.is_file()]
+    for variant in dict.fromkeys(training.variant for training in (*packed, *teachers)):
         read = [BUILD / path for path in manifests.read(BUILD, variant).files]
         config = next(path for path in read if path.name == "config.json")
         paths += [layout.plan(BUILD, variant), layout.manifest(BUILD, variant), config.with_name("encoder.json"), *read]

@@ -56,10 +56,14 @@ def run(jobs: int, build: Path) -> None:
     with locking.exclusive(dvc.LOCK, "tune"):
         dvc.run("repro", "manifest")
         params = Params(dvc.PARAMS).put(("tuned",), {})
-        trained = {name: settings for name, settings in _planned(params).items() if settings.phases}
+        planned = _planned(params)
+        students = [name for name, settings in planned.items() if settings.teachers]
+        trained = {name: settings for name, settings in planned.items() if settings.phases and name not in students}
         _check(trained)
         for name, settings in trained.items():
             _check_rates_count(params, name, settings.phases[0])
+        if students:
+            say(f"{', '.join(students)} is not tuned, since no trial trains its teachers: it keeps its rates")
         say(f"{len(FACTORS) * len(trained)} trials of {len(trained)} models, each with a third of the steps")
         tuned: dict[str, dict[str, Any]] = {}
         for name, trials in _trials(trained, jobs, build):

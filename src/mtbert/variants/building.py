@@ -1,12 +1,15 @@
-"""Build a model from its settings, for training, prediction and export alike."""
+"""Build a model from its settings, for training, prediction and export alike, and read examples as it sees them."""
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from mtbert import seeding
+from mtbert import layout, seeding
+from mtbert.data import batches
+from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.models import multitask
 from mtbert.models.adapters import ADAPTERS
@@ -17,6 +20,7 @@ from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import MultitaskModel
 from mtbert.registry import Registry
+from mtbert.tasks import Split
 from mtbert.variants.settings import VariantSettings
 
 PARTS: dict[str, Registry[..., Any]] = {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS}
@@ -43,3 +47,21 @@ def build_model(
         apart=[task.name for task in tasks if chosen.is_apart(task)],
         vocabulary=vocabulary,
     )
+
+
+def read_split(
+    settings: VariantSettings, corpus: str, task: str, split: Split, data: Path, special: SpecialTokens
+) -> Examples:
+    """Read a split of a corpus that serves a task as a model of these settings encodes it; DataError where it is empty.
+
+    Args:
+        settings: of the model.
+        corpus: its name below `data`, the task's own or another.
+        task: one of the model's tasks.
+        split: which split.
+        data: the folder of all examples.
+        special: the tokenizer's special tokens.
+    """
+    described = settings.described[task]
+    encoding = "bi" if settings.model.is_apart(described) else "cross"
+    return batches.load(layout.examples(data, corpus, split), described, encoding, special, settings.model.max_tokens)

@@ -289,6 +289,7 @@ class VariantSettings(Answers):
         profile: which profile it was resolved for.
         phases: its phases in order; none for a model that is scored without training.
         sources: SHA-256 of the files that its techniques use, so that a change of a technique is a change here.
+        teachers: the variants whose models of the same seed predict what an objective learns from.
         members, merge: of a merged model, which is not trained: whose encoders were joined, and how.
         scale: the scale that the merge chose.
     """
@@ -300,6 +301,7 @@ class VariantSettings(Answers):
     phases: list[PhaseSettings]
     run: RunSettings
     sources: dict[str, str]
+    teachers: list[Name] = Field(default=[], exclude_if=lambda teachers: not teachers)
     members: list[Name] = Field(default=[], exclude_if=lambda members: not members)
     merge: str = Field(default="", exclude_if=lambda merge: not merge)
     scale: float | None = Field(default=None, exclude_if=lambda scale: scale is None)

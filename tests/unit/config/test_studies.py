@@ -34,6 +34,13 @@ def test_members_that_name_an_entry_of_each_task_are_its_variants():
     }
 
 
+def test_teachers_that_name_an_entry_of_each_task_are_its_variants():
+    taught = {"taught": {"tasks": "all", "teachers": ["single", "plain"]}, "faulty": {"teachers": "single"}}
+    expanded = studies.expanded(ENTRIES | taught, TASKS)
+    assert expanded["taught"]["teachers"] == ["single-is-urgent", "single-rel", "plain"]
+    assert expanded["faulty"]["teachers"] == "single"
+
+
 def test_every_way_of_ones_own_study_sees_as_many_examples_of_each_task_but_for_the_samplers(
     planned: Callable[..., dict[str, Any]],
 ):

@@ -75,6 +75,17 @@ def test_bi_encoding_stacks_all_first_sentences_then_all_second_ones():
     assert batch.token_types.sum().item() == 0
 
 
+def test_a_batch_of_some_rows_has_what_another_model_predicts_of_these_rows():
+    examples = singles(8)
+    examples.soft_labels = torch.arange(8.0).unsqueeze(-1) / 10
+    kept, spared = examples.split(0.25)
+    batch = kept.batch([2, 0])
+    assert batch.soft_labels.flatten().tolist() == pytest.approx([int(row) / 10 for row in batch.ids])
+    assert batch.to(torch.device("cpu")).soft_labels is not None
+    assert spared.batch([0]).soft_labels.item() == pytest.approx(int(spared.ids[0]) / 10)
+    assert singles(8).batch([0]).soft_labels is None
+
+
 def test_a_batch_on_another_device_is_the_same_batch():
     batch = pairs("bi").batch([0, 1])
     moved = batch.to(torch.device("meta"))

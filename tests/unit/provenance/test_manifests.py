@@ -84,6 +84,26 @@ def test_a_head_for_masked_words_is_named_where_the_encoder_has_one(build: Path)
     assert not any("mlm_head" in file for file in named["b"])  # which starts from sbert
 
 
+def test_a_change_of_a_teacher_reaches_its_student_and_no_change_of_a_student_its_teacher(build: Path):
+    files.write_yaml(build / "plan/a.yaml", settings("base", "sst") | {"teachers": ["b"]})
+    before = written(build)
+    assert manifests.read(build, "a").files["manifest/b.json"] == hashlib.sha256(before["b.json"]).hexdigest()
+    files.write_yaml(build / "plan/b.yaml", settings("sbert", "sts") | {"profile": "another"})
+    after = written(build)
+    assert after["a.json"] != before["a.json"]
+    files.write_text(build / "data/sst/train.parquet", "altered")
+    assert written(build)["b.json"] == after["b.json"]
+
+
+def test_a_student_is_refused_where_its_teachers_manifest_was_altered(build: Path):
+    files.write_yaml(build / "plan/a.yaml", settings("base", "sst") | {"teachers": ["b"]})
+    written(build)
+    manifests.check(build, "a")
+    files.write_text(build / "manifest/b.json", "altered")
+    with pytest.raises(DataError, match=r"manifest/b\.json is missing, or not .*`dvc repro manifest manifest`"):
+        manifests.check(build, "a")
+
+
 @pytest.mark.parametrize(
     ("file", "concerned"),
     [

@@ -49,6 +49,13 @@ def test_each_kind_of_input_is_told_settings_first():
     )
 
 
+def test_a_student_says_which_teacher_has_changed():
+    before, now = (BEFORE.model_copy(update={"files": {"manifest/own-single-sst.json": digest}}) for digest in "ab")
+    (found,) = why.causes(before, now)
+    assert found == Cause(InputKind.TEACHER, "manifest/own-single-sst.json", "a", "b")
+    assert why.line("own-distilled", [found]) == "own-distilled trains: teacher own-single-sst changed"
+
+
 def test_what_has_not_changed_has_no_cause():
     assert why.causes(BEFORE, BEFORE) == []
 

@@ -28,6 +28,7 @@ def test_each_training_sees_its_gpu_alone(monkeypatch: pytest.MonkeyPatch, tmp_p
     script.write_text("import os; print(os.environ['CUDA_VISIBLE_DEVICES'])")
     monkeypatch.setattr(many, "SCRIPT", script)
     monkeypatch.setattr(many, "threads", lambda _: 1)
+    monkeypatch.setattr(many, "teachers", lambda _: [])
     monkeypatch.setattr(many, "gpus", lambda: ["5", "7"])
     many.run_here(TRAININGS[:2], 2, tmp_path)
     assert {(tmp_path / f"a-{seed}.log").read_text() for seed in (1, 2)} == {"5\n", "7\n"}
@@ -75,6 +76,7 @@ def test_no_more_train_at_a_time_than_can_share_the_gpus(
     given = list[list[many.Share]]()
     monkeypatch.setattr(many, "run", lambda _, __, shares, *rest: given.append(shares))
     monkeypatch.setattr(many, "threads", lambda _: 1)
+    monkeypatch.setattr(many, "teachers", lambda _: [])
     monkeypatch.setattr(many, "gpus", lambda: ["5", "7"])
     monkeypatch.setattr(many, "cores", lambda: 200)
     monkeypatch.setattr(many, "memory_of", lambda *_: many.ENOUGH)
@@ -96,6 +98,7 @@ def test_a_signal_while_the_service_starts_ends_it_and_trains_nothing(monkeypatc
 
     monkeypatch.setattr(many, "run", lambda *_: events.append("trains"))
     monkeypatch.setattr(many, "threads", lambda _: 1)
+    monkeypatch.setattr(many, "teachers", lambda _: [])
     monkeypatch.setattr(many, "gpus", lambda: ["5"])
     monkeypatch.setattr(many.mps, "gpu_for_many", service)
     before = signal.signal(signal.SIGTERM, lambda *_: events.append("ends at once"))
@@ -123,6 +126,45 @@ def test_all_that_stop_have_one_deadline(monkeypatch: pytest.MonkeyPatch, tmp_pa
     queue.stop()
     assert len(killed) == 3
     assert sum(waits) <= 0.2
+
+
+STUDENT, SST, STS = (Training(variant=name, seed=1) for name in ("student", "sst", "sts"))
+
+
+def trained_in_order(tmp_path: Path, wanted: list[Training], jobs: int, statuses: dict[Training, int]) -> list[str]:
+    """What starts and ends, in order, of trainings with so many at a time; `student` learns from the other two."""
+    events = list[str]()
+
+    def start(training: Training, *_: object) -> Job:
+        events.append(f"{training.variant} starts")
+        return Job(statuses.get(training, 0))
+
+    with contextlib.suppress(TrainingError):
+        many.run(
+            wanted,
+            start,
+            [{}] * jobs,
+            tmp_path,
+            lambda training: events.append(f"{training.variant} ends"),
+            teachers={STUDENT: [SST, STS]},
+        )
+    return events
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_student_waits_until_its_teachers_have_ended_and_others_go_before_it(tmp_path: Path, jobs: int):
+    events = trained_in_order(tmp_path, [SST, STUDENT, STS], jobs, {})
+    assert events[-2:] == ["student starts", "student ends"]
+    assert sorted(events[:-2]) == ["sst ends", "sst starts", "sts ends", "sts starts"]
+
+
+def test_a_student_whose_teachers_are_there_waits_for_nothing(tmp_path: Path):
+    assert trained_in_order(tmp_path, [STUDENT], 2, {}) == ["student starts", "student ends"]
+
+
+def test_a_student_of_a_teacher_that_failed_starts_and_says_so_itself(tmp_path: Path):
+    events = trained_in_order(tmp_path, [SST, STS, STUDENT], 1, {SST: 1, STUDENT: 1})
+    assert events == ["sst starts", "sts starts", "sts ends", "student starts"]
 
 
 def test_what_fails_is_named_with_its_log_once_the_others_have_ended(tmp_path: Path):

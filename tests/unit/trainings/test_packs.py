@@ -13,9 +13,9 @@ from elsewhere import repository, snapshot, start_from, told
 from safetensors.numpy import save_file
 
 from mtbert import files, layout
-from mtbert.errors import DataError, TrainingError, UnknownNameError
+from mtbert.errors import DataError, SettingsError, TrainingError, UnknownNameError
 from mtbert.provenance import seals
-from mtbert.trainings import archives, dvc, packs
+from mtbert.trainings import archives, dvc, grid, packs
 from mtbert.trainings.many import Training
 
 A, B = Training(variant="a", seed=1), Training(variant="b", seed=1)
@@ -85,6 +85,43 @@ def test_a_pack_holds_what_its_trainings_read_once_and_nothing_else(here: Path, 
         "build/encoders/base/tokenizer_config.json",
     ])  # fmt: skip
     assert "src/mtbert/training/loop.py" in found
+
+
+@pytest.fixture
+def student(here: Path) -> Path:
+    """The repository, where `b` learns from `a`, which is trained."""
+    plan = files.read_yaml(here / "build/plan/b.yaml")
+    files.write_yaml(here / "build/plan/b.yaml", plan | {"teachers": ["a"]})
+    files.write_text(here / "build/runs/a/1/model.safetensors", "weights")
+    seals.seal(here / "build/runs/a/1")
+    return here
+
+
+def packed(here: Path, *trainings: Training) -> set[str]:
+    packs.write(here / "pack.tar", trainings)
+    with tarfile.open(here / "pack.tar") as tar:
+        return {name.removeprefix("mtbert-pack/") for name in tar.getnames()}
+
+
+def test_a_pack_of_a_student_brings_the_runs_of_teachers_that_it_does_not_train(student: Path):
+    found = packed(student, B)
+    assert {"build/plan/a.yaml", "build/manifest/a.json"} <= found
+    runs_there = {name for name in found if name.startswith("build/runs")}
+    assert runs_there == {"build/runs/a/1/model.safetensors", "build/runs/a/1/digests.json"}
+    assert not any(name.startswith("build/runs") for name in packed(student, A, B))
+
+
+def test_a_pack_of_a_student_without_its_teacher_is_refused(student: Path):
+    shutil.rmtree(student / "build/runs/a/1")
+    with pytest.raises(DataError, match=r"runs/a/1/digests\.json is missing; `dvc repro train@a-1` makes it"):
+        packs.write(student / "pack.tar", [B])
+
+
+def test_a_cluster_trains_no_student_beside_its_teachers(student: Path):
+    grid.check_teachers([A])
+    grid.check_teachers([B])
+    with pytest.raises(SettingsError, match=r'b-1 learns from a, .* --variants "a"` trains these'):
+        grid.check_teachers([A, B])
 
 
 def test_a_run_without_its_weights_says_so_and_weights_that_come_later_complete_it(here: Path, trained: Path):

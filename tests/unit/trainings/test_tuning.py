@@ -74,6 +74,26 @@ def test_the_rates_of_the_best_trial_are_written_and_all_trials_beside_them(
     assert told in capsys.readouterr().out
 
 
+def test_a_student_is_not_tuned_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "params.yaml"
+    file.write_text(yaml.safe_dump(PARAMS.own | {"variants": ["pals"]}))
+    shutil.copytree(PARAMS.file.parent / "papers", tmp_path / "papers")
+    monkeypatch.setattr(dvc, "PARAMS", file)
+    monkeypatch.setattr(dvc, "LOCK", tmp_path / "lock")
+    monkeypatch.setattr(dvc, "run", lambda *_: None)
+    small = settings(**SPARED)
+    student = small.model_copy(update={"teachers": ["small"]})
+    monkeypatch.setattr(tuning, "_planned", lambda params: {"small": small, "student": student})
+    monkeypatch.setattr(tuning, "_check_rates_count", lambda *_: None)
+    tried = []
+    monkeypatch.setattr(tuning, "_trials", lambda variants, jobs, build: tried.extend(variants) or [])
+    tuning.run(1, tmp_path)
+    assert tried == ["small"]
+    assert "student is not tuned, since no trial trains its teachers: it keeps its rates" in capsys.readouterr().out
+
+
 def test_a_variant_that_chooses_on_dev_is_not_tuned():
     with pytest.raises(SettingsError, match="small cannot be tuned: its trials are scored on spared training rows"):
         tuning._check({"small": settings()})

@@ -2,7 +2,7 @@
 
 import torch
 
-from mtbert.learning.objectives import masked_language_model, simcse, simcse_linear, smart
+from mtbert.learning.objectives import distillation, masked_language_model, simcse, simcse_linear, smart
 from mtbert.learning.objectives.base import Objective
 from mtbert.models.multitask import MultitaskModel
 from mtbert.registry import Registry, Technique
@@ -14,5 +14,6 @@ OBJECTIVES: Registry[[MultitaskModel, torch.Generator], Objective] = Registry(
         "masked_language_model": Technique(masked_language_model.Settings, masked_language_model.MaskedLanguageModel),
         "simcse": Technique(simcse.Settings, simcse.SimCse),
         "simcse_linear": Technique(simcse_linear.Settings, simcse_linear.SimCseLinear),
+        "distillation": Technique(distillation.Settings, distillation.Distillation),
     },
 )

@@ -15,9 +15,11 @@ class Objective(Stateful):
 
     Attributes:
         own: its own parameters, which are trained beside the model's.
+        learns_from_teachers: whether it reads the `soft_labels` of a batch, which the variant's `teachers` predict.
     """
 
     changes = ("generator", "own")
+    learns_from_teachers = False
 
     def __init__(self, settings: Any, model: MultitaskModel, generator: torch.Generator) -> None:
         self.settings = settings
