@@ -3,10 +3,12 @@
 What it does: divides a task's logits by one number, which is fitted on rows that the model did not train on. Predicted
 classes stay the same.
 
-Formula: T minimises (log T)^2 / 2 - sum over rows of log softmax(z / T)[label]. The first term keeps T finite where
-all rows are right.
+Formula: T minimises the cross-entropy of softmax(z / T) with targets that are (n + 1) / (n + 2) for a row's label, and
+alike for all other classes; n is the number of rows. So n rows that are all right say that 1 of n + 2 may be wrong. T is
+1 without rows.
 
-Source: Guo et al. (2017), "On Calibration of Modern Neural Networks", section 4.2, without the first term.
+Source: Guo et al. (2017), "On Calibration of Modern Neural Networks", section 4.2, with the targets of Platt (1999),
+"Probabilistic Outputs for Support Vector Machines", section 2.2.
 """
 
 import numpy as np
@@ -25,11 +27,14 @@ def temperature(log_probabilities: np.ndarray, labels: np.ndarray) -> float:
     from scipy.optimize import minimize_scalar
     from scipy.special import log_softmax
 
-    classes = labels.astype(int)[:, None]
+    rows, classes = log_probabilities.shape
+    if not rows:
+        return 1.0
+    targets = np.full((rows, classes), 1 / (rows + 2) / (classes - 1))
+    np.put_along_axis(targets, labels.astype(int)[:, None], (rows + 1) / (rows + 2), axis=1)
 
     def loss(log_temperature: float) -> float:
-        scaled = log_softmax(log_probabilities / np.exp(log_temperature), axis=1)
-        return log_temperature**2 / 2 - float(np.take_along_axis(scaled, classes, axis=1).sum())
+        return -float((targets * log_softmax(log_probabilities / np.exp(log_temperature), axis=1)).sum())
 
     best = minimize_scalar(loss, bounds=(-LARGEST, LARGEST), method="bounded", options={"xatol": 1e-6})
     return round(float(np.exp(best.x)), DIGITS)
