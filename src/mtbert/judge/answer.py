@@ -60,7 +60,7 @@ class Answer:
         untrained: the row of the starting weights; None where nobody has scored them.
         incomplete: rows of others who have predicted some of the tasks.
         against_single: each other way against one model per task, in their order; none if that was not trained.
-        against_best: the candidates against the best of them, in their order without it.
+        against_best: the candidates against the best way, in their order without it.
         by_task: what the way to keep costs each task against one model per task; none if either is missing.
     """
 
@@ -142,20 +142,20 @@ class Answer:
         """Return what of a way is over the limit, or was not measured, by name."""
         return [name for name, most in self.limit.items() if way.costs.get(name, math.inf) > most]
 
-    @property
+    @cached_property
     def best(self) -> Row:
-        """The way with the highest mean of those that may be kept, else of all that are here."""
+        """The way with the highest mean of those within the limit, else of all that are here; it may fail its check."""
         here = [way for way in self.ways if not way.is_of_others]
-        return self.candidates[0] if self.candidates else here[0]
+        return next((way for way in here if not self.over_limit(way)), here[0])
 
     @cached_property
     def choice(self) -> Choice | None:
-        """What to keep; None where fewer than two ways may be kept."""
-        if len(self.candidates) == 1 < len(self.good_enough):  # the limit leaves out the others
-            return Choice(self.candidates[0])
-        if len(self.candidates) < 2:
+        """What to keep; None where no way may be kept, or where only one may, and no limit leaves out the others."""
+        if not self.candidates:
             return None
-        return ways.choose(self.candidates, self.against_best)
+        if [way.label for way in self.candidates] == [self.best.label]:
+            return Choice(self.best) if len(self.good_enough) > 1 else None
+        return ways.choose(self.best, self.candidates, self.against_best)
 
     @property
     def kept(self) -> Row | None:

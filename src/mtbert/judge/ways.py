@@ -23,9 +23,10 @@ class Choice:
     """What to keep, by the numbers of the ways.
 
     Attributes:
-        kept: the cheapest way that is proved to be no worse than the best; the best itself if all that are cheaper are
-            proved to be worse; None if neither is proved, and below SEEDS seeds.
-        likely: if nothing is kept, the best of the ways that are cheaper and may be no worse; None if there are none.
+        kept: the cheapest way that is proved to be no worse than the best; the best itself, if it may be kept, if all
+            that are cheaper are proved to be worse; None if neither is proved, and below SEEDS seeds.
+        likely: if nothing is kept, the best of the ways that are cheaper and may be no worse; if the best may not be
+            kept, the best of those that may. None if there are none.
         against: the likely way less the best; it says what would decide.
         seeds: the fewest seeds that a way has, of those that have seeds; None if none has, 0 if nothing was compared.
     """
@@ -76,17 +77,20 @@ def _needed(comparison: Comparison, comparisons: int) -> Needed | None:
     return needed(comparison.difference, comparison.part.margin, SEEDS, comparisons)
 
 
-def choose(candidates: Sequence[Row], against_best: Sequence[Comparison]) -> Choice:
+def choose(best: Row, candidates: Sequence[Row], against_best: Sequence[Comparison]) -> Choice:
     """Choose what to keep.
 
     Args:
-        candidates: the ways that can be kept, the one with the highest mean first.
-        against_best: each of the others against it, in their order.
+        best: the way with the highest mean, which may be none of the candidates.
+        candidates: the ways that may be kept, in the order of their means.
+        against_best: each of them but the best against it, in their order.
     """
-    best, *others = candidates
-    judged = [*zip(others, against_best, strict=True)]
+    judged = [*zip([way for way in candidates if way is not best], against_best, strict=True)]
     seeds = _fewest_seeds([comparison.difference for comparison in against_best if comparison.difference])
     no_worse = [way for way, comparison in judged if comparison.p.verdict is Verdict.HOLDS]
+    if best not in candidates:
+        likely, against = judged[0]
+        return Choice(min(no_worse, key=_cost), seeds=seeds) if no_worse else Choice(None, likely, against, seeds)
     kept = min([best, *no_worse], key=_cost)
     undecided = [
         (way, comparison)

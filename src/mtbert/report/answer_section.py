@@ -171,11 +171,12 @@ def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:
 def _kept(answer: Answer, kept: Row) -> str:
     """Return which way to keep, and why."""
     best, margin = answer.best, f"{answer.margin:g}"
-    if len(answer.candidates) == 1 < len(answer.good_enough):
-        return f"**Keep {_named(kept.label)}**: no other way that is trained well enough is within the limit."
     if kept is not best:
         proved = f"proved to be less than {margin} below {_named(best.label)}, which has {_highest(answer)}"
-        return f"**Keep {_named(kept.label)}**: {proved}. {_share(kept, answer.single or best)}"
+        but = ", but is not trained well enough" if best.check.fails else ""
+        return f"**Keep {_named(kept.label)}**: {proved}{but}. {_share(kept, answer.single or best)}"
+    if len(answer.candidates) == 1 < len(answer.good_enough):
+        return f"**Keep {_named(kept.label)}**: no other way that is trained well enough is within the limit."
     which = _which_may_be_kept(answer)
     others = f"each way{which} with fewer weights is proved to be worse by {margin} or more"
     if best.weights["stored"] == min(way.weights["stored"] for way in answer.candidates):
@@ -200,9 +201,7 @@ def _highest(answer: Answer) -> str:
     here = [way for way in answer.ways if not way.is_of_others]
     if answer.best is here[0]:
         return "the highest mean of the ways here, without predictions of others"
-    is_limited = any(answer.over_limit(way) for way in answer.good_enough)
-    within = " and within the limit" if is_limited else ""
-    return f"the highest mean of the ways that are trained well enough{within}"
+    return "the highest mean of the ways within the limit"
 
 
 def _share(way: Row, whole: Row) -> str:
@@ -215,6 +214,8 @@ def _undecided(answer: Answer) -> str:
     choice, best = answer.choice, answer.best
     if choice is None:
         return _too_few(answer)
+    if best.check.fails:
+        return _not_trained(answer, choice.likely)
     of_these = f"of these {markdown.count(len(answer.ways))}, {_named(best.label)}"
     highest = f"**Nothing is decided**: {of_these} has {_highest(answer)}"
     if choice.likely is None or choice.against is None:
@@ -224,6 +225,16 @@ def _undecided(answer: Answer) -> str:
     lower_by = markdown.number(choice.against.difference and -choice.against.difference.mean)
     smaller = f"the best with fewer weights, {_named(likely.label)} ({share}), is {lower_by} lower"
     return " ".join([f"{highest}; {smaller}.", *_missing(answer)])
+
+
+def _not_trained(answer: Answer, likely: Row | None) -> str:
+    """Return that the best way may not be kept, and how far the best of those that may is below it."""
+    best = f"{_named(answer.best.label)} has {_highest(answer)}, but is not trained well enough"
+    text = f"**Nothing is recommended**: {best}"
+    if likely is None:
+        return f"{text}."
+    lower = markdown.number(answer.best.scores[answer.metric].mean - likely.scores[answer.metric].mean)
+    return f"{text}; the best way{_which_may_be_kept(answer)}, {_named(likely.label)}, is {lower} lower."
 
 
 def _over_limit(answer: Answer) -> Iterator[str]:

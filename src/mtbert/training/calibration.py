@@ -4,8 +4,8 @@ What it does: divides a task's logits by one number, which is fitted on rows tha
 classes stay the same.
 
 Formula: T minimises the cross-entropy of softmax(z / T) with targets that are (n + 1) / (n + 2) for a row's label, and
-alike for all other classes; n is the number of rows. So n rows that are all right say that 1 of n + 2 may be wrong. T is
-1 without rows.
+alike for all other classes; n is the number of rows. So n rows that are all right say that 1 of n + 2 may be wrong.
+Without rows T is 1.
 
 Source: Guo et al. (2017), "On Calibration of Modern Neural Networks", section 4.2, with the targets of Platt (1999),
 "Probabilistic Outputs for Support Vector Machines", section 2.2.

@@ -41,7 +41,7 @@ def chosen(runs: BudgetRuns, names: list[str], costs: dict[str, float], margin: 
     candidates = [Row(name, (name,), {}, weights={"stored": costs[name]}) for name in names]
     best, *others = names
     parts = [Part(ours=name, other=best, metric="qqp", margin=margin, expects="not lower") for name in others]
-    return ways.choose(candidates, ways.judge_against_best(runs, parts))
+    return ways.choose(candidates[0], candidates, ways.judge_against_best(runs, parts))
 
 
 def labels(choice: ways.Choice) -> tuple[str | None, str | None]:

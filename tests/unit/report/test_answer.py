@@ -1,5 +1,6 @@
 """The report's first screen: which way to keep, in words that come of verdicts alone."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from mtbert.judge import Answer, Below, Check, Judgement, Plan, judge, plan_of
+from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import answer_section, markdown, terminal
 from mtbert.report.pictures import costs as picture
 from mtbert.scores.metrics import OVERALLS
@@ -160,19 +162,37 @@ def test_a_way_that_does_not_beat_the_majority_class_is_never_kept(monkeypatch):
     ]
 
 
-def test_the_best_way_that_may_be_kept_is_not_said_to_lead_those_that_may_not(monkeypatch):
+FAILS = Check({"sst": [Below.TFIDF]})
+
+
+def test_where_the_best_way_is_not_trained_well_enough_none_below_it_is_recommended(monkeypatch):
+    monkeypatch.setattr("mtbert.judge.training_check.TrainingCheck.of", failing("shared"))
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
-    best, single = one.ways
-    one = replace(one, ways=[replace(best, check=Check({"sst": [Below.TFIDF]})), single])
-    assert answer_section._kept(one, one.best).startswith(
-        "**Keep *One model per task***: it has the highest mean of the ways that are trained well enough, and "
+    lower = markdown.number(one.ways[0].scores[one.metric].mean - one.ways[1].scores[one.metric].mean)
+    assert next(answer_section.sentences(one)) == (
+        "**Nothing is recommended**: *Shared* has the highest mean, but is not trained well enough; the best way that "
+        f"is trained well enough, *One model per task*, is {lower} lower."
     )
+
+
+def test_a_way_that_is_proved_as_good_as_the_best_is_kept_where_the_best_is_not_trained_well_enough(monkeypatch):
+    monkeypatch.setattr("mtbert.judge.training_check.TrainingCheck.of", failing("shared"))
+    one = found(monkeypatch, 6, margin=0.05, single=0.9, shared=0.91)
+    assert next(answer_section.sentences(one)).startswith(
+        "**Keep *One model per task***: proved to be less than 0.05 below *Shared*, which has the highest mean, but is "
+        "not trained well enough. "
+    )
+
+
+def failing(name: str) -> Callable[[TrainingCheck, tuple[str, ...]], Check]:
+    """A check that the model of this name alone fails."""
+    return lambda checked, names: FAILS if names == (name,) else Check()
 
 
 def test_a_cheaper_way_that_is_not_trained_well_enough_is_not_said_to_be_proved_worse(monkeypatch):
     one = found(monkeypatch, 6, single=0.95, shared=0.8)
     single, shared = one.ways
-    one = replace(one, ways=[single, replace(shared, check=Check({"sst": [Below.TFIDF]}))])
+    one = replace(one, ways=[single, replace(shared, check=FAILS)])
     assert answer_section._kept(one, single) == (
         "**Keep *One model per task***: it has the highest mean, and no way that is trained well enough has fewer "
         "weights."
@@ -231,7 +251,7 @@ def test_the_limit_leaves_ways_out_and_says_why(monkeypatch):
     )  # fmt: skip
     assert [way.label for way in one.candidates] == ["Shared", "Pals"]
     assert [*answer_section.sentences(one)][:2] == [
-        "**Keep *Shared***: it has the highest mean of the ways that are trained well enough and within the limit, and "
+        "**Keep *Shared***: it has the highest mean of the ways within the limit, and "
         "no way that is within the limit has fewer weights.",
         "Over the limit: *One model per task* takes 33 ms a text; the limit is 20, *One model per task* has 273 MB to "
         "load; the limit is 100, *Lora* takes 33.4 ms a text; the limit is 20.",
