@@ -182,7 +182,9 @@ def line(name: str, rows: int, metric: str, samples: Sequence[Measured]) -> str:
     off = np.array([sample.ours.mean - sample.other.mean - truth for sample in samples])
     widths = np.array([half_widths(sample.ours, sample.other) for sample in samples])  # [samples, formulas]
     missed = (np.abs(off)[:, None] > widths).mean(axis=0)
-    shares = " | ".join(f"{100 * share:.1f} (±{width:.3f})" for share, width in zip(missed, widths.mean(0), strict=True))
+    shares = " | ".join(
+        f"{100 * share:.1f} (±{width:.3f})" for share, width in zip(missed, widths.mean(0), strict=True)
+    )
     return f"| {name} | {rows} | {metric} | {truth:+.3f} | {shares} |"
 
 

@@ -99,21 +99,20 @@ class Splits:
             return RowsOfSplit(dev, [], in_file)
         return self._without_known_groups(task, RowsOfSplit(train, refusals, in_file))
 
-    def folds(self, task: Task, examples: Sequence[Example]) -> list[int]:
-        """Return the fold of each row of a task with folds."""
+    def folds(self, task: Task, lines: Iterable[int]) -> np.ndarray:
+        """Return the fold of each row of a task with folds, [rows], by the lines of the file."""
         fold_by_line = self._dev(task).fold_by_line
-        return [fold_by_line[row.line] for row in examples]
+        return np.array([fold_by_line[line] for line in lines], dtype=int)
 
     def _of_folds(self, task: Task, split: Split, rows: RowsOfSplit, fold: int | None) -> RowsOfSplit:
         kept = self._without_known_groups(task, rows)
-        folds = self.folds(task, kept.examples)
-        if missing := {*range(task.folds)} - {*folds}:
+        folds = self.folds(task, [row.line for row in kept.examples])
+        if missing := {*range(task.folds)} - {*folds.tolist()}:
             file = self.data_dir / task.files["train"]
             raise DataError(f"{file}: fold {min(missing) + 1} of {task.name} has no row; set fewer folds in tasks.yaml")
         if fold is not None:
-            is_dev = [number == fold for number in folds]
-            picked = [row for row, inside in zip(kept.examples, is_dev, strict=True) if inside is (split == "dev")]
-            kept = kept._replace(examples=picked)
+            is_wanted = (folds == fold) if split == "dev" else (folds != fold)
+            kept = kept._replace(examples=[kept.examples[number] for number in np.flatnonzero(is_wanted)])
         return kept if split == "train" else kept._replace(refusals=[])
 
     def _without_known_groups(self, task: Task, rows: RowsOfSplit) -> RowsOfSplit:
@@ -170,8 +169,8 @@ def _drawn(file: Path, drawing: Sequence[Task]) -> Dev:
 
 def _no_dev(file: Path, task: Task, rows: int) -> DataError:
     return DataError(
-        f"{file}: no dev can be drawn from its {rows} rows, which share {_shared(task)} or are too few; name a file `dev` of "
-        f"{task.name} in tasks.yaml"
+        f"{file}: no dev can be drawn from its {rows} rows, which share {_shared(task)} or are too few; name a file "
+        f"`dev` of {task.name} in tasks.yaml"
     )
 
 

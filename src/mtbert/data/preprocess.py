@@ -4,8 +4,9 @@
 it holds what scores need of each row of dev: id, `cluster` (rows that share a sentence or group), `chooses` (the half
 on which epochs are chosen), `in_train` (whether its sentences are a row there, case, spacing and punctuation dropped)
 and `shares` (a sentence with train). Of a task with folds, train and dev both have all rows: `fold` says of which each
-is, and the train of a row of dev is that of the other folds. `dev-shared.parquet` holds the clusters that several tasks share. `report.json`
-lists what was read, refused and found twice, `digests.json` all that was written. The same files give the same bytes.
+is, and the train of a row of dev is that of the other folds. `dev-shared.parquet` holds the clusters that several tasks
+share. `report.json` lists what was read, refused and found twice, `digests.json` all that was written. The same files
+give the same bytes.
 """
 
 import math
@@ -25,7 +26,7 @@ from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, first_of
 from mtbert.files import compressed, new_directory, new_file, read_parquet, sha256, write_json
 from mtbert.provenance import seals
-from mtbert.tasks import SPLITS, Split, Task, Tasks, number_of_folds, of_folder
+from mtbert.tasks import SPLITS, Split, Task, Tasks, of_folder
 
 Tokenize = Callable[[list[str]], list[list[int]]]
 TaskSplit = tuple[str, Split]  # task and split
@@ -81,8 +82,6 @@ def preprocess(
         DataError: a required file is missing or has too many faulty rows, or a file has another format.
     """
     tasks = of_folder(data_dir)
-    if held_out_rows and number_of_folds(tasks):
-        raise DataError("held_out takes dev from train, and tasks.yaml has `folds`; allowed: one of both")
     names = _file_names(tasks)
     present = [key for key, name in names.items() if (data_dir / name).is_file() and _is_wanted(tasks, key, required)]
     if missing := sorted(required.difference(present)):
@@ -90,16 +89,16 @@ def preprocess(
     with new_directory(out) as directory:
         entries: dict[str, dict[str, Any]] = {}
         digests: Digests = {}
-        folds: dict[str, np.ndarray] = {}
         splits = drawing.Splits(data_dir, tasks)
         for task, split in present:
-            entry, rows = _write(splits, tasks[task], split, directory, tokenize, folds)
+            entry, rows = _write(splits, tasks[task], split, directory, tokenize)
             if (task, split) in required:
                 _check_refused(data_dir, tasks[task], entry, rows, most_refused)
             entries[f"{task}/{split}"] = entry
             digests[task, split] = rows
         if held_out_rows:
             _hold_out(directory, [task for task, split in required if split == "dev"], held_out_rows, digests)
+        folds = _folds(splits, tasks, digests)
         for task in _write_rows_of_devs(directory, digests, folds):
             entries[f"{task}/dev"] |= _shared_with_trains(tasks[task], digests, folds)
         for task, split in present:
@@ -112,10 +111,24 @@ def preprocess(
         kind = "own" if held_out_rows else official.data_kind(file_digests)
         report = {"files": entries, "faults": _faults(entries), "whose": kind}
         write_json(layout.data_report(directory), report)
-        read_by_pretraining = {task: sha256(layout.examples(directory, task, "train")) for task in pretraining}
-        write_json(layout.pretraining(directory), read_by_pretraining)
+        _write_pretraining(directory, pretraining)
         seals.seal(directory)
     return report
+
+
+def _write_pretraining(directory: Path, tasks: Collection[str]) -> None:
+    """Write the digests of the examples that pretraining reads."""
+    digests = {task: sha256(layout.examples(directory, task, "train")) for task in tasks}
+    write_json(layout.pretraining(directory), digests)
+
+
+def _folds(splits: drawing.Splits, tasks: Tasks, digests: Digests) -> Folds:
+    """Return the fold of each row, by task that has folds."""
+    return {
+        name: splits.folds(tasks[name], rows["line"])
+        for (name, split), rows in digests.items()
+        if split == "dev" and tasks[name].folds
+    }
 
 
 def _file_names(tasks: Tasks) -> dict[TaskSplit, str]:
@@ -263,12 +276,9 @@ def _faults_of_groups(task: str, split: str, file: str, entry: dict[str, Any]) -
 
 
 def _write(
-    splits: drawing.Splits, task: Task, split: Split, directory: Path, tokenize: Tokenize, folds: dict[str, np.ndarray]
+    splits: drawing.Splits, task: Task, split: Split, directory: Path, tokenize: Tokenize
 ) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Read one file and write its tokens; return its entry in the report, and the digests of its rows.
-
-    Of a task with folds, their numbers are added to `folds`.
-    """
+    """Read one file and write its tokens; return its entry in the report, and the digests of its rows."""
     examples, refusals, in_file = splits.read(task, split)
     (directory / task.name).mkdir(exist_ok=True)
     pq.write_table(_table(examples, tokenize), layout.examples(directory, task.name, split))
@@ -287,7 +297,6 @@ def _write(
         "conflicts": checks.conflicts(digests),
     }
     if task.folds and split == "dev":
-        folds[task.name] = np.array(splits.folds(task, examples))
         entry |= {"folds": task.folds}
     if task.group_on:
         entry |= {"group_on": task.group_on, "without_group": sum(not row.group for row in examples)}
