@@ -54,7 +54,7 @@ class TaskRows:
 class Predicted(NamedTuple):
     """What a model predicts of a task, [rows, seeds], and which rows are scored, [rows].
 
-    A model without seeds has one column. Of a task with folds a column is a round: the seeds that predict each row once.
+    A model without seeds has one column. Of a task with folds a column is a round, whose seeds predict each row once.
     Those rows are scored that have a label, and that all seeds predict.
     """
 

@@ -20,6 +20,10 @@ ABOUT = (
     "more. *By how much is open*: the interval leaves out 0, but they may differ by less. *Too close to call*: none of "
     "these."
 )
+OF_FOLDS = (
+    "Each row of {tasks} is predicted by a model that did not see it ({folds} folds); scores are of all rows together, "
+    "and a verdict needs a round of {folds} seeds."
+)
 DIFFERENCE = "difference to one model per task"  # a column
 TRAINED = "trained well enough"  # a column
 WEIGHTS, SECONDS = "weights to keep", "to train"  # columns

@@ -45,7 +45,7 @@ def run(jobs: int, build: Path) -> None:
     """Try rates for each selected variant that trains, print what came of them, and write the best to params.yaml.
 
     Raises:
-        SettingsError: a variant does not choose its epoch on spared training rows.
+        SettingsError: a variant does not choose its epoch on spared training rows, or has a task with folds.
         SystemExit: a stage of DVC failed, and DVC has printed why.
     """
     with locking.exclusive(dvc.LOCK, "tune"):
@@ -74,6 +74,11 @@ def _planned(build: Path, name: str) -> VariantSettings:
 
 def _check(variants: Mapping[str, VariantSettings]) -> None:
     for name, settings in variants.items():
+        if with_folds := [task for task in settings.tasks if settings.described[task].folds]:
+            raise SettingsError(
+                f"{name} cannot be tuned: {with_folds[0]} has `folds` in tasks.yaml, so that each row is scored, and "
+                "rates would be chosen on rows that are scored; allowed: tasks without folds"
+            )
         if settings.run.selection != "spared" or len(settings.phases) > 1:
             raise SettingsError(
                 f"{name} cannot be tuned: its trials are scored on spared training rows; allowed: variants of one "
