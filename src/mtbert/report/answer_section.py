@@ -81,7 +81,11 @@ def _without_empty_columns(lines: Sequence[Mapping[str, str]]) -> list[dict[str,
 def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
     """Return what to know of the lines and their columns."""
     tasks = answer.models.results.tasks
-    texts = [ABOUT.format(margin=answer.margin), *_of_folds(answer), *(text for column, text in LEGEND.items() if column in lines[0])]
+    texts = [
+        ABOUT.format(margin=answer.margin),
+        *_of_folds(answer),
+        *(text for column, text in LEGEND.items() if column in lines[0]),
+    ]
     if answer.majority:
         texts.append(f"*{MAJORITY}*: always the class that most training rows have.")
     if not are_the_courses(tasks):

@@ -7,18 +7,19 @@ from pathlib import Path
 
 from mtbert import files, tasks
 from mtbert.data import drawing
-from mtbert.errors import DataError
+from mtbert.errors import DataError, first_of
 from mtbert.study import understanding
 from mtbert.tasks import Task
 
 FOLDS = 5
 FEW = 300  # labelled rows, below which a task without dev has folds
+MOST_NAMED = 5  # files in a line
 
 
 def add(file: Path, tasks_by_name: Mapping[str, Task], new: Collection[str], most_refused: float) -> list[str]:
-    """Write `folds` into tasks.yaml for new tasks that draw dev from few rows; return a line for each of their files.
+    """Write `folds` into tasks.yaml for new tasks that draw dev from few rows; return a line about them.
 
-    Tasks of one file have folds together. A file whose rows cannot be divided keeps one dev, and its line says why.
+    Tasks of one file have folds together. A file whose rows cannot be divided keeps one dev, and a line says why.
     """
     folds = tasks.number_of_folds(tasks_by_name) or FOLDS
     drawing_by_file: dict[str, list[Task]] = {}
@@ -26,21 +27,22 @@ def add(file: Path, tasks_by_name: Mapping[str, Task], new: Collection[str], mos
         if drawing.draws(task):
             drawing_by_file.setdefault(task.files["train"], []).append(task)
     lines: list[str] = []
+    divided: list[str] = []  # files
     for name, of_file in drawing_by_file.items():
-        if not {task.name for task in of_file} <= {*new}:
-            continue
-        rows = _most_rows(file.parent, tasks_by_name, of_file)
-        if rows >= FEW:
+        is_new = {task.name for task in of_file} <= {*new}
+        if not is_new or _most_rows(file.parent, tasks_by_name, of_file) >= FEW:
             continue
         try:
             _check(file.parent, tasks_by_name, of_file, folds, most_refused)
         except DataError as error:
-            lines.append(f"{name}: {rows} labelled rows are few for a fifth as dev, and cannot be folds: {error}")
+            lines.append(f"{name}: fewer than {FEW} labelled rows, which cannot be {folds} folds: {error}")
             continue
         files.edit_yaml(file, {f"{task.name}.folds": folds for task in of_file})
+        divided.append(name)
+    if divided:
         lines.append(
-            f"{name}: {rows} labelled rows are few for a fifth as dev, so tasks.yaml says `folds: {folds}`, and models "
-            f"are trained in rounds of {folds} seeds, each with another fold as dev"
+            f"{first_of(divided, MOST_NAMED)}: fewer than {FEW} labelled rows, so tasks.yaml says `folds: {folds}`; "
+            f"{folds} seeds make a round, each with another fold as dev"
         )
     return lines
 
