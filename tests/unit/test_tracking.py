@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pipeline.tracked import planned, write_catalog, write_run
 
 from mtbert import files, layout, tracking
-from mtbert.errors import DataError
+from mtbert.errors import DataError, SettingsError
 from mtbert.provenance import inputs, seals
 from mtbert.scores import ensembles
 from mtbert.tasks import COURSE
@@ -311,7 +311,7 @@ def test_mlflow_is_imported_only_where_it_is_used() -> None:
 def test_a_training_without_mlflow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], switch: str, told: str
 ) -> None:
-    monkeypatch.setenv(live.OFF, switch)
+    monkeypatch.setenv(live.SWITCH, switch)
     monkeypatch.setattr(live, "BEGINS_AFTER", 0)
     monkeypatch.setitem(sys.modules, "mlflow", None)  # as if it were not installed
     with tracking.LiveRun(SETTINGS, 1, "1f") as run:
@@ -320,10 +320,16 @@ def test_a_training_without_mlflow(
     assert capfd.readouterr().err.partition("import of")[0] == told
 
 
+def test_the_switch_of_the_live_log_has_two_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MTBERT_LIVE", "false")
+    with pytest.raises(SettingsError, match="the environment variable MTBERT_LIVE is 'false'; allowed: on, off"):
+        tracking.LiveRun(SETTINGS, 1, "1f")
+
+
 def test_a_short_training_needs_no_mlflow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv(live.OFF)
+    monkeypatch.delenv(live.SWITCH)
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with tracking.LiveRun(SETTINGS, 1, "1f") as run:
         run.log(1, {"loss/sst": 1.5})

@@ -25,6 +25,7 @@ from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
 from mtbert.provenance import why
 from mtbert.scores import predictions, sets
+from mtbert.scores.described import BASELINES
 from mtbert.tasks import Task
 
 if TYPE_CHECKING:
@@ -114,11 +115,13 @@ def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[T
     if faults := [f"{task.name} predicts {what[task.kind]}" for task in tasks if task.kind in what]:
         raise DataError(f"--at-least is for classes; {'; '.join(faults)}. Name a task with classes by --task")
     members = model.members if isinstance(model, Ensemble) else [model]
+    reason = "was trained without held-out rows (profile own holds rows out)"
+    if model.name in BASELINES:
+        reason = "is a baseline, which holds no rows out"
     calibrated = [{*getattr(member.metrics, "temperatures", {})} for member in members]
     if others := [task.name for task in tasks if not all(task.name in names for names in calibrated)]:
         _print_aside(
-            f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} was trained "
-            "without held-out rows (profile own holds rows out)"
+            f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} {reason}"
         )
 
 

@@ -41,15 +41,15 @@ def run(build: Path) -> None:
 def _write(task: Task, table: Frame, build: Path, embed: Embeddings, folder: Path) -> str:
     """Write a task's two files; return how many rows they have, in words."""
     labelled = table[table["label"].notna() & (table["split"] != "test")].reset_index(drop=True)
-    doubts = doubtful.ranked(task, labelled["label"].to_numpy(), _opinions(task, labelled, build, embed))
-    _write_csv(folder / f"{task.name}.csv", doubtful.listed(task, labelled, doubts))
+    doubtful_labels = "several labels a row, whose doubts are not measured"
+    if not task.several:
+        doubts = doubtful.ranked(task, labelled["label"].to_numpy(), _opinions(task, labelled, build, embed))
+        _write_csv(folder / f"{task.name}.csv", doubtful.listed(task, labelled, doubts))
+        doubtful_labels = f"{len(doubts)} doubtful labels of {len(labelled):,}"
     is_small = len(table) <= duplicates.MOST_ROWS
     pairs = duplicates.find(task, table, embed if is_small else None)
     _write_csv(folder / f"{task.name}-duplicates.csv", duplicates.listed(task, table, pairs))
     counts = Counter(pair.harm for pair in pairs)
-    doubtful_labels = f"{len(doubts)} doubtful labels of {len(labelled):,}"
-    if task.several:
-        doubtful_labels = "several labels a row, whose doubts are not measured"
     limit = "" if is_small else f" (of more than {duplicates.MOST_ROWS:,} rows, the same texts alone)"
     return (
         f"{task.display_name:<20.20} {doubtful_labels}; near-duplicates{limit}: "
@@ -58,9 +58,7 @@ def _write(task: Task, table: Frame, build: Path, embed: Embeddings, folder: Pat
 
 
 def _opinions(task: Task, labelled: Frame, build: Path, embed: Embeddings) -> list[Opinion]:
-    """Return what models predict of rows that they did not train on; nothing of tasks with several labels a row."""
-    if task.several:
-        return []
+    """Return what models predict of rows that they did not train on."""
     of_folds = doubtful.of_other_folds(task, rows.as_rows(labelled, task), embed)
     return [*filter(None, [of_folds]), *_of_trained(task, labelled, build)]
 

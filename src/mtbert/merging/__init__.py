@@ -64,11 +64,11 @@ def _faults(merge: str, members: Sequence[VariantSettings]) -> Iterator[str]:
             learners[task] = member.variant
         yield from _faults_of(member, members[0])
         spared = members[0].phases[0].spared
-        spares_alike = all(phase.spared == spared for phase in member.phases)
-        if chooses and not (spared and spares_alike):
+        needed = " above 0, and" if chooses else ""
+        if any(phase.spared != spared for phase in member.phases) or (chooses and not spared):
             yield (
-                f"{merge} chooses its scale on training rows that no member has seen, but training.spared of "
-                f"{member.variant} is {member.phases[0].spared:g}; allowed: above 0, and alike in all members"
+                f"{merge} is fitted on training rows that no member has seen, but training.spared of "
+                f"{member.variant} is {member.phases[0].spared:g}; allowed:{needed} alike in all members"
             )
 
 

@@ -93,10 +93,11 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
     parts.settings = settings.model_copy(update={"scale": scale})
     parts.changed = ("encoder",)
     parts.made_from = made_from
-    _fit_thresholds(parts.model, unseen, on)
-    held_out = {task: rows for task, rows in unseen.items() if rows.task.has_one_class and len(rows)}
-    is_calibrated = settings.run.selection == "spared"  # as its members are
-    temperatures = run.calibrate(parts.model, held_out, on) if is_calibrated else {}
+    temperatures: dict[str, float] = {}
+    if settings.run.selection == "spared":  # else the members have neither thresholds nor temperatures
+        _fit_thresholds(parts.model, unseen, on)
+        held_out = {task: rows for task, rows in unseen.items() if rows.task.has_one_class and len(rows)}
+        temperatures = run.calibrate(parts.model, held_out, on)
     history = History(settings.run.log_every, lambda step, values: None)
     training = run.Training(started, on, Outcome(), history, temperatures)
     logs = layout.logs(build, settings.variant, out.name)

@@ -188,13 +188,21 @@ def _kept(answer: Answer, kept: Row) -> str:
     if kept is not best:
         proved = f"proved to be less than {margin} below {_named(best.label)}, which has {_highest(answer)}"
         return f"**Keep {_named(kept.label)}**: {proved}. {_share(kept, answer.single or best)}"
-    here = [way for way in answer.ways if not way.is_of_others]
-    within = [way for way in here if not answer.over_limit(way)]
-    of_them = "" if len(within) == len(here) else " of these"
-    others = f"each way{of_them} with fewer weights is proved to be worse by {margin} or more"
-    if best.weights["stored"] == min(way.weights["stored"] for way in within):
-        others = f"no way{of_them} has fewer weights"
+    which = _which_may_be_kept(answer)
+    others = f"each way{which} with fewer weights is proved to be worse by {margin} or more"
+    if best.weights["stored"] == min(way.weights["stored"] for way in answer.candidates):
+        others = f"no way{which} has fewer weights"
     return f"**Keep {_named(best.label)}**: it has {_highest(answer)}, and {others}."
+
+
+def _which_may_be_kept(answer: Answer) -> str:
+    """Return what sets the ways that may be kept apart from the others; empty where that are all."""
+    conditions: list[str] = []
+    if any(way.check.fails for way in answer.ways):
+        conditions.append("is trained well enough")
+    if any(answer.over_limit(way) for way in answer.good_enough):
+        conditions.append("is within the limit")
+    return f" that {' and '.join(conditions)}" if conditions else ""
 
 
 def _highest(answer: Answer) -> str:

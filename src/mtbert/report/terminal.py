@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mtbert.judge import Judgement, Row
+from mtbert.judge import STUDY, Judgement, Row
 from mtbert.report import answer_section, differences, markdown, paper_tables
 from mtbert.tasks import are_the_courses
 
-NEXT = """Look at it:        {page}
+LOOK = """Look at it:        {page}
 Compare the runs:  make mlflow
-Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"""
+"""
+NEXT = LOOK + "Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=276"
+NEXT_OF_STUDY = LOOK + "Use a model:       mtbert predict {model} --file FILE --out ANSWERS"
 
 
 def in_short(
@@ -34,8 +36,15 @@ def in_short(
     answer = [] if judgement.answer is None else answer_section.sentences(judgement.answer)
     paragraphs.append("\n".join(map(markdown.bare, filter(None, [*headlines, *answer]))))
     page = report / "index.html"
-    following = f"{markdown.bare(interim)}\nLook at it: {page}" if interim else NEXT.format(page=page)
+    following = f"{markdown.bare(interim)}\nLook at it: {page}" if interim else _next(judgement, page)
     return "\n\n".join([*filter(None, paragraphs), following])
+
+
+def _next(judgement: Judgement, page: Path) -> str:
+    """Return what to do next; of a study, with a model of the way to keep, else of the best one."""
+    if judgement.answer is None or STUDY not in judgement.models.by_paper:
+        return NEXT.format(page=page)
+    return NEXT_OF_STUDY.format(page=page, model=judgement.answer.favourite.names[0])
 
 
 def _table(table: paper_tables.Table) -> str:

@@ -22,10 +22,6 @@ SHORT = {
     MayGain.LOSS_FALLS: "loss still falls",
     MayGain.LAST_EPOCH: "best epoch is the last",
 }
-LONGER = {  # the remedy, by whether the tasks are one's own
-    True: "Train longer: `mtbert study FOLDER --steps 2x`.",
-    False: "Train longer (`training.epochs`), or at another rate (`training.learning_rate`).",
-}
 ABOUT = (
     "*No*: on one of its tasks, a row's mean dev score is not significantly above a constant prediction (the majority "
     "class; 0 for a correlation: by the 95 % interval of the difference, over seeds and rows), or it is below the "
@@ -50,7 +46,7 @@ def rows(judgement: Judgement) -> list[Row]:
 def headline(models: Models, checked: Sequence[Row]) -> str:
     """Return which rows are not trained well enough, or that all may gain; empty where neither is so."""
     failing = [row for row in checked if row.check.fails]
-    longer = LONGER[STUDY in models.by_paper]
+    longer = _longer(models, checked)
     if failing:
         facts = "; ".join(_facts(checked, models.results.tasks))
         if len(failing) == len(checked):
@@ -62,6 +58,15 @@ def headline(models: Models, checked: Sequence[Row]) -> str:
         why = " or ".join(_REASONS[reason] for reason in MayGain if reason in reasons)
         return f"**All of these models may gain from longer training**: {why}. {longer}"
     return ""
+
+
+def _longer(models: Models, checked: Sequence[Row]) -> str:
+    """Return how to train longer: of a study, with as many seeds as there are."""
+    if STUDY not in models.by_paper:
+        return "Train longer (`training.epochs`), or at another rate (`training.learning_rate`)."
+    seeds = max((len(row.seeds) for row in checked), default=1)
+    size = "--quick" if seeds == 1 else f"--seeds {seeds}"
+    return f"Train longer: `mtbert study FOLDER {size} --steps 2x`."
 
 
 _REASONS = {

@@ -39,8 +39,9 @@ HEADED = (".csv", ".tsv")
 WHOLE = re.compile(r"-?[0-9]+")
 COLUMNS_TO_WRITE = (
     "Write the label's here, and the one or two of text at `sentences`, such as [text]. Of several labels, such as "
-    "[topic, urgent], each becomes a task. If it is the file of no task, write `ignore: [FILE]` in place of these lines"
+    "[topic, urgent], each becomes a task"
 )
+NO_TASK = "If it is the file of no task, write `ignore: [FILE]` in place of these lines"
 Entry = dict[str, Any]  # a task as tasks.yaml has it
 Records = Sequence[Mapping[str, Any]]  # a file's rows, by column
 
@@ -114,10 +115,12 @@ def _guesses(file: Path, name: str, entry: Entry, rows: Records, columns: Sequen
                 guesses.append(_guess(file, name, of_label, rows, columns, is_named))
         return guesses
     except DoubtError as doubt:
+        if not is_named and _header_looks_like_a_row(file, rows, columns):
+            raise _no_header(file, columns) from None
         label: str | list[str] = ASKED
         if doubt.key == "sentences":
             label = labels if len(labels) > 1 else labels[0]
-        text = f"its columns are {', '.join(columns)}, and {doubt.text}"
+        text = f"its columns are {', '.join(columns)}, and {doubt.text}. {NO_TASK}"
         return [Guess(entry | {"sentences": ASKED, "label": label}, Question(doubt.key, text, ()))]
 
 
@@ -184,9 +187,7 @@ def _guess(file: Path, name: str, entry: Entry, rows: Records, columns: Sequence
     if copied := [column for column in entry["sentences"] if _is_copy(rows, column, label)]:
         raise DataError(f"{file}: its {label} is the {copied[0]} itself in every row; allowed: a label of each text")
     if not is_named and _looks_like_a_row(file, name, entry["sentences"], label, labels):
-        fault = f"line 1 looks like a row, not a header: the column of the label would be called {label}"
-        remedy = f"if line 1 is the header, describe it in {FILE}; if not, write one above it, such as text,label"
-        raise DataError(f"{file}: {fault}; {remedy}")
+        raise _no_header(file, columns)
     question = labels_of.question(label, labels, may_be_joined="separator" not in entry)
     kind = _kind(file, label, labels, question, len(labels) if is_named else MOST_CLASSES)
     return Guess(entry | kind | _names(file, label, labels), question)
@@ -360,6 +361,23 @@ def _looks_like_a_row(file: Path, name: str, sentences: Sequence[str], label: st
         return True
     is_a_name = label.casefold() in (name, *LABELS, *OTHER_LABELS)
     return label_text(label) in labels and not is_a_name and any(len(column.split()) > 1 for column in sentences)
+
+
+def _header_looks_like_a_row(file: Path, rows: Records, columns: Sequence[str]) -> bool:
+    """Return whether, of the columns of a table, one is called like a number or one of its own values, one a sentence.
+
+    A sentence has four words or more.
+    """
+    if readers.ending(file) not in HEADED:
+        return False
+    has_value = any(_is_number(column) or label_text(column) in _values(rows, column) for column in columns)
+    return has_value and any(len(column.split()) > 3 for column in columns)
+
+
+def _no_header(file: Path, columns: Sequence[str]) -> DataError:
+    fault = f"line 1 looks like a row, not a header: the columns would be called {', '.join(columns)}"
+    remedy = f"if line 1 is the header, describe it in {FILE}; if not, write one above it, such as text,label"
+    return DataError(f"{file}: {fault}; {remedy}")
 
 
 def _pair(columns: Sequence[str]) -> list[str]:

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mtbert.errors import SettingsError
 from mtbert.tracking import record, store
 
-OFF = "MTBERT_LIVE"  # set to `off` to train without a live log; `track` logs the runs afterwards
+SWITCH = "MTBERT_LIVE"  # an environment variable: `off` trains without a live log; `track` logs the runs afterwards
 BEGINS_AFTER = 30  # seconds of training; a shorter run is left to `track`, since importing MLflow takes seconds
 
 
@@ -41,12 +42,15 @@ class LiveRun(AbstractContextManager):
     """A run of MLflow while it trains. Whatever MLflow does costs a warning, and the time of one request at most."""
 
     def __init__(self, settings: Mapping[str, Any], seed: int, made_from: str, build: Path = Path("build")) -> None:
-        """Describe a run, as for `record.begun`."""
+        """Describe a run, as for `record.begun`; SettingsError where MTBERT_LIVE is neither `on` nor `off`."""
+        switch = os.environ.get(SWITCH) or "on"
+        if switch not in ("on", "off"):
+            raise SettingsError(f"the environment variable {SWITCH} is {switch!r}; allowed: on, off")
         self._settings = dict(settings)
         self._seed = seed
         self._made_from = made_from
         self._build = build
-        self.is_on = os.environ.get(OFF) != "off"
+        self.is_on = switch == "on"
         self.uri = ""
         self._started = time.time()
         self._run_id: str | None = None

@@ -246,7 +246,7 @@ class Trainer(Stateful):
         self.outcome.highest = -math.inf
 
     def _is_patient(self) -> bool:
-        """Return whether one of the last `run.patience` epochs was kept; True where nothing ends a phase early."""
+        """Return whether the epoch of one of the last `run.patience` evaluations was kept; True without patience."""
         patience = self.settings.patience
         if patience is None or not self.outcome.epoch:
             return True

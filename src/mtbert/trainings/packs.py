@@ -12,7 +12,7 @@ from typing import NamedTuple
 import safetensors
 
 from mtbert import files, layout
-from mtbert.errors import DataError, first_of
+from mtbert.errors import DataError, UnknownNameError, first_of
 from mtbert.machine import locking
 from mtbert.provenance import inputs, manifests, seals
 from mtbert.provenance.inputs import Origin
@@ -83,6 +83,9 @@ def train(out: Path, jobs: int | None, weights: bool, only: str | None = None) -
         file = Path(name).resolve()
         if not file.is_file() or files.sha256(file) != digest:
             raise DataError(f"{file} is not as it was packed; extract the pack again")
+    names = [training.name for training in packed.trainings]
+    if only is not None and only not in names:
+        raise UnknownNameError("training", only, names)
     wanted = [training for training in packed.trainings if only in (None, training.name)]
     waiting = [training for training in wanted if not manifests.is_finished(training.run(), BUILD)]
     say(f"{len(wanted)} trainings, {len(wanted) - len(waiting)} of them finished before")

@@ -162,7 +162,7 @@ class RunSettings(Section):
             `training.spared` keeps out, and scores on all of dev. Since these rows are few, it keeps the last epoch
             whose score is within a standard error of the best one. A schedule that watches scores sees the same rows;
             it is refused where they are scored, unless the best epoch is chosen on them, too.
-        patience: a phase ends after so many epochs in a row that are not kept; None trains all epochs.
+        patience: a phase ends after so many evaluations in a row whose epoch is not kept; None trains all epochs.
     """
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"

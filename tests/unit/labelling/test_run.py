@@ -72,6 +72,17 @@ def test_labels_that_contradict_their_text_are_listed_with_their_place(build: Pa
     assert "2 doubtful labels of 30" in capsys.readouterr().out
 
 
+def test_of_several_labels_a_row_near_duplicates_alone_are_listed(build: Path, capsys: pytest.CaptureFixture[str]):
+    several = TOPIC | {"several": True, "metric": "micro_f1", "label": "topics", "classes": 3, "labels": None}
+    files.write_yaml(layout.plan(build), {"tasks": {"topic": several}})
+    file = layout.examples(layout.data(build), "topic", "train")
+    pd.read_parquet(file).assign(label=5.0).to_parquet(file)  # the first and the third label
+    seals.seal(layout.data(build))
+    run.run(build)
+    assert not (build / "doubtful/topic.csv").exists()
+    assert "several labels a row, whose doubts are not measured; near-duplicates: " in capsys.readouterr().out
+
+
 def test_a_run_of_other_rows_is_refused(build: Path):
     trained(build, [f"old{row}" for row in range(10)])
     with pytest.raises(DataError, match=r"one/1 predicts other rows than dev has now; `dvc repro train@one-1` makes"):

@@ -78,6 +78,12 @@ def test_the_mean_chooses_nothing_and_needs_no_spared_rows():
     assert settings_of("both", "mean", members).merge == "mean"
 
 
+def test_the_mean_of_members_that_spare_other_rows_is_refused():
+    members = [member(task, phase={"spared": spared}) for task, spared in (("sst", 0.2), ("sts", 0.1))]
+    with pytest.raises(SettingsError, match=r"training\.spared of of-sts is 0\.1; allowed: alike in all members"):
+        settings_of("both", "mean", members)
+
+
 def test_the_scale_is_that_which_scores_best_and_the_model_has_its_weights_and_every_members_head():
     merged = settings_of("both", "task_arithmetic", [member("sst"), member("sts")])
     model = building.build_model(merged, small_bert(), 1)

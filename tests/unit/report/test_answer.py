@@ -134,6 +134,12 @@ def test_the_terminal_has_the_sentences_without_marks(monkeypatch):
     )
 
 
+def test_a_study_ends_with_the_command_that_uses_its_model(monkeypatch):
+    one = found(monkeypatch, 6, single=0.8, shared=0.95)
+    told = terminal.in_short(Judgement(one.models, [], answer=one), [], [], Path("build/report"))
+    assert told.endswith("\nUse a model:       mtbert predict shared --file FILE --out ANSWERS")
+
+
 def test_a_task_that_sharing_costs_is_named(monkeypatch):
     costly = found(monkeypatch, 6, margin=0.5, worse={("shared", "sst"): 0.5}, single=0.95, shared=0.95)
     assert costly.single is not None
@@ -160,6 +166,16 @@ def test_the_best_way_that_may_be_kept_is_not_said_to_lead_those_that_may_not(mo
     one = replace(one, ways=[replace(best, check=Check({"sst": [Below.TFIDF]})), single])
     assert answer_section._kept(one, one.best).startswith(
         "**Keep *One model per task***: it has the highest mean of the ways that are trained well enough, and "
+    )
+
+
+def test_a_cheaper_way_that_is_not_trained_well_enough_is_not_said_to_be_proved_worse(monkeypatch):
+    one = found(monkeypatch, 6, single=0.95, shared=0.8)
+    single, shared = one.ways
+    one = replace(one, ways=[single, replace(shared, check=Check({"sst": [Below.TFIDF]}))])
+    assert answer_section._kept(one, single) == (
+        "**Keep *One model per task***: it has the highest mean, and no way that is trained well enough has fewer "
+        "weights."
     )
 
 
@@ -216,7 +232,7 @@ def test_the_limit_leaves_ways_out_and_says_why(monkeypatch):
     assert [way.label for way in one.candidates] == ["Shared", "Pals"]
     assert [*answer_section.sentences(one)][:2] == [
         "**Keep *Shared***: it has the highest mean of the ways that are trained well enough and within the limit, and "
-        "no way of these has fewer weights.",
+        "no way that is within the limit has fewer weights.",
         "Over the limit: *One model per task* takes 33 ms a text; the limit is 20, *One model per task* has 273 MB to "
         "load; the limit is 100, *Lora* takes 33.4 ms a text; the limit is 20.",
     ]

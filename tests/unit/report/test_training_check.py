@@ -159,7 +159,7 @@ def test_where_all_rows_fail_the_headline_says_so_and_what_to_do(monkeypatch):
     assert training_section.headline(scored.models, rows) == (
         "**These models are not trained well enough to compare**: on SST-5 all are below words counted by TF-IDF; "
         "on QQP *PALs* is not significantly better than a constant prediction. "
-        "Train longer: `mtbert study FOLDER --steps 2x`."
+        "Train longer: `mtbert study FOLDER --quick --steps 2x`."
     )
 
 
@@ -184,7 +184,7 @@ def test_that_models_may_gain_is_the_headline_only_if_all_do(monkeypatch):
     assert training_section.headline(scored.models, [checked("LoRA", FALLS), checked("PALs", Check())]) == ""
     assert training_section.headline(scored.models, [checked("LoRA", FALLS)] * 2) == (
         "**All of these models may gain from longer training**: their training loss still falls at the end. "
-        "Train longer: `mtbert study FOLDER --steps 2x`."
+        "Train longer: `mtbert study FOLDER --quick --steps 2x`."
     )
 
 

@@ -301,10 +301,14 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
     [
         (
             {"a_csv": columns_of("red cat,0", [0, 1] * 30)},
-            "a.csv: line 1 looks like a row, not a header: the column of the label would be called 0; if line 1 is ",
+            "a.csv: line 1 looks like a row, not a header: the columns would be called red cat, 0; if line 1 is the ",
         ),
-        ({"a_csv": columns_of("red cat,neg", ["neg", "pos"] * 30)}, "the column of the label would be called neg; if "),
-        ({"a_csv": columns_of("red cat,3.25", ["0.5", "1.5"] * 30)}, "the column of the label would be called 3.25; i"),
+        ({"a_csv": columns_of("red cat,neg", ["neg", "pos"] * 30)}, "the columns would be called red cat, neg; if "),
+        ({"a_csv": columns_of("red cat,3.25", ["0.5", "1.5"] * 30)}, "the columns would be called red cat, 3.25; if "),
+        (
+            {"a_csv": columns_of("what a red cat,4,x7", [4, 5] * 30, TEXTS)},
+            "line 1 looks like a row, not a header: the columns would be called what a red cat, 4, x7; if line 1 is ",
+        ),
         (
             {"a_csv": columns_of("text,label", ['"2,5"', '"1,0"', "3"] * 20)},
             "its label holds 1,0, a number with a comma; write it with a point, or without the comma if it parts "

@@ -13,7 +13,7 @@ from elsewhere import repository, snapshot, start_from, told
 from safetensors.numpy import save_file
 
 from mtbert import files, layout
-from mtbert.errors import DataError, TrainingError
+from mtbert.errors import DataError, TrainingError, UnknownNameError
 from mtbert.provenance import seals
 from mtbert.trainings import archives, dvc, packs
 from mtbert.trainings.many import Training
@@ -130,6 +130,14 @@ def test_a_pack_that_was_altered_is_not_trained_on(here: Path, there: Path):
     (there / "build/data/sst/train.parquet").write_text("other rows")
     with pytest.raises(DataError, match=r"build/data/sst/train\.parquet is not as it was packed"):
         runs(there)
+
+
+def test_a_training_that_a_pack_does_not_have_is_refused_and_an_archive_stays(there: Path):
+    archive = there.parent / "runs.tar"
+    archive.write_text("of yesterday")
+    with contextlib.chdir(there), pytest.raises(UnknownNameError, match="unknown training 'a-7'; did you mean a-1"):
+        packs.train(archive, 1, False, only="a-7")
+    assert archive.read_text() == "of yesterday"
 
 
 def test_a_package_that_is_not_there_is_named_with_what_installs_it(there: Path):
