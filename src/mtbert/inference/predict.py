@@ -120,9 +120,7 @@ def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[T
         reason = "is a baseline, which holds no rows out"
     calibrated = [{*getattr(member.metrics, "temperatures", {})} for member in members]
     if others := [task.name for task in tasks if not all(task.name in names for names in calibrated)]:
-        _print_aside(
-            f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} {reason}"
-        )
+        _print_aside(f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} {reason}")
 
 
 def _without_unsure(row: Values, tasks: Sequence[Task], at_least: float, of_all: bool) -> Values:

@@ -131,9 +131,8 @@ def difference(ours: Side, other: Side, differing: int | None = None) -> Differe
 
 def _of_folds(result: Difference, variance: folds.Variance, count: int, clusters: int) -> Difference:
     """Return the difference of sides with so many folds; more seeds shrink no part of its error."""
-    trainings = variance.trainings * (1 / count + 1 / (count - 1))
-    total = variance.rows + trainings
-    spread = trainings**2 / (count - 1) + variance.rows**2 / max(1, clusters - 1)
+    total = variance.rows + variance.trainings
+    spread = variance.trainings**2 / (count - 1) + variance.rows**2 / max(1, clusters - 1)
     error = math.sqrt(total)
     freedom = total**2 / spread if spread else 0.0
     return replace(result, error=error if error > ROUNDING else None, freedom=freedom, row_variance=total)

@@ -10,16 +10,16 @@ Of a split that all models predict, d_f is the score of the models of fold f, an
 
 The difference of two sides varies with
 
-    error^2 = c + t^2 (1 / N + 1 / (N - 1))
+    error^2 = c + max(t^2 (1 / N + 1 / (N - 1)), c / (N - 1))
 
 c: what other rows change: sum_k m_k^2, m_k the mean over columns of the cluster's moves of the difference.
 t^2: what other trainings change: the variance of the difference over columns, less what rows change in it,
-    sum_k var_f(m_kf); at least 0. It holds the noise of seeds, and of training rows.
+    sum_k var_f(m_kf). It holds the noise of seeds, and of training rows.
 1 / (N - 1): rows of test over rows of train. Trainings that share rows vary less than trainings on other rows would
-    (Nadeau and Bengio 2003, equation 8). No estimate without bias exists (Bengio and Grandvalet 2004).
+    (Nadeau and Bengio 2003, equation 8). Few folds may agree by luck, so this share of c counts at least.
 
-The degrees of freedom are Welch's, of t^2 with N - 1 and of c with clusters - 1. benchmarks/folds.py measures how often
-the interval misses.
+No estimate without bias exists (Bengio and Grandvalet 2004). The degrees of freedom are Welch's: of the second part
+N - 1, of c clusters - 1. benchmarks/folds.py measures how often the interval misses.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from mtbert.stats.side import Side
 
 
 class Variance(NamedTuple):
-    """What the variance of a difference is made of: c and t^2."""
+    """The two parts of error^2: c, and what other trainings change."""
 
     rows: float
     trainings: float
@@ -69,10 +69,12 @@ def of_seeds(side: Side, fold_of_seed: Sequence[int], folds: int) -> Side:
 
 
 def variance(ours: Side, other: Side) -> Variance:
-    """Return c and t^2 of the difference of two sides on the same rows, one of which has folds at least."""
+    """Return the parts of error^2 of the difference of two sides on the same rows, one of which has folds at least."""
+    folds = max(ours.folds, other.folds)
     moves, scores = ours.moves - other.moves, ours.scores - other.scores  # a side of one column is alike in all
     rows = float((moves.mean(axis=1) ** 2).sum())
+    least = rows / (folds - 1)
     if len(scores) < 2:
-        return Variance(rows, 0.0)
-    explained = float(moves.var(axis=1, ddof=1).sum())
-    return Variance(rows, max(0.0, float(scores.var(ddof=1)) - explained))
+        return Variance(rows, least)
+    beyond_rows = float(scores.var(ddof=1)) - float(moves.var(axis=1, ddof=1).sum())
+    return Variance(rows, max(beyond_rows * (1 / folds + 1 / (folds - 1)), least))

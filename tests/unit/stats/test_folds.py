@@ -35,17 +35,17 @@ def test_a_row_moves_the_column_of_its_fold_alone() -> None:
 def test_the_error_counts_rows_and_what_folds_differ_beyond_rows() -> None:
     ours, other = pooled([]), pooled([4, 5, 6, 7])  # the first is right everywhere, the second in fold 0 alone
     # The differences of the folds are 0 and 1: variance 0.5. Rows explain 8 (1/2)^2 / 8^2 N = 0.0625.
-    assert folds.variance(ours, other) == pytest.approx((8 * (0.5 / 8) ** 2, 0.5 - 2 * 8 * (0.5 / 8) ** 2))
+    assert folds.variance(ours, other) == pytest.approx((0.03125, 0.4375 * (1 / 2 + 1 / 1)))
     found = difference(ours, other)
     assert found.mean == pytest.approx(0.5)
     assert found.error == pytest.approx(math.sqrt(0.03125 + 0.4375 * (1 / 2 + 1 / 1)))
     assert found.seeds == (0, 0)
 
 
-def test_where_folds_differ_less_than_rows_explain_rows_alone_count() -> None:
+def test_where_folds_differ_less_than_rows_explain_a_share_of_the_rows_variance_counts() -> None:
     ours, other = pooled([]), pooled([0, 1, 4, 5])
-    assert folds.variance(ours, other).trainings == 0.0
-    assert difference(ours, other).error == pytest.approx(math.sqrt(8 * (0.5 / 8) ** 2))
+    assert folds.variance(ours, other) == pytest.approx((0.03125, 0.03125 / (2 - 1)))
+    assert difference(ours, other).error == pytest.approx(math.sqrt(2 * 0.03125))
 
 
 def test_of_a_split_that_all_seeds_predict_a_column_is_the_mean_over_a_folds_seeds() -> None:
@@ -59,7 +59,7 @@ def test_of_a_split_that_all_seeds_predict_a_column_is_the_mean_over_a_folds_see
 def test_rows_that_all_models_predict_count_once_and_folds_by_their_scores() -> None:
     moves = np.tile([[0.02], [-0.02]] * 3, 2)
     side = Side(np.array([0.7, 0.6]), moves, rows=6, clusters=6, has_seeds=False, folds=2)
-    assert folds.variance(side, side.constant(0.0)) == pytest.approx((6 * 0.02**2, 0.005))
+    assert folds.variance(side, side.constant(0.0)) == pytest.approx((6 * 0.02**2, 0.005 * 1.5))
 
 
 def test_the_mean_of_a_task_with_folds_and_one_without_has_both_parts() -> None:
