@@ -1,5 +1,6 @@
 """Rates that are tried before a study, on a model that trains in an instant."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,14 @@ def test_the_rates_of_the_best_trial_are_written_and_all_trials_beside_them(
     assert small["training"] == {"learning_rate": 0.001, "head_rate": 0.02}
     assert small["trials"][0] == {"factor": 0.333, "score": 0.5, "seconds": 10}
     assert "small: 0.33 times its rates 0.500 (10 s), 1 times its rates 0.700" in capsys.readouterr().out
+
+
+def test_a_task_with_folds_is_not_tuned_since_each_row_is_scored():
+    chosen = settings(**SPARED)
+    with_folds = replace(chosen.described["sst"], folds=5)
+    chosen = chosen.model_copy(update={"described": {**chosen.described, "sst": with_folds}})
+    with pytest.raises(SettingsError, match="small cannot be tuned: sst has `folds` in tasks.yaml"):
+        tuning._check({"small": chosen})
 
 
 def test_a_variant_that_chooses_on_dev_is_not_tuned():
