@@ -322,7 +322,7 @@ def test_a_task_with_folds_is_refused(moods: Path) -> None:
     catalog = files.read_yaml(moods / "plan/catalog.yaml")
     catalog["tasks"]["two"] |= {"folds": 5}
     files.write_yaml(moods / "plan/catalog.yaml", catalog)
-    with pytest.raises(DataError, match="two has `folds` in tasks.yaml, which a comparison of files knows nothing of"):
+    with pytest.raises(DataError, match=r"two has `folds` in tasks\.yaml, which a comparison of files knows nothing"):
         compare_files("x.csv", "y.csv", task="two", build=moods)
 
 

@@ -52,7 +52,7 @@ def test_a_task_with_folds_is_not_tuned_since_each_row_is_scored():
     chosen = settings(**SPARED)
     with_folds = replace(chosen.described["sst"], folds=5)
     chosen = chosen.model_copy(update={"described": {**chosen.described, "sst": with_folds}})
-    with pytest.raises(SettingsError, match="small cannot be tuned: sst has `folds` in tasks.yaml"):
+    with pytest.raises(SettingsError, match=r"small cannot be tuned: sst has `folds` in tasks\.yaml"):
         tuning._check({"small": chosen})
 
 
