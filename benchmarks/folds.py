@@ -91,7 +91,7 @@ class Way:
         if self.is_logistic:
             model = LogisticRegression(C=1 / self.penalty, max_iter=60, tol=1e-3)
             model.fit(train.features[:, seen], train.labels)
-            return lambda features: model.predict(features[:, seen])
+            return lambda features: np.asarray(model.predict(features[:, seen]))
         inputs = np.column_stack([train.features[:, seen], np.ones(len(train.labels))])
         targets = np.eye(train.labels.max() + 1)[train.labels]
         coefficients = np.linalg.solve(inputs.T @ inputs + self.penalty * np.eye(len(seen) + 1), inputs.T @ targets)

@@ -330,7 +330,7 @@ def _is_in_train(task: str, other: str, digests: Digests, folds: Folds, columns:
     """
     dev, train = digests[task, "dev"][columns], digests.get((other, "train"), checks.digests([]))[columns]
     if task not in folds or other not in folds:
-        return np.isin(dev, train).any(axis=1)
+        return np.asarray(np.isin(dev, train).any(axis=1))
     is_known = np.zeros(len(dev), dtype=bool)
     for fold in np.unique(folds[task]):
         is_dev = folds[task] == fold

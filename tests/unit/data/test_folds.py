@@ -74,8 +74,7 @@ def test_preprocessing_writes_all_rows_twice_and_the_fold_of_each(tmp_path: Path
     train, dev, rows = (pd.read_parquet(tmp_path / f"out/mood/{name}.parquet") for name in ("train", "dev", "dev-rows"))
     assert train.equals(dev)
     assert rows["fold"].value_counts().to_dict() == dict.fromkeys(range(5), 8)
-    assert not rows["shares"].any()
-    assert not rows["in_train"].any()
+    assert {*rows["shares"], *rows["in_train"]} == {False}
     assert report["faults"] == [
         "a.csv: each of its 40 rows is predicted by a model that did not see it (5 folds, drawn by their text)"
     ]

@@ -35,10 +35,11 @@ def results(*seeds: int, said: list[int] | None = None) -> Results:
         rows += [part.assign(variant=variant, seed=seed) for part in of_both]
     flags = {"split": "dev", "scored": True, "in_train": False, "shares": False}
     every = pd.concat(rows).assign(id=lambda rows: rows["row"].astype(str), cluster=lambda rows: rows["row"], **flags)
-    made = [
-        tables.joined([table], name, TASKS) for name, table in (("runs", pd.DataFrame(runs)), ("predictions", every))
-    ]
-    return Results(*made, tables.joined([], "history", TASKS))
+    return Results(
+        tables.joined([pd.DataFrame(runs)], "runs", TASKS),
+        tables.joined([every], "predictions", TASKS),
+        tables.joined([], "history", TASKS),
+    )
 
 
 def runs(*seeds: int) -> BudgetRuns:
