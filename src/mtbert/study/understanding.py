@@ -136,7 +136,8 @@ def _hints(place: Place, unused: Sequence[str]) -> Iterator[str]:
         remedy = f"to keep its rows in one split, write `group_on: {column}` into tasks.yaml"
         yield f"{shown}: {column} may tell which rows belong together; {remedy}"
     for column in guessing.times(unused) if not task.time_on and drawing.draws(task) else ():
-        yield f"{shown}: {column} may tell dates; to draw the latest rows for dev, write `time_on: {column}`"
+        instead = " in place of `folds`" if task.folds else ""
+        yield f"{shown}: {column} may tell dates; to draw the latest rows for dev, write `time_on: {column}`{instead}"
 
 
 def _notes_of_rows(place: Place, rows: SplitRows) -> Iterator[str]:
