@@ -1,5 +1,6 @@
 """What a tasks.yaml may say of a data folder's tasks, what it comes to, and what is refused with its line."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,43 @@ def test_how_rows_are_split_is_nothing_of_a_model(tmp_path: Path):
     task = read(tmp_path, mood=MOOD | {"group_on": "customer", "time_on": "sent", "time_format": "%d.%m.%Y"})["mood"]
     assert (task.group_on, task.time_on, task.time_format) == ("customer", "sent", "%d.%m.%Y")
     assert tasks.of_a_model(task) == tasks.of_a_model(read(tmp_path, mood=MOOD)["mood"])
+
+
+def test_a_seed_has_a_fold_and_a_round_has_each_fold_once(tmp_path: Path):
+    task = read(tmp_path, mood=MOOD | {"folds": 5})["mood"]
+    assert [task.fold(seed) for seed in (1, 2, 5, 6, 0)] == [0, 1, 4, 0, 4]
+    assert tasks.of_a_model(task).folds == 5  # a model of a fold has trained on other rows than one of all
+    assert tasks.whole_rounds([1, 2, 3, 4, 5, 6, 7], 5) == [1, 2, 3, 4, 5]
+    assert tasks.whole_rounds([6, 7, 8, 9, 10, 1], 5) == [6, 7, 8, 9, 10]
+    assert tasks.whole_rounds([2, 3, 4, 5, 6], 5) == []  # two halves of rounds
+    assert tasks.whole_rounds([3, 1], 0) == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"folds": 1}, "mood.folds: it is 1; allowed: 2 to 10"),
+        ({"folds": 0}, "mood.folds: it is 0; allowed: 2 to 10"),
+        ({"folds": 11}, "mood.folds: it is 11; allowed: 2 to 10"),
+        ({"folds": "five"}, "mood.folds: it is 'five'; allowed: 2 to 10"),
+        ({"folds": 5, "time_on": "sent"}, "mood.folds: a fold may be of any date, and `time_on` draws the latest rows"),
+        ({"folds": 5, "files": {"train": "a.csv", "dev": "b.csv"}}, "mood.folds: it divides train, and the task has a"),
+    ],
+)
+def test_folds_that_cannot_be_are_refused(tmp_path: Path, entry: dict[str, Any], message: str):
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        read(tmp_path, mood=MOOD | entry)
+
+
+def test_all_folds_of_a_folder_are_as_many(tmp_path: Path):
+    other = MOOD | {"files": {"train": "other.csv"}}
+    assert tasks.number_of_folds(read(tmp_path, mood=MOOD | {"folds": 5}, other=other)) == 5
+    with pytest.raises(SettingsError, match=r"other\.folds: it is 4, and 5 in mood; allowed: the same in all tasks"):
+        read(tmp_path, mood=MOOD | {"folds": 5}, other=other | {"folds": 4})
+    with pytest.raises(
+        SettingsError, match=r"other\.folds: it is left out, and 5 in mood, which draws dev from the sam"
+    ):
+        read(tmp_path, mood=MOOD | {"folds": 5}, other=MOOD)
 
 
 SETS = MOOD | {"several": True, "classes": ["joy", "anger", "fear"]}

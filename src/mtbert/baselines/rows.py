@@ -22,11 +22,13 @@ class Rows:
         ids: [rows].
         columns: for each of one or two sentences, its texts [rows].
         labels: [rows]; NaN where they are withheld.
+        folds: of train and dev of a task with folds, the fold of each row, [rows]; else None.
     """
 
     ids: Sequence[str]
     columns: list[list[str]]
     labels: np.ndarray
+    folds: np.ndarray | None = None
 
     @classmethod
     def of_examples(cls, examples: Sequence[Example], task: Task) -> "Rows":
@@ -44,7 +46,8 @@ class Rows:
         """Return some rows by their numbers."""
         picks: list[int] = numbers.tolist()
         columns = [[column[pick] for pick in picks] for column in self.columns]
-        return Rows([self.ids[pick] for pick in picks], columns, self.labels[numbers])
+        folds = None if self.folds is None else self.folds[numbers]
+        return Rows([self.ids[pick] for pick in picks], columns, self.labels[numbers], folds)
 
     def clusters(self) -> np.ndarray:
         """Return the number of each row's cluster, [rows]: rows that share a sentence have the same one."""
@@ -63,8 +66,12 @@ def read(data: Path, task: Task, split: Split) -> Rows | None:
         return None
     names = ["sentence1", "sentence2"][: len(task.sentences)]
     table = files.read_parquet(file, ["id", "label", *names])
+    if task.folds and split != "test":  # train and dev have the same rows
+        table = table.assign(fold=files.read_parquet(layout.rows(data, task.name, "dev"), ["fold"])["fold"])
     if split == "train":
         table = table[table["label"].notna()]
         order = seeding.stream(0, "baselines", "rows", task.name).permutation(len(table))
         table = table.iloc[np.sort(order[:MOST])]
-    return Rows(table["id"].tolist(), [table[name].tolist() for name in names], table["label"].to_numpy(float))
+    folds = table["fold"].to_numpy() if "fold" in table else None
+    columns = [table[name].tolist() for name in names]
+    return Rows(table["id"].tolist(), columns, table["label"].to_numpy(float), folds)

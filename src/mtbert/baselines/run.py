@@ -1,5 +1,8 @@
 """Train every baseline of every task, and write a folder for each: what the `baselines` stage does.
 
+Of a task with folds, each row of dev is predicted by a baseline that did not see it: one is trained for each fold. The
+first is kept, and predicts test: it has trained on as many rows as a model of one seed.
+
 A folder has settings, scores and predictions, as that of a vote does. What mtbert can predict with, it holds as
 config.json and model.safetensors (`stored`).
 """
@@ -116,17 +119,40 @@ def _train(baseline: Baseline, task: Task, splits: Mapping[str, Rows | None], em
     if is_embedded:  # beforehand, so that one bar shows all texts, and times hold each text once
         embed([text for part in splits.values() if part for text in part.texts])
     clock = time.perf_counter()
-    predict = _predictor(baseline, task, train, embed)
+    predict = _predictor(baseline, task, _of_other_folds(train, 0), embed)
     baseline.seconds[task.name] = time.perf_counter() - clock
     if is_embedded and train is not None:
         baseline.seconds[task.name] += embed.seconds(train.texts)
     for split in SCORED:
         part = splits[split]
         columns = predict(part) if part else None
+        if part and part.folds is not None:
+            columns = _out_of_folds(baseline, task, splits, embed)
         if part and columns:
             table = pd.DataFrame({"id": part.ids, "label": part.labels, **columns, "scored": True})
             baseline.predicted[split][task.name] = table
     return task.name in baseline.predicted["dev"]
+
+
+def _of_other_folds(train: Rows | None, fold: int) -> Rows | None:
+    """Return the rows of train that are not of a fold; all of a task without folds."""
+    return train if train is None or train.folds is None else train.part(np.flatnonzero(train.folds != fold))
+
+
+def _out_of_folds(
+    baseline: Baseline, task: Task, splits: Mapping[str, Rows | None], embed: Embeddings
+) -> Mapping[str, np.ndarray]:
+    """Return the predictions of dev, each fold's by a baseline that was trained on the others."""
+    dev = splits["dev"]
+    columns: dict[str, np.ndarray] = {}
+    if dev is None or dev.folds is None:
+        return columns
+    for fold in range(task.folds):
+        rows = np.flatnonzero(dev.folds == fold)
+        predict = _predictor(Baseline(baseline.name), task, _of_other_folds(splits["train"], fold), embed)
+        for name, values in predict(dev.part(rows)).items():
+            columns.setdefault(name, np.full(len(dev.ids), np.nan))[rows] = values
+    return columns
 
 
 def _predictor(baseline: Baseline, task: Task, train: Rows | None, embed: Embeddings) -> Predict:

@@ -40,6 +40,11 @@ def compare_files(
         metric = "labels_f1"
     if margin is None:
         margin = described.matters if described else 0.01
+    if described and described.folds:
+        raise DataError(
+            f"{described.name} has `folds` in tasks.yaml, which a comparison of files knows nothing of; the report "
+            "compares all models (`dvc repro report`)"
+        )
     if not 0 <= margin < math.inf:
         raise DataError(f"margin is {margin}; allowed: a number of 0 or more")
     pairs = pairing.pair(reading.read(ours, task, build), reading.read(theirs, task, build), metric, described)

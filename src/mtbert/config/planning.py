@@ -33,7 +33,12 @@ def plan(params: Params) -> Documents:
     departures = [*overrides.find(params, selected)]
     _refuse(
         params,
-        [*_without_effect(departures), *_merge_faults(params, selected), *teachers.find_faults(params, selected)],
+        [
+            *_without_effect(departures),
+            *_merge_faults(params, selected),
+            *teachers.find_faults(params, selected),
+            *_fold_faults(params, selected),
+        ],
     )
     shared = resolve.shared(params, selected)
     encoder = EncoderSettings(**shared["encoder"])
@@ -46,6 +51,7 @@ def plan(params: Params) -> Documents:
         "longest": _longest(selected),
         "pretraining": _pretraining(shared),
     }
+    _refuse(params, _faults_of_pretraining(params, shared))
     return {**selected, **shared, "needs": needs, "catalog": _catalog(params, selected, encoder, departures)}
 
 
@@ -87,6 +93,34 @@ def _merge_faults(params: Params, selected: Documents) -> Iterator[Fault]:
                 merging.settings_of(name, entry["merge"], members)
             except SettingsError as error:
                 yield Fault(("ensembles", name, "members"), str(error))
+
+
+def _fold_faults(params: Params, selected: Documents) -> Iterator[Fault]:
+    """Yield what does not go together with tasks that have folds."""
+    folds = tasks.number_of_folds(params.tasks)
+    if not folds:
+        return
+    with_folds = [name for name, task in params.tasks.items() if task.folds]
+    about = f"{with_folds[0]} has `folds: {folds}` in tasks.yaml"
+    seeds = params.get("seeds")
+    if tasks.whole_rounds(seeds, folds) != seeds:
+        rounds = f"whole rounds, such as 1 to {folds} or 1 to {2 * folds}, so that each row is predicted"
+        yield Fault(("seeds",), f"{seeds} divide the folds unevenly: {about}; allowed: {rounds}")
+    if params.get("held_out"):
+        yield Fault(("held_out",), f"it takes dev from train, and {about}; allowed: null, or no folds")
+    for name, document in selected.items():
+        settings = VariantSettings(**document)
+        if settings.run.selection != "spared" and {*with_folds} & {*settings.tasks}:
+            fault = f"{name} has {settings.run.selection}, and {about}, of which each row of dev is scored"
+            yield Fault(("run", "selection"), f"{fault}; allowed: spared, as profile own sets it")
+
+
+def _faults_of_pretraining(params: Params, shared: Documents) -> Iterator[Fault]:
+    """Yield the corpora with folds that pretraining reads: all models start from it, whatever their fold."""
+    for corpus in _pretraining(shared):
+        if params.tasks[corpus].folds:
+            fault = f"it reads {corpus}, which has folds: it would see the rows that are scored"
+            yield Fault(("sbert",), f"{fault}; allowed: corpora without folds")
 
 
 def _refuse(params: Params, faults: Iterable[Fault]) -> None:

@@ -170,7 +170,7 @@ class Examples:
 
     def choosing(self) -> "Examples":
         """Return the examples on which an epoch is chosen; all of them count in its score."""
-        return self._part(np.flatnonzero(self.chooses))
+        return self.part(np.flatnonzero(self.chooses))
 
     def draw(self, count: int | None) -> np.ndarray:
         """Return the numbers of `count` examples drawn at random, in order; all where it is None, or there are fewer.
@@ -182,7 +182,7 @@ class Examples:
 
     def drawn(self, count: int | None) -> "Examples":
         """Return the examples of `draw`."""
-        return self if count is None else self._part(self.draw(count))
+        return self if count is None else self.part(self.draw(count))
 
     def split(self, spared: float) -> tuple["Examples", "Examples"]:
         """Return the examples that are trained on and a share that is spared, drawn at random, the same in every run.
@@ -191,9 +191,10 @@ class Examples:
         """
         order = np.random.default_rng(1).permutation(len(self))
         count = min(max(1, int(spared * len(self))), len(self) - 1)
-        return self._part(np.sort(order[count:])), self._part(np.sort(order[:count]))
+        return self.part(np.sort(order[count:])), self.part(np.sort(order[:count]))
 
-    def _part(self, picks: np.ndarray) -> "Examples":
+    def part(self, picks: np.ndarray) -> "Examples":
+        """Return the examples with these numbers; epochs are chosen and scored on all of them."""
         part = copy.copy(self)
         part.ids = tuple(self.ids[pick] for pick in picks)
         part.rows = [self.rows[pick] for pick in picks]

@@ -5,6 +5,9 @@ group with any other row: a model would know part of dev. Of each class a fifth 
 splits. Within a class a digest of the sentences decides, not where a row stands, so that a sorted file, or one that
 grows, does no harm. Tasks that draw from one file draw the same lines: what is dev of one is train of none.
 
+By `folds: N` all rows are both train and dev, in N folds: each is drawn as dev is, of what those before it left, and a
+training takes one fold as dev and the others as train.
+
 By `group_on`, train has no group of dev or test, whether dev is drawn or a file: such rows are left out of train.
 """
 
@@ -38,7 +41,7 @@ def draws(task: Task) -> bool:
 
 
 def rule_in_words(task: Task) -> str:
-    """Return how dev is drawn."""
+    """Return how dev, or each fold, is drawn."""
     if task.time_on:
         return f"the latest by {task.time_on}"
     return f"drawn in whole groups of {task.group_on}" if task.group_on else "drawn by their text"
@@ -58,9 +61,12 @@ class RowsOfSplit(NamedTuple):
 
 
 class Dev(NamedTuple):
-    """What is drawn from a file: the lines of its rows, and their groups."""
+    """What is drawn from a file: the fold of each line of dev (0 where there is one dev), and the groups of dev.
 
-    lines: Collection[int]
+    Folds have all groups, each in one fold, so that none has to be left out of train.
+    """
+
+    fold_by_line: Mapping[int, int]
     groups: Collection[str]
 
 
@@ -72,16 +78,19 @@ class Splits:
         self.tasks = tasks
         self._devs: dict[str, Dev] = {}  # by file
 
-    def read(self, task: Task, split: Split) -> RowsOfSplit:
+    def read(self, task: Task, split: Split, fold: int | None = None) -> RowsOfSplit:
         """Read the rows of a split, as `readers.read` does; faulty ones of a file of two splits are train's.
 
-        Train has no line that is dev of another task, and no group of the task's dev and test.
+        Train has no line that is dev of another task, and no group of the task's dev and test. Of a task with folds,
+        train and dev both have all rows; with a `fold`, dev has this one alone, and train the others.
         """
         examples, refusals = readers.read(self.data_dir, task, source(task, split))
         in_file = len(examples) + len(refusals)
         if source(task, split) != "train":
             return RowsOfSplit(examples, refusals, in_file)
-        dev_lines = self._dev(task).lines
+        if task.folds:
+            return self._of_folds(task, split, RowsOfSplit(examples, refusals, in_file), fold)
+        dev_lines = self._dev(task).fold_by_line
         dev = [row for row in examples if row.line in dev_lines]
         train = [row for row in examples if row.line not in dev_lines]
         if not train or (draws(task) and not dev):
@@ -89,6 +98,22 @@ class Splits:
         if split == "dev":
             return RowsOfSplit(dev, [], in_file)
         return self._without_known_groups(task, RowsOfSplit(train, refusals, in_file))
+
+    def folds(self, task: Task, lines: Iterable[int]) -> np.ndarray:
+        """Return the fold of each row of a task with folds, [rows], by the lines of the file."""
+        fold_by_line = self._dev(task).fold_by_line
+        return np.array([fold_by_line[line] for line in lines], dtype=int)
+
+    def _of_folds(self, task: Task, split: Split, rows: RowsOfSplit, fold: int | None) -> RowsOfSplit:
+        kept = self._without_known_groups(task, rows)
+        folds = self.folds(task, [row.line for row in kept.examples])
+        if missing := {*range(task.folds)} - {*folds.tolist()}:
+            file = self.data_dir / task.files["train"]
+            raise DataError(f"{file}: fold {min(missing) + 1} of {task.name} has no row; set fewer folds in tasks.yaml")
+        if fold is not None:
+            is_wanted = (folds == fold) if split == "dev" else (folds != fold)
+            kept = kept._replace(examples=[kept.examples[number] for number in np.flatnonzero(is_wanted)])
+        return kept if split == "train" else kept._replace(refusals=[])
 
     def _without_known_groups(self, task: Task, rows: RowsOfSplit) -> RowsOfSplit:
         """Return train without the rows whose group dev or test has; DataError where no row is left."""
@@ -116,7 +141,7 @@ class Splits:
         name = task.files["train"]
         if name not in self._devs:
             drawing = [other for other in self.tasks.values() if draws(other) and other.files["train"] == name]
-            self._devs[name] = _drawn(self.data_dir / name, drawing) if drawing else Dev((), ())
+            self._devs[name] = _drawn(self.data_dir / name, drawing) if drawing else Dev({}, ())
         return self._devs[name]
 
 
@@ -128,23 +153,30 @@ def _drawn(file: Path, drawing: Sequence[Task]) -> Dev:
     if task.group_on and len(groups) < 2:
         fault = f"its {task.group_on} is the same in all rows"
         raise DataError(f"{file}: {fault}; allowed: several groups, some for dev and some for train")
+    classes = {row.example.line: row.classes for row in rows}
+    if task.folds:
+        return Dev(draw_folds(file, task, [row.example for row in rows], classes), ())
     if task.time_on:
         lines = latest(file, task, dates.read(file, task, {row.example.line: row.date for row in rows}))
     else:
-        classes = {row.example.line: row.classes for row in rows}
         lines = draw_dev([row.example for row in rows], classes)
     all_lines = {row.example.line for row in rows}
     if 2 * len(lines) < len(all_lines) // SHARE:
         raise _no_dev(file, task, len(all_lines))
-    return Dev(lines, {row.example.group for row in rows if row.example.line in lines} - {""})
+    groups = {row.example.group for row in rows if row.example.line in lines} - {""}
+    return Dev(dict.fromkeys(lines, 0), groups)
 
 
 def _no_dev(file: Path, task: Task, rows: int) -> DataError:
-    shared = f"sentences or a {task.group_on}" if task.group_on else "sentences"
     return DataError(
-        f"{file}: no dev can be drawn from its {rows} rows, which share {shared} or are too few; name a file `dev` of "
-        f"{task.name} in tasks.yaml"
+        f"{file}: no dev can be drawn from its {rows} rows, which share {_shared(task)} or are too few; name a file "
+        f"`dev` of {task.name} in tasks.yaml"
     )
+
+
+def _shared(task: Task) -> str:
+    """Return what rows that stay together have in common."""
+    return f"sentences or a {task.group_on}" if task.group_on else "sentences"
 
 
 class _Row(NamedTuple):
@@ -210,14 +242,42 @@ def latest(file: Path, task: Task, date_by_line: Mapping[int, datetime]) -> Coll
     return {line for line, date in date_by_line.items() if date >= first}
 
 
+def draw_folds(
+    file: Path, task: Task, texts: Sequence[Example], classes: Mapping[int, Collection[tuple[str, Any]]]
+) -> dict[int, int]:
+    """Return by line the fold of each row, from 0; the last one has what the others left. Arguments as of `draw_dev`.
+
+    Raises:
+        DataError: a fold has less than half of its share, or more than half of all rows.
+    """
+    fold_by_line: dict[int, int] = {}
+    for fold in range(task.folds):
+        left = [row for row in texts if row.line not in fold_by_line]
+        is_last = fold == task.folds - 1
+        lines = {row.line for row in left} if is_last else draw_dev(left, classes, share=task.folds - fold)
+        fold_by_line |= dict.fromkeys(lines, fold)
+    sizes = np.bincount([*fold_by_line.values()], minlength=task.folds)
+    total = int(sizes.sum())
+    if 2 * sizes.min() < total // task.folds or not sizes.min() or 2 * sizes.max() > total + 1:
+        raise DataError(
+            f"{file}: its {total:,} rows make no {task.folds} folds that are about alike (the smallest has "
+            f"{sizes.min():,} rows, the largest {sizes.max():,}): they share {_shared(task)} or are too few; set fewer "
+            f"folds of {task.name} in tasks.yaml, or name a file `dev`"
+        )
+    return fold_by_line
+
+
 def draw_dev(
-    texts: Sequence[Example], classes: Mapping[int, Collection[tuple[str, Any]]] | None = None
+    texts: Sequence[Example],
+    classes: Mapping[int, Collection[tuple[str, Any]]] | None = None,
+    share: int = SHARE,
 ) -> Collection[int]:
     """Return the lines of a fifth of the rows, in whole clusters, of each class those with the smallest digests.
 
     Args:
         texts: a row is all entries of one line.
         classes: by line the task and class of its labels; rows that have none are drawn like one more class.
+        share: one of so many rows is drawn.
     """
     digests = checks.digests(texts)
     row_numbers, lines = pd.factorize(digests["line"])
@@ -228,11 +288,13 @@ def draw_dev(
     for line, number in zip(lines.tolist(), cluster.tolist(), strict=True):
         for task_and_class in (classes or {}).get(line) or [None]:
             rows_by_class.setdefault(task_and_class, Counter())[number] += 1
-    is_dev = _stratified(np.bincount(cluster), np.argsort(smallest, kind="stable").tolist(), rows_by_class)
+    is_dev = _stratified(np.bincount(cluster), np.argsort(smallest, kind="stable").tolist(), rows_by_class, share)
     return {*lines[is_dev[cluster]].tolist()}
 
 
-def _stratified(sizes: np.ndarray, order: Iterable[int], rows_by_class: Mapping[Any, Counter[int]]) -> np.ndarray:
+def _stratified(
+    sizes: np.ndarray, order: Iterable[int], rows_by_class: Mapping[Any, Counter[int]], share: int
+) -> np.ndarray:
     """Choose clusters: a mask [clusters].
 
     As Sechidis et al. (2011), "On the stratification of multi-label data", it deals out the rarest class first, since
@@ -242,16 +304,17 @@ def _stratified(sizes: np.ndarray, order: Iterable[int], rows_by_class: Mapping[
         sizes: the number of rows of each cluster, [clusters].
         order: the clusters' numbers, in the order in which they are tried.
         rows_by_class: how many rows of each class are in each cluster.
+        share: one of so many rows is chosen.
     """
     place = {number: position for position, number in enumerate(order)}
-    room = int(sizes.sum()) // SHARE
+    room = int(sizes.sum()) // share
     is_chosen = np.zeros(len(sizes), dtype=bool)
     decided = set[int]()
     for rows_of_cluster in sorted(
         rows_by_class.values(), key=lambda rows: (rows.total(), min(map(place.__getitem__, rows)))
     ):
         total = rows_of_cluster.total()
-        wanted = min(max(1, round(total / SHARE)), total - 1)
+        wanted = min(max(1, round(total / share)), total - 1)
         missing = wanted - sum(rows for number, rows in rows_of_cluster.items() if is_chosen[number])
         for number in sorted(rows_of_cluster.keys() - decided, key=place.__getitem__):
             decided.add(number)

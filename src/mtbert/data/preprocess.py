@@ -3,8 +3,10 @@
 `<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2. `dev-rows.parquet` beside
 it holds what scores need of each row of dev: id, `cluster` (rows that share a sentence or group), `chooses` (the half
 on which epochs are chosen), `in_train` (whether its sentences are a row there, case, spacing and punctuation dropped)
-and `shares` (a sentence with train). `dev-shared.parquet` holds the clusters that several tasks share. `report.json`
-lists what was read, refused and found twice, `digests.json` all that was written. The same files give the same bytes.
+and `shares` (a sentence with train). Of a task with folds, train and dev both have all rows: `fold` says of which each
+is, and the train of a row of dev is that of the other folds. `dev-shared.parquet` holds the clusters that several tasks
+share. `report.json` lists what was read, refused and found twice, `digests.json` all that was written. The same files
+give the same bytes.
 """
 
 import math
@@ -29,6 +31,7 @@ from mtbert.tasks import SPLITS, Split, Task, Tasks, of_folder
 Tokenize = Callable[[list[str]], list[list[int]]]
 TaskSplit = tuple[str, Split]  # task and split
 Digests = dict[TaskSplit, Any]  # pandas.DataFrames, as `checks.digests` returns them
+Folds = Mapping[str, np.ndarray]  # by task that has folds, the fold of each row, [rows]
 MOST_REFUSED = 0.01  # of a file's rows: more are no slips, but another kind of label
 FEW = 3  # faulty rows, of a file of any size
 MOST_IN_TRAIN = 0.25  # of dev's rows, in the train of a task: more are no coincidence
@@ -95,8 +98,9 @@ def preprocess(
             digests[task, split] = rows
         if held_out_rows:
             _hold_out(directory, [task for task, split in required if split == "dev"], held_out_rows, digests)
-        for task in _write_rows_of_devs(directory, digests):
-            entries[f"{task}/dev"] |= _shared_with_trains(tasks[task], digests)
+        folds = _folds(splits, tasks, digests)
+        for task in _write_rows_of_devs(directory, digests, folds):
+            entries[f"{task}/dev"] |= _shared_with_trains(tasks[task], digests, folds)
         for task, split in present:
             file = layout.examples(directory, task, split)
             if longest and task in longest and file.is_file():  # held-out rows have no test
@@ -107,10 +111,24 @@ def preprocess(
         kind = "own" if held_out_rows else official.data_kind(file_digests)
         report = {"files": entries, "faults": _faults(entries), "whose": kind}
         write_json(layout.data_report(directory), report)
-        read_by_pretraining = {task: sha256(layout.examples(directory, task, "train")) for task in pretraining}
-        write_json(layout.pretraining(directory), read_by_pretraining)
+        _write_pretraining(directory, pretraining)
         seals.seal(directory)
     return report
+
+
+def _write_pretraining(directory: Path, tasks: Collection[str]) -> None:
+    """Write the digests of the examples that pretraining reads."""
+    digests = {task: sha256(layout.examples(directory, task, "train")) for task in tasks}
+    write_json(layout.pretraining(directory), digests)
+
+
+def _folds(splits: drawing.Splits, tasks: Tasks, digests: Digests) -> Folds:
+    """Return the fold of each row, by task that has folds."""
+    return {
+        name: splits.folds(tasks[name], rows["line"])
+        for (name, split), rows in digests.items()
+        if split == "dev" and tasks[name].folds
+    }
 
 
 def _file_names(tasks: Tasks) -> dict[TaskSplit, str]:
@@ -207,7 +225,10 @@ def _faults(entries: dict[str, Any]) -> list[str]:
     for key, entry in entries.items():
         task, split = key.split("/")
         file = entry["file"] if len(tasks_by_file[entry["file"]]) == 1 else f"{entry['file']}, task {task}"
-        if entry["drawn"]:
+        if entry.get("folds"):
+            rows = f"each of its {entry['kept']:,} rows is predicted by a model that did not see it"
+            lines.append(f"{file}: {rows} ({entry['folds']} folds, {entry['drawn']})")
+        elif entry["drawn"]:
             lines.append(
                 f"{file}: {entry['kept']:,} of its rows are dev, {entry['drawn']}; tasks.yaml names no dev file"
             )
@@ -275,30 +296,46 @@ def _write(
         "duplicates": {"folded": checks.duplicates(digests)},
         "conflicts": checks.conflicts(digests),
     }
+    if task.folds and split == "dev":
+        entry |= {"folds": task.folds}
     if task.group_on:
         entry |= {"group_on": task.group_on, "without_group": sum(not row.group for row in examples)}
     return entry, digests
 
 
-def _shared_with_trains(task: Task, digests: Digests) -> dict[str, dict[str, int]]:
+def _shared_with_trains(task: Task, digests: Digests, folds: Folds) -> dict[str, dict[str, int]]:
     """Return the entries of what a task's dev has in common with each train: texts, and groups if it has them."""
-    shared = {"in_train": _rows_in_train(task.name, digests, "bare")}
+    shared = {"in_train": _rows_in_train(task.name, digests, folds, "bare")}
     if task.group_on:
-        shared["groups_in_train"] = _rows_in_train(task.name, digests, "group")
+        shared["groups_in_train"] = _rows_in_train(task.name, digests, folds, "group")
     return shared
 
 
-def _rows_in_train(task: str, digests: Digests, column: str) -> dict[str, int]:
+def _rows_in_train(task: str, digests: Digests, folds: Folds, column: str) -> dict[str, int]:
     """Return how many rows of a task's dev are in the train of each task, as a shared model learns all; 0s left out.
 
     `column` of the digests says what they have in common.
     """
-    dev = digests[task, "dev"]
     counts: dict[str, int] = {}
-    for (other, split), rows in digests.items():
-        if split == "train" and (count := int(np.isin(dev[column], rows[column]).sum())):
+    for other, split in digests:
+        if split == "train" and (count := int(_is_in_train(task, other, digests, folds, [column]).sum())):
             counts[other] = count
     return counts
+
+
+def _is_in_train(task: str, other: str, digests: Digests, folds: Folds, columns: list[str]) -> np.ndarray:
+    """Return whether a row of a task's dev has one of these digests in common with train of another task, [rows].
+
+    Where both have folds, train is that of the other folds: of the trainings whose dev has the row.
+    """
+    dev, train = digests[task, "dev"][columns], digests.get((other, "train"), checks.digests([]))[columns]
+    if task not in folds or other not in folds:
+        return np.asarray(np.isin(dev, train).any(axis=1))
+    is_known = np.zeros(len(dev), dtype=bool)
+    for fold in np.unique(folds[task]):
+        is_dev = folds[task] == fold
+        is_known[is_dev] = np.isin(dev[is_dev], train[folds[other] != fold]).any(axis=1)
+    return is_known
 
 
 def _share_cut(file: Path, is_joined: bool, room: int) -> float:
@@ -318,14 +355,14 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     return pa.table(columns, SCHEMA)
 
 
-def _write_rows_of_devs(directory: Path, digests: Digests) -> list[str]:
+def _write_rows_of_devs(directory: Path, digests: Digests, folds: Folds) -> list[str]:
     """Write dev-rows.parquet beside each dev.parquet, and dev-shared.parquet if tasks share its sentences.
 
     Return the tasks that have a dev.
     """
     tasks = [task for task, split in digests if split == "dev"]
     for task in tasks:
-        _write_dev_rows(directory, task, digests)
+        _write_dev_rows(directory, task, digests, folds)
     for task, cluster in checks.shared_clusters({task: digests[task, "dev"] for task in tasks}).items():
         ids = read_parquet(layout.examples(directory, task, "dev"), ["id"])
         with new_file(layout.shared_rows(directory, task, "dev")) as partial:
@@ -333,16 +370,16 @@ def _write_rows_of_devs(directory: Path, digests: Digests) -> list[str]:
     return tasks
 
 
-def _write_dev_rows(directory: Path, task: str, digests: Digests) -> None:
+def _write_dev_rows(directory: Path, task: str, digests: Digests, folds: Folds) -> None:
     """Write a task's dev-rows.parquet beside its dev.parquet."""
     dev = digests[task, "dev"]
-    train = digests.get((task, "train"), checks.digests([]))
     cluster = checks.clusters(dev)
     table = read_parquet(layout.examples(directory, task, "dev"), ["id"]).assign(
         cluster=cluster,
         chooses=checks.halves(cluster),
-        in_train=np.isin(dev["bare"], train["bare"]),
-        shares=np.isin(dev[checks.SENTENCES], train[checks.SENTENCES]).any(axis=1),
+        in_train=_is_in_train(task, task, digests, folds, ["bare"]),
+        shares=_is_in_train(task, task, digests, folds, [*checks.SENTENCES]),
+        **({"fold": folds[task]} if task in folds else {}),
     )
     with new_file(layout.rows(directory, task, "dev")) as partial:
         table.to_parquet(partial, index=False)

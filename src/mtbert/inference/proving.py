@@ -151,9 +151,12 @@ def _read_dev(model: Model, task: Task, data: Path) -> Dev:
     columns = ["sentence1", "sentence2"][: len(task.sentences)]
     try:
         table: Any = files.read_parquet(layout.examples(data, task.name, "dev"), ["id", "label", *columns])
-        rows: Any = files.read_parquet(layout.rows(data, task.name, "dev"), ["id", "cluster"])
+        names = ["id", "cluster", *(["fold"] if task.folds else [])]
+        rows: Any = files.read_parquet(layout.rows(data, task.name, "dev"), names)
     except DataError as error:
         raise ExportError(f"{model.name}: a smaller export is judged on dev, which is not there: {error}") from None
+    if task.folds:  # of the other folds' rows the model has trained on most
+        rows = rows[rows["fold"] == task.fold(int(model.run.name))]
     table = table.merge(rows, on="id").dropna(subset=["label"])
     if not len(table):
         raise ExportError(f"{model.name}: a smaller export is judged on dev, and dev of {task.name} has no labels")

@@ -14,12 +14,12 @@ import pandas as pd
 from mtbert.judge import sides
 from mtbert.judge.parts import OVERFITTING
 from mtbert.scores import metrics
-from mtbert.scores.columns import KEY, Frame, example_columns, scored_tasks
+from mtbert.scores.columns import FOLD, KEY, Frame, example_columns, scored_tasks
 from mtbert.scores.described import UNTRAINED
 from mtbert.scores.metrics import OVERALLS
 from mtbert.scores.results import Results
-from mtbert.stats import LEAST_SEEDS, Difference, Interval, Side, difference, influence, mean_of, score
-from mtbert.tasks import COURSE, Split, Tasks, main
+from mtbert.stats import LEAST_SEEDS, Difference, Interval, Side, difference, folds, influence, mean_of, score
+from mtbert.tasks import COURSE, Split, Tasks, main, number_of_folds, round_of, whole_rounds
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
 SEEDLESS = ("baseline", "encoder")  # kinds of models that have one set of predictions, whatever the seed
@@ -54,7 +54,8 @@ class TaskRows:
 class Predicted(NamedTuple):
     """What a model predicts of a task, [rows, seeds], and which rows are scored, [rows].
 
-    A model without seeds has one column. Those rows are scored that have a label, and that all seeds predict.
+    A model without seeds has one column. Of a task with folds a column is a round, whose seeds predict each row once.
+    Those rows are scored that have a label, and that all seeds predict.
     """
 
     values: np.ndarray
@@ -102,7 +103,8 @@ class BudgetRuns:
         scored = [self._seeds_by_model[task][name] for task, name in (with_seeds or models).items()]
         if metric == OVERFITTING:
             scored += [{seed for variant, seed in self._on_train if variant == name} for name in names]
-        return sorted(set.intersection(*scored))
+        shared = sorted(set.intersection(*scored))
+        return whole_rounds(shared, self._folds) if with_seeds else shared
 
     def lines(self, names: Collection[str], seeds: Collection[int] | None = None) -> Frame:
         """Return the lines of `runs` of these models, of all seeds or of some."""
@@ -192,11 +194,12 @@ class BudgetRuns:
     def _shared_seeds(self, model_by_task: Mapping[str, str], seeds: Sequence[int]) -> list[int]:
         """Return those of the seeds for which all models that have seeds predict their task."""
         with_seeds = {task: model for task, model in model_by_task.items() if model not in self.seedless}
-        return [
+        shared = [
             seed
             for seed in seeds
             if all(seed in self._seeds_by_model[task][model] for task, model in with_seeds.items())
         ]
+        return whole_rounds(shared, self._folds) if with_seeds else shared
 
     def _bounds(self, metric: str, averaged: Collection[str]) -> Interval:
         """Return the lowest and the highest possible score; arguments as for `scores`."""
@@ -212,7 +215,7 @@ class BudgetRuns:
         self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None, leak_free: bool
     ) -> ScoredSides | None:
         """Score both sides on the same rows of dev; arguments and None as for `compare`."""
-        our_seeds, other_seeds = self.seeds(ours, metric)[:most], self.seeds(other, metric)[:most]
+        our_seeds, other_seeds = self._first_seeds(ours, metric, most), self._first_seeds(other, metric, most)
         if not our_seeds or not other_seeds:
             return None
         our_models, other_models = self._model_by_task(ours, metric), self._model_by_task(other, metric)
@@ -232,12 +235,24 @@ class BudgetRuns:
             other=self._over_tasks(metric, other, other_seeds, other_tasks),
         )
 
+    def _first_seeds(self, names: Sequence[str], metric: str, most: int | None) -> list[int]:
+        """Return the first `most` of the seeds of models, of folds in whole rounds."""
+        seeds = self.seeds(names, metric)
+        return seeds if most is None or len(seeds) <= most else whole_rounds(seeds[:most], self._folds)
+
+    @property
+    def _folds(self) -> int:
+        """How many folds tasks have; 0 where none has."""
+        return number_of_folds(self.tasks)
+
     def _predicted(self, task: str, model: str, seeds: Sequence[int]) -> Predicted:
         """Return what a model predicts of a task; made once, since the same models are compared dozens of times."""
         key = (task, model, *seeds)
         if key not in self._predicted_by_key:
             table = self.dev[task].predictions[model]
             values = (table if model in self.seedless else table[[*seeds]]).to_numpy()
+            if self._fold_of_rows(task) is not None and model not in self.seedless:
+                values = _of_rounds(values, [round_of(seed, self._folds) for seed in seeds])
             has_label = self.dev[task].rows["label"].notna().to_numpy()
             self._predicted_by_key[key] = Predicted(values, has_label & ~np.isnan(values).any(axis=1))
         return self._predicted_by_key[key]
@@ -247,7 +262,8 @@ class BudgetRuns:
         key = (task, model, *seeds, usable.tobytes())
         if key not in self._sides_by_key:
             predictions = self._predicted(task, model, seeds).values[usable]
-            self._sides_by_key[key] = self._scored(task, predictions, usable, model not in self.seedless)
+            side = self._scored(task, predictions, usable, model not in self.seedless)
+            self._sides_by_key[key] = self._by_fold(task, side, seeds, usable) if self._folds else side
         return self._sides_by_key[key]
 
     def _scored(self, task: str, predictions: np.ndarray, usable: np.ndarray, has_seeds: bool) -> Side:
@@ -258,6 +274,19 @@ class BudgetRuns:
         _, first_rows = np.unique(clusters, return_index=True)
         shared = rows["shared_cluster"].to_numpy()[usable][first_rows]  # all rows of a cluster have one number
         return replace(side, has_seeds=has_seeds, shared_clusters=shared if (shared >= 0).any() else None)
+
+    def _by_fold(self, task: str, side: Side, seeds: Sequence[int], usable: np.ndarray) -> Side:
+        """Return a side with a column for each fold: of a task with folds, and of one whose dev all seeds predict."""
+        fold_of_rows = self._fold_of_rows(task)
+        if fold_of_rows is None:
+            return folds.of_seeds(side, [(seed - 1) % self._folds for seed in seeds], self._folds)
+        _, first_rows = np.unique(self.dev[task].rows["cluster"].to_numpy()[usable], return_index=True)
+        return folds.of_pooled(side, fold_of_rows[usable][first_rows], self._folds)
+
+    def _fold_of_rows(self, task: str) -> np.ndarray | None:
+        """Return the fold of each row, [rows]; None where all seeds predict all rows."""
+        rows = self.dev[task].rows
+        return rows[FOLD].to_numpy(int) if FOLD in rows and (rows[FOLD] >= 0).all() else None
 
     def _over_tasks(self, metric: str, names: Sequence[str], seeds: Sequence[int], task_sides: Sequence[Side]) -> Side:
         """Return the metric of models from their tasks' scores."""
@@ -312,6 +341,16 @@ class BudgetRuns:
 def _of_these_trainings(side: Side) -> Side:
     """Return a side that has too few seeds to say something of others as it was trained; any other as it is."""
     return side.as_trained if 0 < side.seeds < LEAST_SEEDS else side
+
+
+def _of_rounds(values: np.ndarray, rounds: Sequence[int]) -> np.ndarray:
+    """Return predictions [rows, rounds] of predictions [rows, seeds], each NaN outside of its seed's fold."""
+    columns: list[np.ndarray] = []
+    for number in dict.fromkeys(rounds):
+        of_round = values[:, np.array(rounds) == number]
+        is_missing = np.isnan(of_round)
+        columns.append(np.where(is_missing.all(axis=1), np.nan, np.where(is_missing, 0, of_round).sum(axis=1)))
+    return np.column_stack(columns)
 
 
 def of_results(results: Results) -> BudgetRuns:

@@ -18,12 +18,12 @@ TEXTS = ("sentence1", "sentence2")
 def read(data: Path, task: Task) -> Frame:
     """Return the rows of all splits, train first: split, file, line, id, label, and the columns of `texts`.
 
-    A withheld label is NaN.
+    A withheld label is NaN. Of a task with folds, whose train and dev have the same rows, each stands once, as train's.
     """
     parts: list[Frame] = []
     for split in SPLITS:
         file = layout.examples(data, task.name, split)
-        if file.is_file():
+        if file.is_file() and not (task.folds and split == "dev"):
             part: Frame = files.read_parquet(file, ["line", "id", "label", *texts(task)])
             parts.append(part.assign(split=split, file=task.files[drawing.source(task, split)]))
     columns = ["split", "file", "line", "id", "label", *texts(task)]

@@ -64,8 +64,12 @@ def _opinions(task: Task, labelled: Frame, build: Path, embed: Embeddings) -> li
 
 
 def _of_trained(task: Task, labelled: Frame, build: Path) -> list[Opinion]:
-    """Return what each trained model, and TF-IDF, predicts of dev; DataError where a model is of other rows."""
-    is_dev = (labelled["split"] == "dev").to_numpy()
+    """Return what each trained model, and TF-IDF, predicts of dev; DataError where a model is of other rows.
+
+    Of a task with folds a model's dev is the fold that it did not train on.
+    """
+    dev_rows = np.flatnonzero(labelled["split"] == ("train" if task.folds else "dev"))
+    row_by_id = {str(labelled["id"][row]): int(row) for row in dev_rows}
     opinions: list[Opinion] = []
     for folder in [*layout.baselines_of(build, TFIDF), *layout.runs_of(build, "*")]:
         file = layout.predictions(folder, task.name, "dev")
@@ -73,10 +77,12 @@ def _of_trained(task: Task, labelled: Frame, build: Path) -> list[Opinion]:
             continue
         seals.check(folder, only=[file.relative_to(folder).as_posix()])
         table = files.read_parquet(file)
-        if table["id"].tolist() != labelled["id"][is_dev].tolist():
+        asked = [row_by_id.get(str(number), -1) for number in table["id"]]
+        is_whole = asked == dev_rows.tolist()
+        if -1 in asked or not (is_whole or task.folds):
             raise DataError(f"{folder} predicts other rows than dev has now; `{layout.remedy(folder)}` makes it again")
         columns = predictions.probability_columns(task) or ["prediction"]
-        opinions.append(Opinion(np.flatnonzero(is_dev), table[columns].to_numpy(float)))
+        opinions.append(Opinion(np.array(asked), table[columns].to_numpy(float)))
     return opinions
 
 

@@ -10,7 +10,7 @@ from mtbert.report.pictures import ways as picture_of_ways
 from mtbert.report.verdicts import WORDS, in_words
 from mtbert.scores.columns import COSTS
 from mtbert.scores.described import Costs
-from mtbert.tasks import are_the_courses
+from mtbert.tasks import are_the_courses, number_of_folds
 
 MOST_NAMED = 3  # ways in a sentence
 ABOUT = (
@@ -19,6 +19,10 @@ ABOUT = (
     "(docs/verdicts.md). *As good*: proved to differ by less than {margin:g}. *Better*, *worse*: proved to differ by "
     "more. *By how much is open*: the interval leaves out 0, but they may differ by less. *Too close to call*: none of "
     "these."
+)
+OF_FOLDS = (
+    "Each row of {tasks} is predicted by a model that did not see it ({folds} folds); scores are of all rows together, "
+    "and a round of {folds} seeds is enough for a verdict."
 )
 DIFFERENCE = "difference to one model per task"  # a column
 TRAINED = "trained well enough"  # a column
@@ -77,7 +81,11 @@ def _without_empty_columns(lines: Sequence[Mapping[str, str]]) -> list[dict[str,
 def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
     """Return what to know of the lines and their columns."""
     tasks = answer.models.results.tasks
-    texts = [ABOUT.format(margin=answer.margin), *(text for column, text in LEGEND.items() if column in lines[0])]
+    texts = [
+        ABOUT.format(margin=answer.margin),
+        *_of_folds(answer),
+        *(text for column, text in LEGEND.items() if column in lines[0]),
+    ]
     if answer.majority:
         texts.append(f"*{MAJORITY}*: always the class that most training rows have.")
     if not are_the_courses(tasks):
@@ -99,6 +107,14 @@ def sentences(answer: Answer) -> Iterator[str]:
     yield from _proved(answer)
     yield from _costs(answer)
     yield from _rates(answer)
+
+
+def _of_folds(answer: Answer) -> Iterator[str]:
+    """Yield how tasks with folds are scored, where there are some."""
+    tasks = answer.models.results.tasks
+    with_folds = [task.display_name for task in tasks.values() if task.folds]
+    if with_folds:
+        yield OF_FOLDS.format(tasks=", ".join(map(markdown.literal, with_folds)), folds=number_of_folds(tasks))
 
 
 def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str]:

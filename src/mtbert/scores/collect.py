@@ -14,7 +14,7 @@ from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.provenance import seals
 from mtbert.scores import average_precision, checks, data_description, model_rows, points, predictions, sets, tables
-from mtbert.scores.columns import MOVES, SURE, UNCALIBRATED, Frame, Predictions
+from mtbert.scores.columns import FOLD, MOVES, SURE, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, OTHER, UNTRAINED
 from mtbert.scores.model_rows import ModelRow
 from mtbert.scores.results import Results
@@ -25,6 +25,7 @@ from mtbert.tasks import SPLITS, Task, Tasks
 READ = (layout.METRICS, layout.SETTINGS, layout.INPUTS, layout.HISTORY, layout.EMBEDDINGS, layout.ELSEWHERE)
 ROW_FACTS = ("cluster", "in_train", "shares")  # columns of what preprocessing found of dev's rows
 SHARED = ("shared_cluster",)  # column of what it found of the rows that several tasks share
+NO_FOLD = -1
 NO_FACTS = {"cluster": -1, "in_train": False, "shares": False}  # of the rows of other splits
 
 
@@ -130,12 +131,15 @@ def _predicted(source: Source, folder: Path, temperatures: Mapping[str, float]) 
         file = layout.predictions(folder, task, split)
         if file.is_file():
             table: Frame = files.read_parquet(file)
-            facts_file = layout.rows(source.data, task, split)
-            facts = _columns_of_rows(facts_file, ROW_FACTS, table["id"]) if facts_file.is_file() else NO_FACTS
-            shared_file = layout.shared_rows(source.data, task, split)
-            shared = _columns_of_rows(shared_file, SHARED, table["id"]) if shared_file.is_file() else {}
-            table = table.assign(row=np.arange(len(table)), **facts, **shared)
             described = source.tasks[task]
+            rows = _rows_of_fold(source, folder, described) if split == "dev" and described.folds else None
+            facts_file = layout.rows(source.data, task, split)
+            names = ROW_FACTS if rows is None else (*ROW_FACTS, FOLD)
+            facts = _columns_of_rows(facts_file, names, table["id"], rows) if facts_file.is_file() else NO_FACTS
+            shared_file = layout.shared_rows(source.data, task, split)
+            shared = _columns_of_rows(shared_file, SHARED, table["id"], rows) if shared_file.is_file() else {}
+            numbers = np.arange(len(table)) if rows is None else rows
+            table = table.assign(row=numbers, **{FOLD: NO_FOLD, **facts, **shared})
             if described.several:
                 predicted[split][task] = _with_moves(table, described)
             else:
@@ -143,9 +147,18 @@ def _predicted(source: Source, folder: Path, temperatures: Mapping[str, float]) 
     return predicted
 
 
-def _columns_of_rows(file: Path, names: Sequence[str], ids: Frame) -> dict[str, Frame]:
-    """Return columns of what preprocessing found of rows, by name."""
+def _rows_of_fold(source: Source, folder: Path, task: Task) -> np.ndarray:
+    """Return the numbers of the rows of dev that a model predicts: its seed's fold; what has no seed predicts all."""
+    folds = files.read_parquet(layout.rows(source.data, task.name, "dev"), [FOLD])[FOLD].to_numpy()
+    is_predicted = layout.is_baseline(folder) | (folds == task.fold(int(folder.name)))
+    return np.flatnonzero(is_predicted)
+
+
+def _columns_of_rows(file: Path, names: Sequence[str], ids: Frame, rows: np.ndarray | None = None) -> dict[str, Frame]:
+    """Return columns of what preprocessing found of rows, by name; of those with the numbers `rows`, or of all."""
     facts: Frame = files.read_parquet(file, ["id", *names])
+    if rows is not None:
+        facts = facts.iloc[rows].reset_index(drop=True)
     if not facts["id"].equals(ids):
         raise DataError(f"{file} and the predictions are of other rows; `dvc repro` makes both again")
     return {name: facts[name] for name in names}
@@ -195,10 +208,18 @@ def place(models: Sequence[Model], source: Source) -> None:
             first_seeds.setdefault(model.row.variant, model)
     embeddings = [model.folder / layout.EMBEDDINGS for model in first_seeds.values()]
     dev_tables = [model.predictions["dev"] for model in first_seeds.values()]
-    labels = [{task: table["label"].to_numpy(float) for task, table in by_task.items()} for by_task in dev_tables]
+    labels = [{task: _labels_by_row(table) for task, table in by_task.items()} for by_task in dev_tables]
     places = points.of_runs(embeddings, labels, source.tasks, layout.points(source.build))
     for model, table in zip(first_seeds.values(), places, strict=True):
         model.points = table
+
+
+def _labels_by_row(table: Frame) -> np.ndarray:
+    """Return the labels of dev rows by their numbers; NaN of a row of another fold."""
+    rows = table["row"].to_numpy(int)
+    labels = np.full(rows.max(initial=-1) + 1, np.nan)
+    labels[rows] = table["label"].to_numpy(float)
+    return labels
 
 
 def _table_of_runs(source: Source, models: Sequence[Model], with_counts: bool) -> Frame:

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from mtbert.scores.metrics import OVERALLS, beside_names, means
-from mtbert.tasks import SPLITS, Tasks
+from mtbert.tasks import SPLITS, Tasks, number_of_folds
 
 TABLES = ("runs", "predictions", "history", "points")
 KEY = ["variant", "seed"]  # of a run
@@ -20,6 +20,7 @@ WEIGHTS = ("encoder", "added", "trained", "stored")
 COSTS = ("milliseconds", "batch_milliseconds", "megabytes")  # of running a model
 PLACES = ("x", "y", "x2", "y2")  # in a picture, of the first sentence of a row, and of the second
 MOVES = "moves"  # of several labels a row, by how much the row moves the mean average precision
+FOLD = "fold"  # of tasks with folds, that of a row of dev; -1 of all other rows
 SURE = "sure"  # the probability of the predicted class, which evidence does without
 UNCALIBRATED = "sure_uncalibrated"  # the same before a temperature, where training fitted one
 
@@ -61,12 +62,15 @@ def example_columns(tasks: Tasks) -> tuple[str, ...]:
 
 
 def schema(table: str, tasks: Tasks) -> pa.Schema:
-    """Return the columns of a table; those of `runs` depend on the tasks, and so does MOVES of `predictions`."""
+    """Return the columns of a table; those of `runs` depend on the tasks; so do MOVES and FOLD of `predictions`."""
     if table == "runs":
         return _runs_schema(tasks)
+    columns = SCHEMAS[table]
     if table == "predictions" and any(task.several for task in tasks.values()):
-        return SCHEMAS[table].append(pa.field(MOVES, pa.float64()))
-    return SCHEMAS[table]
+        columns = columns.append(pa.field(MOVES, pa.float64()))
+    if table == "predictions" and number_of_folds(tasks):
+        columns = columns.append(pa.field(FOLD, pa.int32()))
+    return columns
 
 
 def _columns(names: Iterable[str], kind: pa.DataType, optional: bool = False) -> list[pa.Field]:

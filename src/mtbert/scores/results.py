@@ -10,6 +10,7 @@ from functools import cached_property
 from pydantic import ValidationError
 
 from mtbert.errors import DataError, in_words
+from mtbert.scores import rounds
 from mtbert.scores.columns import KEY, Frame, PredictionsByTask, metric_names, schema
 from mtbert.scores.described import DESCRIPTIONS, About, Costs, Data, RunDescription, StartingWeights
 from mtbert.tasks import Tasks
@@ -72,10 +73,12 @@ class Results:
         return scores
 
     def scored(self, task: str) -> Frame:
-        """Return the predictions of a task's dev rows that count, of all models."""
+        """Return the predictions of a task's dev rows that count, of all models; of folds, those of whole rounds."""
         predicted = self.predictions
         is_of_dev = (predicted["task"] == task) & (predicted["split"] == "dev")
-        return predicted[is_of_dev & predicted["scored"] & predicted["label"].notna()]
+        rows = predicted[is_of_dev & predicted["scored"] & predicted["label"].notna()]
+        folds = self.tasks[task].folds
+        return rounds.pooled(rows, folds) if folds else rows
 
     @property
     def tasks(self) -> Tasks:

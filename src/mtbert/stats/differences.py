@@ -15,6 +15,8 @@ Difference / error is compared with Student's t. Its degrees of freedom are Welc
 clusters - 1:
 
     error^4 / (s_1^4 / n_1^2 (n_1 - 1) + s_2^4 / n_2^2 (n_2 - 1) + c^2 / (clusters - 1))
+
+Sides of folds have a formula of their own: `mtbert.stats.folds`.
 """
 
 import math
@@ -23,6 +25,7 @@ from typing import NamedTuple
 
 from scipy import special
 
+from mtbert.stats import folds
 from mtbert.stats.side import Side
 
 ROUNDING = 1e-7  # an error below it is of the last digits: the square root of theirs
@@ -118,10 +121,21 @@ def difference(ours: Side, other: Side, differing: int | None = None) -> Differe
     result = Difference(mean, None, 0.0, seeds, ours.rows, ours.clusters, differing=differing)
     if result.lacks_seeds(LEAST_SEEDS) or ours.clusters < LEAST_CLUSTERS:
         return result
-    row_variance = max(0.0, ours.row_covariance + other.row_covariance - 2 * ours.covariance(other))
     clusters = ours.clusters if differing is None else differing
+    if count := max(ours.folds, other.folds):
+        return _of_folds(result, folds.variance(ours, other), count, clusters)
+    row_variance = max(0.0, ours.row_covariance + other.row_covariance - 2 * ours.covariance(other))
     error, freedom = welch((ours.variance, other.variance), result.seeds, row_variance, clusters)
     return replace(result, error=error if error > ROUNDING else None, freedom=freedom, row_variance=row_variance)
+
+
+def _of_folds(result: Difference, variance: folds.Variance, count: int, clusters: int) -> Difference:
+    """Return the difference of sides with so many folds; more seeds shrink no part of its error."""
+    total = variance.rows + variance.trainings
+    spread = variance.trainings**2 / (count - 1) + variance.rows**2 / max(1, clusters - 1)
+    error = math.sqrt(total)
+    freedom = total**2 / spread if spread else 0.0
+    return replace(result, error=error if error > ROUNDING else None, freedom=freedom, row_variance=total)
 
 
 class StandardError(NamedTuple):

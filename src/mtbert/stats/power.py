@@ -6,8 +6,8 @@ A difference that is truly 0 is proved to be above -margin with probability POWE
 
 (Schuirmann 1987, one side). `level` is LEVEL / 2 over the number of comparisons: Holm's first step, which asks
 for the most. n seeds of each side shrink s^2 alone; more rows of dev shrink c. Of a comparison that was run, s^2 and c
-are known. The degrees of freedom are taken as n - 1 for each side that has seeds; of two sides without seeds they are
-clusters - 1.
+are known. The degrees of freedom are taken as n - 1 for each side that has seeds; of two sides without seeds, or with
+folds, they are those that the difference has, and grow as the rows do.
 """
 
 from dataclasses import dataclass
@@ -43,12 +43,12 @@ def needed(difference: Difference, margin: float, least: int, comparisons: int) 
     for times in MORE_ROWS:
         for seeds in range(least, MOST + 1) if with_seeds else [0]:
             error = (seed_variance / max(1, seeds) + difference.row_variance / times) ** 0.5
-            freedom = with_seeds * (seeds - 1) or times * difference.clusters - 1
+            freedom = with_seeds * (seeds - 1) or times * (difference.freedom + 1) - 1
             if error * _quantiles(freedom, comparisons) <= margin:
                 return Needed(seeds, times * difference.rows)
     return None
 
 
-def _quantiles(freedom: int, comparisons: int) -> float:
+def _quantiles(freedom: float, comparisons: int) -> float:
     """Return t_(1 - level) + t_POWER."""
     return float(special.stdtrit(freedom, 1 - LEVEL / 2 / comparisons) + special.stdtrit(freedom, POWER))

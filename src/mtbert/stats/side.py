@@ -2,7 +2,7 @@
 
 A side without seeds is one set of predictions that no seed changes: a baseline, the untrained encoder, or a model that
 stands for itself alone. Its variance over seeds is 0, and other rows move it by the full variance of its score,
-sum_k I_k^2.
+sum_k I_k^2. A side of folds has a column for each fold in place of seeds: `mtbert.stats.folds`.
 """
 
 from collections.abc import Sequence
@@ -24,6 +24,7 @@ class Side:
         has_seeds: whether another seed would give another score.
         shared_clusters: the number that each cluster has in all tasks, [clusters]; -1 where one task alone has rows of
             it. None where no task shares rows, and of a mean over tasks.
+        folds: their number, where the columns are those of folds; else 0.
     """
 
     scores: np.ndarray
@@ -32,6 +33,7 @@ class Side:
     clusters: int
     has_seeds: bool = True
     shared_clusters: np.ndarray | None = None
+    folds: int = 0
 
     @property
     def seeds(self) -> int:
@@ -96,6 +98,7 @@ def mean_of(sides: Sequence[Side]) -> Side:
         rows=sum(side.rows for side in sides),
         clusters=min(side.clusters for side in sides),
         has_seeds=any(side.has_seeds for side in sides),
+        folds=max(side.folds for side in sides),
     )
 
 

@@ -18,6 +18,7 @@ from mtbert.scores import metrics
 from mtbert.scores.described import FROZEN, TFIDF
 from mtbert.tasks import Task
 
+FIRST = 0  # fold
 SHORT = "cannot be told: fewer than three parts of train have 20 rows"
 
 
@@ -31,6 +32,8 @@ def run(folder: Path, build: Path) -> None:
     methods: dict[str, Callable[..., np.ndarray]] = {TFIDF: _no_encoder}
     names = {TFIDF: "TF-IDF"}
     print("\nDev scores of baselines that train on an eighth, a quarter, half and all of train:")
+    if tasks.number_of_folds(tasks_by_name):
+        print("(of a task with folds, dev is the first one)")
     if seals.is_sealed(layout.encoder(build)):
         methods[FROZEN] = Embeddings(layout.encoder(build), layout.embeddings(build))
         names[FROZEN] = f"frozen {loading.card(layout.encoder(build))['name']}"
@@ -39,7 +42,8 @@ def run(folder: Path, build: Path) -> None:
     for task in tasks_by_name.values():
         if task.serves:
             continue
-        train, dev = (_labelled(task, splits.read(task, split).examples) for split in ("train", "dev"))
+        fold = FIRST if task.folds else None
+        train, dev = (_labelled(task, splits.read(task, split, fold).examples) for split in ("train", "dev"))
         for method, embed in methods.items():
             points = curve.measure(method, task, train, dev, embed)
             print(f"{task.display_name:<12.12} {names[method]:<14.14} {_line(task, points)}", flush=True)

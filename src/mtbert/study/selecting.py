@@ -17,7 +17,7 @@ from mtbert.errors import in_words as faults_in_words
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.heads import PAIRS_APART
 from mtbert.pretrained.settings import EncoderSettings
-from mtbert.study import costs
+from mtbert.study import costs, folds
 from mtbert.study.understanding import TaskRows
 from mtbert.variants.settings import VariantSettings
 
@@ -68,10 +68,11 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
     home = file.resolve().parent
     data = folder.resolve()
     ways = [*papers.load(home / "papers")[WAYS].variants.items()]
-    seeds = 1 if wishes.quick else wishes.seeds
+    tasks_by_name = tasks.of_folder(folder)
+    seeds = folds.in_rounds(1 if wishes.quick else wishes.seeds, tasks.number_of_folds(tasks_by_name))
     if wishes.quick:
         ways = ways[:QUICK]
-    names = [*studies.expanded(dict(ways), tasks.main(tasks.of_folder(folder)))]
+    names = [*studies.expanded(dict(ways), tasks.main(tasks_by_name))]
     values: dict[str, Any] = {
         "profile": PROFILE,
         "data_dir": (data.relative_to(home) if data.is_relative_to(home) else data).as_posix(),

@@ -19,13 +19,15 @@ from mtbert.tasks import SPLITS, Split, Task, label_text
 
 CLASSES_SHOWN = 6
 SHOWN = 5  # files and columns
+FIRST = 0  # fold
+FOLDED: tuple[Split, ...] = ("train", "dev")  # the splits that a fold divides
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 SplitRows = dict[Split, list[Example]]
 
 
 @dataclass(frozen=True)
 class TaskRows:
-    """A task with its rows by split, and notes on its files, a line each."""
+    """A task with its rows by split, and notes on its files, a line each; of folds, dev is the first one."""
 
     task: Task
     rows: SplitRows
@@ -40,10 +42,12 @@ def understand(splits: drawing.Splits, task: Task, is_new: bool, most_refused: f
     for split in SPLITS:
         if drawing.source(task, split) in task.files:
             of_split = splits.read(task, split)
-            rows[split] = of_split.examples
             notes += _notes(place, split, of_split, most_refused)
+            rows[split] = splits.read(task, split, FIRST).examples if task.folds else of_split.examples
     if task.kind != "score":
         _check_classes(place, rows)
+        for fold in range(FIRST + 1, task.folds):
+            _check_classes(place, {split: splits.read(task, split, fold).examples for split in FOLDED})
     if len({row.label for row in rows["dev"]}) < 2:
         of_all = f"the same set of labels in {task.label}" if task.several else f"one {task.label}"
         raise DataError(
@@ -132,7 +136,8 @@ def _hints(place: Place, unused: Sequence[str]) -> Iterator[str]:
         remedy = f"to keep its rows in one split, write `group_on: {column}` into tasks.yaml"
         yield f"{shown}: {column} may tell which rows belong together; {remedy}"
     for column in guessing.times(unused) if not task.time_on and drawing.draws(task) else ():
-        yield f"{shown}: {column} may tell dates; to draw the latest rows for dev, write `time_on: {column}`"
+        instead = " in place of `folds`" if task.folds else ""
+        yield f"{shown}: {column} may tell dates; to draw the latest rows for dev, write `time_on: {column}`{instead}"
 
 
 def _notes_of_rows(place: Place, rows: SplitRows) -> Iterator[str]:
@@ -179,6 +184,8 @@ def rows_of_predictions(task_rows: Sequence[TaskRows]) -> others.ReadRows:
 
     def find(task: Task, split: Split) -> Rows | None:
         examples = by_task[task.name].get(split)
+        if task.folds and split == "dev":  # all rows are
+            examples = [row for part in FOLDED for row in by_task[task.name][part]]
         return None if examples is None else Rows.of_examples(examples, task)
 
     return find
@@ -221,7 +228,10 @@ def _notes(place: Place, split: Split, rows: drawing.RowsOfSplit, most_refused: 
     notes: list[str] = []
     if faulty:
         notes.append(f"{place.shown(split)}: {len(faulty)} rows are left out; {lines[0]}")
-    if split == "dev" and drawing.draws(task):
+    if split == "dev" and task.folds:
+        predicted = f"each of its {len(rows.examples):,} rows is predicted by a model that did not see it"
+        notes.append(f"{place.shown(split)}: {predicted} ({task.folds} folds, {drawing.rule_in_words(task)})")
+    elif split == "dev" and drawing.draws(task):
         drawn = f"{len(rows.examples):,} of its rows, {drawing.rule_in_words(task)}, are dev"
         notes.append(f"{place.shown(split)}: tasks.yaml names no dev file, so {drawn}")
     return [*notes, *_notes_of_groups(place, split, rows)]
@@ -275,7 +285,7 @@ def table(task_rows: Sequence[TaskRows]) -> str:
 
 def _cells(rows_of_task: TaskRows) -> list[str]:
     task = rows_of_task.task
-    counts = ", ".join(f"{len(rows):,} {split}" for split, rows in rows_of_task.rows.items())
+    counts = ", ".join(_counts(rows_of_task))
     if task.kind == "score":
         labels = f"score {task.lowest:g} to {task.highest:g}"
     else:
@@ -284,6 +294,16 @@ def _cells(rows_of_task: TaskRows) -> list[str]:
     score = majority_score(task, rows_of_task.rows)
     majority = "\N{EN DASH}" if score is None else f"majority {score:.2f}"
     return [task.name, counts, ", ".join(task.sentences), labels, metrics.in_words(task), majority]
+
+
+def _counts(rows_of_task: TaskRows) -> Iterator[str]:
+    """Yield how many rows a task has, such as `160 train`, or `200 in 5 folds`."""
+    rows, folds = rows_of_task.rows, rows_of_task.task.folds
+    if folds:
+        yield f"{sum(len(rows[split]) for split in FOLDED):,} in {folds} folds"
+    for split, of_split in rows.items():
+        if not folds or split not in FOLDED:
+            yield f"{len(of_split):,} {split}"
 
 
 def majority_score(task: Task, rows: SplitRows) -> float | None:

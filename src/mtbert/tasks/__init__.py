@@ -11,10 +11,13 @@ from mtbert.tasks.task import (
     Task,
     Tasks,
     main,
+    number_of_folds,
     of_a_model,
     of_run,
     restored,
+    round_of,
     stated,
+    whole_rounds,
 )
 
 __all__ = [
@@ -32,11 +35,14 @@ __all__ = [
     "are_the_courses",
     "label_text",
     "main",
+    "number_of_folds",
     "of_a_model",
     "of_build",
     "of_folder",
     "of_run",
     "read",
     "restored",
+    "round_of",
     "stated",
+    "whole_rounds",
 ]  # fmt: skip

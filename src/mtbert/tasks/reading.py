@@ -31,7 +31,8 @@ OTHERS = "others"  # the folder in it of predictions that others made
 TAKEN = (IGNORE, "all", "each", OTHERS, "smallest", "features", "adapter", "connector", "overfitting", "mean")
 COLUMNS = ("row", "way", "mean", "overall", "normalised", "verdict", "seeds")  # of tables, beside those of tasks
 SHOWN = 5  # most numbers in a message
-KEYS_OF_DRAWS = ("group_on", "time_on", "time_format")
+KEYS_OF_DRAWS = ("group_on", "time_on", "time_format", "folds")
+FEWEST_FOLDS, MOST_FOLDS = 2, 10
 OF_SCORES = ("pearson", "spearman")
 OF_SETS: dict[str, Metric] = {"micro_f1": "micro_f1", "f1": "labels_f1"}  # by the name in tasks.yaml
 MOST_IN_A_SET = 53  # labels: a set of so many is a number that a float64 holds exactly, see `mtbert.scores.sets`
@@ -46,6 +47,7 @@ ALLOWED = {  # where pydantic speaks of types
     "left_out": "[LABEL, OTHER]",
     "sentences": "[COLUMN], or [COLUMN, OTHER]",
     "files": "{train: FILE, dev: FILE, test: FILE}",
+    "folds": f"{FEWEST_FOLDS} to {MOST_FOLDS}",
     **dict.fromkeys(("several", "show_text", "in_mean"), "true or false, without quotation marks"),
 }
 ASKED = "?"  # which `mtbert study` writes in place of an answer
@@ -66,6 +68,7 @@ class Described(BaseModel):
         metric: where none is given accuracy for classes, micro_f1 for several, and pearson for scores; f1 is the mean
             over classes.
         positive: of two classes, the one whose F1 alone is the metric, which is then f1.
+        folds: as `Task.folds`; None where it is left out.
         weights: `balanced`: in the loss, each class weighs as much as any other.
     """
 
@@ -95,6 +98,7 @@ class Described(BaseModel):
     group_on: str = ""
     time_on: str = ""
     time_format: str = ""
+    folds: int | None = None
     matters: float = Field(default=0.01, gt=0)
     show_text: StrictBool = False
     in_mean: StrictBool = True
@@ -140,6 +144,7 @@ def read(file: Path) -> dict[str, Task]:
             raise _fault(file, (name, "classes"), fault)
     _check_titles(file, tasks)
     _check_draws(file, tasks)
+    _check_folds(file, tasks)
     tasks = {name: _without_gaps(task, tasks) for name, task in tasks.items()}
     if not main(tasks):
         raise SettingsError(f"{file}: no task is part of the mean; allowed: one at least without `in_mean: false`")
@@ -189,6 +194,15 @@ def _check_draws(file: Path, tasks: Tasks) -> None:
                 raise _fault(file, (name, key), f"{fault}; allowed: the same in both")
 
 
+def _check_folds(file: Path, tasks: Tasks) -> None:
+    """Raise SettingsError where tasks have different numbers of folds: a seed has one fold of each."""
+    with_folds = [task for task in tasks.values() if task.folds]
+    for task in with_folds:
+        if task.folds != with_folds[0].folds:
+            fault = f"it is {task.folds}, and {with_folds[0].folds} in {with_folds[0].name}"
+            raise _fault(file, (task.name, "folds"), f"{fault}; allowed: the same in all tasks that have folds")
+
+
 def are_the_courses(tasks: Tasks) -> bool:
     """Return whether the tasks of the mean are the course's three, not some of a user's that are called like them."""
     names = main(COURSE)
@@ -232,6 +246,7 @@ def _task(file: Path, name: str, content: Any) -> Task:
         balanced=entry.weights == "balanced",
         left_out=tuple(map(label_text, entry.left_out)),
         files={split: PurePath(name).as_posix() for split, name in entry.files.items()},  # a.csv of ./a.csv
+        folds=entry.folds or 0,
         **unchanged,
     )
 
@@ -382,6 +397,13 @@ def _rules_of_draws(entry: Described) -> Iterator[Rule]:
     yield Rule("group_on", bool(entry.group_on and entry.serves), "it has no dev, since it serves another task")
     draws = "dev" not in entry.files and not entry.serves
     yield Rule("time_on", bool(entry.time_on) and not draws, "it draws dev, and the task draws none; leave it out")
+    has_folds = entry.folds is not None
+    is_other = has_folds and not FEWEST_FOLDS <= (entry.folds or 0) <= MOST_FOLDS
+    yield Rule("folds", is_other, f"it is {entry.folds}; allowed: {FEWEST_FOLDS} to {MOST_FOLDS}")
+    no_draw = "it divides train, and the task has a dev of its own or serves another task; remove this key"
+    yield Rule("folds", has_folds and not draws, no_draw)
+    both = "a fold may be of any date, and `time_on` draws the latest rows; remove one of both keys"
+    yield Rule("folds", has_folds and bool(entry.time_on), both)
     is_alone = bool(entry.time_format) and not entry.time_on
     yield Rule("time_format", is_alone, "it says how dates are written, and `time_on` names no column of them")
     is_no_format = bool(entry.time_format) and "%" not in entry.time_format

@@ -1,6 +1,7 @@
 """What a task is: what models, scores and reports know of it."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Annotated, Any, Literal
 
@@ -45,6 +46,7 @@ class Task:
         group_on: column of a row's group, such as a customer: train has no group of dev or test.
         time_on: column of dates, the latest fifth of which is dev.
         time_format: of these dates, as `strptime` takes it; ISO where empty.
+        folds: how many parts its train is drawn into, each of which is dev of some seeds; 0 where it has one dev.
         matters: the smallest difference of its score that matters.
         show_text: whether a report may show its sentences.
         in_mean: whether its score is part of the mean over tasks.
@@ -73,11 +75,16 @@ class Task:
     group_on: str = ""
     time_on: str = ""
     time_format: str = ""
+    folds: int = 0
     matters: float = 0.01
     show_text: bool = False
     in_mean: bool = True
     submission: str = ""
     __pydantic_config__ = {"extra": "forbid", "strict": False}
+
+    def fold(self, seed: int) -> int:
+        """Return the fold that is dev of a seed, from 0, of a task with folds."""
+        return (seed - 1) % self.folds
 
     @property
     def kind(self) -> Kind:
@@ -181,6 +188,24 @@ def restored(described: Mapping[str, Any]) -> dict[str, Task]:
         is_task = not isinstance(values, dict)
         tasks[name] = values if is_task else TypeAdapter(Task).validate_python({"name": name, **values})
     return tasks
+
+
+def number_of_folds(tasks: Tasks) -> int:
+    """Return how many folds the tasks have that have some, alike in all of them; 0 where none has."""
+    return max((task.folds for task in tasks.values()), default=0)
+
+
+def round_of(seed: int, folds: int) -> int:
+    """Return the number of a seed's round: of as many seeds as folds, which predict each row once; 0 is the first."""
+    return (seed - 1) // folds
+
+
+def whole_rounds(seeds: Sequence[int], folds: int) -> list[int]:
+    """Return the seeds whose round is whole, in order; all of them without folds."""
+    if not folds:
+        return [*seeds]
+    counts = Counter(round_of(seed, folds) for seed in {*seeds})
+    return [seed for seed in seeds if counts[round_of(seed, folds)] == folds]
 
 
 def main(tasks: Tasks) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     """Build the parts of one run from its settings and what earlier stages wrote below `build`."""
     encoder = layout.encoder(build, settings.model.encoder)
     examples = read_examples(settings, layout.data(build), encoder)
+    take_folds(settings, examples, layout.data(build), seed)
     model = build_model(
         settings, architectures.read(encoder), seed, tokens.vocabulary(encoder), tokens.special_tokens(encoder)
     )
@@ -112,6 +113,17 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
             rows = files.read_parquet(layout.rows(data, name, "dev"), ["chooses"])
             dev.choose_on(rows["chooses"].to_numpy(dtype=bool))
     return examples
+
+
+def take_folds(settings: VariantSettings, examples: Mapping[Split, dict[str, Examples]], data: Path, seed: int) -> None:
+    """Give each task with folds the seed's fold as dev, and the others as train."""
+    for name in settings.tasks:
+        task = settings.described[name]
+        if task.folds:
+            rows = files.read_parquet(layout.rows(data, name, "dev"), ["fold"])
+            is_dev = rows["fold"].to_numpy() == task.fold(seed)
+            examples["dev"][name] = examples["dev"][name].part(np.flatnonzero(is_dev))
+            examples["train"][name] = examples["train"][name].part(np.flatnonzero(~is_dev))
 
 
 def choosing(settings: VariantSettings, examples: Mapping[Split, Mapping[str, Examples]]) -> dict[str, Examples]:

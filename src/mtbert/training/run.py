@@ -298,7 +298,7 @@ def _write_embeddings(directory: Path, parts: Parts, on: Hardware) -> None:
         with on.autocast():
             embedded = evaluation.embed(parts.model, examples, on.device, EMBEDDED)
         embeddings[task] = np.ascontiguousarray(embedded.swapaxes(0, 1), np.float16)  # [sentences, rows, width]
-        embeddings[f"{task}/rows"] = examples.draw(EMBEDDED)  # [rows]
+        embeddings[f"{task}/rows"] = examples.numbers[examples.draw(EMBEDDED)]  # [rows]
     numpy.save_file(embeddings, directory / layout.EMBEDDINGS)
 
 

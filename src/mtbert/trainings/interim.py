@@ -12,9 +12,11 @@ come with the last answer.
 """
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert.machine import program, starting
+from mtbert.tasks import number_of_folds, of_build, whole_rounds
 
 NICENESS = 5  # trainings go first
 
@@ -36,7 +38,7 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         from mtbert.report import first_page
         from mtbert.scores import collect, ensembles
     report = layout.report(build)
-    mark = in_words(len(numbers), of, following)
+    mark = f"{in_words(len(numbers), of, following)}{of_folds(numbers, number_of_folds(of_build(build)))}"
     with locking.exclusive(layout.lock(build, "report"), "report"):
         seals.check_build(build)
         if not numbers:
@@ -56,6 +58,13 @@ def in_words(seeds: int, of: int, following: str) -> str:
     state = f"{seeds} of {of} seeds are there" if seeds else "baselines alone are there"
     more = f" {following[0].upper()}{following[1:]}." if following else ""
     return f"Trainings go on ({state}), and verdicts can change.{more}"
+
+
+def of_folds(seeds: Sequence[int], folds: int) -> str:
+    """Return that models have no scores yet, where no round of folds is whole; it begins with a blank."""
+    if not folds or whole_rounds(seeds, folds):
+        return ""
+    return f" Models have no scores before {folds} seeds are there, since each predicts another fold."
 
 
 if __name__ == "__main__":

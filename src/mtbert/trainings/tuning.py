@@ -49,8 +49,8 @@ def run(jobs: int, build: Path) -> None:
     """Try rates for each selected variant that trains, print what came of them, and write the best to params.yaml.
 
     Raises:
-        SettingsError: a variant does not choose its epoch on spared training rows, or a stronger layer than `tuned`
-            sets its rates.
+        SettingsError: a variant does not choose its epoch on spared training rows, or has a task with folds; or a
+            stronger layer than `tuned` sets its rates.
         SystemExit: a stage of DVC failed, and DVC has printed why.
     """
     with locking.exclusive(dvc.LOCK, "tune"):
@@ -91,6 +91,11 @@ def best_of(trials: Sequence[Trial]) -> Trial | None:
 
 def _check(variants: Mapping[str, VariantSettings]) -> None:
     for name, settings in variants.items():
+        if with_folds := [task for task in settings.tasks if settings.described[task].folds]:
+            raise SettingsError(
+                f"{name} cannot be tuned: {with_folds[0]} has `folds` in tasks.yaml, so that each row is scored, and "
+                "rates would be chosen on rows that are scored; allowed: tasks without folds"
+            )
         if settings.run.selection != "spared" or len(settings.phases) > 1:
             raise SettingsError(
                 f"{name} cannot be tuned: its trials are scored on spared training rows; allowed: variants of one "

@@ -1,6 +1,7 @@
 """The stage's work: folders that are read as any model's are, and that predict again."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +116,20 @@ def test_a_folder_says_what_the_baseline_was_made_from(build: Path):
     assert made_from.files["data/digests.json"] == files.sha256(build / "data/digests.json")
     assert made_from.files["encoders/base/config.json"] == files.sha256(build / "encoders/base/config.json")
     assert made_from.machine == inputs.machine(build)
+
+
+def test_each_row_of_folds_is_predicted_by_a_baseline_that_did_not_see_it(build: Path):
+    rows = [(f"row{n}", f"{WORDS[n % 2][n % 3]} {n}", None, n % 2) for n in range(12)]
+    for split in ("train", "dev"):
+        write(build, "topic", split, rows)
+    fold = [n % 2 for n in range(12)]  # as the labels: whoever sees the other fold alone predicts the other class
+    pd.DataFrame({"id": [row[0] for row in rows], "fold": fold}).to_parquet(layout.rows(build / "data", "topic", "dev"))
+    task = replace(TOPIC, folds=2)
+    run.train_all(build, {"topic": task}, build / "baselines", lambda _: None)
+    for name in (*run.BASELINES, run.UNTRAINED):
+        assert files.read_json(build / f"baselines/{name}/0/metrics.json")["dev"]["topic"] == 0
+    test = pd.read_parquet(build / "baselines/baseline-majority/0/predictions/topic-test.parquet")
+    assert test["prediction"].tolist() == [1, 1, 1, 1]  # by the first, which saw fold 1 alone
 
 
 def test_labels_of_dev_change_no_coefficient(build: Path):

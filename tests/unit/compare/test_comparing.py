@@ -318,6 +318,14 @@ def test_f1_of_a_tasks_words_is_that_of_its_class_1(moods: Path) -> None:
         compare_files(*sides, task="two", build=moods)
 
 
+def test_a_task_with_folds_is_refused(moods: Path) -> None:
+    catalog = files.read_yaml(moods / "plan/catalog.yaml")
+    catalog["tasks"]["two"] |= {"folds": 5}
+    files.write_yaml(moods / "plan/catalog.yaml", catalog)
+    with pytest.raises(DataError, match=r"two has `folds` in tasks\.yaml, which a comparison of files knows nothing"):
+        compare_files("x.csv", "y.csv", task="two", build=moods)
+
+
 def relabel(build: Path, labels: dict[str, int], names: tuple[str, ...] = ()) -> None:
     """Give the task `two` other labels, as `positive: 0` or `classes: [1, 0]` has them."""
     catalog = files.read_yaml(build / "plan/catalog.yaml")

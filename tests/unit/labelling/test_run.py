@@ -72,6 +72,22 @@ def test_labels_that_contradict_their_text_are_listed_with_their_place(build: Pa
     assert "2 doubtful labels of 30" in capsys.readouterr().out
 
 
+def test_a_model_of_a_fold_has_a_say_on_its_fold_and_each_row_stands_once(
+    build: Path, capsys: pytest.CaptureFixture[str]
+):
+    with_folds = TOPIC | {"folds": 2, "files": {"train": "topic-train.csv"}}
+    files.write_yaml(layout.plan(build), {"tasks": {"topic": with_folds}})
+    rows("train", 20).to_parquet(layout.examples(layout.data(build), "topic", "dev"))
+    seals.seal(layout.data(build))
+    trained(build, [f"train{row}" for row in range(10)])  # fold 1; the third row of it is labelled wrongly
+    run.run(build)
+    lines = [*csv.DictReader(io.StringIO((build / "doubtful/topic.csv").read_text()))]
+    assert [(line["text"], line["file"], line["models"]) for line in lines] == [
+        ("crash train 2", "topic-train.csv", "2")
+    ]
+    assert "1 doubtful labels of 20" in capsys.readouterr().out
+
+
 def test_of_several_labels_a_row_near_duplicates_alone_are_listed(build: Path, capsys: pytest.CaptureFixture[str]):
     several = TOPIC | {"several": True, "metric": "micro_f1", "label": "topics", "classes": 3, "labels": {}}
     files.write_yaml(layout.plan(build), {"tasks": {"topic": several}})

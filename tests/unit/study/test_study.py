@@ -254,8 +254,12 @@ def test_files_that_no_task_reads_are_told(tmp_path: Path, params: Path, capsys:
     (tmp_path / "mine/b/v1/train.csv").write_text(TRAIN)
     unreadable = "not read: a-dev.json; allowed: .csv, .tsv, .jsonl, .parquet"
     deep = "not read: b/v1/train.csv; allowed: files in the folder, or in a folder in it"
-    drawn = "a-train.csv: tasks.yaml names no dev file, so 8 of its rows, drawn by their text, are dev"
-    assert told(tmp_path / "mine", params, capsys, a_train=TRAIN)[1:] == [unreadable, deep, drawn]
+    folds = [
+        "a-train.csv: fewer than 300 labelled rows, so tasks.yaml says `folds: 5`; 5 seeds make a round, each with "
+        "another fold as dev",
+        "a-train.csv: each of its 40 rows is predicted by a model that did not see it (5 folds, drawn by their text)",
+    ]
+    assert told(tmp_path / "mine", params, capsys, a_train=TRAIN)[1:] == [unreadable, deep, *folds]
 
 
 def test_a_task_more_is_added_to_tasks_yaml_and_after_a_fault_it_is_as_it_was(
@@ -551,11 +555,13 @@ def test_columns_that_may_be_groups_and_dates_are_neither_text_nor_label_and_are
 ):
     assert told(tmp_path / "mine", params, capsys, a_train=with_customers(0, 30)) == [
         "separated by commas: a-train.csv",
-        "a-train.csv: tasks.yaml names no dev file, so 12 of its rows, drawn by their text, are dev",
+        "a-train.csv: fewer than 300 labelled rows, so tasks.yaml says `folds: 5`; 5 seeds make a round, each with "
+        "another fold as dev",
+        "a-train.csv: each of its 60 rows is predicted by a model that did not see it (5 folds, drawn by their text)",
         "a-train.csv: not used: customer_id, date",
         "a-train.csv: customer_id may tell which rows belong together; to keep its rows in one split, write `group_on: "
         "customer_id` into tasks.yaml",
-        "a-train.csv: date may tell dates; to draw the latest rows for dev, write `time_on: date`",
+        "a-train.csv: date may tell dates; to draw the latest rows for dev, write `time_on: date` in place of `folds`",
     ]
 
 
@@ -566,6 +572,8 @@ def test_how_dev_is_drawn_and_which_rows_are_left_out_for_it_is_told(
     told(folder, params, capsys, a_train=with_customers(0, 30), b_train=with_customers(0, 60, "%d/%m/%Y"))
     own = folder / "tasks.yaml"
     entries = files.read_yaml(own, "")
+    for entry in entries.values():
+        del entry["folds"]
     files.write_yaml(own, {"a": entries["a"] | {"group_on": "customer_id", "time_on": "date"}, "b": entries["b"]})
     (folder / "a-test.csv").write_text("text,label,customer_id\nx,yes,C3\ny,no,\n")
     assert [line for line in told(folder, params, capsys) if line.startswith("a-")] == [

@@ -1,17 +1,19 @@
 """What a training is assembled from."""
 
 import dataclasses
+from pathlib import Path
 
 import pandas as pd
 import pytest
 import runs
 from models import small_bert
 
+from mtbert import layout
 from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
-from mtbert.tasks import COURSE
+from mtbert.tasks import COURSE, SPLITS, Split
 from mtbert.training import assembly
-from mtbert.training.assembly import balance, steps, weigh_classes
+from mtbert.training.assembly import balance, steps, take_folds, weigh_classes
 from mtbert.training.phases import trained_on_last
 
 
@@ -29,6 +31,23 @@ def test_classes_are_weighed_by_the_rows_that_are_trained_on():
     weigh_classes(settings, model, train)
     assert model.head("sst").balance.tolist() == pytest.approx([0.4, 0.0, 0.0, 0.4, 0.0])  # rows of class 0 and 3
     assert model.head("sts").balance is None
+
+
+def test_a_seeds_fold_is_its_dev_and_the_others_are_its_train(tmp_path: Path):
+    settings = runs.settings()
+    with_folds = dataclasses.replace(COURSE["sst"], folds=3)
+    settings = settings.model_copy(update={"described": {**settings.described, "sst": with_folds}})
+    file = layout.rows(tmp_path, "sst", "dev")
+    file.parent.mkdir()
+    pd.DataFrame({"fold": [0, 1, 2, 0, 1, 2]}).to_parquet(file)
+    for seed, rows in ((1, [0, 3]), (3, [2, 5]), (4, [0, 3])):
+        every: dict[Split, dict[str, Examples]] = {
+            split: {task: runs.examples(task, 6) for task in ("sst", "sts")} for split in SPLITS
+        }
+        take_folds(settings, every, tmp_path, seed)
+        assert every["dev"]["sst"].numbers.tolist() == rows
+        assert every["train"]["sst"].numbers.tolist() == [row for row in range(6) if row not in rows]
+        assert [len(every[split]["sts"]) for split in SPLITS] == [6, 6, 6]
 
 
 def test_rows_that_are_trained_on_are_those_of_the_last_phase_with_the_task_or_all():

@@ -64,3 +64,15 @@ def test_before_the_first_round_it_is_a_page_of_the_baselines(build: Path, capsy
 def test_without_baselines_there_is_no_page_before_the_first_round(build: Path):
     interim.main(build, "", 6, FOLLOWING)
     assert not layout.report(build).exists()
+
+
+@pytest.mark.parametrize(
+    ("seeds", "folds", "words"),
+    [
+        ([1, 2], 5, " Models have no scores before 5 seeds are there, since each predicts another fold."),
+        ([1, 2, 3, 4, 5], 5, ""),
+        ([1], 0, ""),
+    ],
+)
+def test_before_a_round_of_folds_is_whole_models_have_no_scores(seeds: list[int], folds: int, words: str):
+    assert interim.of_folds(seeds, folds) == words

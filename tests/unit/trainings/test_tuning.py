@@ -2,6 +2,7 @@
 
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,14 @@ def test_a_student_is_not_tuned_and_that_is_said(
     tuning.run(1, tmp_path)
     assert tried == ["small"]
     assert "student is not tuned, since no trial trains its teachers: it keeps its rates" in capsys.readouterr().out
+
+
+def test_a_task_with_folds_is_not_tuned_since_each_row_is_scored():
+    chosen = settings(**SPARED)
+    with_folds = replace(chosen.described["sst"], folds=5)
+    chosen = chosen.model_copy(update={"described": {**chosen.described, "sst": with_folds}})
+    with pytest.raises(SettingsError, match=r"small cannot be tuned: sst has `folds` in tasks\.yaml"):
+        tuning._check({"small": chosen})
 
 
 def test_a_variant_that_chooses_on_dev_is_not_tuned():

@@ -67,7 +67,9 @@ def _beside_lines(models: Models, answer: Answer | None, task: Task) -> Iterator
             continue
         has_seeds = not {*names} <= {*models.baselines}
         sides = {name: f1_side(of_way, task, metric) for name, metric in F1S.items()}
-        sides["mean average precision"] = precision_side(of_way, precisions)
+        if not task.folds:  # whose models rank the rows of one fold each
+            sides["mean average precision"] = precision_side(of_way, precisions)
+        has_seeds = has_seeds and not task.folds
         scores = {name: markdown.estimate(_score(side, has_seeds)) for name, side in sides.items()}
         yield {"way": markdown.literal(label), **scores}
 

@@ -1,0 +1,68 @@
+"""Folds for small tasks: a fifth of few rows is too small a dev, so each row is predicted, by a model of other rows."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mtbert import files, tasks
+from mtbert.data import drawing
+from mtbert.errors import DataError, first_of
+from mtbert.study import understanding
+from mtbert.tasks import Task
+
+FOLDS = 5
+FEW = 300  # labelled rows, below which a task without dev has folds
+MOST_NAMED = 5  # files in a line
+
+
+def add(file: Path, tasks_by_name: Mapping[str, Task], new: Collection[str], most_refused: float) -> list[str]:
+    """Write `folds` into tasks.yaml for new tasks that draw dev from few rows; return a line about them.
+
+    Tasks of one file have folds together. A file whose rows cannot be divided keeps one dev, and a line says why.
+    """
+    folds = tasks.number_of_folds(tasks_by_name) or FOLDS
+    drawing_by_file: dict[str, list[Task]] = {}
+    for task in tasks_by_name.values():
+        if drawing.draws(task):
+            drawing_by_file.setdefault(task.files["train"], []).append(task)
+    lines: list[str] = []
+    divided: list[str] = []  # files
+    for name, of_file in drawing_by_file.items():
+        is_new = {task.name for task in of_file} <= {*new}
+        if not is_new or _most_rows(file.parent, tasks_by_name, of_file) >= FEW:
+            continue
+        try:
+            _check(file.parent, tasks_by_name, of_file, folds, most_refused)
+        except DataError as error:
+            lines.append(f"{name}: fewer than {FEW} labelled rows, which cannot be {folds} folds: {error}")
+            continue
+        files.edit_yaml(file, {f"{task.name}.folds": folds for task in of_file})
+        divided.append(name)
+    if divided:
+        lines.append(
+            f"{first_of(divided, MOST_NAMED)}: fewer than {FEW} labelled rows, so tasks.yaml says `folds: {folds}`; "
+            f"{folds} seeds make a round, each with another fold as dev"
+        )
+    return lines
+
+
+def _most_rows(folder: Path, tasks_by_name: Mapping[str, Task], of_file: Sequence[Task]) -> int:
+    """Return how many labelled rows the task of a file has that has most."""
+    splits = drawing.Splits(folder, tasks_by_name)
+    return max(sum(len(splits.read(task, split).examples) for split in understanding.FOLDED) for task in of_file)
+
+
+def _check(
+    folder: Path, tasks_by_name: Mapping[str, Task], of_file: Sequence[Task], folds: int, most_refused: float
+) -> None:
+    """Raise DataError where the rows of a file cannot be folds of its tasks."""
+    with_folds = {task.name: replace(task, folds=folds) for task in of_file}
+    splits = drawing.Splits(folder, {**tasks_by_name, **with_folds})
+    for task in with_folds.values():
+        understanding.understand(splits, task, is_new=True, most_refused=most_refused)
+
+
+def in_rounds(seeds: int, folds: int) -> int:
+    """Return the number of seeds that makes whole rounds: at least `seeds`; without folds just so many."""
+    return folds * math.ceil(seeds / folds) if folds else seeds

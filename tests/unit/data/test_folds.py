@@ -1,0 +1,91 @@
+"""Folds: every row is dev of one fold, in whole clusters and groups, with each class in all folds."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mtbert.data import drawing
+from mtbert.data.preprocess import preprocess
+from mtbert.errors import DataError
+from mtbert.tasks import Task
+
+TASK = Task("mood", 2, ("text",), "mood", "accuracy", files={"train": "a.csv"}, folds=5)
+YAML = "{}:\n  files: {{train: {}.csv}}\n  sentences: [text]\n  label: mood\n  classes: 2\n  folds: 5\n"
+
+
+def write(folder: Path, rows: list[str], name: str = "a", columns: str = "text,mood") -> None:
+    (folder / f"{name}.csv").write_text("\n".join([columns, *rows]) + "\n")
+
+
+def read(folder: Path, task: Task = TASK, fold: int | None = None) -> tuple[list[str], list[str]]:
+    """The texts of dev and of train."""
+    splits = drawing.Splits(folder, {task.name: task})
+    dev, train = (splits.read(task, split, fold).examples for split in ("dev", "train"))
+    return [row.sentence1 for row in dev], [row.sentence1 for row in train]
+
+
+def test_each_row_is_in_one_fold_and_a_folds_train_is_the_others(tmp_path: Path) -> None:
+    write(tmp_path, [f"text {n},{n % 2}" for n in range(40)])
+    every = [f"text {n}" for n in range(40)]
+    assert read(tmp_path) == (every, every)
+    folds = [read(tmp_path, fold=fold) for fold in range(5)]
+    assert sorted(text for dev, _ in folds for text in dev) == sorted(every)
+    assert [(len(dev), sorted(dev + train) == sorted(every)) for dev, train in folds] == [(8, True)] * 5
+
+
+def test_a_class_has_rows_in_each_fold(tmp_path: Path) -> None:
+    write(tmp_path, [f"text {n},{int(n < 5)}" for n in range(50)])
+    rare = {f"text {n}" for n in range(5)}
+    assert [len(rare & {*read(tmp_path, fold=fold)[0]}) for fold in range(5)] == [1] * 5
+
+
+def test_a_row_stays_in_its_fold_where_the_file_is_sorted_otherwise(tmp_path: Path) -> None:
+    rows = [f"text {n},{n % 2}" for n in range(40)]
+    write(tmp_path, rows)
+    before = [{*read(tmp_path, fold=fold)[0]} for fold in range(5)]
+    write(tmp_path, rows[::-1])
+    assert [{*read(tmp_path, fold=fold)[0]} for fold in range(5)] == before
+
+
+def test_a_group_and_equal_texts_are_in_one_fold(tmp_path: Path) -> None:
+    write(tmp_path, [f"text {n // 2},{n % 2},c{n // 8}" for n in range(80)], columns="text,mood,customer")
+    task = replace(TASK, group_on="customer")
+    fold_by_group: dict[str, set[int]] = {}
+    splits = drawing.Splits(tmp_path, {"mood": task})
+    for fold in range(5):
+        for row in splits.read(task, "dev", fold).examples:
+            fold_by_group.setdefault(row.group, set()).add(fold)
+    assert Counter(len(folds) for folds in fold_by_group.values()) == {1: 10}
+
+
+def test_rows_that_share_too_much_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, [f"text {max(n, 30)},{n % 2}" for n in range(40)])
+    with pytest.raises(DataError, match=r"a\.csv: its 40 rows make no 5 folds that are about alike .*31.* set fewer"):
+        read(tmp_path)
+
+
+def test_preprocessing_writes_all_rows_twice_and_the_fold_of_each(tmp_path: Path) -> None:
+    write(tmp_path, [f"text {n},{n % 2}" for n in range(40)])
+    (tmp_path / "tasks.yaml").write_text(YAML.format("mood", "a"))
+    report = preprocess(tmp_path, tmp_path / "out", lambda texts: [[1]] * len(texts), {("mood", "train")})
+    train, dev, rows = (pd.read_parquet(tmp_path / f"out/mood/{name}.parquet") for name in ("train", "dev", "dev-rows"))
+    assert train.equals(dev)
+    assert rows["fold"].value_counts().to_dict() == dict.fromkeys(range(5), 8)
+    assert {*rows["shares"], *rows["in_train"]} == {False}
+    assert report["faults"] == [
+        "a.csv: each of its 40 rows is predicted by a model that did not see it (5 folds, drawn by their text)"
+    ]
+
+
+def test_a_row_is_in_the_train_of_its_own_seeds_only_by_other_folds(tmp_path: Path) -> None:
+    write(tmp_path, [f"text {n},{n % 2}" for n in range(38)] + ["text 0!,0", "text 1 !,1"])  # bare, they are the same
+    (tmp_path / "tasks.yaml").write_text(YAML.format("mood", "a"))
+    preprocess(tmp_path, tmp_path / "out", lambda texts: [[1]] * len(texts), {("mood", "train")})
+    rows = pd.read_parquet(tmp_path / "out/mood/dev-rows.parquet")
+    pairs = ((0, 38), (1, 39))
+    apart = [rows["fold"][first] != rows["fold"][second] for first, second in pairs]
+    assert [(bool(rows["in_train"][a]), bool(rows["in_train"][b])) for a, b in pairs] == [(one, one) for one in apart]
+    assert any(apart)
