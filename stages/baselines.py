@@ -15,7 +15,7 @@ def main(build: Path, data_dir: Path, out: Path) -> None:
     for folder in (layout.data(build), layout.encoder(build)):
         seals.check(folder)
     print("dev scores of cheap baselines, and seconds to train")
-    run.train_all(build, tasks.of_folder(data_dir), out, lambda line: print(line, flush=True), data_dir)
+    run.train_all(build, tasks.read_folder(data_dir), out, lambda line: print(line, flush=True), data_dir)
     nothing.explain(out, "No task has labelled dev rows.")
 
 

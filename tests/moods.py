@@ -83,7 +83,7 @@ def build(folder: Path, selections: Sequence[Selection]) -> Path:
     fetching.fetch(trained.ENCODER, data, encoder)
     seals.seal(encoder)
     preprocess(data, build_folder / "data", wordpieces(encoder), {("moods", "train"), ("moods", "dev")})
-    described = tasks.of_a_model(tasks.of_folder(data)["moods"])
+    described = tasks.of_a_model(tasks.read_folder(data)["moods"])
     for selection in selections:
         phase = {"epoch_length": "20 steps", "learning_rate": 0.01, "batch_size": 8, "spared": 0.3}
         run = {"selection": selection, "keep": "best", "evaluations": 1}

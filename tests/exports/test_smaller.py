@@ -19,7 +19,7 @@ from mtbert.inference import exporting, loading, outside, proving, smaller
 from mtbert.inference.exporting import ExportError, export
 from mtbert.inference.model import Model
 from mtbert.inference.smaller import Smaller
-from mtbert.tasks import of_build
+from mtbert.tasks import read_build
 
 INT8, HALF = Smaller(int8=True, unproved=True), Smaller(half=True, unproved=True)
 ENCODERS_TYPES = [
@@ -59,8 +59,8 @@ def soon(full_exports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def wide_margin(monkeypatch: pytest.MonkeyPatch) -> None:
     """A difference matters from a fifth on, so that 250 rows prove much."""
-    wide = {name: replace(task, matters=0.2) for name, task in of_build(Path("none")).items()}
-    monkeypatch.setattr(proving, "of_build", lambda _: wide)
+    wide = {name: replace(task, matters=0.2) for name, task in read_build(Path("none")).items()}
+    monkeypatch.setattr(proving, "read_build", lambda _: wide)
 
 
 def logits(model: Model, form: str, folder: Path) -> dict[str, np.ndarray]:

@@ -16,14 +16,14 @@ SCORE = {"files": {"train": "a.csv"}, "sentences": ["a", "b"], "label": "score",
 
 def read(folder: Path, **described: dict[str, Any]) -> dict[str, Task]:
     files.write_yaml(folder / "tasks.yaml", described)
-    return tasks.of_folder(folder)
+    return tasks.read_folder(folder)
 
 
 def test_five_lines_describe_a_task_with_words_as_labels(tmp_path: Path):
     (tmp_path / "tasks.yaml").write_text(
         "topic:\n  files: {train: topic.csv}\n  sentences: [text]\n  label: topic\n  classes: [billing, bug, praise]\n"
     )
-    assert tasks.of_folder(tmp_path) == {
+    assert tasks.read_folder(tmp_path) == {
         "topic": Task(
             "topic", 3, ("text",), "topic", "accuracy", {"billing": 0, "bug": 1, "praise": 2},
             files={"train": "topic.csv"},
@@ -32,7 +32,7 @@ def test_five_lines_describe_a_task_with_words_as_labels(tmp_path: Path):
 
 
 def test_a_folder_without_the_file_has_the_courses_tasks_and_one_with_it_may_use_their_names(tmp_path: Path):
-    assert tasks.main(tasks.of_folder(tmp_path)) == ("sst", "qqp", "sts")
+    assert tasks.main(tasks.read_folder(tmp_path)) == ("sst", "qqp", "sts")
     assert read(tmp_path, sst=MOOD)["sst"].class_names == ("dull", "nice")
 
 
@@ -239,7 +239,7 @@ def test_a_folder_without_a_task_of_the_mean_is_refused(tmp_path: Path):
     described = "mood:\n  files: {train: a.csv}\n  sentences: [text]\n  label: x\n  classes: 2\n  in_mean: false\n"
     (tmp_path / "tasks.yaml").write_text(described)
     with pytest.raises(SettingsError, match="no task is part of the mean; allowed: one at least without `in_mean: fa"):
-        tasks.of_folder(tmp_path)
+        tasks.read_folder(tmp_path)
 
 
 def test_tasks_of_one_file_draw_dev_in_one_way(tmp_path: Path):

@@ -180,7 +180,7 @@ def _cross_validate(task: Task, matrix: Matrix, labels: np.ndarray, cluster: np.
             else:
                 model = train(task, known, labels[is_other], penalty)
             values[~is_other] = model.predict(asked, task)
-    return {penalty: metrics.of_task(task, labels, values) for penalty, values in predicted.items()}
+    return {penalty: metrics.task_score(task, labels, values) for penalty, values in predicted.items()}
 
 
 def _drawn(task: Task, matrix: Matrix, labels: np.ndarray) -> np.ndarray:

@@ -93,7 +93,7 @@ def _cross_validate(task: Task, matrix: Matrix, members: np.ndarray, cluster: np
     trials: dict[float, Trial] = {}
     for penalty, values in probabilities.items():
         least = thresholds.choose(members, values)
-        trials[penalty] = Trial(least, metrics.of_task(task, labels, sets.numbers_of(values >= least)))
+        trials[penalty] = Trial(least, metrics.task_score(task, labels, sets.numbers_of(values >= least)))
     return trials
 
 

@@ -31,7 +31,7 @@ def compare_files(
     Raises:
         DataError: the two do not fit together.
     """
-    described = _task(task, tasks.of_build(build))
+    described = _task(task, tasks.read_build(build))
     if metric is not None and metric not in METRIC_NAMES:
         raise UnknownNameError("metric", metric, METRIC_NAMES)
     metric = metric or (described.metric if described else "accuracy")
@@ -86,7 +86,7 @@ def changes(name: str, task: str | None, build: Path) -> Iterator[str]:
     causes_by_seed: dict[str, list[why.Cause]] = {}
     for folder in reading.models(name, task, build):
         try:
-            causes_by_seed[folder.name] = why.of_run(folder)
+            causes_by_seed[folder.name] = why.changes_since(folder)
         except DataError as error:  # the comparison does not need these files
             yield f"Whether {name}, seed {folder.name}, is of the present settings is unknown: {error}"
     seeds = [seed for seed, causes in causes_by_seed.items() if causes]

@@ -41,7 +41,7 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
         return of_file(Path(source))
     if missing := [folder for folder in folders if not layout.predictions(folder, task, "dev").is_file()]:
         raise DataError(f"{source} has no predictions of {task} (--task): {missing[0]} has none")
-    return pd.concat([of_run(folder, task) for folder in folders], ignore_index=True)
+    return pd.concat([read_run(folder, task) for folder in folders], ignore_index=True)
 
 
 def models(source: str, task: str | None, build: Path) -> list[Path]:
@@ -60,7 +60,7 @@ def models(source: str, task: str | None, build: Path) -> list[Path]:
     return folders
 
 
-def of_run(run: Path, task: str) -> Frame:
+def read_run(run: Path, task: str) -> Frame:
     """Read a model's predictions of dev, with its seed and the clusters that preprocessing found."""
     rows = of_file(layout.predictions(run, task, "dev"))
     file = layout.rows(layout.data(layout.build_of(run)), task, "dev")

@@ -52,7 +52,7 @@ class Params:
         self.own: dict[str, Any] = files.read_yaml(file, "correct it", aliases=True)
         if not isinstance(self.own, dict):
             raise SettingsError(f"{file} has to hold sections, but holds {type(self.own).__name__}")
-        self.tasks = tasks.of_folder(file.parent / str(self.own.get("data_dir", "")))
+        self.tasks = tasks.read_folder(file.parent / str(self.own.get("data_dir", "")))
         self.papers = papers.load(file.parent / "papers")
         self.of_papers = {key: self._entries_of_papers(field) for key, field in IN_PAPERS.items()}
         self._merge()

@@ -59,7 +59,7 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Faul
         "model": _put(model, "model", techniques),
         "phases": phases,
         "run": _run(settings.values.get("run", {}), phases),
-        "described": tasks.of_run(params.tasks, own_tasks, trained_on),
+        "described": tasks.for_run(params.tasks, own_tasks, trained_on),
         "sources": _sources(techniques),
         "teachers": params.get("catalog", name, "teachers") or [],
     }

@@ -26,7 +26,7 @@ from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, first_of
 from mtbert.files import compressed, new_directory, new_file, read_parquet, sha256, write_json
 from mtbert.provenance import seals
-from mtbert.tasks import SPLITS, Split, Task, Tasks, of_folder
+from mtbert.tasks import SPLITS, Split, Task, Tasks, read_folder
 
 Tokenize = Callable[[list[str]], list[list[int]]]
 TaskSplit = tuple[str, Split]  # task and split
@@ -81,7 +81,7 @@ def preprocess(
     Raises:
         DataError: a required file is missing or has too many faulty rows, or a file has another format.
     """
-    tasks = of_folder(data_dir)
+    tasks = read_folder(data_dir)
     names = _file_names(tasks)
     present = [key for key, name in names.items() if (data_dir / name).is_file() and _is_wanted(tasks, key, required)]
     if missing := sorted(required.difference(present)):

@@ -17,14 +17,11 @@ from mtbert.baselines.stored import Trained
 from mtbert.data import tokens
 from mtbert.inference import answers
 from mtbert.inference.answers import ModelError, Row, task_name
-from mtbert.models.encoder.config import CONFIG
 from mtbert.pretrained import embeddings
-from mtbert.provenance import seals
+from mtbert.provenance import manifests, seals
 from mtbert.scores.described import FROZEN
 from mtbert.scores.schemas import BaselineMetrics
 from mtbert.tasks import Task, restored
-
-ENCODER_FILES = (layout.WEIGHTS, CONFIG, tokens.TOKENIZER, tokens.NAMES)
 
 
 @dataclass
@@ -106,11 +103,6 @@ def load(folder: Path) -> Baseline:
     )
 
 
-def is_baseline(folder: Path) -> bool:
-    """Return whether a folder holds a baseline, also one that was moved."""
-    return (folder / stored.CONFIG).is_file()
-
-
 def _encoder(folder: Path) -> Path | None:
     """Return the folder of the encoder that a baseline reads: within its own, else in its build folder."""
     content = stored.read_content(folder)
@@ -119,7 +111,7 @@ def _encoder(folder: Path) -> Path | None:
     if (folder / "encoder").is_dir():
         return folder / "encoder"
     encoder = layout.encoder(layout.build_of(folder))
-    seals.check(encoder, ENCODER_FILES)
+    seals.check(encoder, manifests.ENCODER_FILES)
     if embeddings.key(encoder) != content.encoder:
         raise ModelError(
             f"{folder} was trained with another encoder than lies in {encoder} now; `{layout.remedy(folder)}` trains "

@@ -59,7 +59,7 @@ def load_any(
             f"(seeds that are: {seeds_by_member}); {_training(name, wanted or [1])} trains or restores them"
         )
     chosen = seeds[0] if seed is None else seed
-    models = [of_run(of_member[chosen], device) for of_member in of_seed.values()]
+    models = [load_run(of_member[chosen], device) for of_member in of_seed.values()]
     return Ensemble(name, chosen, models, layout.votes(build).resolve() / name / str(chosen))
 
 
@@ -87,14 +87,14 @@ def load(
             "them; allowed here: one of them, or a merged model"
         )
     if name in folders:
-        return of_folder(_of_seed(folders[name], name, seed), device)
+        return load_folder(_of_seed(folders[name], name, seed), device)
     if (Path(source) / METRICS).is_file():
         folder = Path(source).resolve()
         if seed is not None and folder.name != str(seed):
             raise ModelError(
                 f"seed is {seed}, but {source} is the folder of one run; allowed with a seed: a variant's name"
             )
-        return of_folder(folder, device)
+        return load_folder(folder, device)
     if re.fullmatch(NAME, name) and layout.logs_of(build, name):
         raise ModelError(
             f"{name} has been trained here, but its runs are not in {layout.runs(build)} now: params.yaml lists other "
@@ -143,16 +143,16 @@ def _training(name: str, seeds: Sequence[int]) -> str:
     return f"`dvc exp run -S 'variants=[{name}]' -S 'seeds=[{','.join(map(str, seeds))}]'`"
 
 
-def of_folder(folder: Path, device: str = "auto") -> "Model | Baseline":
+def load_folder(folder: Path, device: str = "auto") -> "Model | Baseline":
     """Load the model, or the baseline, of a folder; errors as for `load`."""
     if not (folder / layout.BASELINE).is_file():  # which a baseline's folder has, also one that was moved
-        return of_run(folder, device)
+        return load_run(folder, device)
     from mtbert.inference import baseline  # and with it scikit-learn, which no trained model needs
 
     return baseline.load(folder)
 
 
-def of_run(folder: Path, device: str = "auto") -> Model:
+def load_run(folder: Path, device: str = "auto") -> Model:
     """Load the model of a finished run's folder; errors as for `load`."""
     remedy = layout.remedy(folder)
     seals.check(folder, only=(WEIGHTS, METRICS, SETTINGS))

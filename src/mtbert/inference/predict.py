@@ -97,7 +97,7 @@ def run(
 def _note_changes(model: "Model | Baseline") -> None:
     """Say in what the model's inputs differ from those of now: `dvc repro` would train it again, or does so now."""
     try:
-        causes = why.of_run(model.run)
+        causes = why.changes_since(model.run)
     except DataError as error:  # the prediction does not need these files
         _print_aside(f"note: whether {model.name}, seed {model.seed}, is of the present settings is unknown: {error}")
         return

@@ -21,7 +21,7 @@ from mtbert.inference.smaller import ExportError, Smaller
 from mtbert.judge import Verdict, no_worse
 from mtbert.judge.no_worse import Change
 from mtbert.scores import sets
-from mtbert.tasks import Task, of_build
+from mtbert.tasks import Task, read_build
 
 BATCHES = (1, 32)  # rows that are predicted together
 SHOWN = 3  # types of nodes
@@ -138,7 +138,7 @@ def read_dev(model: Model) -> dict[str, Dev]:
     build = layout.build_of(model.run)
     if not layout.data_report(layout.data(build)).is_file():
         raise ExportError(f"{model.name}: a smaller export is judged on dev, and {build} has no data")
-    described = of_build(build)  # whose margins may have changed since the training
+    described = read_build(build)  # whose margins may have changed since the training
     dev: dict[str, Dev] = {}
     for name in model.tasks:
         if name not in described:

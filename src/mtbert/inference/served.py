@@ -23,7 +23,7 @@ class Served(PythonModel):
         """Load the weights."""
         from mtbert.inference import loading  # `mtbert track` runs this file, too, and does without torch
 
-        self.model = loading.of_folder(Path(context.artifacts["run"]))
+        self.model = loading.load_folder(Path(context.artifacts["run"]))
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> Any:
         """Return a dict for each row; for a faulty row MLflow answers with status 400 and our message.

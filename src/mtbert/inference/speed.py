@@ -24,7 +24,7 @@ from mtbert.machine import starting
 from mtbert.provenance import inputs, seals
 from mtbert.scores import run_log
 from mtbert.scores.schemas import Cost, Speed
-from mtbert.tasks import Tasks, main, of_build
+from mtbert.tasks import Tasks, main, read_build
 
 SENTENCES = ["sentence1", "sentence2"]
 BATCH = 32
@@ -75,10 +75,10 @@ def _seconds(runs: Sequence[Path]) -> dict[str, float]:
 
 def _costs(folders: Mapping[str, Path], build: Path) -> dict[str, Cost]:
     """Return the costs of models by name; of one whose numbers are not finite there are none."""
-    rows = _rows(build, of_build(build))
+    rows = _rows(build, read_build(build))
     costs: dict[str, Cost] = {}
     for names in _groups(folders):
-        models = {name: loading.of_folder(folders[name]) for name in names}
+        models = {name: loading.load_folder(folders[name]) for name in names}
         with _threads(models):
             one, in_batch = (_milliseconds(models, rows, size) for size in ROUNDS)
         costs |= {

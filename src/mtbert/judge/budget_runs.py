@@ -270,7 +270,7 @@ class BudgetRuns:
         """Score predictions, [usable rows, seeds]."""
         rows = self.dev[task].rows
         labels, clusters = rows["label"].to_numpy()[usable], rows["cluster"].to_numpy()[usable]
-        side = influence.of_task(self.tasks[task], labels, predictions, clusters)
+        side = influence.task_side(self.tasks[task], labels, predictions, clusters)
         _, first_rows = np.unique(clusters, return_index=True)
         shared = rows["shared_cluster"].to_numpy()[usable][first_rows]  # all rows of a cluster have one number
         return replace(side, has_seeds=has_seeds, shared_clusters=shared if (shared >= 0).any() else None)
@@ -432,7 +432,7 @@ def _sum_of_known(values: Sequence[Any]) -> float:
     return sum(known) if known else math.nan
 
 
-def unlike(lines: Frame) -> tuple[str, ...]:
+def mismatches(lines: Frame) -> tuple[str, ...]:
     """Return the columns of ALIKE in which these runs differ, and the techniques whose code differs; none of no run."""
     if not len(lines):
         return ()

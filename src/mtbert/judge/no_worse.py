@@ -59,7 +59,7 @@ class Change:
 
 def change(task: Task, labels: np.ndarray, before: np.ndarray, after: np.ndarray, clusters: np.ndarray) -> Change:
     """Compare two sets of answers with the labels; all are [rows], and rows of one cluster have one number."""
-    sides = [influence.of_task(task, labels, answers[:, None], clusters) for answers in (after, before)]
+    sides = [influence.task_side(task, labels, answers[:, None], clusters) for answers in (after, before)]
     ours, other = (replace(side, has_seeds=False) for side in sides)
     is_changed = np.abs(after - before) > (SAME_SCORE if task.kind == "score" else 0)
     changed_clusters = len(np.unique(clusters[is_changed]))

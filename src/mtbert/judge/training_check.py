@@ -193,7 +193,7 @@ def majority_scores(results: Results) -> dict[str, float]:
     for name, constant in constant_predictions(results).items():
         task, labels = results.tasks[name], dev_labels(results, name)
         if task.kind != "score" and label_counts(results, name):
-            scores[name] = metrics.of_task(task, labels, np.full(len(labels), constant))
+            scores[name] = metrics.task_score(task, labels, np.full(len(labels), constant))
     return scores
 
 

@@ -9,7 +9,7 @@ that makes "no worse" harder to prove, and never easier.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mtbert.judge.budget_runs import BudgetRuns, unlike
+from mtbert.judge.budget_runs import BudgetRuns, mismatches
 from mtbert.judge.comparison import Comparison, with_p
 from mtbert.judge.parts import Part
 from mtbert.judge.rows import Row
@@ -58,7 +58,7 @@ def _obstacle(runs: BudgetRuns, part: Part, difference: Difference | None) -> st
     """Return what keeps two ways from being judged, of OBSTACLES; empty for nothing."""
     if difference is None:
         return "not run"
-    if unlike(runs.lines([*part.ours, *part.other])):
+    if mismatches(runs.lines([*part.ours, *part.other])):
         return "code"
     if difference.lacks_seeds(SEEDS):
         return "seeds"

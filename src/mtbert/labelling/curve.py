@@ -67,7 +67,7 @@ def measure(
         for numbers in parts:
             model = run.fit(TECHNIQUES[name], task, train.part(numbers), embed)
             predicted.append(model.predict(dev.columns)["prediction"])
-        side = influence.of_task(task, dev.labels, np.stack(predicted, axis=1), dev_clusters)
+        side = influence.task_side(task, dev.labels, np.stack(predicted, axis=1), dev_clusters)
         points.append(Point(round(float(np.mean([len(numbers) for numbers in parts]))), side))
     return points
 

@@ -31,7 +31,7 @@ def run(build: Path) -> None:
         seals.check(folder)
     embed = Embeddings(layout.encoder(build), layout.embeddings(build))
     with files.new_directory(layout.doubtful(build)) as partial:
-        for task in tasks.of_build(build).values():
+        for task in tasks.read_build(build).values():
             table = rows.read(layout.data(build), task)
             if not task.serves and len(table):
                 print(_write(task, table, build, embed, partial), flush=True)

@@ -18,7 +18,7 @@ from mtbert.models.multitask import MultitaskModel
 from mtbert.provenance import inputs, manifests, seals
 from mtbert.provenance.inputs import Inputs
 from mtbert.scores import predictions
-from mtbert.tasks import Tasks, of_build, of_run
+from mtbert.tasks import Tasks, for_run, read_build
 from mtbert.training import assembly, evaluation, run
 from mtbert.training.history import History
 from mtbert.training.loop import Outcome
@@ -47,7 +47,7 @@ def merge_all(build: Path, out: Path) -> list[str]:
             members,
             paper=entry.get("paper"),
             row=entry.get("row") or name,
-            described=of_run(of_build(build), tasks),
+            described=for_run(read_build(build), tasks),
         )
         spared = members[0].phases[0].spared  # alike in all members
         for seed in catalog["seeds"]:

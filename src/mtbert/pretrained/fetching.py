@@ -107,7 +107,7 @@ def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:
 
     Preprocessing reports missing files that are needed.
     """
-    described = tasks.of_folder(data_dir)
+    described = tasks.read_folder(data_dir)
     wanted = [described[name] for name in corpora] if described is tasks.COURSE else described.values()
     available = [task for task in wanted if (data_dir / task.files["train"]).is_file()]
     if not available:

@@ -88,7 +88,7 @@ def _differing(kind: InputKind, before: Mapping[str, str], now: Mapping[str, str
             yield Cause(kind_of_file, name, before.get(name), now.get(name))
 
 
-def of_run(run: Path) -> list[Cause]:
+def changes_since(run: Path) -> list[Cause]:
     """Return in what the inputs of a run differ from those of now; nothing where what either is made from is unknown.
 
     So it is where the variant is not selected, or the run was moved.

@@ -84,7 +84,7 @@ def _lines(result: ClaimResult) -> list[dict[str, str]]:
 def own_verdict(result: ClaimComparison) -> str:
     """Return what is proved of a comparison alone, not corrected, or why nothing is."""
     words = in_words(result.verdict, result.obstacle, True, result.part.metric)
-    names = {"code": result.unlike, "settings": result.undeclared, "confounders": result.confounders}
+    names = {"code": result.mismatches, "settings": result.undeclared, "confounders": result.confounders}
     if result.obstacle in names:
         return f"{words} ({', '.join(names[result.obstacle])})"
     return words if result.decides else f"{words} (decides nothing)"
@@ -120,7 +120,7 @@ def _values(result: ClaimResult, part_result: ClaimComparison) -> dict[str, obje
         **_difference_values(part_result.difference),
         "third": part_result.third,
         "leak_free": part_result.leak_free,
-        "unlike": ", ".join(part_result.unlike),
+        "unlike": ", ".join(part_result.mismatches),
         "undeclared": ", ".join(part_result.undeclared),
         "confounders": ", ".join(part_result.confounders),
     }

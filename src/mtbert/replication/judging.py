@@ -7,7 +7,7 @@ import pandas as pd
 
 from mtbert.errors import DataError
 from mtbert.judge import sides
-from mtbert.judge.budget_runs import UNEQUAL, BudgetRuns, TaskRows, are_unequal, mean_per_seed, tasks_of, unlike
+from mtbert.judge.budget_runs import UNEQUAL, BudgetRuns, TaskRows, are_unequal, mean_per_seed, mismatches, tasks_of
 from mtbert.judge.comparison import Comparison
 from mtbert.judge.rule import NOTHING, OBSTACLES, SEEDS, PValues, Verdict, claim_p, corrected, part_p, sign
 from mtbert.replication.claims import Claim, ClaimPart
@@ -24,7 +24,7 @@ class ClaimComparison(Comparison):
         part: what is compared.
         third: the mean difference at a third of the budget; None where that was not run.
         leak_free: the mean difference without rows that share a sentence with training; None where no row does.
-        unlike: code and settings in which two sides have to agree, and do not.
+        mismatches: code and settings in which two sides have to agree, and do not.
         undeclared: settings in which they differ, and that the claim does not name.
         confounders: settings in which they differ, and that the claim names as confounders.
     """
@@ -32,7 +32,7 @@ class ClaimComparison(Comparison):
     part: ClaimPart
     third: float | None = None
     leak_free: float | None = None
-    unlike: tuple[str, ...] = ()
+    mismatches: tuple[str, ...] = ()
     undeclared: tuple[str, ...] = ()
     confounders: tuple[str, ...] = ()
 
@@ -125,7 +125,7 @@ def compare(part: ClaimPart, runs: BudgetRuns, third: BudgetRuns | None = None) 
         difference=difference,
         third=None if at_third is None else at_third.mean,
         leak_free=_leak_free_mean(part, runs, difference.rows),
-        unlike=unlike(pd.concat(_lines(part, runs))),
+        mismatches=mismatches(pd.concat(_lines(part, runs))),
         undeclared=tuple(sorted(differing - {*part.differs, *part.confounded})),
         confounders=tuple(sorted(differing & {*part.confounded})),
     )
@@ -149,7 +149,7 @@ def _lines(part: ClaimPart, runs: BudgetRuns) -> list[Frame]:
 def _obstacle(result: ClaimComparison, difference: Difference, runs: BudgetRuns) -> str:
     """Return what keeps a part that was compared from being judged, the first of OBSTACLES; empty for nothing."""
     applies = {
-        "code": bool(result.unlike),
+        "code": bool(result.mismatches),
         "settings": bool(result.undeclared),
         "confounders": bool(result.confounders),
         "budgets": _has_unequal_budgets(result.part, runs),
@@ -204,7 +204,7 @@ def at_a_third(whole: BudgetRuns, third: BudgetRuns) -> BudgetRuns:
 
 def _is_a_third(whole: Frame, third: Frame) -> bool:
     """Return whether the runs `third` of a variant are like `whole`, and have a third of their steps."""
-    if not len(whole) or unlike(pd.concat([whole, third])):
+    if not len(whole) or mismatches(pd.concat([whole, third])):
         return False
     steps = mean_per_seed(whole, "steps")
     return abs(3 * mean_per_seed(third, "steps") - steps) <= UNEQUAL * steps

@@ -70,7 +70,7 @@ def _cells(comparison: ClaimComparison) -> Line:
         **judged.comparison_cells(comparison),
         "third": comparison.third,
         "leak_free": comparison.leak_free,
-        "unlike": [*comparison.unlike],
+        "unlike": [*comparison.mismatches],
         "undeclared": [*comparison.undeclared],
         "confounders": [*comparison.confounders],
     }
@@ -97,7 +97,7 @@ def _comparison(line: Line) -> ClaimComparison:
         p=judged.p_values(line, "p"),
         third=line["third"],
         leak_free=line["leak_free"],
-        unlike=tuple(line["unlike"]),
+        mismatches=tuple(line["unlike"]),
         undeclared=tuple(line["undeclared"]),
         confounders=tuple(line["confounders"]),
     )

@@ -11,7 +11,7 @@ from mtbert.report.page import PageSection
 from mtbert.scores.described import UNTRAINED, UNTRAINED_LABEL, baseline_label
 from mtbert.scores.metrics import in_words
 from mtbert.scores.schemas import Lenient
-from mtbert.tasks import Tasks, main, of_build
+from mtbert.tasks import Tasks, main, read_build
 
 
 class Scores(Lenient):
@@ -23,7 +23,7 @@ class Scores(Lenient):
 
 def write(build: Path, metrics: Sequence[Path], directory: Path, interim: str) -> None:
     """Write the page into a report's folder; `metrics` are files of baselines' scores, `interim` comes first."""
-    tasks = of_build(build)
+    tasks = read_build(build)
     scores: dict[str, Mapping[str, float]] = {}
     for file in metrics:
         scored = files.read_as(Scores, file, "dvc repro baselines")

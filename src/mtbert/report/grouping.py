@@ -13,8 +13,7 @@ import numpy as np
 from mtbert import files, layout
 from mtbert.data import drawing, readers
 from mtbert.judge.groups import Kind, Names
-from mtbert.tasks import Task, main
-from mtbert.tasks import of_build as tasks_of_build
+from mtbert.tasks import Task, main, read_build
 
 MOST_VALUES = 20  # of a column by which rows are grouped
 
@@ -23,7 +22,7 @@ def of_build(build: Path) -> dict[str, Names]:
     """Return by task the groups of a build directory's dev rows; none unless the data are one's own."""
     if layout.data_kind(build) != "own":
         return {}
-    tasks, data_dir = tasks_of_build(build), Path(layout.read_catalog(build, "data_dir")["data_dir"])
+    tasks, data_dir = read_build(build), Path(layout.read_catalog(build, "data_dir")["data_dir"])
     grouped: dict[str, Names] = {}
     for name in main(tasks):
         file = layout.examples(layout.data(build), name, "dev")

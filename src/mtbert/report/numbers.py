@@ -13,7 +13,7 @@ COUNTED = ("steps", "epoch", "threads", *WEIGHTS)
 
 
 def runs(models: Models) -> Frame:
-    """Return results.csv: a line for each run and vote, with all that two runs of the same settings have alike."""
+    """Return results.csv: a line for each run and vote, with the columns that do not depend on the clock."""
     tasks = models.results.tasks
     abouts = [models.about[name] for name in models.runs["variant"]]
     table = models.runs.assign(paper=[about.paper for about in abouts], row=[about.row for about in abouts])

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mtbert import files, layout
-from mtbert.tasks import Task, main
-from mtbert.tasks import of_build as tasks_of_build
+from mtbert.tasks import Task, main, read_build
 
 Sentences = Mapping[str, Sequence[str]]  # by task, in the order of dev; a pair as one text
 BETWEEN = " / "  # the two sentences of a pair
@@ -16,7 +15,7 @@ BETWEEN = " / "  # the two sentences of a pair
 
 def of_build(build: Path) -> Sentences:
     """Return the sentences of a build directory's dev rows; none of a task whose sentences may not be shown."""
-    tasks, is_sample = tasks_of_build(build), layout.data_kind(build) == "sample"
+    tasks, is_sample = read_build(build), layout.data_kind(build) == "sample"
     texts: dict[str, list[str]] = {}
     for name in main(tasks):
         file = layout.examples(layout.data(build), name, "dev")

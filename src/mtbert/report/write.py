@@ -30,6 +30,7 @@ from mtbert.scores.described import KeptEpoch
 EVIDENCE, THIRD = "evidence", "third"  # folders of tables beside a report, which a new report leaves as they are
 OWN_FILES = {"README.md", "index.html", "results.csv"}  # that each report has
 BEST_EPOCH = {  # what is said of run.keep `best`, by run.selection
+    # Of older evidence alone.
     "cross": "Each half of dev is scored with the epoch that is the best on the other half.",
     "half": "The best epoch on one half of dev is kept; dev scores are of the other half.",
     "spared": "The last epoch within a standard error of the best one is kept, by training rows that no model learns "

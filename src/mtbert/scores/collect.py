@@ -63,7 +63,7 @@ def collect(build: Path, seeds: Sequence[int] | None = None, pictures: bool = Tr
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
     merged = _there(layout.merged(build), catalog["ensembles"], selected)
     votes = _there(layout.votes(build), catalog["ensembles"], selected)
-    return of_folders(build, [*_baselines(build), *runs, *merged, *votes], pictures)
+    return read_models(build, [*_baselines(build), *runs, *merged, *votes], pictures)
 
 
 def _baselines(build: Path) -> list[Path]:
@@ -78,7 +78,7 @@ def _there(folder: Path, entries: Mapping[str, Any], seeds: Sequence[int]) -> li
     return [model for model in models if model.is_dir()]
 
 
-def of_folders(build: Path, folders: Sequence[Path], pictures: bool = True) -> Results:
+def read_models(build: Path, folders: Sequence[Path], pictures: bool = True) -> Results:
     """Return the results of the models in these folders, made from what lies in `build`.
 
     `pictures` adds what only pictures need: the points of sentences of each variant's first seed, and how many rows and
@@ -116,8 +116,8 @@ def check(source: Source, folder: Path) -> None:
 
 def load(source: Source, folder: Path) -> Model:
     """Read a model; DataError if one of its files holds something else."""
-    makers = {"ensemble": model_rows.of_vote, "baselines": model_rows.of_baseline}
-    row = makers.get(layout.stage(folder), model_rows.of_run)(source, folder)
+    makers = {"ensemble": model_rows.vote_row, "baselines": model_rows.baseline_row}
+    row = makers.get(layout.stage(folder), model_rows.run_row)(source, folder)
     history = folder / layout.HISTORY
     temperatures = row.metrics.temperatures if row.metrics else {}
     predicted = _predicted(source, folder, temperatures)

@@ -44,7 +44,7 @@ class KeptEpoch(Lenient):
     """Which epoch a run kept, and what it was chosen on."""
 
     keep: Literal["last", "best"] = "last"
-    selection: Literal["cross", "half", "whole", "spared"] = "whole"
+    selection: Literal["cross", "half", "whole", "spared"] = "whole"  # cross: of older evidence alone
 
 
 class About(Lenient):

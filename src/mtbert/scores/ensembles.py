@@ -16,7 +16,7 @@ from mtbert.scores import predictions
 from mtbert.scores import vote as voting
 from mtbert.scores.columns import Predictions
 from mtbert.scores.schemas import RunMetrics, Scored, Sizes
-from mtbert.tasks import Tasks, of_build, stated
+from mtbert.tasks import Tasks, read_build, stated
 
 SPLITS = ("dev", "test")  # that are voted on: each run draws training rows of its own
 CODE = "code-ensemble"  # of the plan: the code that votes
@@ -60,7 +60,7 @@ def vote_all(build: Path, out: Path) -> list[str]:
     Raises:
         DataError: no plan, a member's file was altered, or members predicted other rows.
     """
-    tasks = of_build(build)
+    tasks = read_build(build)
     complete = [vote for vote in _asked_for(build, out) if vote.is_complete]
     files.keep_only(out, [vote.folder for vote in complete])
     lines = []

@@ -121,7 +121,7 @@ def score(metric: str, labels: Values, predictions: Values, classes: Sequence[fl
     return mean_f1(labels, predictions, classes) if metric in F1S else PLAIN[metric](labels, predictions)
 
 
-def of_task(task: Task, labels: Values, predictions: Values) -> float:
+def task_score(task: Task, labels: Values, predictions: Values) -> float:
     """Return a task's score; errors as for `score`."""
     return score(task.metric, labels, predictions, f1_classes(task.metric, task.classes))
 
@@ -136,7 +136,7 @@ def of_majority(task: Task, counts: Sequence[int], labels: Values) -> float:
         counts: how many rows of train each class has.
         labels: of the rows that are scored.
     """
-    return of_task(task, labels, np.full(len(labels), majority(task, counts)))
+    return task_score(task, labels, np.full(len(labels), majority(task, counts)))
 
 
 def majority(task: Task, counts: Sequence[int]) -> float:

@@ -72,7 +72,7 @@ class ModelRow:
         return cells
 
 
-def of_run(source: Source, folder: Path) -> ModelRow:
+def run_row(source: Source, folder: Path) -> ModelRow:
     """Return the row of a trained or merged model."""
     variant, seed, remedy = folder.parent.name, folder.name, layout.remedy(folder)
     metrics = files.read_as(RunMetrics, folder / layout.METRICS, remedy)
@@ -98,7 +98,7 @@ def of_run(source: Source, folder: Path) -> ModelRow:
     )
 
 
-def of_vote(source: Source, folder: Path) -> ModelRow:
+def vote_row(source: Source, folder: Path) -> ModelRow:
     """Return the row of a vote, which has no training."""
     remedy = layout.remedy(folder)
     scored = files.read_as(Scored, folder / layout.METRICS, remedy)
@@ -115,7 +115,7 @@ def of_vote(source: Source, folder: Path) -> ModelRow:
     )
 
 
-def of_baseline(source: Source, folder: Path) -> ModelRow:
+def baseline_row(source: Source, folder: Path) -> ModelRow:
     """Return the row of a baseline, or of the starting weights without any training."""
     name, seed, remedy = folder.parent.name, folder.name, layout.remedy(folder)
     scored = files.read_as(BaselineMetrics, folder / layout.METRICS, remedy)

@@ -79,4 +79,4 @@ def score(table: "pd.DataFrame", task: Task) -> float | None:
         return None
     if missing:
         raise DataError(f"{missing} of {len(table)} predictions of {task.name} have no label: all need one, or none")
-    return metrics.of_task(task, np.asarray(table["label"]), np.asarray(table["prediction"]))
+    return metrics.task_score(task, np.asarray(table["label"]), np.asarray(table["prediction"]))

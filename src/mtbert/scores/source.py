@@ -7,7 +7,7 @@ from typing import Any
 
 from mtbert import files, layout
 from mtbert.scores.schemas import Speed
-from mtbert.tasks import Tasks, of_build
+from mtbert.tasks import Tasks, read_build
 
 
 @dataclass(frozen=True)
@@ -34,4 +34,4 @@ def source_of(build: Path) -> Source:
     """Read what all models of a build folder share; DataError if a file of it is missing or damaged."""
     file = layout.speed(build)
     speed = files.read_as(Speed, file, "dvc repro speed") if file.is_file() else None
-    return Source(build, read_catalog(build), of_build(build), speed)
+    return Source(build, read_catalog(build), read_build(build), speed)

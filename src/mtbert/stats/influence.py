@@ -36,7 +36,7 @@ def scored(
     return Side(scores, moves, rows=len(labels), clusters=len(distinct))
 
 
-def of_task(task: Task, labels: np.ndarray, predictions: np.ndarray, clusters: np.ndarray) -> Side:
+def task_side(task: Task, labels: np.ndarray, predictions: np.ndarray, clusters: np.ndarray) -> Side:
     """Score a task's predictions; arguments as for `scored`."""
     return scored(task.metric, labels, predictions, clusters, metrics.f1_classes(task.metric, task.classes))
 

@@ -27,7 +27,7 @@ def run(folder: Path, build: Path) -> None:
 
     The frozen encoder is that of `build`; where none is there yet, TF-IDF is alone, and a line says so.
     """
-    tasks_by_name = tasks.of_folder(folder)
+    tasks_by_name = tasks.read_folder(folder)
     splits = drawing.Splits(folder, tasks_by_name)
     methods: dict[str, Callable[..., np.ndarray]] = {TFIDF: _no_encoder}
     names = {TFIDF: "TF-IDF"}

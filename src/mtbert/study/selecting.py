@@ -68,7 +68,7 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
     home = file.resolve().parent
     data = folder.resolve()
     ways = [*papers.load(home / "papers")[WAYS].variants.items()]
-    tasks_by_name = tasks.of_folder(folder)
+    tasks_by_name = tasks.read_folder(folder)
     seeds = folds.in_rounds(1 if wishes.quick else wishes.seeds, tasks.number_of_folds(tasks_by_name))
     if wishes.quick:
         ways = ways[:QUICK]

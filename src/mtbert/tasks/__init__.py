@@ -1,6 +1,6 @@
 """The tasks of a data folder: its tasks.yaml describes them; the course's six, in this folder, are the default."""
 
-from mtbert.tasks.reading import COURSE, FILE, OTHERS, are_the_courses, label_text, of_build, of_folder, read
+from mtbert.tasks.reading import COURSE, FILE, OTHERS, are_the_courses, label_text, read, read_build, read_folder
 from mtbert.tasks.task import (
     METRIC_NAMES,
     NAME,
@@ -10,10 +10,10 @@ from mtbert.tasks.task import (
     Split,
     Task,
     Tasks,
+    for_run,
     main,
     number_of_folds,
     of_a_model,
-    of_run,
     restored,
     round_of,
     stated,
@@ -33,14 +33,14 @@ __all__ = [
     "Task",
     "Tasks",
     "are_the_courses",
+    "for_run",
     "label_text",
     "main",
     "number_of_folds",
     "of_a_model",
-    "of_build",
-    "of_folder",
-    "of_run",
     "read",
+    "read_build",
+    "read_folder",
     "restored",
     "round_of",
     "stated",

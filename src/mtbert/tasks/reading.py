@@ -105,7 +105,7 @@ class Described(BaseModel):
     submission: str = ""
 
 
-def of_folder(data_dir: Path) -> dict[str, Task]:
+def read_folder(data_dir: Path) -> dict[str, Task]:
     """Return the tasks of a data folder by name, in their order: those of its tasks.yaml, else the course's.
 
     Raises:
@@ -115,7 +115,7 @@ def of_folder(data_dir: Path) -> dict[str, Task]:
     return read(file) if file.is_file() else COURSE
 
 
-def of_build(build: Path) -> dict[str, Task]:
+def read_build(build: Path) -> dict[str, Task]:
     """Return the tasks of what a build directory trains, by its plan; the course's where it has none."""
     if not layout.plan(build).is_file():
         return COURSE
@@ -124,7 +124,7 @@ def of_build(build: Path) -> dict[str, Task]:
 
 
 def read(file: Path) -> dict[str, Task]:
-    """Read a tasks.yaml; errors as for `of_folder`."""
+    """Read a tasks.yaml; errors as for `read_folder`."""
     content: Any = files.read_yaml(file, "correct it")
     if not isinstance(content, dict) or not content:
         raise SettingsError(f"{file} has to hold tasks by name, and holds none")

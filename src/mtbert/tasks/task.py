@@ -150,7 +150,7 @@ def of_a_model(task: Task) -> Task:
     return replace(task, **defaults)
 
 
-def of_run(tasks: Tasks, trained: Collection[str], others: Iterable[str] = ()) -> dict[str, Task]:
+def for_run(tasks: Tasks, trained: Collection[str], others: Iterable[str] = ()) -> dict[str, Task]:
     """Return what a model of its `trained` tasks, which `others` may serve, needs of them.
 
     Its scores have a mean where it has all tasks of the mean; else a further task of the folder would train it again.

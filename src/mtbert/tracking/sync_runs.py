@@ -18,7 +18,7 @@ NO_MODELS = "\nwarning: no models are logged, since the server has no place for 
 def sync_runs(build: Path) -> str:
     """Log every selected run, merge and vote of `build`, and its baselines, to MLflow, once and completely.
 
-    So are the models of those that have weights.
+    It also registers each model that has weights.
 
     Returns: how many were logged now, were there already, and are not trained.
 

@@ -67,9 +67,9 @@ def outputs(model: MultitaskModel, examples: Examples, device: torch.device) -> 
 def columns_of(
     tasks: Sequence[Task], model: MultitaskModel, examples: Examples, device: torch.device
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Return the same by task, for tasks that have these examples as sequences of one form.
+    """Return `columns` of each task, for tasks that have these examples as sequences of one form.
 
-    What the encoder computes alike for them it computes once.
+    The encoder computes once what the tasks share.
     """
     model.eval()
     outputs = {task.name: torch.zeros(len(examples), model.head(task.name).outputs, device=device) for task in tasks}
@@ -131,6 +131,6 @@ def error_of_mean(tables: Mapping[str, "pd.DataFrame"], described: Tasks, tasks:
     for name in tasks:
         table = tables[name]
         predicted = np.asarray(table["prediction"])[:, None]
-        side = influence.of_task(described[name], np.asarray(table["label"]), predicted, np.arange(len(table)))
+        side = influence.task_side(described[name], np.asarray(table["label"]), predicted, np.arange(len(table)))
         variance += float((side.moves**2).sum())
     return variance**0.5 / len(tasks)

@@ -227,7 +227,7 @@ class Trainer(Stateful):
                 else:
                     self._begin_phase()
                 self._run_phase(phase, bar)
-            if saved:  # all phases had ended: what the last one froze, and its memos, predictions and metrics need
+            if saved:  # all phases had ended: predictions need the last one's memos, metrics its frozen parts
                 with self.stop.at_once():
                     phases[-1]()
         if self.outcome.steps > initial:
@@ -316,7 +316,7 @@ class Trainer(Stateful):
         numbers = Numbers.of(losses, norm)
         self.failed.copy_(torch.maximum(self.failed, 1 - numbers.is_finite().float()))
         clip(phase, norm)
-        # So does torch's GradScaler tell a fused optimiser not to move.
+        # Where `found_inf` is 1 a fused optimiser skips its step; torch's GradScaler sets the same attribute.
         phase.optimiser.found_inf = self.failed  # type: ignore[attr-defined]
         phase.optimiser.step()
         phase.optimiser.zero_grad()

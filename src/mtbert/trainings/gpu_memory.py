@@ -16,9 +16,9 @@ from mtbert.models.heads import HEADS
 
 GIB = 2**30
 CONTEXT = 0.6 * GIB  # of CUDA, for each process
-# Bytes of an encoder's weight, its gradient and two moments, in fp32; beside them what is added to an encoder.
+# Bytes of an encoder's weight, its gradient and two moments, in fp32, and 15 % more for adapters and heads.
 BY_WEIGHT = 16 * 1.15
-BY_KEPT = 4 * 1.15  # bytes of a weight in fp32, and of what is added, in each epoch that is kept
+BY_KEPT = 4 * 1.15  # bytes of a weight in fp32, and 15 % more, in each epoch that is kept
 # Bytes that each number of a hidden state keeps in a layer for the backward pass, its attention included, on a CPU.
 BY_STATE = 150
 BY_EVALUATED = 24  # bytes that predictions take for each number of a hidden state, all layers together, as for BERT

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert.machine import program, starting
-from mtbert.tasks import number_of_folds, of_build, whole_rounds
+from mtbert.tasks import number_of_folds, read_build, whole_rounds
 
 NICENESS = 5  # trainings go first
 
@@ -38,7 +38,7 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         from mtbert.report import first_page
         from mtbert.scores import collect, ensembles
     report = layout.report(build)
-    mark = f"{in_words(len(numbers), of, following)}{of_folds(numbers, number_of_folds(of_build(build)))}"
+    mark = f"{in_words(len(numbers), of, following)}{of_folds(numbers, number_of_folds(read_build(build)))}"
     with locking.exclusive(layout.lock(build, "report"), "report"):
         seals.check_build(build)
         if not numbers:

@@ -182,7 +182,7 @@ def _check_run(run: Path) -> None:
     try:
         _mark(run)
         manifests.check_run(run, BUILD)
-        collect.of_folders(BUILD, [run], pictures=False)
+        collect.read_models(BUILD, [run], pictures=False)
         for file in run.glob("*.safetensors"):
             safetensors.safe_open(file, framework="numpy")
     except DataError:

@@ -144,7 +144,7 @@ def left(queue: Queue, seed: int) -> float | None:
 def _measured(queue: Queue) -> dict[Training, float]:
     """Return the seconds of trainings from start to end: of those that ended, and of variants of which none has ended.
 
-    What ended counts more, since a training may end before its last step.
+    A variant with a training that ended is estimated from those that ended, since one may end before its last step.
     """
     whole = dict(queue.seconds)
     ended = {training.variant for training in whole}

@@ -54,7 +54,7 @@ def test_the_penalty_is_the_one_whose_models_score_best_on_rows_that_they_did_no
         for number in range(3):
             model = linear.train(TOPIC, matrix[fold != number], labels[fold != number], penalty)
             predicted[fold == number] = model.predict(matrix[fold == number], TOPIC)
-        expected[penalty] = metrics.of_task(TOPIC, labels, predicted)
+        expected[penalty] = metrics.task_score(TOPIC, labels, predicted)
     assert result.scores == pytest.approx(expected, abs=0.04)  # they went on from the stronger penalty's coefficients
     assert result.penalty == max(result.scores, key=result.scores.__getitem__)
 

@@ -183,7 +183,7 @@ def test_predictions_have_the_clusters_that_tasks_share(build: Path):
     ids = pd.read_parquet(layout.examples(build / "data", "topic", "dev"))[["id"]]
     shared = [7, *[-1] * (len(ids) - 1)]
     ids.assign(shared_cluster=shared).to_parquet(layout.shared_rows(build / "data", "topic", "dev"))
-    predicted = collect.of_folders(build, layout.baselines_of(build, "baseline-majority")).predictions
+    predicted = collect.read_models(build, layout.baselines_of(build, "baseline-majority")).predictions
     of_dev = predicted[predicted["split"] == "dev"]
     assert of_dev[of_dev["task"] == "topic"]["shared_cluster"].tolist() == shared
     assert of_dev[of_dev["task"] == "same"]["shared_cluster"].isna().all()
@@ -196,7 +196,7 @@ def test_the_tables_hold_each_baseline_with_predictions_weights_and_times(build:
     assert {*measured.costs} == {*run.BASELINES}
     assert {*measured.seconds} == {*run.BASELINES, "untrained-encoder"}
     files.write_json(layout.speed(build), measured.model_dump())
-    results = collect.of_folders(build, layout.baselines_of(build, "*"))
+    results = collect.read_models(build, layout.baselines_of(build, "*"))
     runs = results.runs.set_index("variant")
     assert runs["kind"].to_dict() == dict.fromkeys(run.BASELINES, "baseline") | {"untrained-encoder": "encoder"}
     assert runs.loc["baseline-majority", "stored"] == 2 + 1  # the share of each class of topic, the mean of same
@@ -300,7 +300,7 @@ def test_predictions_of_others_are_a_row_beside_the_baselines(build: Path):
     assert made_from.settings["files"]["topic-dev.csv"] == digest
     write_plan(build)
     files.write_json(layout.speed(build), speed.measure(build).model_dump())
-    results = collect.of_folders(
+    results = collect.read_models(
         build, [folder for name in ("baseline-*", "other-*") for folder in layout.baselines_of(build, name)]
     )
     row = results.runs.set_index("variant").loc["other-gpt"]

@@ -37,7 +37,7 @@ def rows(task: Task, count: int) -> pd.DataFrame:
 def data(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("glue")
     (folder / "tasks.yaml").write_text((GLUE / "tasks.yaml").read_text())
-    for task in tasks.of_folder(folder).values():
+    for task in tasks.read_folder(folder).values():
         for split, file in task.files.items():
             (folder / file).parent.mkdir(exist_ok=True)
             rows(task, 60 if split == "train" else 30).to_parquet(folder / file)
@@ -56,7 +56,7 @@ def params(tmp_path_factory, data: Path) -> Params:
 
 
 def test_its_tasks_have_the_metrics_that_its_authors_score_by(data: Path):
-    assert [(name, task.metric, task.classes) for name, task in tasks.of_folder(data).items()] == [
+    assert [(name, task.metric, task.classes) for name, task in tasks.read_folder(data).items()] == [
         ("cola", "mcc", 2), ("sst2", "accuracy", 2), ("mrpc", "accuracy", 2), ("qqp", "accuracy", 2),
         ("stsb", "pearson", 1), ("mnli", "accuracy", 3), ("qnli", "accuracy", 2), ("rte", "accuracy", 2),
     ]  # fmt: skip

@@ -174,7 +174,7 @@ def test_each_answer_that_is_named_is_read(tmp_path: Path, labels: list[str]):
         files.write_yaml(tmp_path / "tasks.yaml", asked.changes, in_order=True)
         text = (tmp_path / "tasks.yaml").read_text()
         (tmp_path / "tasks.yaml").write_text(text.replace("'?'", answer))
-        task = tasks.of_folder(tmp_path)["a"]
+        task = tasks.read_folder(tmp_path)["a"]
         examples, refusals = readers.read(tmp_path, task, "train")
         assert (len(examples), refusals, task.classes) == (60, [], 2 if answer.startswith("{") else len(labels))
 

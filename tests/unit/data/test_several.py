@@ -21,7 +21,7 @@ def read(folder: Path, file: str, content: str, rest: str) -> tuple[list[float |
     """The number of each row's set, and why rows are refused."""
     (folder / file).write_text(content)
     (folder / "tasks.yaml").write_text(ENTRY.format(file=file, rest=rest))
-    examples, refusals = readers.read(folder, tasks.of_folder(folder)["moods"], "train")
+    examples, refusals = readers.read(folder, tasks.read_folder(folder)["moods"], "train")
     return [example.label for example in examples], [refusal.reason for refusal in refusals]
 
 
@@ -86,7 +86,7 @@ def test_a_test_file_is_without_labels_only_if_no_row_has_one(
     (tmp_path / "t.csv").write_text("text,moods\n" + "".join(f"x{cell},{cell}\n" for cell in cells))
     rest = f"{PARTED}\n"
     (tmp_path / "tasks.yaml").write_text(ENTRY.format(file="a.csv, test: t.csv", rest=rest))
-    examples, _ = readers.read(tmp_path, tasks.of_folder(tmp_path)["moods"], "test")
+    examples, _ = readers.read(tmp_path, tasks.read_folder(tmp_path)["moods"], "test")
     assert [example.label for example in examples] == labels
 
 
@@ -94,14 +94,14 @@ def test_a_test_file_is_without_labels_only_if_no_row_has_one(
 def test_a_test_file_of_columns_is_without_labels_if_all_are_empty_or_withheld(tmp_path: Path, nothing: str) -> None:
     (tmp_path / "t.csv").write_text(f"text,joy,anger,fear\nx,{nothing},{nothing},{nothing}\n")
     (tmp_path / "tasks.yaml").write_text(ENTRY.format(file="a.csv, test: t.csv", rest=COLUMNS))
-    (example,), refusals = readers.read(tmp_path, tasks.of_folder(tmp_path)["moods"], "test")
+    (example,), refusals = readers.read(tmp_path, tasks.read_folder(tmp_path)["moods"], "test")
     assert (example.label, refusals) == (None, [])
 
 
 def test_a_batch_has_0_or_1_for_each_label_and_nan_where_labels_are_withheld(tmp_path: Path) -> None:
     (tmp_path / "tasks.yaml").write_text(ENTRY.format(file="a.jsonl", rest=LISTS))
     table = {"id": ["a", "b", "c"], "label": [5.0, 0.0, float("nan")], "tokens1": [[7], [8], [9]]}
-    examples = Examples(table, tasks.of_folder(tmp_path)["moods"], "cross", SpecialTokens(1, 2, 0, 3), 8)
+    examples = Examples(table, tasks.read_folder(tmp_path)["moods"], "cross", SpecialTokens(1, 2, 0, 3), 8)
     labels = examples.batch([1, 0, 2]).labels
     assert labels[:2].tolist() == [[0, 0, 0], [1, 0, 1]]
     assert labels[2].isnan().all()

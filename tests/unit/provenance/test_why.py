@@ -129,15 +129,15 @@ def test_a_variant_that_is_not_selected_is_an_error_that_names_those_that_are(bu
 def test_a_run_is_compared_with_the_inputs_of_now_where_both_are_known(build: Path):
     trained(build, 204, "2026-01-02", seed=2, is_there=True)
     run = build / "runs/pals/2"
-    assert why.of_run(run) == [Cause(InputKind.SETTING, "pals.dim", "204", "276")]
+    assert why.changes_since(run) == [Cause(InputKind.SETTING, "pals.dim", "204", "276")]
     (build / "manifest/pals.json").unlink()  # it is not selected any more
-    assert why.of_run(run) == []
+    assert why.changes_since(run) == []
 
 
 def test_of_a_run_of_an_earlier_version_its_log_tells_what_it_was_made_from(build: Path):
     trained(build, 204, "2026-01-02", is_there=True)
     run = build / "runs/pals/1"
     as_of_an_earlier_version(run)
-    assert why.of_run(run) == [Cause(InputKind.SETTING, "pals.dim", "204", "276")]
-    assert why.changed(build) == {"pals": why.of_run(run)}
+    assert why.changes_since(run) == [Cause(InputKind.SETTING, "pals.dim", "204", "276")]
+    assert why.changed(build) == {"pals": why.changes_since(run)}
     assert inputs.identity(run) == files.sha256(layout.log(run) / "inputs.json")

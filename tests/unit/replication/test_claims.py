@@ -27,7 +27,7 @@ def part(metric: str = "sst") -> ClaimPart:
             "not comparable: settings (clip, rank)",
         ),
         (ClaimComparison(part(), "confounders", ABOVE, confounders=("rank",)), "not comparable: confounders (rank)"),
-        (ClaimComparison(part(), "code", ABOVE, unlike=("threads",)), "not comparable: code (threads)"),
+        (ClaimComparison(part(), "code", ABOVE, mismatches=("threads",)), "not comparable: code (threads)"),
         (ClaimComparison(part(), "budgets", ABOVE), "not comparable: budgets"),
         (ClaimComparison(part(), "encoder", ABOVE), "open: cannot be tested with this encoder"),
         (ClaimComparison(part(), "seeds", ABOVE), "open: fewer than six seeds"),

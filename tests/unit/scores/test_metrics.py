@@ -63,7 +63,7 @@ def test_the_number_of_a_tasks_classes_decides_what_f1_is(
     metric: Metric, classes: int, labels: list[float], predictions: list[float], expected: float
 ):
     task = replace(COURSE["sst"], classes=classes, metric=metric)
-    assert metrics.of_task(task, labels, predictions) == pytest.approx(expected)
+    assert metrics.task_score(task, labels, predictions) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("metric", METRIC_NAMES)

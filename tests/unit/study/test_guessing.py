@@ -452,7 +452,7 @@ def test_the_classes_of_a_task_are_told_once_its_columns_are_written(tmp_path: P
         pass
     text = (tmp_path / "tasks.yaml").read_text()
     assert text.startswith("# mine\nc:\n")
-    assert [*tasks.of_folder(tmp_path)] == ["c", "b"]
+    assert [*tasks.read_folder(tmp_path)] == ["c", "b"]
     assert draft(tmp_path).changes == {}
 
 
@@ -489,7 +489,7 @@ def test_a_dev_that_comes_with_the_answer_to_a_question_is_kept_with_the_classes
     (tmp_path / "tasks.yaml").write_text(mine)
     with with_draft(tmp_path, draft(tmp_path)):
         pass
-    assert tasks.of_folder(tmp_path)["a"].files == {"train": "a-train.csv", "dev": "a-dev.csv"}
+    assert tasks.read_folder(tmp_path)["a"].files == {"train": "a-train.csv", "dev": "a-dev.csv"}
 
 
 def test_a_second_file_of_a_split_is_refused(tmp_path: Path):
@@ -530,7 +530,7 @@ def test_what_is_ignored_is_a_list_of_files_that_are_there(tmp_path: Path, ignor
     mine = "a:\n  files: {train: a.csv}\n  sentences: [text]\n  label: topic\n  classes: [bug, praise]\n"
     (tmp_path / "tasks.yaml").write_text(f"{mine}ignore: {ignored}\n")
     with pytest.raises(SettingsError, match=told):
-        tasks.of_folder(tmp_path)
+        tasks.read_folder(tmp_path)
 
 
 @pytest.mark.parametrize(("labels", "left_out"), [([0, 1], {}), ([0, 1, -1], {"left_out": [-1]})])
@@ -574,7 +574,7 @@ def test_each_of_several_columns_of_few_values_beside_a_text_is_a_task_of_its_ow
     }
     assert (told.tasks, told.questions) == (["topic", "urgent", "team"], [])
     with with_draft(tmp_path, told):
-        read = tasks.of_folder(tmp_path)
+        read = tasks.read_folder(tmp_path)
     assert [task.left_out for task in read.values()] == [("",)] * 3
     assert draft(tmp_path).changes == {}
 
@@ -644,7 +644,7 @@ def test_two_texts_beside_several_labels_are_asked_once_and_the_answer_makes_a_t
     own.write_text(own.read_text().replace("sentences: '?'", "sentences: [text]"))
     with with_draft(tmp_path, draft(tmp_path)):
         pass
-    assert {name: task.label for name, task in tasks.of_folder(tmp_path).items()} == {
+    assert {name: task.label for name, task in tasks.read_folder(tmp_path).items()} == {
         "topic": "topic", "urgent": "urgent",
     }  # fmt: skip
     assert draft(tmp_path).changes == {}
@@ -655,7 +655,7 @@ def test_a_list_of_labels_in_tasks_yaml_leaves_out_the_other_columns(tmp_path: P
     (tmp_path / "tasks.yaml").write_text("ticket: {files: {train: ticket.csv}, sentences: [text], label: [team]}\n")
     with with_draft(tmp_path, draft(tmp_path)):
         pass
-    assert [*tasks.of_folder(tmp_path)] == ["team"]
+    assert [*tasks.read_folder(tmp_path)] == ["team"]
 
 
 def test_a_fault_in_one_of_several_labels_says_how_to_leave_it_out(tmp_path: Path):

@@ -20,7 +20,7 @@ def study(folder: Path) -> list[TaskRows]:
     """As `mtbert study` does, but for params.yaml."""
     draft = drafting.draft(folder)
     with drafting.with_draft(folder, draft):
-        described = tasks.of_folder(folder)
+        described = tasks.read_folder(folder)
         splits = drawing.Splits(folder, described)
         return [understanding.understand(splits, task, task.name in draft.tasks, 0.01) for task in described.values()]
 
@@ -61,7 +61,7 @@ def test_a_joined_label_may_be_a_class_of_its_own(tmp_path: Path) -> None:
     answer(tmp_path, separator="")
     with drafting.with_draft(tmp_path, drafting.draft(tmp_path)):
         pass
-    task = tasks.of_folder(tmp_path)["moods"]
+    task = tasks.read_folder(tmp_path)["moods"]
     assert task.kind == "classes"
     assert "anger;fear" in task.class_names
 

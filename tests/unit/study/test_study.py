@@ -51,7 +51,7 @@ def test_the_four_tasks_of_a_support_desk_in_every_form(
         ["topic", "60 train, 40 dev", "text", "4 classes: billing, bug, praise, question", "macro-F1", lines[2][-1]],
         ["urgent", "60 train, 40 dev", "body", "2 classes: no, yes", "accuracy", "majority 0.50"],
     ]
-    assert [*tasks.of_folder(tmp_path / "desk")] == ["dup", "rel", "topic", "urgent"]
+    assert [*tasks.read_folder(tmp_path / "desk")] == ["dup", "rel", "topic", "urgent"]
     now, before = (files.read_yaml(file, "") for file in (params, ROOT / "params.yaml"))
     ways = ["single-dup", "single-rel", "single-topic", "single-urgent", "shared", "lora"]
     pairs_apart = {"dup": "matching", "rel": "matching"}
@@ -73,7 +73,7 @@ def test_without_quick_every_way_has_its_seeds_and_a_written_file_is_read(tmp_pa
     assert (files.read_yaml(params, "")["seeds"], len(files.read_yaml(params, "")["variants"]) > 10) == (
         [1, 2, 3, 4, 5, 6], True,
     )  # fmt: skip
-    assert tasks.of_folder(tmp_path / "desk")["urgent"].matters == 0.02
+    assert tasks.read_folder(tmp_path / "desk")["urgent"].matters == 0.02
 
 
 def test_the_time_of_other_programs_is_no_part_of_the_estimate(
@@ -278,7 +278,7 @@ def test_a_task_more_is_added_to_tasks_yaml_and_after_a_fault_it_is_as_it_was(
     run(folder, QUICK, "utf-8", params)
     assert f"{own} says more now (b): correct it where it is wrong" in capsys.readouterr().out
     assert own.read_text().startswith(before)
-    assert [*tasks.of_folder(folder)] == ["a", "b"]
+    assert [*tasks.read_folder(folder)] == ["a", "b"]
 
 
 def test_an_encoding_beside_another_one_in_tasks_yaml_is_refused(tmp_path: Path, params: Path):
@@ -357,7 +357,7 @@ def test_a_column_that_dev_has_no_label_of_is_refused_with_how_to_leave_it_out(t
     assert not (folder / "tasks.yaml").exists()
     (folder / "tasks.yaml").write_text(f"{answer}\n")
     run(folder, QUICK, "utf-8", params)
-    assert [*tasks.of_folder(folder)] == ["topic", "urgent"]
+    assert [*tasks.read_folder(folder)] == ["topic", "urgent"]
 
 
 def test_columns_that_no_task_uses_are_told_once_with_those_that_say_nothing(
@@ -612,4 +612,4 @@ def test_predictions_of_others_are_no_task_and_are_told_or_refused(
         "separated by commas: a-dev.csv, a-train.csv",
         "others/gpt: predictions of a dev",
     ]
-    assert [*tasks.of_folder(folder)] == ["a"]
+    assert [*tasks.read_folder(folder)] == ["a"]

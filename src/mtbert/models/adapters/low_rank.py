@@ -57,7 +57,7 @@ def sized(settings: Settings, like: pals.Settings, width: int, layers: int) -> S
 class LowRank(InLayer):
     """TS(h) of one layer."""
 
-    is_beside = True
+    runs_in_parallel = True
 
     def __init__(self, settings: Settings, shape: Shape) -> None:
         super().__init__()

@@ -102,7 +102,7 @@ class ProjectedAttentionLayers(Adapter):
 class AtLayer(Slot):
     """A task's path at one layer."""
 
-    is_beside = True
+    runs_in_parallel = True
 
     def __init__(self, path: TaskPath, layer: int) -> None:
         self.path, self.layer = path, layer

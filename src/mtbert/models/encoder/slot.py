@@ -27,12 +27,12 @@ class Slot:
     residual. A residual is normalised in BERT alone. Dropout lies before the linear map output there.
 
     Attributes:
-        is_beside: whether a GPU may compute `parallel` at the same time as the layer's attention and feed-forward. It
-            may where `parallel` needs nothing but its inputs, and weights that no other method reads, in no layer
-            (autocast keeps one cast of each), and never returns None. If in doubt, leave it False.
+        runs_in_parallel: whether a GPU may compute `parallel` while it computes the layer's attention and feed-forward.
+            True only if `parallel` uses its inputs and weights that no other method uses, in no layer (autocast keeps
+            one cast of each), and never returns None.
     """
 
-    is_beside = False
+    runs_in_parallel = False
 
     def linear(self, name: LinearName, dense: nn.Linear, inputs: Tensor) -> Tensor:
         """Return the output of one of the layer's linear maps: [rows, tokens, in] -> [rows, tokens, out] of `dense`."""
@@ -58,12 +58,12 @@ class Slot:
 
 def begin_parallel(slot: Slot, hidden: Tensor, mask: Tensor) -> Tensor | None:
     """Compute the slot's `parallel`, on a GPU beside what follows; nobody may read it before `finish_parallel`."""
-    return begin_beside(slot.parallel, hidden, mask) if slot.is_beside else slot.parallel(hidden, mask)
+    return begin_beside(slot.parallel, hidden, mask) if slot.runs_in_parallel else slot.parallel(hidden, mask)
 
 
 def finish_parallel(slot: Slot, parallel: Tensor | None) -> Tensor | None:
     """Return what `begin_parallel` has begun, for what follows to read."""
-    return finish_beside(parallel) if slot.is_beside and parallel is not None else parallel
+    return finish_beside(parallel) if slot.runs_in_parallel and parallel is not None else parallel
 
 
 PLAIN = Slot()
