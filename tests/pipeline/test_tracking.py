@@ -40,7 +40,7 @@ def root(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch) 
     write_catalog(root, ["pals"])
     monkeypatch.chdir(root)
     monkeypatch.setenv("DVC_ROOT", str(root))
-    for name in ("MLFLOW_TRACKING_URI", "DVC_EXP_NAME", "DVC_STAGE", live.OFF):
+    for name in ("MLFLOW_TRACKING_URI", "DVC_EXP_NAME", "DVC_STAGE", live.SWITCH):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(live, "BEGINS_AFTER", 0)
     return root

@@ -70,7 +70,7 @@ def planned(directory: Path) -> dict[str, Any]:
 
 def environment(changes: Mapping[str, str]) -> dict[str, str]:
     """Ours without what would name another place for the runs, then `changes`."""
-    away = {"MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "DVC_ROOT", "DVC_EXP_NAME", "DVC_STAGE", live.OFF}
+    away = {"MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "DVC_ROOT", "DVC_EXP_NAME", "DVC_STAGE", live.SWITCH}
     away.add("PYTEST_CURRENT_TEST")
     kept = {name: value for name, value in os.environ.items() if name not in away}
     return {**kept, "PYTHONPATH": f"{REPOSITORY}/src:{REPOSITORY}/tests", **changes}

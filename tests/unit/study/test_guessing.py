@@ -435,7 +435,8 @@ def test_texts_that_the_files_do_not_tell_are_asked(tmp_path: Path, header: str,
     assert drafted.changes == {"a": {"files": {"train": "a.csv"}, "sentences": "?", "label": "label"}}
     assert drafted.questions == [
         f"a.sentences: a.csv: its columns are {header.replace(',', ', ')}, and which of them are the one or two of "
-        "text cannot be told. Write them here, such as [text]"
+        "text cannot be told. Write them here, such as [text]. If it is the file of no task, write `ignore: [FILE]` in "
+        "place of these lines"
     ]
 
 

@@ -32,7 +32,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(home)
         patched.setattr(costs, "TRIED", 0.0)
-        patched.setenv(live.OFF, "off")
+        patched.setenv(live.SWITCH, "off")
         patched.setenv("MTBERT_TABLES", "later")
         shutil.copytree(ROOT / "papers", home / "papers")
         desk.write(home / "desk", "semicolon", SMALL)
