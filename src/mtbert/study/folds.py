@@ -42,7 +42,7 @@ def add(file: Path, tasks_by_name: Mapping[str, Task], new: Collection[str], mos
     if divided:
         lines.append(
             f"{first_of(divided, MOST_NAMED)}: fewer than {FEW} labelled rows, so tasks.yaml says `folds: {folds}`; "
-            f"{folds} seeds make a round, each with another fold as dev"
+            f"{folds} seeds make a round, each with another fold as dev; to have one dev, delete `folds` there"
         )
     return lines
 

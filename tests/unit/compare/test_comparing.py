@@ -166,7 +166,7 @@ def test_it_is_said_that_a_named_model_was_trained_with_other_inputs(
         predicted(tmp_path, f"runs/pals/{seed}", [1.0] * 9)
     predicted(tmp_path, "runs/smart/1", [1.0] * 9)
     cause = why.Cause(why.InputKind.SETTING, "pals.dim", "204", "276")
-    monkeypatch.setattr(why, "of_run", lambda run: [cause] if run.parent.name == "pals" else [])
+    monkeypatch.setattr(why, "changes_since", lambda run: [cause] if run.parent.name == "pals" else [])
     (line,) = changes("pals", "sst", tmp_path)
     assert line.startswith(
         "pals, seeds 1, 2, was trained before these changed: pals.dim 204 -> 276; `dvc repro` trains"

@@ -301,7 +301,7 @@ def test_a_changed_setting_is_said_though_the_old_model_predicts(
     build: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     cause = Cause(InputKind.SETTING, "pals.dim", "204", "276")
-    monkeypatch.setattr(command.why, "of_run", lambda run: [cause] if run.parent.name == "apart" else [])
+    monkeypatch.setattr(command.why, "changes_since", lambda run: [cause] if run.parent.name == "apart" else [])
     _, err = predict(build, capsys, "apart", "--task", "sst", "a plot .")
     assert err.splitlines()[-1] == (
         "note: apart, seed 1, was trained before these changed: pals.dim 204 -> 276; `dvc repro train@apart-1` trains "
