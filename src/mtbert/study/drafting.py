@@ -21,6 +21,7 @@ from mtbert.tasks.task import LONGEST_NAME
 ENCODING = "utf-8"  # if none is given
 ABOUT = """# What `mtbert study` understood of these files. More keys, such as `matters` and `show_text`: docs/own.md
 """
+OPEN = "# mtbert asks: "  # begins a question in tasks.yaml
 RESERVED = (*NAMES, *TAKEN, *COLUMNS)  # names of something else in settings or tables
 OF_LABELS = ("classes", "score")  # a task has one of them
 
@@ -31,7 +32,8 @@ class Draft(NamedTuple):
     Attributes:
         changes: values by dotted key, such as a whole task by its name, or `topic.files`.
         replaced: entries of tasks.yaml that name several labels, in whose place is a task for each.
-        tasks: names of the tasks that the files tell, whole or in part.
+        tasks: names of the tasks that the files tell, whole or in part; all tasks, where tasks.yaml was written with a
+            question, since no study has gone on to them yet.
         questions: a line each, about a value that is ASKED.
     """
 
@@ -71,6 +73,8 @@ def draft(folder: Path, encoding: str = ENCODING) -> Draft:
             train = guess.entry["files"]["train"]
             result.questions.append(f"{name}.{guess.question.key}: {train}: {guess.question.text}")
     result.replaced.extend(name for name in lists if name not in result.changes)
+    if _questions_in(folder / tasks.FILE):
+        result.tasks.extend(name for name in entries if name not in {*result.tasks, *result.replaced})
     return result
 
 
@@ -140,7 +144,7 @@ def _named(
 
 @contextlib.contextmanager
 def with_draft(folder: Path, draft: Draft) -> Iterator[None]:
-    """Write the draft into tasks.yaml; if the block raises, the file is as it was.
+    """Write the draft into tasks.yaml, without earlier questions; if the block raises, the file is as it was.
 
     Raises:
         DataError: the file cannot be written; or something is asked, and then the file stays as it is written.
@@ -157,11 +161,25 @@ def with_draft(folder: Path, draft: Draft) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if draft.changes and before is None:
+        if before is None:
             file.unlink(missing_ok=True)
-        elif draft.changes and before is not None:
+        elif file.read_bytes() != before:
             file.write_bytes(before)
         raise
+    _remove_questions(file)
+
+
+def _questions_in(file: Path) -> list[str]:
+    """Return the lines of tasks.yaml that ask something; none where there is no such file."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    return [line for line in lines if line.startswith(OPEN)]
+
+
+def _remove_questions(file: Path) -> None:
+    """Remove the lines that asked something, once it is answered."""
+    if _questions_in(file):
+        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+        files.write_text(file, "".join(line for line in lines if not line.startswith(OPEN)))
 
 
 def _entries(folder: Path) -> tuple[dict[str, Entry], set[str]]:
@@ -237,7 +255,7 @@ def _no_task(folder: Path) -> DataError:
 
 def _write(file: Path, draft: Draft) -> None:
     """Write a draft into tasks.yaml, with a comment for each question; DataError where it cannot be written."""
-    comments = "".join(f"# {question}\n" for question in draft.questions)
+    comments = "".join(f"{OPEN}{question}\n" for question in draft.questions)
     try:
         if file.is_file():
             files.edit_yaml(file, draft.changes, draft.replaced)

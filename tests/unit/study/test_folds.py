@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mtbert import files
-from mtbert.errors import SettingsError
+from mtbert.errors import DataError, SettingsError
 from mtbert.study import costs, folds
 from mtbert.study.run import run
 from mtbert.study.selecting import Wishes
@@ -57,6 +57,18 @@ def test_tasks_yaml_that_is_there_stays_as_it_is(tmp_path: Path, params: Path) -
     run(folder, Wishes(quick=True), "utf-8", params)
     assert "folds" not in files.read_yaml(folder / "tasks.yaml", "")["few"]
     assert files.read_yaml(params, "")["seeds"] == [1]
+
+
+def test_a_question_about_one_task_leaves_another_new(tmp_path: Path, params: Path) -> None:
+    folder = write(tmp_path / "mine", few=40)
+    asked = ["text,odd", *(f"odd {number},{('a', 'b', 'a|b')[number % 3]}" for number in range(40))]
+    (folder / "odd.csv").write_text("\n".join(asked) + "\n")
+    with pytest.raises(DataError, match=r"odd\.separator"):
+        run(folder, Wishes(quick=True), "utf-8", params)
+    described = folder / "tasks.yaml"
+    described.write_text(described.read_text().replace("separator: '?'", "separator: ''"))
+    run(folder, Wishes(quick=True), "utf-8", params)
+    assert [task["folds"] for task in files.read_yaml(described, "").values()] == [5, 5]
 
 
 def test_rows_that_cannot_be_folds_keep_one_dev_and_are_told(

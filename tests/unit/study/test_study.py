@@ -256,7 +256,7 @@ def test_files_that_no_task_reads_are_told(tmp_path: Path, params: Path, capsys:
     deep = "not read: b/v1/train.csv; allowed: files in the folder, or in a folder in it"
     folds = [
         "a-train.csv: fewer than 300 labelled rows, so tasks.yaml says `folds: 5`; 5 seeds make a round, each with "
-        "another fold as dev",
+        "another fold as dev; to have one dev, delete `folds` there",
         "a-train.csv: each of its 40 rows is predicted by a model that did not see it (5 folds, drawn by their text)",
     ]
     assert told(tmp_path / "mine", params, capsys, a_train=TRAIN)[1:] == [unreadable, deep, *folds]
@@ -504,14 +504,16 @@ def test_what_only_the_user_knows_is_asked_in_tasks_yaml_and_its_answer_is_read(
     ):
         run(folder, QUICK, "utf-8", params)
     assert params.read_bytes() == (ROOT / "params.yaml").read_bytes()
-    assert own.read_text().splitlines()[1].startswith("# a.left_out: a-train.csv: 999 may stand for no score, since ")
+    question = own.read_text().splitlines()[1]
+    assert question.startswith("# mtbert asks: a.left_out: a-train.csv: 999 may stand for no score, since ")
     with pytest.raises(
         MtbertError, match=r"tasks\.yaml:12: a\.left_out: it is '\?', where `mtbert study` asks something"
     ):
         run(folder, QUICK, "utf-8", params)
     own.write_text(own.read_text().replace("left_out: '?'", "left_out: [999]"))
     run(folder, QUICK, "utf-8", params)
-    assert "40 train, 10 dev    text    score 0 to 5" in capsys.readouterr().out
+    assert "50 in 5 folds    text    score 0 to 5" in capsys.readouterr().out
+    assert "mtbert asks" not in own.read_text()
 
 
 def test_a_folder_that_cannot_be_written_is_copied(tmp_path: Path, params: Path, monkeypatch: pytest.MonkeyPatch):
@@ -556,7 +558,7 @@ def test_columns_that_may_be_groups_and_dates_are_neither_text_nor_label_and_are
     assert told(tmp_path / "mine", params, capsys, a_train=with_customers(0, 30)) == [
         "separated by commas: a-train.csv",
         "a-train.csv: fewer than 300 labelled rows, so tasks.yaml says `folds: 5`; 5 seeds make a round, each with "
-        "another fold as dev",
+        "another fold as dev; to have one dev, delete `folds` there",
         "a-train.csv: each of its 60 rows is predicted by a model that did not see it (5 folds, drawn by their text)",
         "a-train.csv: not used: customer_id, date",
         "a-train.csv: customer_id may tell which rows belong together; to keep its rows in one split, write `group_on: "
