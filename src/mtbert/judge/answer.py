@@ -153,7 +153,8 @@ class Answer:
         """What to keep; None where no way may be kept, or where only one may, and no limit leaves out the others."""
         if not self.candidates:
             return None
-        if [way.label for way in self.candidates] == [self.best.label]:
+        is_alone = len(self.candidates) == 1 and self.candidates[0] is self.best
+        if is_alone:
             return Choice(self.best) if len(self.good_enough) > 1 else None
         return ways.choose(self.best, self.candidates, self.against_best)
 
