@@ -184,5 +184,7 @@ def over(base: Any, top: Any) -> Any:
     stated = {key: value for key, value in top.items() if value is not None}
     if not stated and base is not None:
         return base
-    below = base if isinstance(base, dict) else {} if base is None else {OTHERS: base}
+    below = {} if base is None else base
+    if not isinstance(below, dict):
+        below = {OTHERS: below}
     return below | {key: over(below.get(key), value) for key, value in stated.items()}

@@ -105,15 +105,16 @@ class Splits:
         return np.array([fold_by_line[line] for line in lines], dtype=int)
 
     def _of_folds(self, task: Task, split: Split, rows: RowsOfSplit, fold: int | None) -> RowsOfSplit:
-        kept = self._without_known_groups(task, rows)
-        folds = self.folds(task, [row.line for row in kept.examples])
+        """Return the rows of a split of a task with folds: all, or by a `fold`; faulty rows are train's."""
+        usable = self._without_known_groups(task, rows)
+        folds = self.folds(task, [row.line for row in usable.examples])
         if missing := {*range(task.folds)} - {*folds.tolist()}:
             file = self.data_dir / task.files["train"]
             raise DataError(f"{file}: fold {min(missing) + 1} of {task.name} has no row; set fewer folds in tasks.yaml")
         if fold is not None:
             is_wanted = (folds == fold) if split == "dev" else (folds != fold)
-            kept = kept._replace(examples=[kept.examples[number] for number in np.flatnonzero(is_wanted)])
-        return kept if split == "train" else kept._replace(refusals=[])
+            usable = usable._replace(examples=[usable.examples[number] for number in np.flatnonzero(is_wanted)])
+        return usable if split == "train" else usable._replace(refusals=[])
 
     def _without_known_groups(self, task: Task, rows: RowsOfSplit) -> RowsOfSplit:
         """Return train without the rows whose group dev or test has; DataError where no row is left."""

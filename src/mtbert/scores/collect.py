@@ -150,8 +150,9 @@ def _predicted(source: Source, folder: Path, temperatures: Mapping[str, float]) 
 def _rows_of_fold(source: Source, folder: Path, task: Task) -> np.ndarray:
     """Return the numbers of the rows of dev that a model predicts: its seed's fold; what has no seed predicts all."""
     folds = files.read_parquet(layout.rows(source.data, task.name, "dev"), [FOLD])[FOLD].to_numpy()
-    is_predicted = layout.is_baseline(folder) | (folds == task.fold(int(folder.name)))
-    return np.flatnonzero(is_predicted)
+    if layout.is_baseline(folder):
+        return np.arange(len(folds))
+    return np.flatnonzero(folds == task.fold(int(folder.name)))
 
 
 def _columns_of_rows(file: Path, names: Sequence[str], ids: Frame, rows: np.ndarray | None = None) -> dict[str, Frame]:

@@ -92,7 +92,8 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
         variants = {name: VariantSettings(**planned[name]) for name in names}
         before = at(files.read_yaml(file, "correct it", aliases=True), ("model", "heads")) or {}
         here = [of_task.task.name for of_task in task_rows]
-        if dropped := [task for task in here if before.get(task) == PAIRS_APART != values["model.heads"].get(task)]:
+        had_it = [task for task in here if before.get(task) == PAIRS_APART]
+        if dropped := [task for task in had_it if values["model.heads"].get(task) != PAIRS_APART]:
             print(f"\n{', '.join(dropped)}: {PAIRS_APART} of an earlier study is no longer in `model.heads` in {file}")
         if apart := [task for task, head in values["model.heads"].items() if head == PAIRS_APART]:
             print(f"\n{', '.join(apart)}: both sentences are encoded apart (`model.heads` in {file})")

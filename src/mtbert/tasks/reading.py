@@ -245,7 +245,7 @@ def _task(file: Path, name: str, content: Any) -> Task:
         serves=entry.serves,
         balanced=entry.weights == "balanced",
         left_out=tuple(map(label_text, entry.left_out)),
-        files={split: PurePath(name).as_posix() for split, name in entry.files.items()},  # a.csv of ./a.csv
+        files={split: PurePath(path).as_posix() for split, path in entry.files.items()},  # a.csv of ./a.csv
         folds=entry.folds or 0,
         **unchanged,
     )

@@ -6,6 +6,7 @@ score is that of its best epoch on the training rows that `training.spared` keep
 best trial's rates are written under `tuned` in params.yaml. Rates that a stronger layer sets cannot be tuned.
 """
 
+import math
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -85,8 +86,11 @@ def _planned(params: Params) -> dict[str, VariantSettings]:
 
 def best_of(trials: Sequence[Trial]) -> Trial | None:
     """Return the trial with the highest score, of equal ones the first; None where all diverged."""
-    scored = [trial for trial in trials if trial.score is not None]
-    return max(scored, key=lambda trial: trial.score or 0.0, default=None)
+    best, highest = None, -math.inf
+    for trial in trials:
+        if trial.score is not None and trial.score > highest:
+            best, highest = trial, trial.score
+    return best
 
 
 def _check(variants: Mapping[str, VariantSettings]) -> None:
