@@ -86,6 +86,13 @@ def test_a_class_below_the_threshold_is_left_empty(build: Path, capsys: pytest.C
     assert all(row["class"] in COURSE["sst"].class_names for row in csv.DictReader(io.StringIO(out)))
 
 
+def test_a_baseline_is_not_said_to_hold_rows_out(capsys: pytest.CaptureFixture[str]):
+    command._check_probabilities(SimpleNamespace(name="baseline-tfidf", metrics=None), [COURSE["sst"]])
+    assert capsys.readouterr().err == (
+        "note: the probabilities of sst are not calibrated, since baseline-tfidf is a baseline, which holds no rows out\n"
+    )
+
+
 def test_a_person_reads_which_class_is_not_sure(build: Path, capsys: pytest.CaptureFixture[str]):
     out, _ = predict(build, capsys, "crossed", "a plot .", "--at-least", "1")
     assert re.fullmatch(r"a plot \.\n  sst: not sure 0\.\d{3}\n", out)

@@ -172,6 +172,14 @@ def test_where_members_held_rows_out_for_the_epoch_the_merge_has_temperatures_of
     assert temperatures["sst"] != 1.0
 
 
+def test_where_members_held_no_rows_out_a_merge_fits_nothing(
+    build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(run, "_fit_thresholds", lambda *_: pytest.fail("fitted on rows that a member trained on"))
+    assert run.merge_all(build, tmp_path) == ["both, seed 1: merged"]
+    assert "temperatures" not in files.read_json(tmp_path / "both/1/metrics.json")
+
+
 def test_every_model_is_timed_and_the_seconds_of_each_training_are_told(build: Path):
     run.merge_all(build, build / "merged")
     catalog = files.read_yaml(build / "plan/catalog.yaml")

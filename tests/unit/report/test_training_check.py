@@ -163,6 +163,12 @@ def test_where_all_rows_fail_the_headline_says_so_and_what_to_do(monkeypatch):
     )
 
 
+def test_training_longer_keeps_the_number_of_seeds(monkeypatch):
+    scored = board(monkeypatch, one={"sst": 20})
+    rows = [replace(checked("LoRA", FALLS), seeds=(1, 2, 3, 4, 5, 6))]
+    assert training_section.headline(scored.models, rows).endswith("`mtbert study FOLDER --seeds 6 --steps 2x`.")
+
+
 def test_tasks_of_which_the_same_is_said_are_named_together(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20, "qqp": 10})
     rows = [checked("LoRA", Check({"sst": [Below.UNTRAINED], "qqp": [Below.UNTRAINED]})), checked("PALs", Check({}))]
