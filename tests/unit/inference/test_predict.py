@@ -89,7 +89,8 @@ def test_a_class_below_the_threshold_is_left_empty(build: Path, capsys: pytest.C
 def test_a_baseline_is_not_said_to_hold_rows_out(capsys: pytest.CaptureFixture[str]):
     command._check_probabilities(SimpleNamespace(name="baseline-tfidf", metrics=None), [COURSE["sst"]])
     assert capsys.readouterr().err == (
-        "note: the probabilities of sst are not calibrated, since baseline-tfidf is a baseline, which holds no rows out\n"
+        "note: the probabilities of sst are not calibrated, since baseline-tfidf is a baseline, which holds no rows "
+        "out\n"
     )
 
 

@@ -1,5 +1,7 @@
 """Whether models are trained well enough to compare: the rule, and what the report says of it."""
 
+from dataclasses import replace
+
 import made
 import numpy as np
 import pandas as pd
