@@ -310,13 +310,13 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
     from mtbert import layout
-    from mtbert.judge import plan_of
+    from mtbert.judge import request_of
     from mtbert.judge import tables as judged
     from mtbert.report import write
     from mtbert.scores import tables
 
-    plan = plan_of(layout.read_catalog(build, "seeds"))
-    judgement = judged.read(layout.judged(build), tables.read(layout.results(build)), plan)
+    request = request_of(layout.read_catalog(build, "seeds"))
+    judgement = judged.read(layout.judged(build), tables.read(layout.results(build)), request)
     print(write.in_short(judgement, layout.report(build)))
 
 
@@ -339,7 +339,7 @@ def report(
     """Write the report from the finished runs; train nothing."""
     with starting.quick_imports():
         from mtbert import layout
-        from mtbert.judge import UNKNOWN, plan_of
+        from mtbert.judge import UNKNOWN, request_of
         from mtbert.machine import locking
         from mtbert.provenance import seals
         from mtbert.replication import replicate, submissions
@@ -359,8 +359,8 @@ def report(
             ensembles.vote_all(build, layout.votes(build))
             tables.write(collect.collect(build), layout.results(build))
         results = tables.read(evidence or layout.results(build))
-        plan = UNKNOWN if evidence else plan_of(layout.read_catalog(build, "seeds"))
-        replication = replicate(results, third and tables.read(third), plan)
+        request = UNKNOWN if evidence else request_of(layout.read_catalog(build, "seeds"))
+        replication = replicate(results, third and tables.read(third), request)
         if evidence is None:
             judged.write(replication, layout.judged(build))
             submissions.write(results, layout.submissions(build))

@@ -23,7 +23,7 @@ from mtbert.errors import DataError, UnknownNameError, in_words
 from mtbert.scores.columns import SURE, Predictions
 from mtbert.scores.described import Costs
 from mtbert.settings import NAME
-from mtbert.tasks import OTHERS, Split, Task, Tasks, label_text
+from mtbert.tasks import OTHERS_FOLDER, Split, Task, Tasks, label_text
 
 COSTS = "costs.yaml"
 PREDICTION, PROBABILITY, ID, SEED = "prediction", "probability", "id", "seed"  # columns
@@ -66,7 +66,7 @@ def read(data_dir: Path, tasks: Tasks, read_rows: ReadRows) -> list[Other]:
         DataError: a name is not allowed, rows are missing, repeated or others, or a prediction is none of the task's.
     """
     scored = {name: task for name, task in tasks.items() if not task.serves}
-    return [_other(folder, scored, read_rows) for folder in _visible(data_dir / OTHERS)]
+    return [_other(folder, scored, read_rows) for folder in _visible(data_dir / OTHERS_FOLDER)]
 
 
 def _visible(folder: Path) -> list[Path]:
@@ -75,7 +75,9 @@ def _visible(folder: Path) -> list[Path]:
 
 def _other(folder: Path, tasks: Tasks, read_rows: ReadRows) -> Other:
     if not folder.is_dir():
-        raise DataError(f"{folder} is a file; allowed in {OTHERS}: a folder for each who predicted, with {FILES}")
+        raise DataError(
+            f"{folder} is a file; allowed in {OTHERS_FOLDER}: a folder for each who predicted, with {FILES}"
+        )
     if not re.fullmatch(NAME, folder.name) or len(folder.name) > LONGEST_NAME:
         allowed = f"a to z, 0 to 9 and - between them, at most {LONGEST_NAME}"
         raise DataError(f"{folder}: a folder of this name cannot be a row of the report; allowed: {allowed}")
@@ -297,10 +299,10 @@ def in_lines(others: Sequence[Other], tasks_by_name: Tasks) -> Iterator[str]:
     """Yield a line for each: what it predicted; and one for values that such predictions rarely have."""
     for other in others:
         tasks = [f"{task} {split}" for split, by_task in other.predicted.items() for task in by_task]
-        yield f"{OTHERS}/{other.name}: predictions of {', '.join(tasks)}"
+        yield f"{OTHERS_FOLDER}/{other.name}: predictions of {', '.join(tasks)}"
         for split, by_task in other.predicted.items():
             for name, table in by_task.items():
-                yield from _rare_values(f"{OTHERS}/{other.name}, {name} {split}", tasks_by_name[name], table)
+                yield from _rare_values(f"{OTHERS_FOLDER}/{other.name}, {name} {split}", tasks_by_name[name], table)
 
 
 def _rare_values(shown: str, task: Task, table: pd.DataFrame) -> Iterator[str]:

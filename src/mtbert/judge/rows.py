@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mtbert.config import papers
-from mtbert.scores.described import BASELINES, OTHER
+from mtbert.scores.described import BASELINES, BY_OTHERS
 from mtbert.scores.metrics import means
 from mtbert.stats import Difference
 from mtbert.tasks import Split, Tasks
@@ -87,7 +87,7 @@ class Row:
     @property
     def is_of_others(self) -> bool:
         """Whether others made its predictions: nobody knows its weights."""
-        return self.names[0].startswith(OTHER)
+        return self.names[0].startswith(BY_OTHERS)
 
 
 def rank(row: Row, tasks: Tasks) -> float:

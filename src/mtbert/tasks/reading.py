@@ -27,8 +27,8 @@ from mtbert.tasks.task import (
 FILE = "tasks.yaml"
 # What settings and reports call something else beside a task of such a name.
 IGNORE = "ignore"  # files in the folder that are of no task
-OTHERS = "others"  # the folder in it of predictions that others made
-TAKEN = (IGNORE, "all", "each", OTHERS, "smallest", "features", "adapter", "connector", "overfitting", "mean")
+OTHERS_FOLDER = "others"  # the folder in it of predictions that others made
+TAKEN = (IGNORE, "all", "each", OTHERS_FOLDER, "smallest", "features", "adapter", "connector", "overfitting", "mean")
 COLUMNS = ("row", "way", "mean", "overall", "normalised", "verdict", "seeds")  # of tables, beside those of tasks
 SHOWN = 5  # most numbers in a message
 KEYS_OF_DRAWS = ("group_on", "time_on", "time_format", "folds")
