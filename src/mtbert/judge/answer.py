@@ -151,7 +151,7 @@ class Answer:
 
     @cached_property
     def choice(self) -> Choice | None:
-        """What to keep; None where no way may be kept, or where only one may, and no limit leaves out the others."""
+        """What to keep; None if no way may be kept, or if there was only one to choose from."""
         if not self.candidates:
             return None
         is_alone = len(self.candidates) == 1 and self.candidates[0] is self.best

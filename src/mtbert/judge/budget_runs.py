@@ -129,7 +129,7 @@ class BudgetRuns:
     ) -> dict[str, Difference]:
         """Return by metric the mean score of models, with its error over seeds and rows of dev.
 
-        Below LEAST_SEEDS seeds the error is that of these trainings, over rows alone.
+        With fewer than LEAST_SEEDS seeds the error is over rows alone.
 
         Args:
             names: models of different tasks, or one of all.

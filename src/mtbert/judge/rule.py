@@ -30,7 +30,7 @@ class Verdict(StrEnum):
     NOT_RUN = "not run"
 
 
-OBSTACLES = {  # by what keeps a comparison from being judged, the first that applies: what is said instead
+OBSTACLES = {  # what keeps a comparison from being judged, and the verdict instead; the first that applies counts
     "not run": Verdict.NOT_RUN,
     "code": Verdict.NOT_COMPARABLE,  # or another of `ALIKE`
     "settings": Verdict.NOT_COMPARABLE,  # that the claim does not name

@@ -46,9 +46,10 @@ def of_now(build: Path, variant: str) -> Inputs:
 
 
 def _teachers(build: Path, variants: Sequence[str]) -> dict[str, str]:
-    """Return the digest of each teacher's manifest by its path: of the same inputs and seed a training makes the same.
+    """Return the digest of each teacher's manifest by its path, which stands for the teacher's run.
 
-    So a variant trains again where a teacher does, and DVC need not train the teachers to know it.
+    Equal inputs and seeds give equal runs. So a variant trains again where a teacher does, and DVC need not train the
+    teachers to know it.
     """
     paths = {variant: layout.manifest(build, variant).relative_to(build).as_posix() for variant in variants}
     return {path: of_now(build, variant).identity for variant, path in paths.items()}
