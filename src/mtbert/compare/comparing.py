@@ -20,8 +20,8 @@ from mtbert.tasks import METRIC_NAMES, OF_SCORES, Task, Tasks
 
 
 def compare_files(
-    ours: str, theirs: str, task: str | None = None, metric: str | None = None, margin: float | None = None,
-    build: Path = Path("build"),
+    ours: str | Path, theirs: str | Path, task: str | None = None, metric: str | None = None,
+    margin: float | None = None, build: str | Path = Path("build"),
 ) -> Comparison:  # fmt: skip
     """Compare as `mtbert compare` does, which describes each argument, and judge by itself whether the two are close.
 
@@ -31,6 +31,9 @@ def compare_files(
     Raises:
         DataError: the two do not fit together.
     """
+    ours, theirs, build = str(ours), str(theirs), Path(build)
+    if build != Path("build") and not build.is_dir():
+        raise DataError(f"no folder {build} (--build)")
     described = _task(task, tasks.read_build(build))
     if metric is not None and metric not in METRIC_NAMES:
         raise UnknownNameError("metric", metric, METRIC_NAMES)
