@@ -235,6 +235,7 @@ def test_a_baseline_of_another_encoder_or_of_damaged_weights_is_refused(build: P
 
 
 def test_a_device_that_computes_nothing_is_refused(build: Path):
+    trained(build)
     told = "baseline-tfidf computes on the CPU, and the device is cuda; allowed: auto, cpu"
     with pytest.raises(loading.ModelError, match=told):
         loading.load("baseline-tfidf", build=build, device="cuda")
