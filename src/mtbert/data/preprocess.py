@@ -3,10 +3,10 @@
 `<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2. `dev-rows.parquet` beside
 it holds what scores need of each row of dev: id, `cluster` (rows that share a sentence or group), `chooses` (the half
 on which epochs are chosen), `in_train` (whether its sentences are a row there, case, spacing and punctuation dropped)
-and `shares` (a sentence with train). Of a task with folds, train and dev both have all rows: `fold` says of which each
-is, and the train of a row of dev is that of the other folds. `dev-shared.parquet` holds the clusters that several tasks
-share. `report.json` lists what was read, refused and found twice, `digests.json` all that was written. The same files
-give the same bytes.
+and `shares` (a sentence with train). `train-rows.parquet` holds the cluster of each row of train. Of a task with folds,
+train and dev both have all rows: `fold` says of which each is, and the train of a row of dev is that of the other
+folds. `dev-shared.parquet` holds the clusters that several tasks share. `report.json` lists what was read, refused and
+found twice, `digests.json` all that was written. The same files give the same bytes.
 """
 
 import math
@@ -99,7 +99,7 @@ def preprocess(
         if held_out_rows:
             _hold_out(directory, [task for task, split in required if split == "dev"], held_out_rows, digests)
         folds = _folds(splits, tasks, digests)
-        for task in _write_rows_of_devs(directory, digests, folds):
+        for task in _write_facts_of_rows(directory, digests, folds):
             entries[f"{task}/dev"] |= _shared_with_trains(tasks[task], digests, folds)
         for task, split in present:
             file = layout.examples(directory, task, split)
@@ -355,11 +355,21 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     return pa.table(columns, SCHEMA)
 
 
-def _write_rows_of_devs(directory: Path, digests: Digests, folds: Folds) -> list[str]:
-    """Write dev-rows.parquet beside each dev.parquet, and dev-shared.parquet if tasks share its sentences.
+def _write_rows_of_trains(directory: Path, digests: Digests) -> None:
+    """Write train-rows.parquet beside each train.parquet."""
+    for (task, split), rows in digests.items():
+        if split == "train":
+            ids = read_parquet(layout.examples(directory, task, "train"), ["id"])
+            with new_file(layout.rows(directory, task, "train")) as partial:
+                ids.assign(cluster=checks.clusters(rows)).to_parquet(partial, index=False)
+
+
+def _write_facts_of_rows(directory: Path, digests: Digests, folds: Folds) -> list[str]:
+    """Write what is known of rows beside each train and dev, and dev-shared.parquet if tasks share dev's sentences.
 
     Return the tasks that have a dev.
     """
+    _write_rows_of_trains(directory, digests)
     tasks = [task for task, split in digests if split == "dev"]
     for task in tasks:
         _write_dev_rows(directory, task, digests, folds)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from mtbert import files, layout, seeding
-from mtbert.data import batches, tokens
+from mtbert.data import batches, parts, tokens
 from mtbert.data.batches import Examples, Stream
 from mtbert.learning.gradients import GRADIENTS
 from mtbert.learning.objectives import OBJECTIVES
@@ -34,6 +34,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     encoder = layout.encoder(build, settings.model.encoder)
     examples = read_examples(settings, layout.data(build), encoder)
     take_folds(settings, examples, layout.data(build), seed)
+    take_share(settings, examples["train"], layout.data(build), seed)
     model = build_model(
         settings, architectures.read(encoder), seed, tokens.vocabulary(encoder), tokens.special_tokens(encoder)
     )
@@ -124,6 +125,15 @@ def take_folds(settings: VariantSettings, examples: Mapping[Split, dict[str, Exa
             is_dev = rows["fold"].to_numpy() == task.fold(seed)
             examples["dev"][name] = examples["dev"][name].part(np.flatnonzero(is_dev))
             examples["train"][name] = examples["train"][name].part(np.flatnonzero(~is_dev))
+
+
+def take_share(settings: VariantSettings, train: dict[str, Examples], data: Path, seed: int) -> None:
+    """Leave of each task's training examples the share that the variant reads, in whole clusters, drawn by the seed."""
+    if settings.share == 1:
+        return
+    for name in settings.tasks:
+        clusters = files.read_parquet(layout.rows(data, name, "train"), ["cluster"])["cluster"].to_numpy()
+        train[name] = train[name].part(parts.nested(clusters[train[name].numbers], settings.share, seed))
 
 
 def choosing(settings: VariantSettings, examples: Mapping[Split, Mapping[str, Examples]]) -> dict[str, Examples]:

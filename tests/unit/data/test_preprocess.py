@@ -70,7 +70,16 @@ def test_dev_rows_tell_what_a_score_has_to_know(data_dir: Path, tmp_path: Path) 
     assert rows["chooses"].tolist() in ([True, True, False, True], [False, False, True, False])
     assert rows["in_train"].tolist() == [False, False, False, True]
     assert rows["shares"].tolist() == [True, False, False, True]
-    assert not (tmp_path / "out/sts/train-rows.parquet").exists()
+    assert not (tmp_path / "out/sts/test-rows.parquet").exists()
+
+
+def test_rows_of_train_that_share_a_sentence_are_one_cluster(data_dir: Path, tmp_path: Path) -> None:
+    (data_dir / "cs224n/sts-train.csv").write_text(
+        "\tid\tsentence1\tsentence2\tsimilarity\n0\tt\tOne\tTwo\t1.0\n1\tu\tThree\tFour\t1.0\n2\tv\tFive\tone\t1.0\n"
+    )
+    preprocess(data_dir, tmp_path / "out", tokenize, set())
+    rows = pq.read_table(tmp_path / "out/sts/train-rows.parquet").to_pandas()
+    assert (rows["id"].tolist(), rows["cluster"].tolist()) == (["t", "u", "v"], [0, 1, 0])
 
 
 def test_reports_what_was_read_refused_and_found_twice(data_dir: Path, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Learning curves whose answer is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,13 +59,18 @@ def test_a_model_that_is_always_right_stays_so():
     assert abs(gain.expected) < 0.002
 
 
-def test_parts_are_nested_and_hold_whole_clusters():
-    clusters = np.repeat(np.arange(40), 2)
-    eighth, half, every = (curve.part(clusters, share, 1) for share in (0.125, 0.5, 1.0))
-    assert [len(eighth), len(half), len(every)] == [10, 40, 80]
-    assert {*eighth} <= {*half}
-    assert all(np.isin(clusters, clusters[half]).nonzero()[0] == half)
-    assert {*curve.part(clusters, 0.125, 2)} != {*eighth}
+def test_one_draw_of_a_part_does_not_tell_the_noise():
+    single = [replace(point, side=point.side.as_trained) for point in points(0.5, 0.6, 0.68, 0.744)]
+    assert curve.gain(single) is None
+
+
+def test_draws_of_all_of_train_tell_the_noise_themselves():
+    *parts, last = points(0.5, 0.6, 0.68, 0.744, noise=0.01)
+    seeds = Point(800, Side(np.array([0.743, 0.744, 0.745]), np.zeros((1000, 3)), 1000, 1000))
+    gain, calmer = curve.gain([*parts, last]), curve.gain([*parts, seeds])
+    assert gain is not None
+    assert calmer is not None
+    assert calmer.high - calmer.low < 0.75 * (gain.high - gain.low)
 
 
 def test_a_part_of_fewer_than_20_rows_is_left_out():

@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import runs
@@ -13,7 +14,7 @@ from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.tasks import COURSE, SPLITS, Split
 from mtbert.training import assembly
-from mtbert.training.assembly import balance, steps, take_folds, weigh_classes
+from mtbert.training.assembly import balance, steps, take_folds, take_share, weigh_classes
 from mtbert.training.phases import trained_on_last
 
 
@@ -48,6 +49,30 @@ def test_a_seeds_fold_is_its_dev_and_the_others_are_its_train(tmp_path: Path):
         assert every["dev"]["sst"].numbers.tolist() == rows
         assert every["train"]["sst"].numbers.tolist() == [row for row in range(6) if row not in rows]
         assert [len(every[split]["sts"]) for split in SPLITS] == [6, 6, 6]
+
+
+def test_a_share_of_train_is_in_whole_clusters_drawn_by_the_seed(tmp_path: Path):
+    settings = runs.settings().model_copy(update={"share": 0.5, "tasks": ["sst"]})
+    file = layout.rows(tmp_path, "sst", "train")
+    file.parent.mkdir()
+    pd.DataFrame({"cluster": [0, 0, 1, 1, 2, 2, 3, 3]}).to_parquet(file)
+    rows: list[list[int]] = []
+    for seed in (1, 2):
+        train = {task: runs.examples(task, 8) for task in ("sst", "sts")}
+        take_share(settings, train, tmp_path, seed)
+        rows.append(train["sst"].numbers.tolist())
+        assert len(train["sts"]) == 8  # of another corpus
+    assert rows == [[2, 3, 6, 7], [2, 3, 4, 5]]
+
+
+def test_with_folds_a_share_is_of_the_rows_that_the_fold_leaves(tmp_path: Path):
+    settings = runs.settings().model_copy(update={"share": 0.5, "tasks": ["sst"]})
+    file = layout.rows(tmp_path, "sst", "train")
+    file.parent.mkdir()
+    pd.DataFrame({"cluster": [0, 0, 1, 1, 2, 2]}).to_parquet(file)
+    train = {"sst": runs.examples("sst", 6).part(np.array([0, 1, 4, 5]))}
+    take_share(settings, train, tmp_path, 1)
+    assert train["sst"].numbers.tolist() in ([0, 1], [4, 5])
 
 
 def test_rows_that_are_trained_on_are_those_of_the_last_phase_with_the_task_or_all():
