@@ -57,8 +57,9 @@ class Rows:
         """Return the number of each row's cluster, [rows]: rows that share a sentence or group have the same one."""
         second = self.columns[1] if len(self.columns) > 1 else [None] * len(self.ids)
         groups = self.groups or [""] * len(self.ids)
-        parts = zip(self.ids, self.columns[0], second, self.labels, groups, strict=True)
-        return checks.clusters(checks.digests(Example(*part, line=0, group=group) for *part, group in parts))
+        rows = zip(self.ids, self.columns[0], second, groups, strict=True)
+        examples = (Example(name, one, two, None, line=0, group=group) for name, one, two, group in rows)
+        return checks.clusters(checks.digests(examples))
 
 
 def read(data: Path, task: Task, split: Split) -> Rows | None:

@@ -71,9 +71,11 @@ def _fold(task: Task, seed: int) -> int:
 def _rows_of_part(build: Path, task: Task, folds: np.ndarray, share: float, seed: int) -> int:
     """Return how many rows of train a seed's training reads."""
     file = layout.rows(layout.data(build), task.name, "train")
-    clusters = files.read_parquet(file, ["cluster"])["cluster"].to_numpy()
+    rows = files.read_parquet(file, ["cluster", "known"])
+    clusters = rows["cluster"].to_numpy()
     if task.folds:  # train and dev have the same rows
-        clusters = clusters[folds != task.fold(seed)]
+        fold = task.fold(seed)
+        clusters = clusters[(folds != fold) & (rows["known"].to_numpy() >> fold & 1 == 0)]
     return len(parts.nested(clusters, share, seed))
 
 
