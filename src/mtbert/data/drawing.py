@@ -79,6 +79,7 @@ class Splits:
         self.data_dir = data_dir
         self.tasks = tasks
         self._devs: dict[str, Dev] = {}  # by file
+        self._known_groups: dict[str, set[str]] = {}  # by task, of dev and test
 
     def read(self, task: Task, split: Split, fold: int | None = None) -> RowsOfSplit:
         """Read the rows of a split, as `readers.read` does; faulty ones of a file of two splits are train's.
@@ -139,12 +140,14 @@ class Splits:
 
     def _groups_of_dev_and_test(self, task: Task) -> set[str]:
         """Return the groups of a task's dev and test; of folds, all of which are dev of some seed, none."""
-        is_drawn = draws(task) and (self.data_dir / task.files["train"]).is_file()
-        groups = {*self._dev(task).groups} if is_drawn else set[str]()
-        for split in ("dev", "test"):
-            if split in task.files:
-                groups |= self._groups(task, self.data_dir / task.files[split])
-        return groups
+        if task.name not in self._known_groups:
+            is_drawn = draws(task) and (self.data_dir / task.files["train"]).is_file()
+            groups = {*self._dev(task).groups} if is_drawn else set[str]()
+            for split in ("dev", "test"):
+                if split in task.files:
+                    groups |= self._groups(task, self.data_dir / task.files[split])
+            self._known_groups[task.name] = groups
+        return self._known_groups[task.name]
 
     def _groups(self, task: Task, file: Path) -> set[str]:
         """Return the groups of a file, which may be missing where it is test's."""

@@ -89,16 +89,7 @@ def gain(points: Sequence[Point]) -> Gain | None:
         return None
     x = np.log2([point.rows for point in points])
     random = seeding.stream(0, "curve", "samples")
-    clusters = len(points[0].side.moves)
-    weights = random.multinomial(clusters, np.full(clusters, 1 / clusters), SAMPLES) - 1.0
-    spread = float([point for point in points if is_repeated(point)][-1].side.scores.std(ddof=1))
-    samples = np.zeros((SAMPLES, len(points)))
-    for number, point in enumerate(points):
-        scores = point.side.scores + weights @ point.side.moves  # [samples, draws]
-        drawn = random.integers(0, scores.shape[1], scores.shape)
-        samples[:, number] = np.take_along_axis(scores, drawn, axis=1).mean(axis=1)
-    if not is_repeated(points[-1]):
-        samples[:, -1] += random.normal(0, spread, SAMPLES)
+    samples, spread = sampled(points, random), _spread(points)
     least = 0.5 / points[0].side.rows  # an error of 0 has no logarithm
     precision = 1 / np.maximum(np.log(np.maximum(1 - samples, least)).var(axis=0), 1e-6)
     observed = np.array([[point.side.mean for point in points]])
@@ -107,6 +98,25 @@ def gain(points: Sequence[Point]) -> Gain | None:
     gains = _doubled(x, np.maximum(1 - samples, least), precision) + random.normal(0, noise, SAMPLES)
     low, high = np.quantile(gains, [LEVEL / 2, 1 - LEVEL / 2])
     return Gain(float(_doubled(x, np.maximum(1 - observed, least), precision)[0]), float(low), float(high))
+
+
+def sampled(points: Sequence[Point], random: np.random.Generator) -> np.ndarray:
+    """Return scores that other rows of dev and other draws would give, [SAMPLES, points]."""
+    clusters = len(points[0].side.moves)
+    weights = random.multinomial(clusters, np.full(clusters, 1 / clusters), SAMPLES) - 1.0
+    samples = np.zeros((SAMPLES, len(points)))
+    for number, point in enumerate(points):
+        scores = point.side.scores + weights @ point.side.moves  # [samples, draws]
+        drawn = random.integers(0, scores.shape[1], scores.shape)
+        samples[:, number] = np.take_along_axis(scores, drawn, axis=1).mean(axis=1)
+    if not is_repeated(points[-1]):
+        samples[:, -1] += random.normal(0, _spread(points), SAMPLES)
+    return samples
+
+
+def _spread(points: Sequence[Point]) -> float:
+    """Return by how much the draws of the largest repeated part differ, as a standard deviation."""
+    return float([point for point in points if is_repeated(point)][-1].side.scores.std(ddof=1))
 
 
 def is_repeated(point: Point) -> bool:

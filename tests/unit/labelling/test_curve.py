@@ -64,13 +64,14 @@ def test_one_draw_of_a_part_does_not_tell_the_noise():
     assert curve.gain(single) is None
 
 
-def test_draws_of_all_of_train_tell_the_noise_themselves():
-    *parts, last = points(0.5, 0.6, 0.68, 0.744, noise=0.01)
-    seeds = Point(800, Side(np.array([0.743, 0.744, 0.745]), np.zeros((1000, 3)), 1000, 1000))
-    gain, calmer = curve.gain([*parts, last]), curve.gain([*parts, seeds])
-    assert gain is not None
-    assert calmer is not None
-    assert calmer.high - calmer.low < 0.75 * (gain.high - gain.low)
+def test_one_draw_of_all_of_train_has_the_noise_of_the_part_before_it_and_several_have_their_own():
+    *parts, single = points(0.5, 0.6, 0.68, 0.744, noise=0.0)
+    half = replace(parts[-1], side=replace(parts[-1].side, scores=np.array([0.66, 0.68, 0.70])))
+    seeds = replace(single, side=replace(half.side, scores=np.array([0.741, 0.744, 0.747])))
+    noise = [
+        curve.sampled([*parts[:-1], half, last], np.random.default_rng(0))[:, -1].std() for last in (single, seeds)
+    ]
+    assert noise == pytest.approx([0.02, 0.003 * np.sqrt(2 / 3) / np.sqrt(3)], rel=0.05)
 
 
 def test_a_part_of_fewer_than_20_rows_is_left_out():
