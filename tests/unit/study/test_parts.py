@@ -2,6 +2,8 @@
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import desk
 import pytest
@@ -86,3 +88,44 @@ def test_a_study_is_prepared_for_its_own_folder(build: Path):
     desk.write(Path("other"), "csv", {"topic": (80, 40)})
     (Path("other") / "tasks.yaml").write_text((DESK / "tasks.yaml").read_text())
     assert not selecting.is_prepared(PARAMS, Path("other"))
+
+
+@pytest.mark.parametrize(
+    ("kept", "printed"),
+    [
+        (SimpleNamespace(names=("own-shared",), is_baseline=False, label="One shared model"), ""),
+        (
+            SimpleNamespace(names=("baseline-tfidf",), is_baseline=True, label="TF-IDF"),
+            "(the report keeps TF-IDF, which",
+        ),
+        (
+            SimpleNamespace(names=("own-merged-ties",), is_baseline=False, label="Merged, TIES"),
+            "which is made of several",
+        ),
+        (None, "(the report keeps no way yet; --way names one, such as own-single)"),
+    ],
+)
+def test_the_way_that_the_report_keeps_is_trained_on_parts(
+    build: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kept: Any, printed: str
+):
+    results = build / "results"
+    results.mkdir(parents=True)
+    files.write_yaml(build / "plan/catalog.yaml", {"data_dir": "desk", "seeds": [1]})
+    members = {"own-merged-ties": ["own-single-topic", "own-single-urgent"]}
+    about = {name: SimpleNamespace(members=members.get(name, [])) for name in ("own-shared", "own-merged-ties")}
+    favourite = SimpleNamespace(names=("own-single-topic", "own-single-urgent"))
+    answer = SimpleNamespace(kept=kept, favourite=favourite, models=SimpleNamespace(about=about))
+    monkeypatch.setattr(parts.tables, "read", lambda folder: folder)
+    monkeypatch.setattr(parts, "judge", lambda read, plan: SimpleNamespace(answer=answer if read == results else None))
+    way = parts.select(PARAMS, DESK, build, None)
+    output = capsys.readouterr().out
+    assert printed in output
+    assert bool(output) == bool(printed)
+    assert (way and way.name) == ("own-shared" if not printed else None)
+
+
+def test_a_build_folder_of_other_tasks_keeps_nothing(build: Path, capsys: pytest.CaptureFixture[str]):
+    (build / "results").mkdir(parents=True)
+    files.write_yaml(build / "plan/catalog.yaml", {"data_dir": "elsewhere", "seeds": [1]})
+    assert parts.select(PARAMS, DESK, build, None) is None
+    assert capsys.readouterr().out.splitlines()[-1].startswith("(no way is trained for these tasks yet: ")
