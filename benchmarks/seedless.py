@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
-from mtbert.judge.rule import LEVEL, SEEDS, part_p
-from mtbert.stats import Difference, Side, difference, influence, mean_of
+from mtbert.judge.rule import SEEDS, part_p
+from mtbert.stats import ONE_SIDED, Difference, Side, difference, influence, mean_of
 
 MARGIN = 0.01
 ROWS = (100, 1000)
@@ -85,9 +85,9 @@ def rates(equal: Sequence[Difference], lower: Sequence[Difference]) -> list[floa
     """
     intervals = [(one.interval, truth) for truth, every in ((0.0, equal), (-MARGIN, lower)) for one in every]
     return [
-        _share([part_p("higher", MARGIN, None, one).holds <= LEVEL for one in equal]),
-        _share([part_p("lower", MARGIN, None, one).holds <= LEVEL for one in equal]),
-        _share([part_p("not lower", MARGIN, None, one).holds <= LEVEL for one in lower]),
+        _share([part_p("higher", MARGIN, None, one).holds <= ONE_SIDED for one in equal]),
+        _share([part_p("lower", MARGIN, None, one).holds <= ONE_SIDED for one in equal]),
+        _share([part_p("not lower", MARGIN, None, one).holds <= ONE_SIDED for one in lower]),
         _share([ends is None or not ends[0] <= truth <= ends[1] for ends, truth in intervals]),
     ]
 

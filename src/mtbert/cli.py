@@ -88,6 +88,8 @@ def predict(
     """
     if bool(sentences) == (file is not None):
         raise BadParameter("pass either sentences or --file")
+    if file is None and encoding != "utf-8":
+        raise BadParameter("is that of --file", param_hint="--encoding")
     with starting.quick_imports():
         from mtbert.inference import predict
     predict.run(model, file or sentences or [], task, out, seed, build, device, encoding, at_least)
@@ -323,13 +325,13 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
     from mtbert import layout
-    from mtbert.judge import plan_of
+    from mtbert.judge import request_of
     from mtbert.judge import tables as judged
     from mtbert.report import write
     from mtbert.scores import tables
 
-    plan = plan_of(layout.read_catalog(build, "seeds"))
-    judgement = judged.read(layout.judged(build), tables.read(layout.results(build)), plan)
+    request = request_of(layout.read_catalog(build, "seeds"))
+    judgement = judged.read(layout.judged(build), tables.read(layout.results(build)), request)
     print(write.in_short(judgement, layout.report(build)))
 
 
@@ -352,7 +354,7 @@ def report(
     """Write the report from the finished runs; train nothing."""
     with starting.quick_imports():
         from mtbert import layout
-        from mtbert.judge import UNKNOWN, plan_of
+        from mtbert.judge import UNKNOWN, request_of
         from mtbert.machine import locking
         from mtbert.provenance import seals
         from mtbert.replication import replicate, submissions
@@ -360,8 +362,8 @@ def report(
         from mtbert.replication import tables as judged
         from mtbert.report import write
         from mtbert.scores import collect, ensembles, tables
-    if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
-        raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
+    if evidence is not None:
+        _check_evidence(build, evidence, out)
     folder = out or (evidence.resolve().parent if evidence else layout.report(build))
     if evidence is not None and third is None:
         folder_of_third = evidence.resolve().with_name(write.THIRD)
@@ -372,12 +374,22 @@ def report(
             ensembles.vote_all(build, layout.votes(build))
             tables.write(collect.collect(build), layout.results(build))
         results = tables.read(evidence or layout.results(build))
-        plan = UNKNOWN if evidence else plan_of(layout.read_catalog(build, "seeds"))
-        replication = replicate(results, third and tables.read(third), plan)
+        request = UNKNOWN if evidence else request_of(layout.read_catalog(build, "seeds"))
+        replication = replicate(results, third and tables.read(third), request)
         if evidence is None:
             judged.write(replication, layout.judged(build))
             submissions.write(results, layout.submissions(build))
         print(reports.write(replication, folder, readme, None if evidence else build))
+
+
+def _check_evidence(build: Path, evidence: Path, out: Path | None) -> None:
+    """Raise BadParameter where a report from evidence has no folder to go to, or a build directory that it ignores."""
+    from mtbert.report import write
+
+    if out is None and evidence.resolve().name != write.EVIDENCE:
+        raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
+    if build != BUILD:
+        raise BadParameter(f"makes a report without {build}; give one of the two", param_hint="--evidence")
 
 
 @app.command()

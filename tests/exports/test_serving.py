@@ -244,13 +244,17 @@ def test_a_worker_that_is_killed_is_replaced(made: Path, tmp_path: Path, start: 
     def ready() -> list[int]:
         return [line["pid"] for line in lines(tmp_path / "lines") if line["event"] == "ready"]
 
+    def answered() -> float:
+        return number(server, 'mtbert_requests_total{path="/predict",status="200"}')
+
     wait_until(lambda: len(ready()) == 2)
     assert server.predict(texts="a").status == 200
+    wait_until(lambda: answered() == 1)  # a worker counts an answer after it has gone out
     os.kill(ready()[0], signal.SIGKILL)
     wait_until(lambda: len(ready()) == 3)
     for _ in range(5):
         assert server.predict(texts="a").status == 200
-    assert number(server, 'mtbert_requests_total{path="/predict",status="200"}') == 6  # those of the dead one, too
+    wait_until(lambda: answered() == 6)  # those of the dead one, too
     assert server.end() == 0
 
 

@@ -61,6 +61,8 @@ def test_the_help_imports_nothing_large():
             "error: nowhere/plan/catalog.yaml is missing; `dvc repro plan` makes it",
         ),
         (["predict", "pals"], 2, "pass either sentences or --file"),
+        (["predict", "pals", "a", "--encoding", "cp1252"], 2, "Invalid value for --encoding: is that of --file"),
+        (["report", "other", "--evidence", "evidence"], 2, "makes a report without other; give one of the two"),
         (["predicct"], 2, "No such command 'predicct'. Did you mean 'predict'?"),
     ],
 )
@@ -161,5 +163,5 @@ def test_a_report_waits_for_another(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(replication, "replicate", lambda *given: given)
     monkeypatch.setattr(reports, "write", lambda *_: f"written with {held}")
     monkeypatch.setattr(locking, "exclusive", lambda *lock: held.append(lock) or nullcontext())
-    done = CliRunner().invoke(app, ["report", "b", "--evidence", "/r/evidence"])
-    assert done.stdout == f"written with {[(Path('b/locks/report.lock'), 'report')]}\n"
+    done = CliRunner().invoke(app, ["report", "--evidence", "/r/evidence"])
+    assert done.stdout == f"written with {[(Path('build/locks/report.lock'), 'report')]}\n"

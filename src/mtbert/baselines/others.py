@@ -23,10 +23,11 @@ from mtbert.errors import DataError, UnknownNameError, in_words
 from mtbert.scores.columns import SURE, Predictions
 from mtbert.scores.described import Costs
 from mtbert.settings import NAME
-from mtbert.tasks import OTHERS, Split, Task, Tasks, label_text
+from mtbert.tasks import OTHERS_FOLDER, Split, Task, Tasks, label_text
 
 COSTS = "costs.yaml"
 PREDICTION, PROBABILITY, ID, SEED = "prediction", "probability", "id", "seed"  # columns
+KNOWN = (PREDICTION, PROBABILITY, ID, SEED)
 TEXTS = (("text", "text_pair"), ("sentence1", "sentence2"))  # what columns of text may be called, beside their names
 SCORED: tuple[Split, ...] = ("dev", "test")
 LONGEST_NAME = 50  # characters
@@ -66,7 +67,7 @@ def read(data_dir: Path, tasks: Tasks, read_rows: ReadRows) -> list[Other]:
         DataError: a name is not allowed, rows are missing, repeated or others, or a prediction is none of the task's.
     """
     scored = {name: task for name, task in tasks.items() if not task.serves}
-    return [_other(folder, scored, read_rows) for folder in _visible(data_dir / OTHERS)]
+    return [_other(folder, scored, read_rows) for folder in _visible(data_dir / OTHERS_FOLDER)]
 
 
 def _visible(folder: Path) -> list[Path]:
@@ -75,7 +76,9 @@ def _visible(folder: Path) -> list[Path]:
 
 def _other(folder: Path, tasks: Tasks, read_rows: ReadRows) -> Other:
     if not folder.is_dir():
-        raise DataError(f"{folder} is a file; allowed in {OTHERS}: a folder for each who predicted, with {FILES}")
+        raise DataError(
+            f"{folder} is a file; allowed in {OTHERS_FOLDER}: a folder for each who predicted, with {FILES}"
+        )
     if not re.fullmatch(NAME, folder.name) or len(folder.name) > LONGEST_NAME:
         allowed = f"a to z, 0 to 9 and - between them, at most {LONGEST_NAME}"
         raise DataError(f"{folder}: a folder of this name cannot be a row of the report; allowed: {allowed}")
@@ -99,7 +102,7 @@ def _costs(file: Path) -> Costs:
     if not file.is_file():
         return Costs()
     try:
-        return Costs.model_validate(files.read_yaml(file, "correct it") or {}, strict=False)
+        return Costs.model_validate(files.read_yaml(file, "correct it") or {})
     except ValidationError as error:
         example = "such as `price: 0.4`, of 1,000 rows, `currency: EUR`, `milliseconds: 800`, of a row"
         raise DataError(f"{file}: {in_words(error)}; allowed: {example}") from None
@@ -167,6 +170,10 @@ class _Source:
     def check_columns(self) -> None:
         """Raise DataError where the columns do not say which row is predicted as what, once."""
         listed = ", ".join(self.columns) or "no rows"
+        for column in self.columns:
+            meant = column.strip().casefold().removesuffix("s")
+            if meant in KNOWN and column not in KNOWN:
+                raise DataError(f"{self.file} has a column {column}; allowed: {meant}, spelled like this")
         if PREDICTION not in self.columns:
             raise DataError(f"{self.file} has no column {PREDICTION}; it has {listed}")
         if SEED in self.columns:
@@ -181,6 +188,9 @@ class _Source:
     def prediction(self, line: int, values: Mapping[str, Any]) -> _Prediction:
         """Return the prediction of a row; DataError where it is none of the task's."""
         place, value = f"{self.file}, line {line}", values.get(PREDICTION)
+        if self.task.several and value is None:
+            empty = '""' if self.task.separator else "[]"
+            raise DataError(f"{place}: its {PREDICTION} is missing; of a row without labels it is {empty}")
         text = label_text(value)
         number = _set_number(self.task, value) if self.task.several else _number(self.task, text)
         if number is None:
@@ -297,10 +307,10 @@ def in_lines(others: Sequence[Other], tasks_by_name: Tasks) -> Iterator[str]:
     """Yield a line for each: what it predicted; and one for values that such predictions rarely have."""
     for other in others:
         tasks = [f"{task} {split}" for split, by_task in other.predicted.items() for task in by_task]
-        yield f"{OTHERS}/{other.name}: predictions of {', '.join(tasks)}"
+        yield f"{OTHERS_FOLDER}/{other.name}: predictions of {', '.join(tasks)}"
         for split, by_task in other.predicted.items():
             for name, table in by_task.items():
-                yield from _rare_values(f"{OTHERS}/{other.name}, {name} {split}", tasks_by_name[name], table)
+                yield from _rare_values(f"{OTHERS_FOLDER}/{other.name}, {name} {split}", tasks_by_name[name], table)
 
 
 def _rare_values(shown: str, task: Task, table: pd.DataFrame) -> Iterator[str]:

@@ -28,7 +28,7 @@ from mtbert.provenance import inputs, manifests, seals
 from mtbert.provenance.inputs import Inputs
 from mtbert.scores import metrics, predictions
 from mtbert.scores.columns import Predictions
-from mtbert.scores.described import BASELINES, FROZEN, OTHER, UNTRAINED
+from mtbert.scores.described import BASELINES, BY_OTHERS, FROZEN, UNTRAINED
 from mtbert.scores.schemas import BaselineMetrics
 from mtbert.tasks import Split, Task, Tasks, main, of_a_model, stated
 from mtbert.training import logs
@@ -104,7 +104,7 @@ def _of_others(build: Path, tasks: Tasks, data_dir: Path | None, say: Say) -> li
 
     predictions_of_others = others.read(data_dir, tasks, find) if data_dir else []
     baselines = [
-        Baseline(f"{OTHER}{each.name}", predicted=each.predicted, of_others=each) for each in predictions_of_others
+        Baseline(f"{BY_OTHERS}{each.name}", predicted=each.predicted, of_others=each) for each in predictions_of_others
     ]
     for baseline in baselines:
         for name in baseline.predicted["dev"]:

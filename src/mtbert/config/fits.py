@@ -79,7 +79,7 @@ def _phase_faults(variant: VariantSettings, phase: PhaseSettings) -> Iterator[tu
                 yield key, f"{needs}; allowed with it: {fitting}"
     if schedule.needs_dev and not run.evaluations:
         yield "schedule", f"{phase.schedule.name} needs dev scores, but run.evaluations is 0"
-    # With run.keep best, `whole` says itself that it chooses on scored rows.
+    # With `keep: best`, `selection: whole` already means that scored rows choose, so nothing more is refused.
     if schedule.needs_dev and run.selection == "whole" and run.keep != "best":
         watches = f"{phase.schedule.name} watches rows of dev that count in the scores"
         since = f"since run.selection is {run.selection} and run.keep {run.keep}"

@@ -25,7 +25,7 @@ class Settings(NamedTuple):
     places: dict[Place, Place]
 
     def place(self, *keys: str | int) -> Place:
-        """Return the place where a value is set; where none is set, the place at the top of params.yaml."""
+        """Return where a value is set; if nowhere, where it would be set at the top of params.yaml."""
         if keys[0] == "phases" and keys not in self.places:
             keys = ("training", *keys[2:])
         return self.places.get(keys, keys)

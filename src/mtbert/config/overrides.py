@@ -24,7 +24,7 @@ class Override(NamedTuple):
 
     Attributes:
         place: where it is set.
-        changes: the selected variants that it changes; without any, the changed files of encoder and pretrainings.
+        changes: the selected variants that it changes; if none, the files of `encoder` and `pretrain` that it changes.
     """
 
     place: Place

@@ -13,7 +13,7 @@ from mtbert.errors import SettingsError
 
 COMMON = ("run", "model", "training")  # sections of which each variant may have values of its own
 SHARED = ("encoder", "pretrain")  # sections of the starting weights, the same for all variants
-OTHERS = "others"  # the key of heads and pooling of tasks that have no key of their own
+REST = "others"  # the key of heads and pooling of tasks that have no key of their own
 Place = tuple[str | int, ...]  # the keys that lead to a value
 IN_PAPERS = {"presets": "presets", "catalog": "variants", "ensembles": "ensembles"}  # by what params.yaml calls them
 
@@ -190,5 +190,5 @@ def over(base: Any, top: Any) -> Any:
         return base
     below = {} if base is None else base
     if not isinstance(below, dict):
-        below = {OTHERS: below}
+        below = {REST: below}
     return below | {key: over(below.get(key), value) for key, value in stated.items()}

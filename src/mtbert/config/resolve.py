@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from mtbert import tasks
 from mtbert.config import fits, rates
 from mtbert.config.layers import Settings, layers, merge, merge_variant
-from mtbert.config.params import OTHERS, Fault, Params, Place, at, dotted, faults_of, leaves
+from mtbert.config.params import REST, Fault, Params, Place, at, dotted, faults_of, leaves
 from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import FILES_OF_ALL, NAMES, PLACES, REGISTRIES, USES
 from mtbert.learning.schedules import SCHEDULES
@@ -129,8 +129,8 @@ def _model(values: dict[str, Any], own_tasks: Sequence[str]) -> dict[str, Any]:
         "token_types": "zeros",
         **values,
         **{key: values.get(key) or registry.default for key, registry in PLACES["model"].items()},
-        "heads": {task: heads.get(task) or heads.get(OTHERS) or HEADS.default for task in own_tasks},
-        "pooling": {task: pooling.get(task) or pooling.get(OTHERS) or "pooler" for task in own_tasks},
+        "heads": {task: heads.get(task) or heads.get(REST) or HEADS.default for task in own_tasks},
+        "pooling": {task: pooling.get(task) or pooling.get(REST) or "pooler" for task in own_tasks},
     }
 
 
@@ -255,7 +255,7 @@ def _has(phase: dict[str, Any], keys: Place, value: Any) -> bool:
     """Return whether a phase has a value at these keys of section `training`."""
     there = at(phase, keys)
     if isinstance(there, dict):  # one rate became `others` below rates by kind
-        there = there.get(OTHERS)
+        there = there.get(REST)
     if keys == ("objectives",):  # to which `uses` adds
         return {*value} <= {*(there or [])}
     return there == value

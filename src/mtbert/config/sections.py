@@ -25,7 +25,7 @@ from pydantic import (
 
 from mtbert import files
 from mtbert.config.layers import layers, merge
-from mtbert.config.params import COMMON, OTHERS, Fault, Params, Place, at, faults_of
+from mtbert.config.params import COMMON, REST, Fault, Params, Place, at, faults_of
 from mtbert.config.rates import LearningRate
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USES
 from mtbert.errors import UnknownNameError
@@ -35,7 +35,7 @@ from mtbert.models.heads import HEADS
 from mtbert.pretrained.settings import SBERT, STARTS, EncoderSettings, SbertSettings
 from mtbert.settings import ONCE, Name, Pooling, Section, TaskName, known_task, one_of
 from mtbert.tasks import COURSE, FILE
-from mtbert.variants.settings import Answers, ModelSettings, PhaseSettings, RunSettings
+from mtbert.variants.settings import ModelSettings, PhaseSettings, Published, RunSettings
 
 # dvc.yaml puts data_dir into commands and paths: it may hold nothing that a shell, YAML or DVC interprets.
 PLAIN = re.compile(r"(?!-)(?!.*\.\.)[\w/.,=+@:-]+( +[\w/.,=+@:-]+)*")
@@ -46,7 +46,7 @@ L = TypeVar("L", bound="Layer")
 
 
 def _task_or_others(name: str, info: ValidationInfo) -> str:
-    return name if name == OTHERS else known_task(name, info)
+    return name if name == REST else known_task(name, info)
 
 
 def _all_or_list(value: Any) -> Any:
@@ -76,8 +76,8 @@ WRITTEN: dict[str, dict[str, Any]] = {
 }
 WRITTEN["model"] |= {
     "encoder": (Annotated[str, one_of("starting weights", STARTS)], "base"),
-    "heads": (dict[ByTask, HeadName | None], dict.fromkeys((*COURSE, OTHERS), HEADS.default)),
-    "pooling": (dict[ByTask, Pooling | None], dict.fromkeys((*COURSE, OTHERS), "pooler")),
+    "heads": (dict[ByTask, HeadName | None], dict.fromkeys((*COURSE, REST), HEADS.default)),
+    "pooling": (dict[ByTask, Pooling | None], dict.fromkeys((*COURSE, REST), "pooler")),
 }
 WRITTEN["training"] |= {
     "tasks": (Tasks, "all"),
@@ -192,7 +192,7 @@ class _Part(Section):
 
 
 @_with(OF_VARIANT)
-class _Entry(Layer, Answers):  # docs/settings.md has a table of its keys
+class _Entry(Layer, Published):  # docs/settings.md has a table of its keys
     paper: Annotated[str, one_of("paper")] | None = None
     preset: Annotated[str, one_of("preset")] | None = None
     uses: Annotated[list[Technique], ONCE] | None = None

@@ -55,7 +55,10 @@ def reason_of_group(task: Task) -> str:
 
 
 class RowsOfSplit(NamedTuple):
-    """The rows of a split: those that are kept, the others, and how many its file has, of which another has some."""
+    """The rows of a split: those that are kept, those that are refused, and the number of rows in its file.
+
+    The file may hold rows of another split, too.
+    """
 
     examples: list[Example]
     refusals: list[Refusal]

@@ -256,7 +256,7 @@ def _faults_of_labels(file: str, entry: dict[str, Any]) -> Iterator[str]:
 
 
 def _faults_of_dev(task: str, file: str, entry: dict[str, Any]) -> Iterator[str]:
-    """Yield a line for each train that more of dev's rows are in than by coincidence."""
+    """Yield a line for each train that holds more dev rows than coincidence explains."""
     for other, count in entry.get("in_train", {}).items():
         if count <= MOST_IN_TRAIN * entry["kept"]:
             continue

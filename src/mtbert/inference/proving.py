@@ -28,7 +28,7 @@ SHOWN = 3  # types of nodes
 Rows = Sequence[Sequence[float]]
 
 
-class Dev(NamedTuple):
+class DevRows(NamedTuple):
     """The labelled rows of a task's dev.
 
     Attributes:
@@ -46,7 +46,7 @@ class Dev(NamedTuple):
     thresholds: np.ndarray | None
 
 
-class Cost(NamedTuple):
+class ExportCost(NamedTuple):
     """What an export costs.
 
     Attributes:
@@ -73,8 +73,8 @@ class Proof:
     """
 
     changes: Sequence[Change]
-    before: Cost | None = None
-    after: Cost | None = None
+    before: ExportCost | None = None
+    after: ExportCost | None = None
     most_changed: Mapping[str, int] | None = None
     batches: Sequence[int] = BATCHES
 
@@ -88,7 +88,7 @@ class Proof:
         return self.verdict is Verdict.HOLDS or (self.verdict is Verdict.OPEN and less.unproved)
 
 
-def prove(model: Model, form: str, full: Path, out: Path, less: Smaller, dev: Mapping[str, Dev]) -> Proof:
+def prove(model: Model, form: str, full: Path, out: Path, less: Smaller, dev: Mapping[str, DevRows]) -> Proof:
     """Return what dev proves of the smaller export in the folder `out`, and what both cost.
 
     Where it is not kept, it is asked which types of nodes change answers.
@@ -99,12 +99,12 @@ def prove(model: Model, form: str, full: Path, out: Path, less: Smaller, dev: Ma
     if not proof.is_kept(less):
         return replace(proof, most_changed=_changed_by_type(model, full, less, dev, before)) if less.int8 else proof
     first, second = zip(*outside.timed(model, form, (full, out), texts, BATCHES), strict=True)
-    cost_before = Cost(smaller.megabytes(full), first, before.megabytes)
-    return replace(proof, before=cost_before, after=Cost(smaller.megabytes(out), second, after.megabytes))
+    cost_before = ExportCost(smaller.megabytes(full), first, before.megabytes)
+    return replace(proof, before=cost_before, after=ExportCost(smaller.megabytes(out), second, after.megabytes))
 
 
 def _changed_by_type(
-    model: Model, full: Path, less: Smaller, dev: Mapping[str, Dev], before: Computed
+    model: Model, full: Path, less: Smaller, dev: Mapping[str, DevRows], before: Computed
 ) -> dict[str, int]:
     """Return by type of node how many answers change where it alone is quantised, the most first."""
     texts = {task: rows.columns for task, rows in dev.items()}
@@ -133,13 +133,13 @@ def check(model: Model, less: Smaller, proof: Proof) -> None:
     )
 
 
-def read_dev(model: Model) -> dict[str, Dev]:
+def read_dev(model: Model) -> dict[str, DevRows]:
     """Return dev of each task of a model; ExportError where it is not there, or has no label."""
     build = layout.build_of(model.run)
     if not layout.data_report(layout.data(build)).is_file():
         raise ExportError(f"{model.name}: a smaller export is judged on dev, and {build} has no data")
     described = read_build(build)  # whose margins may have changed since the training
-    dev: dict[str, Dev] = {}
+    dev: dict[str, DevRows] = {}
     for name in model.tasks:
         if name not in described:
             raise ExportError(f"{model.name}: a smaller export is judged on dev, and {build} has no task {name} now")
@@ -147,7 +147,7 @@ def read_dev(model: Model) -> dict[str, Dev]:
     return dev
 
 
-def _read_dev(model: Model, task: Task, data: Path) -> Dev:
+def _read_dev(model: Model, task: Task, data: Path) -> DevRows:
     columns = ["sentence1", "sentence2"][: len(task.sentences)]
     try:
         table: Any = files.read_parquet(layout.examples(data, task.name, "dev"), ["id", "label", *columns])
@@ -161,7 +161,7 @@ def _read_dev(model: Model, task: Task, data: Path) -> Dev:
     if not len(table):
         raise ExportError(f"{model.name}: a smaller export is judged on dev, and dev of {task.name} has no labels")
     thresholds = model.network.head(task.name).thresholds
-    return Dev(
+    return DevRows(
         task,
         columns=[table[name].tolist() for name in columns],
         labels=table["label"].to_numpy(float),
@@ -170,7 +170,7 @@ def _read_dev(model: Model, task: Task, data: Path) -> Dev:
     )
 
 
-def _changes(dev: Mapping[str, Dev], before: Computed, after: Computed) -> list[Change]:
+def _changes(dev: Mapping[str, DevRows], before: Computed, after: Computed) -> list[Change]:
     """Return what each task loses, in the batches in which that is less certain to be nothing."""
     by_task: list[Change] = []
     for name, rows in dev.items():
@@ -184,14 +184,14 @@ def _changes(dev: Mapping[str, Dev], before: Computed, after: Computed) -> list[
     return by_task
 
 
-def _answers(rows: Dev, outputs: Rows) -> np.ndarray:
+def _answers(rows: DevRows, outputs: Rows) -> np.ndarray:
     return answers(rows.task, outputs, rows.thresholds)
 
 
 def answers(task: Task, outputs: Rows, thresholds: np.ndarray | None = None) -> np.ndarray:
     """Return the answer of each row [rows] from an export's outputs: a class, the score, or the number of a set.
 
-    `thresholds` is as `Dev` has it.
+    `thresholds` is as `DevRows` has it.
     """
     array = np.array(outputs)
     if not np.isfinite(array).all():

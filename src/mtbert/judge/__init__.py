@@ -2,12 +2,12 @@
 
 The report and `mtbert.replication`, which adds the papers' claims, render what is returned.
 
-judgement = judge(results, plan)    # rows of models with intervals; comparisons with verdicts
+judgement = judge(results, request)    # rows of models with intervals; comparisons with verdicts
 tables.write(judgement, folder)     # rows.parquet and comparisons.parquet
-judgement = tables.read(folder, results, plan)
+judgement = tables.read(folder, results, request)
 """
 
-from mtbert.judge.answer import STUDY, UNKNOWN, Answer, Plan, plan_of
+from mtbert.judge.answer import STUDY, UNKNOWN, Answer, Request, request_of
 from mtbert.judge.budget_runs import BudgetRuns, TaskRows, of_results
 from mtbert.judge.comparison import Comparison
 from mtbert.judge.confirmation import Confirmation, Confirmed
@@ -20,6 +20,6 @@ from mtbert.judge.scoreboard import Scoreboard
 
 __all__ = [
     "OBSTACLES", "OVERFITTING", "RIVALS", "SEEDS", "STUDY", "UNKNOWN", "Answer", "Below", "BudgetRuns", "Check",
-    "Comparison", "Confirmation", "Confirmed", "Judgement", "MayGain", "Models", "Part", "Plan", "Row", "Scoreboard",
-    "TaskRows", "Verdict", "judge", "judge_board", "of_results", "plan_of",
+    "Comparison", "Confirmation", "Confirmed", "Judgement", "MayGain", "Models", "Part", "Request", "Row", "Scoreboard",
+    "TaskRows", "Verdict", "judge", "judge_board", "of_results", "request_of",
 ]  # fmt: skip

@@ -16,18 +16,18 @@ from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.judge.ways import Choice
 from mtbert.scores import metrics
-from mtbert.scores.described import MAJORITY, OWN
+from mtbert.scores.described import CATALOG, MAJORITY
 from mtbert.tasks import main
 
 STUDY = "own"  # the paper of the ways to train one's own tasks
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What the plan of a build folder says beside the results; evidence does not have it.
+class Request:
+    """What was asked for, by the plan of a build folder; evidence does not have it.
 
     Attributes:
-        seeds: how many each way is to be trained with; 0 where nobody knows.
+        seeds: how many for each way; 0 where nobody knows.
         trials: by variant, the rates that were tried before, each with `factor`, `score` and `seconds`; None where
             nobody knows.
         limit: the most that a way to keep may cost to run, by a name of its costs; none for no limit.
@@ -38,14 +38,14 @@ class Plan:
     limit: Mapping[str, float] = field(default_factory=dict)
 
 
-UNKNOWN = Plan()
+UNKNOWN = Request()
 
 
-def plan_of(catalog: Mapping[str, Any]) -> Plan:
-    """Return what a plan's catalog says."""
+def request_of(catalog: Mapping[str, Any]) -> Request:
+    """Return what was asked for, by a plan's catalog."""
     tuned = catalog.get("tuned") or {}
     limit = {name: value for name, value in (catalog.get("limit") or {}).items() if value is not None}
-    return Plan(len(catalog["seeds"]), {name: entry.get("trials") or [] for name, entry in tuned.items()}, limit)
+    return Request(len(catalog["seeds"]), {name: entry.get("trials") or [] for name, entry in tuned.items()}, limit)
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,9 @@ class Answer:
     Attributes:
         models: those of the results.
         ways: the rows of at least two.
-        plan: what was asked for.
-        majority: the score of the class that most training rows have, by task; none for scores, and where it is a way.
+        request: what was asked for.
+        majority: the score of the class that most training rows have, by task. It is empty for tasks of scores, and
+            where the majority class is itself one of the ways.
         untrained: the row of the starting weights; None where nobody has scored them.
         incomplete: rows of others who have predicted some of the tasks.
         against_single: each other way against one model per task, in their order; none if that was not trained.
@@ -66,7 +67,7 @@ class Answer:
 
     models: Models
     ways: Sequence[Row]
-    plan: Plan = UNKNOWN
+    request: Request = UNKNOWN
     majority: Mapping[str, float] = field(default_factory=dict)
     untrained: Row | None = None
     incomplete: Sequence[Row] = ()
@@ -117,7 +118,7 @@ class Answer:
     @property
     def is_interim(self) -> bool:
         """Whether further seeds were asked for."""
-        return self.seeds < self.plan.seeds
+        return self.seeds < self.request.seeds
 
     @property
     def good_enough(self) -> list[Row]:
@@ -130,8 +131,8 @@ class Answer:
 
     @property
     def limit(self) -> Mapping[str, float]:
-        """The plan's limit; none where no way's costs are known, as in an interim answer."""
-        return self.plan.limit if any(way.costs for way in self.ways) else {}
+        """The limit that was asked for; none where no way's costs are known, as in an interim answer."""
+        return self.request.limit if any(way.costs for way in self.ways) else {}
 
     @cached_property
     def candidates(self) -> list[Row]:
@@ -150,7 +151,7 @@ class Answer:
 
     @cached_property
     def choice(self) -> Choice | None:
-        """What to keep; None where no way may be kept, or where only one may, and no limit leaves out the others."""
+        """What to keep; None if no way may be kept, or if there was only one to choose from."""
         if not self.candidates:
             return None
         is_alone = len(self.candidates) == 1 and self.candidates[0] is self.best
@@ -193,7 +194,7 @@ class Answer:
         return dict(zip(self.tasks, means.astype(float).sum().tolist(), strict=True))
 
 
-def of_board(board: Scoreboard, check: TrainingCheck, plan: Plan = UNKNOWN) -> Answer | None:
+def of_board(board: Scoreboard, check: TrainingCheck, request: Request = UNKNOWN) -> Answer | None:
     """Return the answer to which way is to be kept; None if fewer than two ways train all tasks."""
     models, tasks = board.models, main(board.models.results.tasks)
     trained = [replace(way, check=check.of(way.names)) for way in _trained_ways(board) if {*tasks} <= {*way.scores}]
@@ -204,7 +205,7 @@ def of_board(board: Scoreboard, check: TrainingCheck, plan: Plan = UNKNOWN) -> A
     in_order = sorted([*trained, *baselines], key=lambda way: rank(way, models.results.tasks))
     scores = {} if MAJORITY in models.baselines else training_check.majority_scores(models.results)
     majority = {task: scores[task] for task in tasks if task in scores}
-    return _judged(Answer(models, in_order, plan, majority, board.untrained(), incomplete), board)
+    return _judged(Answer(models, in_order, request, majority, board.untrained(), incomplete), board)
 
 
 def is_incomplete(row: Row, tasks: Collection[str]) -> bool:
@@ -230,7 +231,7 @@ def _judged(answer: Answer, board: Scoreboard) -> Answer:
 
 def _trained_ways(board: Scoreboard) -> Iterator[Row]:
     """Yield the row of each way: of one's own study, else the rivals of PALs."""
-    for paper in (STUDY, OWN) if STUDY in board.models.by_paper else (RIVALS,):
+    for paper in (STUDY, CATALOG) if STUDY in board.models.by_paper else (RIVALS,):
         for label in _labels(board.models, paper):
             models = board.models.joined(board.models.answering(paper, label) or [label])
             for names in models:

@@ -17,12 +17,11 @@ from mtbert.scores import metrics
 from mtbert.scores.columns import FOLD, KEY, Frame, example_columns, scored_tasks
 from mtbert.scores.described import UNTRAINED
 from mtbert.scores.metrics import OVERALLS
-from mtbert.scores.results import Results
+from mtbert.scores.results import SEEDLESS, Results
 from mtbert.stats import LEAST_SEEDS, Difference, Interval, Side, difference, folds, influence, mean_of, score
 from mtbert.tasks import COURSE, Split, Tasks, main, number_of_folds, round_of, whole_rounds
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
-SEEDLESS = ("baseline", "encoder")  # kinds of models that have one set of predictions, whatever the seed
 UNEQUAL = 0.05  # examples of a task, or steps, may differ by this share: samplers draw
 
 
@@ -60,13 +59,6 @@ class Predicted(NamedTuple):
 
     values: np.ndarray
     usable: np.ndarray
-
-
-class ScoredSides(NamedTuple):
-    """Two sides of a comparison, scored on the same rows of dev."""
-
-    ours: Side
-    other: Side
 
 
 @dataclass(frozen=True)
@@ -126,10 +118,10 @@ class BudgetRuns:
         """
         scored = self._sides(ours, other, metric, most, leak_free)
         if scored is not None:
-            return difference(scored.ours, scored.other)
+            return difference(*scored)
         if UNTRAINED in other and metric in self.untrained and not leak_free:
             scored = self._sides(ours, ours, metric, most, leak_free)
-            return None if scored is None else difference(scored.ours, scored.ours.constant(self.untrained[metric]))
+            return None if scored is None else difference(scored[0], scored[0].constant(self.untrained[metric]))
         return None
 
     def scores(
@@ -137,7 +129,7 @@ class BudgetRuns:
     ) -> dict[str, Difference]:
         """Return by metric the mean score of models, with its error over seeds and rows of dev.
 
-        Below LEAST_SEEDS seeds the error is that of these trainings, over rows alone.
+        With fewer than LEAST_SEEDS seeds the error is over rows alone.
 
         Args:
             names: models of different tasks, or one of all.
@@ -213,8 +205,8 @@ class BudgetRuns:
 
     def _sides(
         self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None, leak_free: bool
-    ) -> ScoredSides | None:
-        """Score both sides on the same rows of dev; arguments and None as for `compare`."""
+    ) -> tuple[Side, Side] | None:
+        """Score both sides, ours first, on the same rows of dev; arguments and None as for `compare`."""
         our_seeds, other_seeds = self._first_seeds(ours, metric, most), self._first_seeds(other, metric, most)
         if not our_seeds or not other_seeds:
             return None
@@ -230,9 +222,9 @@ class BudgetRuns:
                 return None
             our_tasks.append(self._side(task, our_models[task], our_seeds, usable))
             other_tasks.append(self._side(task, other_models[task], other_seeds, usable))
-        return ScoredSides(
-            ours=self._over_tasks(metric, ours, our_seeds, our_tasks),
-            other=self._over_tasks(metric, other, other_seeds, other_tasks),
+        return (
+            self._over_tasks(metric, ours, our_seeds, our_tasks),
+            self._over_tasks(metric, other, other_seeds, other_tasks),
         )
 
     def _first_seeds(self, names: Sequence[str], metric: str, most: int | None) -> list[int]:

@@ -10,7 +10,7 @@ from mtbert.stats.power import Needed
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the runs say of one comparison.
+    """What is to be compared, and what the runs say of it.
 
     Attributes:
         part: what is compared.

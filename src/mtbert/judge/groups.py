@@ -13,7 +13,7 @@ import numpy as np
 
 from mtbert.judge.models import Models
 from mtbert.scores.columns import Frame
-from mtbert.stats import LEVEL, Difference, holm
+from mtbert.stats import ONE_SIDED, Difference, holm
 from mtbert.stats.groups import less_the_rest
 from mtbert.tasks import Task, main
 
@@ -82,7 +82,7 @@ def find(models: Models, names: Sequence[str], grouped: Mapping[str, Names]) -> 
         if len(rows):
             groups += _groups(rows, models.results.tasks[name], grouped.get(name, {}))
     corrected = holm([group.p for group in groups])
-    proved = [replace(group, p=p) for group, p in zip(groups, corrected, strict=True) if p < LEVEL]
+    proved = [replace(group, p=p) for group, p in zip(groups, corrected, strict=True) if p <= ONE_SIDED]
     kinds = {group.kind for group in groups}
     return Findings([kind for kind in Kind if kind in kinds], sorted(proved, key=lambda group: group.difference.mean))
 

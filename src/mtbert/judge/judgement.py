@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mtbert.judge import answer, confirmation, own, paper_rows
-from mtbert.judge.answer import UNKNOWN, Answer, Plan
+from mtbert.judge.answer import UNKNOWN, Answer, Request
 from mtbert.judge.comparison import Comparison
 from mtbert.judge.confirmation import Confirmation
 from mtbert.judge.models import Models
@@ -21,7 +21,7 @@ class Judgement:
     Attributes:
         models: those of the results.
         rows: every variant and ensemble that is scored on dev, and single-task variants that make one row of all tasks.
-        untrained_rows: the untrained encoder and the baselines, where they have scores.
+        seedless_rows: the untrained encoder and the baselines, where they have scores.
         paper_rows: the rows of the papers' tables.
         answer: which way is to be kept; None if fewer than two ways train all tasks.
         confirmation: what test says of the answer; None before the last seed, and without labels of test.
@@ -30,32 +30,32 @@ class Judgement:
 
     models: Models
     rows: Sequence[Row]
-    untrained_rows: Sequence[Row] = ()
+    seedless_rows: Sequence[Row] = ()
     paper_rows: Sequence[Row] = ()
     answer: Answer | None = None
     confirmation: Confirmation | None = None
     own: Sequence[Comparison] = ()
 
 
-def judge(results: Results, plan: Plan = UNKNOWN) -> Judgement:
+def judge(results: Results, request: Request = UNKNOWN) -> Judgement:
     """Judge results; arguments as for `judge_board`."""
-    return judge_board(Scoreboard(Models(results)), plan)
+    return judge_board(Scoreboard(Models(results)), request)
 
 
-def judge_board(board: Scoreboard, plan: Plan = UNKNOWN) -> Judgement:
+def judge_board(board: Scoreboard, request: Request = UNKNOWN) -> Judgement:
     """Judge the scores of models.
 
     Args:
         board: their scores.
-        plan: what the results are a part of, if that is known. Test is looked at once, when all of its seeds are there.
+        request: what was asked for, if that is known. Test is looked at once, when all of its seeds are there.
     """
     check = TrainingCheck(board)
-    which_way = answer.of_board(board, check, plan)
+    which_way = answer.of_board(board, check, request)
     is_last = which_way is not None and not which_way.is_interim
     return Judgement(
         models=board.models,
         rows=[*_rows(board, check)],
-        untrained_rows=[*_untrained_rows(board)],
+        seedless_rows=[*_seedless_rows(board)],
         paper_rows=paper_rows.rows(board, check),
         answer=which_way,
         confirmation=confirmation.look(which_way, board) if which_way is not None and is_last else None,
@@ -70,7 +70,7 @@ def _rows(board: Scoreboard, check: TrainingCheck) -> Iterator[Row]:
             yield replace(row, check=check.of(names))
 
 
-def _untrained_rows(board: Scoreboard) -> Iterator[Row]:
+def _seedless_rows(board: Scoreboard) -> Iterator[Row]:
     untrained = board.untrained()
     if untrained is not None:
         yield untrained

@@ -6,7 +6,7 @@ from mtbert.judge.comparison import Comparison
 from mtbert.judge.models import Models
 from mtbert.judge.parts import Part, margins
 from mtbert.judge.scoreboard import Scoreboard
-from mtbert.scores.described import OWN
+from mtbert.scores.described import CATALOG
 from mtbert.scores.metrics import means
 from mtbert.tasks import main
 
@@ -30,7 +30,7 @@ def compare(board: Scoreboard) -> list[Comparison]:
 
 def _pairs(models: Models) -> Iterator[tuple[str, str]]:
     names = [*models.about]
-    are_own = {name: about.paper == OWN for name, about in models.about.items()}
+    are_own = {name: about.paper == CATALOG for name, about in models.about.items()}
     for number, own in enumerate(names):
         if are_own[own]:
             earlier = names[:number]

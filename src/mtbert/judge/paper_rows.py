@@ -10,7 +10,7 @@ from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.tasks import Split, main
 
-OTHERS = "others"  # the table of a paper's variants that answer to no row of its tables
+UNPUBLISHED = "others"  # the table of a paper's variants that answer to no row of its tables
 VARIANTS = "variants"  # the table of a paper without tables, of the rivals of PALs, and of variants of one's own
 
 
@@ -34,7 +34,7 @@ def _tables(board: Scoreboard) -> Iterator[list[Row]]:
         for number, table in tables.items():
             labels |= table.rows.keys()
             yield [*_answers(board, paper, number, table)]
-        yield [*_unpublished(board, paper, OTHERS, labels)]
+        yield [*_unpublished(board, paper, UNPUBLISHED, labels)]
     names = (*(about.paper for about in board.models.about.values()), RIVALS)
     for paper in dict.fromkeys(names):
         if paper not in published:

@@ -24,7 +24,7 @@ Names = Annotated[tuple[str, ...], pydantic.BeforeValidator(sequence)]
 
 
 class Part(Section):
-    """One comparison.
+    """What is to be compared.
 
     Attributes:
         ours, other: names of the variants (or an ensemble) of each side; several single-task variants make one row.

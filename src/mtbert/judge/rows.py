@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mtbert.config import papers
-from mtbert.scores.described import BASELINES, OTHER
+from mtbert.scores.described import BASELINES, BY_OTHERS
 from mtbert.scores.metrics import means
 from mtbert.stats import Difference
 from mtbert.tasks import Split, Tasks
@@ -50,9 +50,9 @@ class Row:
 
     Attributes:
         label: what stands at its beginning.
-        names: of the variants, of an ensemble, or of what was not trained: a baseline, the untrained encoder.
+        names: of the variants, of an ensemble, of a baseline, or of the untrained encoder.
         scores: by metric, the mean over `seeds` on `split`, with its error.
-        seeds: those that all of them have; none of what was not trained.
+        seeds: those that all of them have; none of a baseline and of the untrained encoder.
         weights: by name, how many: `encoder` of one of them; added, trained and stored of all; times_bert: all over one
             encoder's.
         seconds: to train all of its models and their teachers, one seed; None if nobody knows.
@@ -87,7 +87,7 @@ class Row:
     @property
     def is_of_others(self) -> bool:
         """Whether others made its predictions: nobody knows its weights."""
-        return self.names[0].startswith(OTHER)
+        return self.names[0].startswith(BY_OTHERS)
 
 
 def rank(row: Row, tasks: Tasks) -> float:

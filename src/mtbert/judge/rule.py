@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mtbert.judge.parts import Expected
-from mtbert.stats import Difference, holm
+from mtbert.stats import ONE_SIDED, Difference, holm
 
 SEEDS = 6  # of each side that has seeds, at the only look
-LEVEL = 0.025  # one-sided
 LEANS = 0.4  # a part whose p of holding is below this does not refute its claim
 
 
@@ -31,7 +30,7 @@ class Verdict(StrEnum):
     NOT_RUN = "not run"
 
 
-OBSTACLES = {  # by what keeps a comparison from being judged, the first that applies: what is said instead
+OBSTACLES = {  # what keeps a comparison from being judged, and the verdict instead; the first that applies counts
     "not run": Verdict.NOT_RUN,
     "code": Verdict.NOT_COMPARABLE,  # or another of `ALIKE`
     "settings": Verdict.NOT_COMPARABLE,  # that the claim does not name
@@ -72,9 +71,9 @@ class PValues:
     @property
     def verdict(self) -> Verdict:
         """What corrected p values prove: HOLDS, SMALL, FAILS, or TOO_CLOSE where it is none of these."""
-        if self.holds <= LEVEL:
-            return Verdict.SMALL if self.small <= LEVEL else Verdict.HOLDS
-        return Verdict.FAILS if self.fails <= LEVEL else Verdict.TOO_CLOSE
+        if self.holds <= ONE_SIDED:
+            return Verdict.SMALL if self.small <= ONE_SIDED else Verdict.HOLDS
+        return Verdict.FAILS if self.fails <= ONE_SIDED else Verdict.TOO_CLOSE
 
 
 NOTHING = PValues(1.0, 1.0, 1.0)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from mtbert import files
 from mtbert.errors import DataError
-from mtbert.judge.answer import UNKNOWN, Answer, Plan, is_incomplete
+from mtbert.judge.answer import UNKNOWN, Answer, Request, is_incomplete
 from mtbert.judge.comparison import Comparison
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement
@@ -71,12 +71,12 @@ def put(columns: pa.Schema, lines: Iterable[Line], file: Path) -> None:
     pq.write_table(pa.Table.from_pylist([*lines], columns), file, compression="zstd")
 
 
-def read(folder: Path, results: Results, plan: Plan = UNKNOWN) -> Judgement:
+def read(folder: Path, results: Results, request: Request = UNKNOWN) -> Judgement:
     """Read what was judged of these results; DataError if a table is missing or damaged."""
     rows_by_use = by_use(folder / ROWS, ROW_COLUMNS)
     lines_by_use = by_use(folder / COMPARISONS, COMPARISON_COLUMNS)
     try:
-        return _judgement(Models(results), plan, rows_by_use, lines_by_use)
+        return _judgement(Models(results), request, rows_by_use, lines_by_use)
     except (KeyError, ValueError) as error:
         raise DataError(f"{folder} is of other results or papers ({error!r}); {AGAIN}") from None
 
@@ -96,7 +96,7 @@ def _row_lines(judgement: Judgement) -> Iterator[Line]:
     """Yield the lines of all rows, numbered through."""
     answer, confirmation = judgement.answer, judgement.confirmation
     rows: list[tuple[str, Row]] = [("rows", row) for row in judgement.rows]
-    rows += [("untrained_rows", row) for row in judgement.untrained_rows]
+    rows += [("seedless_rows", row) for row in judgement.seedless_rows]
     rows += [("paper_rows", row) for row in judgement.paper_rows]
     if answer is not None:
         rows += [("ways", row) for row in answer.ways]
@@ -257,20 +257,20 @@ def estimate(line: Line) -> Difference | None:
 
 
 def _judgement(
-    models: Models, plan: Plan, rows_by_use: dict[str, list[Line]], lines_by_use: dict[str, list[Line]]
+    models: Models, request: Request, rows_by_use: dict[str, list[Line]], lines_by_use: dict[str, list[Line]]
 ) -> Judgement:
     rows = {use: _rows(lines) for use, lines in rows_by_use.items()}
     comparisons = {use: [_comparison(line) for line in lines] for use, lines in lines_by_use.items()}
-    untrained_rows = rows.get("untrained_rows", [])
+    seedless_rows = rows.get("seedless_rows", [])
     answer = confirmation = None
     if "ways" in rows:
         answer = Answer(
             models=models,
             ways=rows["ways"],
-            plan=plan,
+            request=request,
             majority={task: score.mean for task, score in rows["majority"][0].scores.items()},
-            untrained=next((row for row in untrained_rows if row.names == (UNTRAINED,)), None),
-            incomplete=[row for row in untrained_rows if is_incomplete(row, main(models.results.tasks))],
+            untrained=next((row for row in seedless_rows if row.names == (UNTRAINED,)), None),
+            incomplete=[row for row in seedless_rows if is_incomplete(row, main(models.results.tasks))],
             against_single=comparisons.get("against_single", ()),
             against_best=comparisons.get("against_best", ()),
             by_task=comparisons.get("by_task", ()),
@@ -281,7 +281,7 @@ def _judgement(
     return Judgement(
         models=models,
         rows=rows.get("rows", []),
-        untrained_rows=untrained_rows,
+        seedless_rows=seedless_rows,
         paper_rows=rows.get("paper_rows", []),
         answer=answer,
         confirmation=confirmation,

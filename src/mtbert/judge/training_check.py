@@ -33,13 +33,13 @@ from mtbert.scores import metrics, sets
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import TFIDF
 from mtbert.scores.results import Results
+from mtbert.stats import ONE_SIDED
 from mtbert.tasks import Task
 
 TAIL = 0.25  # share of the steps that the slope is fitted to
 AHEAD, LEAST_FALL = 0.1, 0.02  # share of the training that is looked ahead, and of the mean loss that is a fall
 LEAST_LOSSES = 8  # logged in the tail, for a slope
 SCORED = ("dev/", "spared/")  # how the names of scores in the history begin
-ALPHA = 0.025  # of the slope, one-sided
 
 
 class TrainingCheck:
@@ -160,7 +160,7 @@ def still_falls(losses: Frame) -> bool:
         return False
     slope = float(done @ value / (done @ done))
     error = float(np.sqrt(((value - slope * done) ** 2).sum() / freedom / (done @ done)))
-    is_proved = slope < float(special.stdtrit(freedom, ALPHA)) * error
+    is_proved = slope < float(special.stdtrit(freedom, ONE_SIDED)) * error
     return is_proved and -slope * AHEAD > LEAST_FALL * abs(float(losses["value"].mean()))
 
 

@@ -23,8 +23,8 @@ class Choice:
     """What to keep, by the numbers of the ways.
 
     Attributes:
-        kept: the cheapest way that is proved to be no worse than the best; the best itself, if it may be kept, if all
-            that are cheaper are proved to be worse; None if neither is proved, and below SEEDS seeds.
+        kept: the cheapest way that is proved to be no worse than the best; the best itself, if it may be kept and every
+            cheaper way is proved to be worse. None if neither is proved, or if there are fewer than SEEDS seeds.
         likely: if nothing is kept, the best of the ways that are cheaper and may be no worse; if the best may not be
             kept, the best of those that may. None if there are none.
         against: the likely way less the best; it says what would decide.

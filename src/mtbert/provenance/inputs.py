@@ -44,8 +44,8 @@ class Inputs(Section):
         settings: of a training its file of the plan, without the digests of code; of an older log by the names of
             params.yaml.
         code: the SHA-256 of each file of code, by its name below src/mtbert.
-        files: the SHA-256 of each file that is read, by its path below the build folder. Seals stand for their folders:
-            that of a member for all that it was made from, and for its results.
+        files: the SHA-256 of each file that is read, by its path below the build folder. A folder is
+            listed by its seal. The seal of a member covers its inputs and its results.
         machine: where the build folder was begun; None of what no machine changes.
         seed: None in a manifest, which is of all seeds.
     """
@@ -54,7 +54,7 @@ class Inputs(Section):
 
     settings: dict[str, Any]
     code: dict[str, str]
-    files: dict[str, str]
+    files: dict[str, str] = Field(min_length=1)
     machine: Origin | None = Field(default=None, exclude_if=lambda machine: machine is None)
     seed: int | None = Field(default=None, exclude_if=lambda seed: seed is None)
 

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
 from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.provenance import inputs, seals
@@ -18,12 +16,6 @@ from mtbert.provenance.inputs import Inputs
 from mtbert.tasks import SPLITS
 
 ENCODER_FILES = (layout.WEIGHTS, "config.json", "tokenizer.json", "tokenizer_config.json")
-
-
-class Manifest(Inputs):
-    """build/manifest/VARIANT.json: at least the encoder's four files and the examples of one split."""
-
-    files: dict[str, str] = Field(min_length=5)
 
 
 def selected(build: Path) -> list[str]:
@@ -40,12 +32,12 @@ def write(build: Path, out: Path) -> None:
         seals.seal(directory)
 
 
-def of_now(build: Path, variant: str) -> Manifest:
+def of_now(build: Path, variant: str) -> Inputs:
     """Return what a selected variant would be made from, as it lies in the build folder."""
     plan = layout.read_plan(layout.plan(build, variant), "model", "tasks", "phases", "sources")
     code_of_techniques = plan.pop("sources")
     read = [*encoder_files(build, plan["model"]["encoder"]), *_data_files(plan, build)]
-    return Manifest(
+    return Inputs(
         settings=plan,
         code=layout.read_plan(layout.shared_code(build)) | code_of_techniques,
         files=inputs.digests(build, read) | _teachers(build, plan.get("teachers", [])),
@@ -54,9 +46,10 @@ def of_now(build: Path, variant: str) -> Manifest:
 
 
 def _teachers(build: Path, variants: Sequence[str]) -> dict[str, str]:
-    """Return the digest of each teacher's manifest by its path: of the same inputs and seed a training makes the same.
+    """Return the digest of each teacher's manifest by its path, which stands for the teacher's run.
 
-    So a variant trains again where a teacher does, and DVC need not train the teachers to know it.
+    Equal inputs and seeds give equal runs. So a variant trains again where a teacher does, and DVC need not train the
+    teachers to know it.
     """
     paths = {variant: layout.manifest(build, variant).relative_to(build).as_posix() for variant in variants}
     return {path: of_now(build, variant).identity for variant, path in paths.items()}
@@ -82,9 +75,9 @@ def _data_files(settings: dict[str, Any], build: Path) -> list[Path]:
     return [file for file in examples if file.exists()]
 
 
-def read(build: Path, variant: str) -> Manifest:
+def read(build: Path, variant: str) -> Inputs:
     """Read the manifest of a variant; DataError where it is missing or damaged."""
-    return files.read_as(Manifest, layout.manifest(build, variant), "dvc repro manifest")
+    return files.read_as(Inputs, layout.manifest(build, variant), "dvc repro manifest")
 
 
 def of_training(build: Path, variant: str, seed: int) -> Inputs:

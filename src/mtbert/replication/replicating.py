@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mtbert.judge import UNKNOWN, Judgement, Models, Plan, Scoreboard, Verdict, judge_board, of_results
+from mtbert.judge import UNKNOWN, Judgement, Models, Request, Scoreboard, Verdict, judge_board, of_results
 from mtbert.replication.claims import load
 from mtbert.replication.judging import ClaimResult, at_a_third, judge_claims
 from mtbert.scores.results import Results
@@ -24,19 +24,19 @@ class Replication:
     questions: Sequence[ClaimResult] = ()
 
 
-def replicate(results: Results, third: Results | None = None, plan: Plan = UNKNOWN) -> Replication:
+def replicate(results: Results, third: Results | None = None, request: Request = UNKNOWN) -> Replication:
     """Judge results, and the papers' claims if these are their data.
 
     Args:
         results: of the whole budget.
         third: of the same variants at a third of the budget, to show how differences move with it.
-        plan: what the results are a part of, if that is known.
+        request: what was asked for, if that is known.
 
     Raises:
         DataError: `third` has no run of a third of the budget.
     """
     board = Scoreboard(Models(results))
-    judgement = judge_board(board, plan)
+    judgement = judge_board(board, request)
     if not board.models.is_comparable:
         return Replication(judgement)
     papers, whole = load(), board.budget_runs()

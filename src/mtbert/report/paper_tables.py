@@ -119,7 +119,7 @@ def render(table: Table, judgement: Judgement) -> str:
         row.label: training_section.reasons(row.check.below, table.tasks) for row in table.rows if row.check.fails
     }
     splits = {row.split for row in table.rows}
-    rows = [*judgement.untrained_rows, *table.rows] if "dev" in splits else table.rows
+    rows = [*judgement.seedless_rows, *table.rows] if "dev" in splits else table.rows
     is_published = any(row.published for row in rows)
     marks = dict.fromkeys(reasons, f" {FAILING}")
     lines = [_line(table, row, is_published, marks.get(row.label, ""), with_split=len(splits) > 1) for row in rows]

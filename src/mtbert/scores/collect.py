@@ -15,7 +15,7 @@ from mtbert.errors import DataError
 from mtbert.provenance import seals
 from mtbert.scores import average_precision, checks, data_description, model_rows, points, predictions, sets, tables
 from mtbert.scores.columns import FOLD, MOVES, SURE, UNCALIBRATED, Frame, Predictions
-from mtbert.scores.described import BASELINES, OTHER, UNTRAINED
+from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
 from mtbert.scores.model_rows import ModelRow
 from mtbert.scores.results import Results
 from mtbert.scores.source import Source, read_catalog, source_of
@@ -71,7 +71,7 @@ def collect(build: Path, seeds: Sequence[int] | None = None, pictures: bool = Tr
 
 def _baselines(build: Path) -> list[Path]:
     """Return the folders of the baselines that are there, the untrained encoder first, predictions of others last."""
-    return [folder for name in (UNTRAINED, *BASELINES, f"{OTHER}*") for folder in layout.baselines_of(build, name)]
+    return [folder for name in (UNTRAINED, *BASELINES, f"{BY_OTHERS}*") for folder in layout.baselines_of(build, name)]
 
 
 def _there(folder: Path, entries: Mapping[str, Any], seeds: Sequence[int]) -> list[Path]:

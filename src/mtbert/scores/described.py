@@ -9,7 +9,7 @@ from mtbert.scores.schemas import Count, Lenient
 from mtbert.settings import Name, Section, TaskName
 from mtbert.tasks import COURSE, Split, Task, restored
 
-OWN = "catalog"  # the paper of a variant that names none, as those in params.yaml do
+CATALOG = "catalog"  # the paper of a variant that names none, as those in params.yaml do
 UNTRAINED = "untrained-encoder"  # the variant whose scores are those of the starting weights
 UNTRAINED_LABEL = "Untrained encoder"
 MAJORITY, TFIDF, FROZEN = "baseline-majority", "baseline-tfidf", "baseline-embeddings"
@@ -18,12 +18,12 @@ BASELINES = {  # by variant, the name in reports
     TFIDF: "TF-IDF",
     FROZEN: "Frozen encoder, logistic regression",
 }
-OTHER = "other-"  # before the name of who made predictions elsewhere, in the variant of their row
+BY_OTHERS = "other-"  # before the name of who made predictions elsewhere, in the variant of their row
 
 
 def baseline_label(variant: str) -> str:
     """Return the name in reports of a baseline, or of who made predictions elsewhere."""
-    return BASELINES.get(variant) or variant.removeprefix(OTHER)
+    return BASELINES.get(variant) or variant.removeprefix(BY_OTHERS)
 
 
 class Costs(Section):
@@ -60,7 +60,7 @@ class About(Lenient):
         costs: of predictions that others made.
     """
 
-    paper: Annotated[Name, BeforeValidator(lambda paper: paper or OWN)] = OWN
+    paper: Annotated[Name, BeforeValidator(lambda paper: paper or CATALOG)] = CATALOG
     row: str = ""
     also: list[str] = []
     rival: str = ""

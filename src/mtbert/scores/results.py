@@ -15,7 +15,7 @@ from mtbert.scores.columns import KEY, Frame, PredictionsByTask, metric_names, s
 from mtbert.scores.described import DESCRIPTIONS, About, Costs, Data, RunDescription, StartingWeights
 from mtbert.tasks import Tasks
 
-UNTRAINED_KINDS = ("encoder", "baseline")  # kinds of rows of `runs` that no variant or ensemble made
+SEEDLESS = ("baseline", "encoder")  # kinds of models that no seed changes, so that they have one set of predictions
 
 
 def no_points() -> Frame:
@@ -45,12 +45,12 @@ class Results:
     @cached_property
     def about(self) -> dict[str, About]:
         """What the settings say of each variant or ensemble, by name, in the tables' order."""
-        return {run.variant: run.settings for run in self.descriptions if run.kind not in UNTRAINED_KINDS}
+        return {run.variant: run.settings for run in self.descriptions if run.kind not in SEEDLESS}
 
     @cached_property
     def trained(self) -> Frame:
         """The runs without baselines and the untrained encoder."""
-        return self.runs[~self.runs["kind"].isin(UNTRAINED_KINDS)]
+        return self.runs[~self.runs["kind"].isin(SEEDLESS)]
 
     @cached_property
     def baselines(self) -> Frame:

@@ -4,11 +4,20 @@ Below `LEAST_CLUSTERS` clusters of rows, or `LEAST_SEEDS` seeds of a side that h
 interval: so few say little of others.
 """
 
-from mtbert.stats.differences import LEAST_CLUSTERS, LEAST_SEEDS, LEVEL, Difference, Interval, difference, score
+from mtbert.stats.differences import (
+    LEAST_CLUSTERS,
+    LEAST_SEEDS,
+    LEVEL,
+    ONE_SIDED,
+    Difference,
+    Interval,
+    difference,
+    score,
+)
 from mtbert.stats.multiple import holm
 from mtbert.stats.side import Side, mean_of
 
 __all__ = [
-    "LEAST_CLUSTERS", "LEAST_SEEDS", "LEVEL", "Difference", "Interval", "Side", "difference", "holm", "mean_of",
-    "score",
+    "LEAST_CLUSTERS", "LEAST_SEEDS", "LEVEL", "ONE_SIDED", "Difference", "Interval", "Side", "difference", "holm",
+    "mean_of", "score",
 ]  # fmt: skip

@@ -21,7 +21,6 @@ Sides of folds have a formula of their own: `mtbert.stats.folds`.
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from scipy import special
 
@@ -30,6 +29,7 @@ from mtbert.stats.side import Side
 
 ROUNDING = 1e-7  # an error below it is of the last digits: the square root of theirs
 LEVEL = 0.05  # of every test of two sides; intervals hold 1 - LEVEL
+ONE_SIDED = LEVEL / 2  # of every test of one side
 LEAST_SEEDS = 3  # of each side that has seeds, for an interval
 LEAST_CLUSTERS = 6  # of rows, whether or not the sides differ in them, for an interval
 Interval = tuple[float, float]
@@ -72,7 +72,7 @@ class Difference:
         """The 95 % interval, low and high; None where it is not known."""
         if self.error is None:
             return None
-        half = -float(special.stdtrit(self.freedom, LEVEL / 2)) * self.error
+        half = -float(special.stdtrit(self.freedom, ONE_SIDED)) * self.error
         lowest, highest = self.bounds
         return max(lowest, self.mean - half), min(highest, self.mean + half)
 
@@ -138,15 +138,10 @@ def _of_folds(result: Difference, variance: folds.Variance, count: int, clusters
     return replace(result, error=error if error > ROUNDING else None, freedom=freedom, row_variance=total)
 
 
-class StandardError(NamedTuple):
-    """A standard error, and its degrees of freedom."""
-
-    error: float
-    freedom: float
-
-
-def welch(variances: tuple[float, float], seeds: tuple[int, int], row_variance: float, clusters: int) -> StandardError:
-    """Return the standard error of a difference, as above.
+def welch(
+    variances: tuple[float, float], seeds: tuple[int, int], row_variance: float, clusters: int
+) -> tuple[float, float]:
+    """Return the standard error of a difference and its degrees of freedom, as above.
 
     Args:
         variances: s_i^2 of each side.
@@ -159,7 +154,7 @@ def welch(variances: tuple[float, float], seeds: tuple[int, int], row_variance: 
     spread = 0.0
     for part, count in ((first, seeds[0]), (second, seeds[1]), (row_variance, clusters)):
         spread += part**2 / max(1, count - 1)
-    return StandardError(math.sqrt(total), total**2 / spread if spread else 0.0)
+    return math.sqrt(total), total**2 / spread if spread else 0.0
 
 
 def score(side: Side, bounds: Interval) -> Difference:

@@ -4,7 +4,7 @@ A difference that is truly 0 is proved to be above -margin with probability POWE
 
     error <= margin / (t_(1 - level) + t_POWER),  error^2 = s^2 / n + c
 
-(Schuirmann 1987, one side). `level` is LEVEL / 2 over the number of comparisons: Holm's first step, which asks
+(Schuirmann 1987, one side). `level` is ONE_SIDED over the number of comparisons: Holm's first step, which asks
 for the most. n seeds of each side shrink s^2 alone; more rows of dev shrink c. Of a comparison that was run, s^2 and c
 are known. The degrees of freedom are taken as n - 1 for each side that has seeds; of two sides without seeds, or with
 folds, they are those that the difference has, and grow as the rows do.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from scipy import special
 
-from mtbert.stats.differences import LEVEL, Difference
+from mtbert.stats.differences import ONE_SIDED, Difference
 
 POWER = 0.8
 MOST = 30  # seeds; more are not asked for
@@ -51,4 +51,4 @@ def needed(difference: Difference, margin: float, least: int, comparisons: int) 
 
 def _quantiles(freedom: float, comparisons: int) -> float:
     """Return t_(1 - level) + t_POWER."""
-    return float(special.stdtrit(freedom, 1 - LEVEL / 2 / comparisons) + special.stdtrit(freedom, POWER))
+    return float(special.stdtrit(freedom, 1 - ONE_SIDED / comparisons) + special.stdtrit(freedom, POWER))

@@ -10,7 +10,7 @@ from mtbert.data import readers
 from mtbert.data.readers import ENDINGS
 from mtbert.errors import DataError, first_of
 from mtbert.files import sha256
-from mtbert.tasks import FILE, OTHERS, Split
+from mtbert.tasks import FILE, OTHERS_FOLDER, Split
 
 SPLIT_NAMES: dict[str, Split] = {
     "train": "train", "training": "train", "dev": "dev", "development": "dev", "val": "dev", "valid": "dev",
@@ -81,14 +81,14 @@ def unreadable_files(folder: Path) -> list[str]:
 def deep_files(folder: Path) -> list[str]:
     """Return the files that would hold rows by their ending, and lie below more than one folder."""
     paths = [file.relative_to(folder) for file in sorted(folder.glob("*/*/**/*")) if file.is_file()]
-    paths = [path for path in paths if path.parts[0] != OTHERS]
+    paths = [path for path in paths if path.parts[0] != OTHERS_FOLDER]
     return [path.as_posix() for path in paths if readers.ending(path) in ENDINGS and "/." not in f"/{path.as_posix()}"]
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     for file in sorted([*folder.glob("*"), *folder.glob("*/*")]):
         path = file.relative_to(folder)
-        if path.parent.name == OTHERS:
+        if path.parent.name == OTHERS_FOLDER:
             continue
         if file.is_file() and not any(part.startswith(".") for part in path.parts):  # such as .ipynb_checkpoints
             yield path.as_posix(), file

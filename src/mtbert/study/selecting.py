@@ -10,7 +10,7 @@ import pydantic
 
 from mtbert import files, tasks
 from mtbert.config import papers, planning, studies
-from mtbert.config.params import OTHERS, Params, at
+from mtbert.config.params import REST, Params, at
 from mtbert.data.preprocess import MOST_REFUSED
 from mtbert.errors import SettingsError
 from mtbert.errors import in_words as faults_in_words
@@ -133,7 +133,7 @@ def heads(file: Path, encoder: str | None, data: Path, task_rows: Sequence[TaskR
     knows_sentences = chosen_encoder.embeds_sentences
     is_same_folder = (file.resolve().parent / str(at(settings, ("data_dir",)))).resolve() == data
     here = {of_task.task.name for of_task in task_rows}
-    known = {*here, *tasks.COURSE, OTHERS}  # heads of another folder's tasks go
+    known = {*here, *tasks.COURSE, REST}  # heads of another folder's tasks go
     chosen = {name: head for name, head in stated.items() if name in known}
     if not is_same_folder:
         chosen = {name: head for name, head in chosen.items() if head != PAIRS_APART}

@@ -29,7 +29,7 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         return
     with starting.quick_imports():
         from mtbert import layout
-        from mtbert.judge import plan_of
+        from mtbert.judge import request_of
         from mtbert.machine import locking
         from mtbert.merging import run as merging
         from mtbert.provenance import seals
@@ -48,8 +48,8 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         merging.merge_all(build, layout.merged(build))
         ensembles.vote_all(build, layout.votes(build))
         results = collect.collect(build, numbers, pictures=False)
-        plan = plan_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
-        replication = replicate(results, plan=plan)
+        request = request_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
+        replication = replicate(results, request=request)
         print(reports.write(replication, report, build=build, interim=mark))
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from mtbert import files
 from mtbert.config import planning, rates, resolve
 from mtbert.config.layers import merge_variant
-from mtbert.config.params import OTHERS, Params, Place, dotted
+from mtbert.config.params import REST, Params, Place, dotted
 from mtbert.errors import DivergedError, SettingsError
 from mtbert.machine import locking
 from mtbert.training import assembly
@@ -125,7 +125,7 @@ def _check_rates_count(params: Params, name: str, phase: PhaseSettings) -> None:
     plain_kind = kind.removesuffix("_constant")
     for key, rate in tried.items():
         if document["phases"][0][key] != rate:
-            places = ", ".join(map(dotted, _stronger_places(with_tried, name, {key, kind, plain_kind, OTHERS})))
+            places = ", ".join(map(dotted, _stronger_places(with_tried, name, {key, kind, plain_kind, REST})))
             raise SettingsError(
                 f"{name} cannot be tuned: {places} in {params.shown} would overrule its {key} under `tuned`; allowed: "
                 "null there"

@@ -265,7 +265,7 @@ class PhaseSettings(Section):
         return self
 
 
-class Answers(Section):
+class Published(Section):
     """The published rows that a variant is compared with.
 
     Attributes:
@@ -280,7 +280,7 @@ class Answers(Section):
     rival: str = ""
 
 
-class VariantSettings(Answers):
+class VariantSettings(Published):
     """One resolved variant: all that its training depends on, and nothing else.
 
     Attributes:

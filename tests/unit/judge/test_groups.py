@@ -45,6 +45,20 @@ def test_a_group_that_is_no_worse_is_not_named_and_p_are_corrected_together():
     assert many.worse == []
 
 
+def test_a_group_is_proved_worse_at_the_one_sided_level_of_all_verdicts():
+    rows = np.arange(200)
+    names = ["first" if row < 60 else "" for row in rows]
+    wrong_of_others = (rows >= 60) & (rows < 100)
+
+    def found(wrong_of_first: int) -> list[str]:
+        predicted = (wrong_of_others | (rows < wrong_of_first)).astype(float)
+        grouped = {"topic": {(Kind.LENGTH, ""): names}}
+        return [group.name for group in groups.find(models(TOPIC, np.zeros(200), predicted), ["a"], grouped).worse]
+
+    assert found(25) == []  # p 0.040
+    assert found(27) == ["first"]  # p 0.016
+
+
 def test_groups_of_few_rows_are_not_tested():
     labels = np.arange(60.0) % 2
     names = ["rare" if row < 19 else "" for row in range(60)]

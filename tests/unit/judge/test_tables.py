@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.judge import Judgement, Plan, judge, tables
+from mtbert.judge import Judgement, Request, judge, tables
 from mtbert.scores.described import TFIDF, UNTRAINED
 from mtbert.scores.results import Results
 
@@ -16,7 +16,7 @@ ROWS = 60
 LABELS = {"sst": (np.arange(ROWS) % 5).astype(float), "qqp": (np.arange(ROWS) % 2).astype(float),
           "sts": np.linspace(0, 5, ROWS)}  # fmt: skip
 OWN = {"paper": None, "row": ""}
-PLAN = Plan(6)
+REQUEST = Request(6)
 
 
 @pytest.fixture(scope="module")
@@ -48,20 +48,20 @@ def results() -> Results:
 
 @pytest.fixture(scope="module")
 def judgement(results: Results) -> Judgement:
-    return judge(results, plan=PLAN)
+    return judge(results, request=REQUEST)
 
 
 def test_what_was_judged_is_read_as_it_was_written(judgement: Judgement, results: Results, tmp_path: Path):
     tables.write(judgement, tmp_path)
-    again = tables.read(tmp_path, results, PLAN)
-    parts = ("rows", "untrained_rows", "paper_rows", "own", "confirmation")
+    again = tables.read(tmp_path, results, REQUEST)
+    parts = ("rows", "seedless_rows", "paper_rows", "own", "confirmation")
     for part in parts:
         assert getattr(judgement, part), part
         assert getattr(again, part) == getattr(judgement, part), part
     ours, read = judgement.answer, again.answer
     assert ours is not None
     assert read is not None
-    for part in ("ways", "plan", "majority", "untrained", "against_single", "against_best", "by_task", "choice"):
+    for part in ("ways", "request", "majority", "untrained", "against_single", "against_best", "by_task", "choice"):
         assert getattr(read, part) == getattr(ours, part), part
     assert ours.against_single
     assert ours.against_best

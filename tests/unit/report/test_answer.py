@@ -8,7 +8,7 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.judge import Answer, Below, Check, Judgement, Plan, judge, plan_of
+from mtbert.judge import Answer, Below, Check, Judgement, Request, judge, request_of
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import answer_section, markdown, terminal
 from mtbert.report.pictures import costs as picture
@@ -64,7 +64,7 @@ def found(
     results.runs["stored"] = results.runs["variant"].map(weights)
     for column, cost in (costs or {}).items():
         results.runs[column] = results.runs["variant"].map(cost) if isinstance(cost, dict) else cost
-    answer = judge(results, plan=Plan(limit=limit or {})).answer
+    answer = judge(results, request=Request(limit=limit or {})).answer
     assert answer is not None
     return answer
 
@@ -271,8 +271,10 @@ def test_one_way_within_the_limit_is_kept_and_of_none_it_is_said(monkeypatch, mo
 
 
 def test_the_plan_says_the_limit():
-    assert plan_of({"seeds": [1], "limit": {"milliseconds": 20.0, "megabytes": None}}).limit == {"milliseconds": 20.0}
-    assert plan_of({"seeds": [1]}).limit == {}
+    assert request_of({"seeds": [1], "limit": {"milliseconds": 20.0, "megabytes": None}}).limit == {
+        "milliseconds": 20.0
+    }
+    assert request_of({"seeds": [1]}).limit == {}
 
 
 def test_a_limit_without_measured_costs_is_not_applied(monkeypatch):
