@@ -269,7 +269,7 @@ def draw_folds(
     """Return by line the fold of each row, from 0; the last one has what the others left. Arguments as of `draw_dev`.
 
     Raises:
-        DataError: a fold has less than half of its share, or more than half of all rows.
+        DataError: a fold has less than half of its share, or more than half of all rows; of two, three quarters.
     """
     fold_by_line: dict[int, int] = {}
     for fold in range(task.folds):
@@ -279,7 +279,8 @@ def draw_folds(
         fold_by_line |= dict.fromkeys(lines, fold)
     sizes = np.bincount([*fold_by_line.values()], minlength=task.folds)
     total = int(sizes.sum())
-    if 2 * sizes.min() < total // task.folds or not sizes.min() or 2 * sizes.max() > total + 1:
+    most = max(1 / 2, 3 / 2 / task.folds) * total
+    if 2 * sizes.min() < total // task.folds or not sizes.min() or sizes.max() > most + 0.5:
         raise DataError(
             f"{file}: its {total:,} rows make no {task.folds} folds that are about alike (the smallest has "
             f"{sizes.min():,} rows, the largest {sizes.max():,}): they share {_shared(task)} or are too few; set fewer "

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -77,6 +78,14 @@ def test_a_row_whose_group_is_in_another_task_s_fold_is_known_there(tmp_path: Pa
     ].to_numpy()  # of customers 0 to 3, four rows each
     known = pd.read_parquet(tmp_path / "out/b/train-rows.parquet")["known"].tolist()
     assert known == [1 << fold[2 * n] for n in range(8)] + [0] * 8  # b has two rows of each customer, from 0 to 7
+
+
+def test_two_folds_of_whole_groups_need_not_be_halves(tmp_path: Path) -> None:
+    sizes = [7, 5, 3]
+    rows = [f"text {n},{n % 2},c{group}" for n, group in enumerate(np.repeat([0, 1, 2], sizes))]
+    write(tmp_path, rows, columns="text,mood,customer")
+    dev, train = read(tmp_path, replace(TASK, group_on="customer", folds=2), fold=0)
+    assert sorted([len(dev), len(train)]) in ([5, 10], [7, 8])
 
 
 def test_rows_that_share_too_much_are_refused(tmp_path: Path) -> None:
