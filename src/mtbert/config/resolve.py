@@ -197,6 +197,8 @@ def _part_faults(params: Params, name: str) -> Iterator[Fault]:
     if params.get("catalog", whole, "teachers"):
         message = f"{whole} learns from teachers, which have read all rows; allowed: a variant without teachers"
         yield Fault(("catalog", name, "part", "of"), message)
+    if params.get("catalog", whole, "phases") == []:
+        yield Fault(("catalog", name, "part", "of"), f"{whole} is not trained; allowed: a variant that is")
     for key in params.own_entry(name).keys() - {"part"}:
         message = f"a part is trained as {whole} is; allowed beside `part`: nothing"
         yield Fault(("catalog", name, key), message)

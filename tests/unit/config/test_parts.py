@@ -63,11 +63,20 @@ def test_the_catalog_says_which_variants_are_parts(planned: Planned):
             "catalog.half.part.share: Input should be less than 1, got 1.5",
         ),
         (
+            [HALF, ("training.rows", 50)],
+            "training.rows: half reads a part of train, of which this would take the same 50 rows again; allowed with "
+            "`part`: null",
+        ),
+        (
+            [("catalog.still", {"phases": []}), ("catalog.half", {"part": {"of": "still", "share": 0.5}})],
+            "catalog.half.part.of: still is not trained; allowed: a variant that is",
+        ),
+        (
             [HALF, ("ensembles", {"both": {"members": ["own-lora", "half"]}})],
             "ensembles.both.members: half reads a part of train alone; allowed: members that read all of it",
         ),
     ],
-    ids=["further keys", "itself", "part of a part", "teachers", "share", "member"],
+    ids=["further keys", "itself", "part of a part", "teachers", "share", "rows", "untrained", "member"],
 )
 def test_what_cannot_be_a_part_is_refused(refused: Refused, edits: list[tuple[str, Any]], told: str):
     assert refused(OWN, *edits, ("variants", ["own-lora", "half"])) == [told]
