@@ -217,23 +217,36 @@ def study(
     steps: Annotated[str | None, Option(help="How long models train: 2x is twice as long as usual.")] = None,
     encoding: Annotated[str, Option(help="The encoding of text files, such as cp1252.")] = "utf-8",
     params: Annotated[Path, Option(help="The file of settings.")] = Path("params.yaml"),
-    curve: Annotated[
-        bool, Option("--curve", help="Also train baselines on parts of train: what would more labels bring?")
-    ] = False,
+    curve: Annotated[bool, Option("--curve", help="Train on parts of train: what would more labels bring?")] = False,
+    way: Annotated[
+        str | None, Option(help="With --curve: a way, such as own-shared, in place of the one that the report keeps.")
+    ] = None,
 ) -> None:
     """Prepare a study of a folder of your own: find out its tasks, and set params.yaml.
 
     It writes what it understood to FOLDER/tasks.yaml, with a ? where only you know. Then `make reproduce` trains, and
-    the report answers: docs/own.md.
+    the report answers: docs/own.md. With --curve alone, a study that is prepared stays as it is.
     """
+    if way and not curve:
+        raise BadParameter("it needs --curve", param_hint="--way")
     with starting.quick_imports():
         from mtbert.study import run, selecting
     wishes = selecting.Wishes(quick, seeds, encoder, None if steps is None else selecting.times(steps))
-    run.run(folder, wishes, encoding, params)
-    if curve:
-        with starting.quick_imports():
-            from mtbert.study import curves
-        curves.run(folder, params.parent / BUILD)
+    is_plain = wishes == selecting.Wishes() and encoding == "utf-8"
+    if not (curve and is_plain and selecting.is_prepared(params, folder)):
+        run.run(folder, wishes, encoding, params)
+    if not curve:
+        return
+    with starting.quick_imports():
+        from mtbert.study import curves, parts
+    build = params.parent / BUILD
+    curves.run(folder, build)
+    curve_of_way = parts.select(params, folder, build, way)
+    if curve_of_way is not None:
+        from mtbert.trainings import grid
+
+        grid.train(curve_of_way.names)
+        curves.run_trained(curve_of_way, build)
 
 
 @app.command()

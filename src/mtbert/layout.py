@@ -93,7 +93,7 @@ def examples(data: Path, task: str, split: str) -> Path:
 
 
 def rows(data: Path, task: str, split: str) -> Path:
-    """Return the file of what preprocessing found of a split's rows; only dev has one."""
+    """Return the file of what preprocessing found of a split's rows; test has none."""
     return data / task / f"{split}-rows.parquet"
 
 

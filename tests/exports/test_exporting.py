@@ -323,9 +323,7 @@ def test_a_pair_without_the_types_that_it_was_trained_with_is_refused(load: Call
 def test_rows_of_another_form_than_the_tasks_are_refused(load: Callable[[str], Model]) -> None:
     model, second = exported(load("typed")), torch.zeros_like(IDS)
     second[:, -1] = 1
-    with pytest.raises(
-        ValueError, match="sst is a task of single sentences, and a row has two; pairs"
-    ):
+    with pytest.raises(ValueError, match="sst is a task of single sentences, and a row has two; pairs"):
         model(IDS, task="sst", token_type_ids=second)
     second[0] = 0
     with pytest.raises(ValueError, match="sts is a task of pairs, and a row has no second sentence"):

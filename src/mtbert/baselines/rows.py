@@ -22,6 +22,7 @@ class Rows:
         ids: [rows].
         columns: for each of one or two sentences, its texts [rows].
         labels: [rows]; NaN where they are withheld.
+        groups: the group of each row, empty of one that has none; none if no row has.
         folds: of train and dev of a task with folds, the fold of each row, [rows]; else None.
     """
 
@@ -29,13 +30,15 @@ class Rows:
     columns: list[list[str]]
     labels: np.ndarray
     folds: np.ndarray | None = None
+    groups: Sequence[str] = ()
 
     @classmethod
     def of_examples(cls, examples: Sequence[Example], task: Task) -> "Rows":
         """Return rows as a file of the data folder has them."""
         columns = [[row.sentence1 for row in examples], [row.sentence2 or "" for row in examples]]
         labels = np.array([row.label for row in examples], dtype=float)
-        return cls([row.id for row in examples], columns[: len(task.sentences)], labels)
+        groups = [row.group for row in examples]
+        return cls([row.id for row in examples], columns[: len(task.sentences)], labels, groups=groups)
 
     @property
     def texts(self) -> list[str]:
@@ -47,13 +50,16 @@ class Rows:
         picks: list[int] = numbers.tolist()
         columns = [[column[pick] for pick in picks] for column in self.columns]
         folds = None if self.folds is None else self.folds[numbers]
-        return Rows([self.ids[pick] for pick in picks], columns, self.labels[numbers], folds)
+        groups = [self.groups[pick] for pick in picks] if self.groups else ()
+        return Rows([self.ids[pick] for pick in picks], columns, self.labels[numbers], folds, groups)
 
     def clusters(self) -> np.ndarray:
-        """Return the number of each row's cluster, [rows]: rows that share a sentence have the same one."""
+        """Return the number of each row's cluster, [rows]: rows that share a sentence or group have the same one."""
         second = self.columns[1] if len(self.columns) > 1 else [None] * len(self.ids)
-        parts = zip(self.ids, self.columns[0], second, self.labels, strict=True)
-        return checks.clusters(checks.digests(Example(*part, line=0) for part in parts))
+        groups = self.groups or [""] * len(self.ids)
+        rows = zip(self.ids, self.columns[0], second, groups, strict=True)
+        examples = (Example(name, one, two, None, line=0, group=group) for name, one, two, group in rows)
+        return checks.clusters(checks.digests(examples))
 
 
 def read(data: Path, task: Task, split: Split) -> Rows | None:

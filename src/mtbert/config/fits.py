@@ -84,5 +84,10 @@ def _phase_faults(variant: VariantSettings, phase: PhaseSettings) -> Iterator[tu
         watches = f"{phase.schedule.name} watches rows of dev that count in the scores"
         since = f"since run.selection is {run.selection} and run.keep {run.keep}"
         yield "schedule", f"{watches}, {since}; allowed: run.selection: half, or {schedule.without_dev}"
+    if variant.share < 1 and phase.rows is not None:
+        message = (
+            f"{variant.variant} reads a part of train, of which this would take the same {phase.rows:,} rows again"
+        )
+        yield "rows", f"{message}; allowed with `part`: null"
     if run.selection == "spared" and not phase.spared:
         yield "spared", "run.selection is spared, but no training rows are; allowed: above 0, such as 0.1"

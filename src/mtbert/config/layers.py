@@ -40,8 +40,9 @@ def layers(params: Params, variant: str | None = None) -> list[Place]:
     profile: Place = ("profiles", str(params.get("profile")))
     if variant is None:
         return [profile, ()]
-    preset = params.get("catalog", variant, "preset") or params.get("catalog", variant, "paper")
-    return [("presets", str(preset)), profile, ("tuned", variant), (), ("catalog", variant)]
+    whole = params.whole(variant)
+    preset = params.get("catalog", whole, "preset") or params.get("catalog", whole, "paper")
+    return [("presets", str(preset)), profile, ("tuned", whole), (), ("catalog", variant)]
 
 
 def merge(params: Params, places: Iterable[Place]) -> Settings:

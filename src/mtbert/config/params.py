@@ -81,7 +81,7 @@ class Params:
                 if studies.is_template(entry):
                     self.written |= {studies.named(name, task): name for task in every_task}
             others = {name: entry for name, entry in own["catalog"].items() if name not in entries}
-            values["catalog"] = over(studies.expanded(templates, every_task), others)
+            values["catalog"] = studies.with_parts(over(studies.expanded(templates, every_task), others))
             values["ensembles"] = over(
                 studies.members(self.of_papers["ensembles"], templates, every_task), own["ensembles"]
             )
@@ -95,6 +95,10 @@ class Params:
         """Return what params.yaml itself sets of a variant, also by the entry with `tasks: each` that it is from."""
         entries = [at(self.own, ("catalog", name)) or {} for name in (self.written.get(variant, ""), variant)]
         return over(*entries)
+
+    def whole(self, variant: str) -> str:
+        """Return the variant of whose rows this one reads a part; of one that reads all, its own name."""
+        return studies.whole_of(self.get("catalog", variant)) or variant
 
     def put(self, place: Place, value: Any) -> "Params":
         """Return a copy with another value at a place of params.yaml."""

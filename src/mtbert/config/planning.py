@@ -35,6 +35,7 @@ def plan(params: Params) -> Documents:
         params,
         [
             *_without_effect(departures),
+            *_part_faults(params),
             *_merge_faults(params, selected),
             *teachers.find_faults(params, selected),
             *_fold_faults(params, selected),
@@ -77,11 +78,20 @@ def _without_effect(departures: Iterable[Override]) -> Iterator[Fault]:
 def _profile_faults(params: Params) -> Iterator[Fault]:
     """Yield why the profile does not fit the paper of a selected variant: its recipe would be that of other tasks."""
     for name in params.get("variants"):
-        paper = params.papers.get(params.get("catalog", name, "paper"))
+        paper = params.papers.get(params.get("catalog", params.whole(name), "paper"))
         if paper and paper.profile and paper.profile != params.get("profile"):
             message = f"{name} is trained with profile {paper.profile} alone, got {params.get('profile')}"
             yield Fault(("profile",), f"{message}; `mtbert study FOLDER` sets it")
             return
+
+
+def _part_faults(params: Params) -> Iterator[Fault]:
+    """Yield the members and teachers that read a part of train alone."""
+    for group, key in (("ensembles", "members"), ("catalog", "teachers")):
+        for name, entry in (params.get(group) or {}).items():
+            if parts := [other for other in entry.get(key) or [] if params.whole(other) != other]:
+                message = f"{parts[0]} reads a part of train alone; allowed: {key} that read all of it"
+                yield Fault((group, name, key), message)
 
 
 def _merge_faults(params: Params, selected: Documents) -> Iterator[Fault]:
@@ -135,7 +145,13 @@ def _catalog(
     variants: Documents = {}
     for name in params.get("catalog"):
         values = {dotted(override.place): override.value for override in departures if name in override.changes}
-        variants[name] = resolve.about(params, name) | {"selected": name in selected, "overrides": values}
+        part = params.get("catalog", name, "part")
+        variants[name] = {
+            **resolve.about(params, name),
+            **({"part": part} if part else {}),
+            "selected": name in selected,
+            "overrides": values,
+        }
     return {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds", "limit")},
         "tuned": _tuned(params, selected),

@@ -29,6 +29,8 @@ Techniques = dict[str, Chosen[Any]]  # by name
 
 def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Fault]]:
     """Return what a variant's file holds, or None and the variant's faults."""
+    if faults := [*_part_faults(params, name)]:
+        return None, faults
     answers = about(params, name)
     own_tasks: list[str] = answers["tasks"]
     if missing := [task for task in own_tasks if task not in params.tasks]:
@@ -61,6 +63,7 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Faul
         "run": _run(settings.values.get("run", {}), phases),
         "described": tasks.for_run(params.tasks, own_tasks, trained_on),
         "sources": _sources(techniques),
+        "share": params.get("catalog", name, "part", "share") or 1.0,
         "teachers": params.get("catalog", name, "teachers") or [],
     }
     try:
@@ -179,6 +182,26 @@ def _sources(techniques: Techniques) -> dict[str, str]:
         for name in registry.keys() & techniques.keys():
             digests |= code.of_technique(registry[name].source, FILES_OF_ALL)
     return dict(sorted(digests.items()))
+
+
+def _part_faults(params: Params, name: str) -> Iterator[Fault]:
+    """Yield why a variant cannot be part of another one."""
+    whole = params.whole(name)
+    if whole == name:
+        if params.get("catalog", name, "part"):
+            yield Fault(("catalog", name, "part", "of"), "it is the variant itself; allowed: another variant")
+        return
+    if params.whole(whole) != whole:
+        message = f"{whole} is itself part of {params.whole(whole)}; allowed: a variant that reads all rows"
+        yield Fault(("catalog", name, "part", "of"), message)
+    if params.get("catalog", whole, "teachers"):
+        message = f"{whole} learns from teachers, which have read all rows; allowed: a variant without teachers"
+        yield Fault(("catalog", name, "part", "of"), message)
+    if params.get("catalog", whole, "phases") == []:
+        yield Fault(("catalog", name, "part", "of"), f"{whole} is not trained; allowed: a variant that is")
+    for key in params.own_entry(name).keys() - {"part"}:
+        message = f"a part is trained as {whole} is; allowed beside `part`: nothing"
+        yield Fault(("catalog", name, key), message)
 
 
 def _entry_faults(name: str, entry: dict[str, Any], names: Collection[str]) -> Iterator[Fault]:

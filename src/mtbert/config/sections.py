@@ -186,6 +186,11 @@ class _Phase(Layer):
     pass
 
 
+class _Part(Section):
+    of: Annotated[str, one_of("variant")]
+    share: Annotated[float, Field(gt=0, lt=1)]
+
+
 @_with(OF_VARIANT)
 class _Entry(Layer, Published):  # docs/settings.md has a table of its keys
     paper: Annotated[str, one_of("paper")] | None = None
@@ -193,6 +198,7 @@ class _Entry(Layer, Published):  # docs/settings.md has a table of its keys
     uses: Annotated[list[Technique], ONCE] | None = None
     tasks: Names | None = None
     teachers: Members | None = None
+    part: _Part | None = None
     phases: list[_Phase] = []
 
 

@@ -1,5 +1,7 @@
 """Variants that are written once for any tasks: of all tasks of the data folder, or one for each of them.
 
+An entry with `part` is another variant, trained on a share of its rows.
+
 A name in `members` of an ensemble, or in `teachers` of a variant, may be that of an entry with `tasks: each`, and then
 stands for all of its variants.
 """
@@ -9,6 +11,7 @@ from typing import Any
 
 Entries = dict[str, dict[str, Any]]
 ALL, EACH = "all", "each"  # what `tasks` of an entry may be, beside a list
+ANSWERS = ("paper", "row", "also", "rival")  # keys of an entry that say which published rows it stands for
 
 
 def named(entry: str, task: str) -> str:
@@ -36,6 +39,24 @@ def expanded(entries: Mapping[str, dict[str, Any]], tasks: Sequence[str]) -> Ent
         else:
             variants[name] = entry
     return variants
+
+
+def with_parts(entries: Mapping[str, Any]) -> Entries:
+    """Return entries of which each that has a `part` holds what the entry of the whole variant says, too."""
+    variants = Entries()
+    for name, entry in entries.items():
+        variants[name] = entry
+        whole = entries.get(whole_of(entry) or name)
+        if isinstance(whole, dict) and whole is not entry:
+            variants[name] = {key: value for key, value in whole.items() if key not in ANSWERS} | entry
+    return variants
+
+
+def whole_of(entry: Any) -> str | None:
+    """Return the variant of whose rows an entry reads a part; None of an entry without `part`."""
+    part = entry.get("part") if isinstance(entry, dict) else None
+    of = part.get("of") if isinstance(part, dict) else None
+    return of if isinstance(of, str) else None  # anything else is refused later
 
 
 def members(ensembles: Mapping[str, dict[str, Any]], entries: Mapping[str, Any], tasks: Sequence[str]) -> Entries:

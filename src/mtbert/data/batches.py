@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from mtbert import files, seeding
+from mtbert.data import parts
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
 from mtbert.scores import sets
@@ -128,6 +129,7 @@ class Examples:
         chooses, scored: masks [examples] of those on which an epoch is chosen, and of those that count in a score. Both
             hold all examples until `choose_on` is called.
         numbers: of the examples in their file, [examples].
+        places: by which examples are held out, [examples]; at random until `place` is called.
         memo: their embeddings, where the encoder is frozen: training/cached.py.
         soft_labels: what another model predicts for each example of the file, as a batch has it: training/teaching.py.
     """
@@ -152,6 +154,7 @@ class Examples:
         self.lengths = np.array([max(len(row.ids) for row in rows) for rows in self.rows])
         self.chooses = self.scored = np.ones(len(self.ids), dtype=bool)
         self.numbers = np.arange(len(self.ids))
+        self.places = np.argsort(np.random.default_rng(1).permutation(len(self.ids)))
         self.memo = Memo(len(self.ids))
         self.soft_labels: Tensor | None = None
 
@@ -167,6 +170,10 @@ class Examples:
             )
         self.chooses = chooses
         self.scored = ~chooses
+
+    def place(self, places: np.ndarray) -> None:
+        """Hold out examples by these numbers [examples]: those of one number together."""
+        self.places = places
 
     def choosing(self) -> "Examples":
         """Return the examples on which an epoch is chosen; all of them count in its score."""
@@ -185,13 +192,20 @@ class Examples:
         return self if count is None else self.part(self.draw(count))
 
     def split(self, spared: float) -> tuple["Examples", "Examples"]:
-        """Return the examples that are trained on and a share that is spared, drawn at random, the same in every run.
+        """Return the examples that are trained on and a share that is spared, the same in every run.
 
-        Of two examples or more each part has at least one. A sentence may be in both parts.
+        Of two examples or more each part has at least one. Examples of one place are in one part.
+
+        Raises: DataError where all examples have one place.
         """
-        order = np.random.default_rng(1).permutation(len(self))
-        count = min(max(1, int(spared * len(self))), len(self) - 1)
-        return self.part(np.sort(order[count:])), self.part(np.sort(order[:count]))
+        try:
+            is_spared = parts.held_out(self.places, spared)
+        except ValueError:
+            raise DataError(
+                f"no training rows of {self.task.name} can be held out (training.spared: {spared:g}), since all of "
+                "them are of one group or text; allowed: rows of several groups, or training.spared: 0"
+            ) from None
+        return self.part(np.flatnonzero(~is_spared)), self.part(np.flatnonzero(is_spared))
 
     def part(self, picks: np.ndarray) -> "Examples":
         """Return the examples with these numbers; epochs are chosen and scored on all of them."""
@@ -201,6 +215,7 @@ class Examples:
         part.labels = self.labels[picks]
         part.lengths = self.lengths[picks]
         part.numbers = self.numbers[picks]
+        part.places = self.places[picks]
         part.chooses = part.scored = np.ones(len(picks), dtype=bool)
         return part
 

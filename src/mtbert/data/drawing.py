@@ -8,7 +8,9 @@ grows, does no harm. Tasks that draw from one file draw the same lines: what is 
 By `folds: N` all rows are both train and dev, in N folds: each is drawn as dev is, of what those before it left, and a
 training takes one fold as dev and the others as train.
 
-By `group_on`, train has no group of dev or test, whether dev is drawn or a file: such rows are left out of train.
+By `group_on`, train has no group of dev or test, whether dev is drawn or a file: such rows are left out of train. That
+holds for dev and test of each task with this column, since a shared model learns the trains of all. Groups are drawn by
+a digest of the group, so that files draw about the same ones. Folds of other files: `training.assembly.take_folds`.
 """
 
 import hashlib
@@ -48,7 +50,7 @@ def rule_in_words(task: Task) -> str:
 
 
 def reason_of_group(task: Task) -> str:
-    """Return why a row is left out of train whose group is elsewhere, too."""
+    """Return why a row is left out of train whose group is elsewhere, too; of another task, ` of TASK` follows."""
     return f"its {task.group_on} is that of a row of dev or test"
 
 
@@ -80,11 +82,12 @@ class Splits:
         self.data_dir = data_dir
         self.tasks = tasks
         self._devs: dict[str, Dev] = {}  # by file
+        self._known_groups: dict[str, set[str]] = {}  # by task, of dev and test
 
     def read(self, task: Task, split: Split, fold: int | None = None) -> RowsOfSplit:
         """Read the rows of a split, as `readers.read` does; faulty ones of a file of two splits are train's.
 
-        Train has no line that is dev of another task, and no group of the task's dev and test. Of a task with folds,
+        Train has no line that is dev of another task, and no group of any task's dev and test. Of a task with folds,
         train and dev both have all rows; with a `fold`, dev has this one alone, and train the others.
         """
         examples, refusals = readers.read(self.data_dir, task, source(task, split))
@@ -123,17 +126,31 @@ class Splits:
         """Return train without the rows whose group dev or test has; DataError where no row is left."""
         if not task.group_on:
             return rows
-        groups = {*self._dev(task).groups} if draws(task) else set[str]()
-        for split in ("dev", "test"):
-            if split in task.files:
-                groups |= self._groups(task, self.data_dir / task.files[split])
-        train = [row for row in rows.examples if row.group not in groups]
-        reason = reason_of_group(task)
-        refusals = [Refusal(row.line, reason, is_faulty=False) for row in rows.examples if row.group in groups]
+        owners: dict[str, str] = {}  # by group of dev or test, the task that has it; the task itself is last
+        for other in sorted(self.tasks.values(), key=lambda other: other.name == task.name):
+            if other.group_on == task.group_on:
+                owners |= dict.fromkeys(self._groups_of_dev_and_test(other), other.name)
+        train = [row for row in rows.examples if row.group not in owners]
+        refusals: list[Refusal] = []
+        for row in rows.examples:
+            if owner := owners.get(row.group):
+                of_other = "" if owner == task.name else f" of {owner}"
+                refusals.append(Refusal(row.line, f"{reason_of_group(task)}{of_other}", is_faulty=False))
         if not train:
             fault = f"each row of train has a {task.group_on} that dev or test has, too"
             raise DataError(f"{self.data_dir / task.files['train']}: {fault}; leave `group_on` of {task.name} out")
         return rows._replace(examples=train, refusals=[*rows.refusals, *refusals])
+
+    def _groups_of_dev_and_test(self, task: Task) -> set[str]:
+        """Return the groups of a task's dev and test; of folds, all of which are dev of some seed, none."""
+        if task.name not in self._known_groups:
+            is_drawn = draws(task) and (self.data_dir / task.files["train"]).is_file()
+            groups = {*self._dev(task).groups} if is_drawn else set[str]()
+            for split in ("dev", "test"):
+                if split in task.files:
+                    groups |= self._groups(task, self.data_dir / task.files[split])
+            self._known_groups[task.name] = groups
+        return self._known_groups[task.name]
 
     def _groups(self, task: Task, file: Path) -> set[str]:
         """Return the groups of a file, which may be missing where it is test's."""
@@ -252,7 +269,7 @@ def draw_folds(
     """Return by line the fold of each row, from 0; the last one has what the others left. Arguments as of `draw_dev`.
 
     Raises:
-        DataError: a fold has less than half of its share, or more than half of all rows.
+        DataError: a fold has less than half of its share, or more than half of all rows; of two, three quarters.
     """
     fold_by_line: dict[int, int] = {}
     for fold in range(task.folds):
@@ -262,7 +279,8 @@ def draw_folds(
         fold_by_line |= dict.fromkeys(lines, fold)
     sizes = np.bincount([*fold_by_line.values()], minlength=task.folds)
     total = int(sizes.sum())
-    if 2 * sizes.min() < total // task.folds or not sizes.min() or 2 * sizes.max() > total + 1:
+    most = max(1 / 2, 3 / 2 / task.folds) * total
+    if 2 * sizes.min() < total // task.folds or not sizes.min() or sizes.max() > most + 0.5:
         raise DataError(
             f"{file}: its {total:,} rows make no {task.folds} folds that are about alike (the smallest has "
             f"{sizes.min():,} rows, the largest {sizes.max():,}): they share {_shared(task)} or are too few; set fewer "
@@ -287,7 +305,7 @@ def draw_dev(
     row_numbers, lines = pd.factorize(digests["line"])
     cluster = checks.connected(row_numbers, digests)
     smallest = np.full(cluster.max(initial=-1) + 1, np.iinfo(np.uint64).max, np.uint64)  # digest of each cluster
-    np.minimum.at(smallest, cluster[row_numbers], np.array([_digest(row) for row in texts], np.uint64))
+    np.minimum.at(smallest, cluster[row_numbers], np.array([place(row) for row in texts], np.uint64))
     rows_by_class: dict[Any, Counter[int]] = {}
     for line, number in zip(lines.tolist(), cluster.tolist(), strict=True):
         for task_and_class in (classes or {}).get(line) or [None]:
@@ -329,8 +347,13 @@ def _stratified(
     return is_chosen
 
 
-def _digest(row: Example) -> int:
-    """Return a number of eight bytes that the row's sentences give, in either order; case and spacing are folded."""
+def place(row: Example) -> int:
+    """Return the number of eight bytes by which a row is drawn, for dev or to be held out.
+
+    Its group gives it, the same in all files. Without one its sentences do, in either order, case and spacing folded.
+    """
+    if row.group:
+        return int.from_bytes(hashlib.sha256(row.group.encode()).digest()[:8])
     texts = [checks.folded(text) for text in (row.sentence1, row.sentence2) if text]
     digests = [hashlib.sha256(text.encode()).digest() for text in texts]
     return min(int.from_bytes(digest[:8]) for digest in digests)

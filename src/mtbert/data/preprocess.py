@@ -3,10 +3,11 @@
 `<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2. `dev-rows.parquet` beside
 it holds what scores need of each row of dev: id, `cluster` (rows that share a sentence or group), `chooses` (the half
 on which epochs are chosen), `in_train` (whether its sentences are a row there, case, spacing and punctuation dropped)
-and `shares` (a sentence with train). Of a task with folds, train and dev both have all rows: `fold` says of which each
-is, and the train of a row of dev is that of the other folds. `dev-shared.parquet` holds the clusters that several tasks
-share. `report.json` lists what was read, refused and found twice, `digests.json` all that was written. The same files
-give the same bytes.
+and `shares` (a sentence with train). `train-rows.parquet` holds of each row of train its cluster, `place`, by which it
+is held out, and `known`: bit f is set if fold f of another task has its group. Of a task with folds, train and dev both
+have all rows: `fold` says of which each is, and the train of a row of dev is that of the other folds.
+`dev-shared.parquet` holds the clusters that several tasks share. `report.json` lists what was read, refused and found
+twice, `digests.json` all that was written. The same files give the same bytes.
 """
 
 import math
@@ -26,7 +27,7 @@ from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError, first_of
 from mtbert.files import compressed, new_directory, new_file, read_parquet, sha256, write_json
 from mtbert.provenance import seals
-from mtbert.tasks import SPLITS, Split, Task, Tasks, read_folder
+from mtbert.tasks import SPLITS, Split, Task, Tasks, number_of_folds, read_folder
 
 Tokenize = Callable[[list[str]], list[list[int]]]
 TaskSplit = tuple[str, Split]  # task and split
@@ -99,8 +100,8 @@ def preprocess(
         if held_out_rows:
             _hold_out(directory, [task for task, split in required if split == "dev"], held_out_rows, digests)
         folds = _folds(splits, tasks, digests)
-        for task in _write_rows_of_devs(directory, digests, folds):
-            entries[f"{task}/dev"] |= _shared_with_trains(tasks[task], digests, folds)
+        for task in _write_facts_of_rows(directory, tasks, digests, folds):
+            entries[f"{task}/dev"]["in_train"] = _rows_in_train(task, digests, folds)
         for task, split in present:
             file = layout.examples(directory, task, split)
             if longest and task in longest and file.is_file():  # held-out rows have no test
@@ -239,7 +240,7 @@ def _faults(entries: dict[str, Any]) -> list[str]:
         if entry.get("cut", 0) > MOST_CUT:
             share = f"{100 * entry['cut']:.0f}%"
             lines.append(f"{file}: {share} of its {split} rows are longer than model.max_tokens, and lose their end")
-        lines += _faults_of_groups(task, split, file, entry)
+        lines += _faults_of_groups(split, file, entry)
         lines += _faults_of_labels(file, entry)
     return lines
 
@@ -266,13 +267,10 @@ def _faults_of_dev(task: str, file: str, entry: dict[str, Any]) -> Iterator[str]
             yield f"{share} of {task} are in train of {other}, so a model of both tasks has seen their text"
 
 
-def _faults_of_groups(task: str, split: str, file: str, entry: dict[str, Any]) -> Iterator[str]:
-    """Yield a line for rows whose group train may have, and for each train of another task that has groups of dev."""
+def _faults_of_groups(split: str, file: str, entry: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for rows whose group train may have."""
     if without := entry.get("without_group"):
         yield f"{file}: {without:,} of {entry['kept']:,} {split} rows have no {entry['group_on']}, so train may have it"
-    for other, count in entry.get("groups_in_train", {}).items():
-        rows = f"{count:,} of {entry['kept']:,} dev rows of {task}"
-        yield f"{file}: train of {other} has the {entry['group_on']} of {rows}, so a model of both tasks knows it"
 
 
 def _write(
@@ -282,7 +280,7 @@ def _write(
     examples, refusals, in_file = splits.read(task, split)
     (directory / task.name).mkdir(exist_ok=True)
     pq.write_table(_table(examples, tokenize), layout.examples(directory, task.name, split))
-    digests = checks.digests(examples)
+    digests = checks.digests(examples).assign(place=np.array([*map(drawing.place, examples)], np.uint64))
     entry = {
         "file": task.files[drawing.source(task, split)],
         "drawn": split == "dev" and drawing.draws(task) and drawing.rule_in_words(task),
@@ -303,22 +301,11 @@ def _write(
     return entry, digests
 
 
-def _shared_with_trains(task: Task, digests: Digests, folds: Folds) -> dict[str, dict[str, int]]:
-    """Return the entries of what a task's dev has in common with each train: texts, and groups if it has them."""
-    shared = {"in_train": _rows_in_train(task.name, digests, folds, "bare")}
-    if task.group_on:
-        shared["groups_in_train"] = _rows_in_train(task.name, digests, folds, "group")
-    return shared
-
-
-def _rows_in_train(task: str, digests: Digests, folds: Folds, column: str) -> dict[str, int]:
-    """Return how many rows of a task's dev are in the train of each task, as a shared model learns all; 0s left out.
-
-    `column` of the digests says what they have in common.
-    """
+def _rows_in_train(task: str, digests: Digests, folds: Folds) -> dict[str, int]:
+    """Return how many rows of a task's dev are in the train of each task, as a shared model learns all; 0s left out."""
     counts: dict[str, int] = {}
     for other, split in digests:
-        if split == "train" and (count := int(_is_in_train(task, other, digests, folds, [column]).sum())):
+        if split == "train" and (count := int(_is_in_train(task, other, digests, folds, ["bare"]).sum())):
             counts[other] = count
     return counts
 
@@ -355,19 +342,49 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     return pa.table(columns, SCHEMA)
 
 
-def _write_rows_of_devs(directory: Path, digests: Digests, folds: Folds) -> list[str]:
-    """Write dev-rows.parquet beside each dev.parquet, and dev-shared.parquet if tasks share its sentences.
+def _groups_by_fold(tasks: Tasks, digests: Digests, folds: Folds) -> dict[str, list[set[int]]]:
+    """Return by task with groups the digests of the groups that each fold of another task has as dev, [folds]."""
+    groups: dict[str, list[set[int]]] = {}
+    for task in tasks.values():
+        if task.group_on:
+            groups[task.name] = [set[int]() for _ in range(number_of_folds(tasks))]
+            for other, fold_of_row in folds.items():
+                if other != task.name and tasks[other].group_on == task.group_on:
+                    for fold, known in enumerate(groups[task.name]):
+                        known |= {*digests[other, "dev"]["group"][fold_of_row == fold].tolist()}
+    return groups
+
+
+def _write_rows_of_trains(
+    directory: Path, digests: Digests, groups_by_fold: Mapping[str, Sequence[Collection[int]]]
+) -> None:
+    """Write train-rows.parquet beside each train.parquet."""
+    for (task, split), rows in digests.items():
+        if split == "train":
+            ids = read_parquet(layout.examples(directory, task, "train"), ["id"])
+            known = np.zeros(len(rows), int)
+            for fold, groups in enumerate(groups_by_fold.get(task, ())):
+                known |= rows["group"].isin(groups).to_numpy().astype(int) << fold
+            with new_file(layout.rows(directory, task, "train")) as partial:
+                ids.assign(cluster=checks.clusters(rows), place=rows["place"].to_numpy(), known=known).to_parquet(
+                    partial, index=False
+                )
+
+
+def _write_facts_of_rows(directory: Path, tasks: Tasks, digests: Digests, folds: Folds) -> list[str]:
+    """Write what is known of rows beside each train and dev, and dev-shared.parquet if tasks share dev's sentences.
 
     Return the tasks that have a dev.
     """
-    tasks = [task for task, split in digests if split == "dev"]
-    for task in tasks:
+    _write_rows_of_trains(directory, digests, _groups_by_fold(tasks, digests, folds))
+    with_dev = [task for task, split in digests if split == "dev"]
+    for task in with_dev:
         _write_dev_rows(directory, task, digests, folds)
-    for task, cluster in checks.shared_clusters({task: digests[task, "dev"] for task in tasks}).items():
+    for task, cluster in checks.shared_clusters({task: digests[task, "dev"] for task in with_dev}).items():
         ids = read_parquet(layout.examples(directory, task, "dev"), ["id"])
         with new_file(layout.shared_rows(directory, task, "dev")) as partial:
             ids.assign(shared_cluster=cluster).to_parquet(partial, index=False)
-    return tasks
+    return with_dev
 
 
 def _write_dev_rows(directory: Path, task: str, digests: Digests, folds: Folds) -> None:

@@ -37,7 +37,7 @@ Rows = Mapping[int, Sequence[tuple[str, ...]]]  # by number of texts, 1 or 2
 def measure(build: Path) -> Speed:
     """Return the costs of each selected model and baseline, and seconds of each training."""
     catalog = layout.read_catalog(build, "variants", "ensembles", "seeds")
-    variants = [name for name, entry in catalog["variants"].items() if entry["selected"]]
+    variants = [name for name, entry in catalog["variants"].items() if entry["selected"] and not entry.get("part")]
     merges = [name for name, entry in catalog["ensembles"].items() if entry["selected"] and entry.get("merge")]
     runs_by_name: dict[str, list[Path]] = {}
     seconds: dict[str, dict[str, float]] = {}

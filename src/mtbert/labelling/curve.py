@@ -1,13 +1,14 @@
 """What more labels would bring: dev scores on parts of train, and what twice as many rows are expected to add.
 
 What it does: trains a baseline on an eighth, a quarter, half and all of train. Parts are whole clusters of rows that
-share a sentence, each part within the next one, and are drawn DRAWS times.
+share a sentence, each part within the next one, and are drawn by each of DRAWS.
 
 Formula: log(1 - score) = a - c log2(rows), by least squares, each size weighted by the inverse of its variance. Twice
 as many rows are expected to add (1 - exp(-c)) exp(a - c log2(rows)).
 
 The interval is for what would be measured on the same rows of dev. It holds the noise of the fit (samples of dev's
-clusters, and of draws), and that of two further trainings, taken from those on half and on all of train.
+clusters, and of draws), and that of two further trainings, taken from those on half and on all of train. A trained
+model has a draw a seed, of all of train, too: `trained`.
 
 Source: Hestness et al. (2017), "Deep Learning Scaling is Predictable, Empirically", for the power law.
 """
@@ -20,13 +21,15 @@ import numpy as np
 from mtbert import seeding
 from mtbert.baselines import TECHNIQUES, run
 from mtbert.baselines.rows import Rows
+from mtbert.data import parts
 from mtbert.scores import metrics
 from mtbert.stats import LEVEL, Difference, Side, influence, score
 from mtbert.tasks import Task
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
-DRAWS = 3  # of each share but all
+DRAWS = (1, 2, 3)  # of each share but all; a training draws by its seed
 LEAST = 20  # rows of the smallest part
+LEAST_POINTS = 3  # for a line and what is left of it
 SAMPLES = 4000  # of the bootstrap
 
 
@@ -60,27 +63,16 @@ def measure(
     points: list[Point] = []
     for share in shares:
         predicted: list[np.ndarray] = []
-        draws = DRAWS if share < 1 else 1
-        parts = [part(clusters, share, draw) for draw in range(draws)]
-        if min(map(len, parts)) < LEAST:
+        draws = DRAWS if share < 1 else DRAWS[:1]
+        numbers_by_draw = [parts.nested(clusters, share, draw) for draw in draws]
+        if min(map(len, numbers_by_draw)) < LEAST:
             continue
-        for numbers in parts:
+        for numbers in numbers_by_draw:
             model = run.fit(TECHNIQUES[name], task, train.part(numbers), embed)
             predicted.append(model.predict(dev.columns)["prediction"])
         side = influence.task_side(task, dev.labels, np.stack(predicted, axis=1), dev_clusters)
-        points.append(Point(round(float(np.mean([len(numbers) for numbers in parts]))), side))
+        points.append(Point(round(float(np.mean([*map(len, numbers_by_draw)]))), side))
     return points
-
-
-def part(clusters: np.ndarray, share: float, draw: int) -> np.ndarray:
-    """Return the numbers of a share of rows, in whole clusters; a larger share of the same draw holds a smaller one."""
-    distinct, cluster_of_row = np.unique(clusters, return_inverse=True)
-    place = np.empty(len(distinct), int)
-    place[seeding.stream(draw, "curve").permutation(len(distinct))] = np.arange(len(distinct))
-    order = np.argsort(place[cluster_of_row], kind="stable")
-    ends = np.flatnonzero(np.diff(place[cluster_of_row][order], append=-1)) + 1  # of each cluster, in order
-    fitting = ends[ends <= max(1, round(share * len(clusters)))]
-    return np.sort(order[: fitting[-1]] if len(fitting) else order[: ends[0]])
 
 
 def scored(task: Task, point: Point) -> Difference:
@@ -89,28 +81,47 @@ def scored(task: Task, point: Point) -> Difference:
 
 
 def gain(points: Sequence[Point]) -> Gain | None:
-    """Return what twice as many rows as the last point's add; None of fewer than three points."""
-    if len(points) < 3:
+    """Return what twice as many rows as the last point's add.
+
+    None of fewer than three points, and where a point but the last has one draw, which does not tell the noise.
+    """
+    if len(points) < LEAST_POINTS or not all(map(is_repeated, points[:-1])):
         return None
     x = np.log2([point.rows for point in points])
     random = seeding.stream(0, "curve", "samples")
+    samples, spread = sampled(points, random), _spread(points)
+    least = 0.5 / points[0].side.rows  # an error of 0 has no logarithm
+    precision = 1 / np.maximum(np.log(np.maximum(1 - samples, least)).var(axis=0), 1e-6)
+    observed = np.array([[point.side.mean for point in points]])
+    last, half = (point.side.moves.mean(axis=1) for point in (points[-1], points[-2]))
+    noise = np.sqrt(2 * spread**2 + float(((last - half) ** 2).sum()))
+    gains = _doubled(x, np.maximum(1 - samples, least), precision) + random.normal(0, noise, SAMPLES)
+    low, high = np.quantile(gains, [LEVEL / 2, 1 - LEVEL / 2])
+    return Gain(float(_doubled(x, np.maximum(1 - observed, least), precision)[0]), float(low), float(high))
+
+
+def sampled(points: Sequence[Point], random: np.random.Generator) -> np.ndarray:
+    """Return scores that other rows of dev and other draws would give, [SAMPLES, points]."""
     clusters = len(points[0].side.moves)
     weights = random.multinomial(clusters, np.full(clusters, 1 / clusters), SAMPLES) - 1.0
-    spread = [float(point.side.scores.std(ddof=1)) for point in points[:-1]]
     samples = np.zeros((SAMPLES, len(points)))
     for number, point in enumerate(points):
         scores = point.side.scores + weights @ point.side.moves  # [samples, draws]
         drawn = random.integers(0, scores.shape[1], scores.shape)
         samples[:, number] = np.take_along_axis(scores, drawn, axis=1).mean(axis=1)
-    samples[:, -1] += random.normal(0, spread[-1], SAMPLES)
-    least = 0.5 / points[0].side.rows  # an error of 0 has no logarithm
-    precision = 1 / np.maximum(np.log(np.maximum(1 - samples, least)).var(axis=0), 1e-6)
-    observed = np.array([[point.side.mean for point in points]])
-    last, half = (point.side.moves.mean(axis=1) for point in (points[-1], points[-2]))
-    noise = np.sqrt(2 * spread[-1] ** 2 + float(((last - half) ** 2).sum()))
-    gains = _doubled(x, np.maximum(1 - samples, least), precision) + random.normal(0, noise, SAMPLES)
-    low, high = np.quantile(gains, [LEVEL / 2, 1 - LEVEL / 2])
-    return Gain(float(_doubled(x, np.maximum(1 - observed, least), precision)[0]), float(low), float(high))
+    if not is_repeated(points[-1]):
+        samples[:, -1] += random.normal(0, _spread(points), SAMPLES)
+    return samples
+
+
+def _spread(points: Sequence[Point]) -> float:
+    """Return by how much the draws of the largest repeated part differ, as a standard deviation."""
+    return float([point for point in points if is_repeated(point)][-1].side.scores.std(ddof=1))
+
+
+def is_repeated(point: Point) -> bool:
+    """Return whether a point has several draws, so that their noise is known."""
+    return len(point.side.scores) > 1
 
 
 def _doubled(x: np.ndarray, errors: np.ndarray, precision: np.ndarray) -> np.ndarray:

@@ -66,14 +66,15 @@ def _opinions(task: Task, labelled: Frame, build: Path, embed: Embeddings) -> li
 def _of_trained(task: Task, labelled: Frame, build: Path) -> list[Opinion]:
     """Return what each trained model, and TF-IDF, predicts of dev; DataError where a model is of other rows.
 
-    Of a task with folds a model's dev is the fold that it did not train on.
+    Of a task with folds a model's dev is the fold that it did not train on. Models of parts of train have no say.
     """
+    variants = layout.read_plan(layout.plan(build)).get("variants", {})
     dev_rows = np.flatnonzero(labelled["split"] == ("train" if task.folds else "dev"))
     row_by_id = {str(labelled["id"][row]): int(row) for row in dev_rows}
     opinions: list[Opinion] = []
     for folder in [*layout.baselines_of(build, TFIDF), *layout.runs_of(build, "*")]:
         file = layout.predictions(folder, task.name, "dev")
-        if not file.is_file():
+        if not file.is_file() or variants.get(folder.parent.name, {}).get("part"):
             continue
         seals.check(folder, only=[file.relative_to(folder).as_posix()])
         table = files.read_parquet(file)

@@ -68,10 +68,10 @@ def _data_files(settings: dict[str, Any], build: Path) -> list[Path]:
     data, examples = layout.data(build), list[Path]()
     for task in settings["tasks"]:
         examples += [layout.examples(data, task, split) for split in SPLITS]
-        examples.append(layout.rows(data, task, "dev"))
+        examples += [layout.rows(data, task, split) for split in ("train", "dev")]
     trained = {task for phase in settings["phases"] for task in phase["tasks"]}
     for task in sorted(trained - {*settings["tasks"]}):
-        examples.append(layout.examples(data, task, "train"))
+        examples += [layout.examples(data, task, "train"), layout.rows(data, task, "train")]
     return [file for file in examples if file.exists()]
 
 

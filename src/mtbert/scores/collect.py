@@ -51,6 +51,8 @@ class Model:
 def collect(build: Path, seeds: Sequence[int] | None = None, pictures: bool = True) -> Results:
     """Return the results of all models that the plan asks for and that are there; with `seeds` of these alone.
 
+    Models that train on a part of train's rows are left out: nothing is to be compared with them but one another.
+
     `pictures` is that of `of_folders`.
 
     Raises:
@@ -58,7 +60,8 @@ def collect(build: Path, seeds: Sequence[int] | None = None, pictures: bool = Tr
     """
     catalog = read_catalog(build)
     selected: Sequence[int] = catalog["seeds"] if seeds is None else seeds
-    runs = _there(layout.runs(build), catalog["variants"], selected)
+    whole = {name: entry for name, entry in catalog["variants"].items() if not entry.get("part")}
+    runs = _there(layout.runs(build), whole, selected)
     if not runs:
         raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
     merged = _there(layout.merged(build), catalog["ensembles"], selected)

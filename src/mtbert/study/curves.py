@@ -1,4 +1,7 @@
-"""What `mtbert study --curve` prints: dev scores by the number of training rows, and what twice as many would bring."""
+"""What `mtbert study --curve` prints: dev scores by the number of training rows, and what twice as many would bring.
+
+First baselines, then a trained way. In both the rows of a part are those of `mtbert.data.parts` for the same draw.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,17 +12,19 @@ from mtbert import layout, tasks
 from mtbert.baselines.rows import Rows
 from mtbert.data import drawing
 from mtbert.data.readers import Example
-from mtbert.labelling import curve
+from mtbert.labelling import curve, trained
 from mtbert.labelling.curve import Gain, Point
 from mtbert.pretrained import loading
 from mtbert.pretrained.embeddings import Embeddings
 from mtbert.provenance import seals
 from mtbert.scores import metrics
 from mtbert.scores.described import FROZEN, TFIDF
+from mtbert.study.parts import WayOnParts
 from mtbert.tasks import Task
 
 FIRST = 0  # fold
 SHORT = "cannot be told: fewer than three parts of train have 20 rows"
+ONE_SEED = "cannot be told: one seed, or one round of folds, does not show how trainings differ"
 
 
 def run(folder: Path, build: Path) -> None:
@@ -31,7 +36,7 @@ def run(folder: Path, build: Path) -> None:
     splits = drawing.Splits(folder, tasks_by_name)
     methods: dict[str, Callable[..., np.ndarray]] = {TFIDF: _no_encoder}
     names = {TFIDF: "TF-IDF"}
-    print("\nDev scores of baselines that train on an eighth, a quarter, half and all of train:")
+    print("\nDev scores of baselines that train on an eighth, a quarter, half and all of train (rows in brackets):")
     if tasks.number_of_folds(tasks_by_name):
         print("(of a task with folds, dev is the first one)")
     if seals.is_sealed(layout.encoder(build)):
@@ -46,7 +51,23 @@ def run(folder: Path, build: Path) -> None:
         train, dev = (_labelled(task, splits.read(task, split, fold).examples) for split in ("train", "dev"))
         for method, embed in methods.items():
             points = curve.measure(method, task, train, dev, embed)
-            print(f"{task.display_name:<12.12} {names[method]:<14.14} {_line(task, points)}", flush=True)
+            _print(task, names[method], points)
+
+
+def run_trained(way: WayOnParts, build: Path) -> None:
+    """Print a line for each task of a way that is trained on parts of train.
+
+    Raises: DataError as for `trained.measure`.
+    """
+    seeds = "one seed" if len(way.seeds) == 1 else f"{len(way.seeds)} seeds, each on parts of its own"
+    print(f"\nThe same of {way.name}, {seeds}:")
+    tasks_by_name = tasks.read_build(build)
+    for name, variants in way.variants.items():
+        _print(tasks_by_name[name], way.name, trained.measure(build, tasks_by_name[name], variants, way.seeds))
+
+
+def _print(task: Task, method: str, points: Sequence[Point]) -> None:
+    print(f"{task.display_name:<12.12} {method:<14} {_line(task, points)}", flush=True)
 
 
 def _no_encoder(texts: Sequence[str]) -> np.ndarray:
@@ -63,11 +84,12 @@ def _line(task: Task, points: Sequence[Point]) -> str:
     """Return the scores of all parts, the last one's interval, and what twice as many rows bring."""
     if not points:
         return SHORT
-    scores = "  ".join(f"{point.side.mean:.3f}" for point in points)
+    scores = "  ".join(f"{point.side.mean:.3f} ({point.rows:,})" for point in points)
     interval = curve.scored(task, points[-1]).interval
     ends = f" [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else ""
     gain = curve.gain(points)
-    return f"{metrics.in_words(task)} {scores}{ends}; twice as many rows: {SHORT if gain is None else in_words(gain)}"
+    unknown = SHORT if len(points) < curve.LEAST_POINTS else ONE_SEED
+    return f"{metrics.in_words(task)} {scores}{ends}; twice as many rows: {in_words(gain) if gain else unknown}"
 
 
 def in_words(gain: Gain) -> str:

@@ -52,6 +52,15 @@ def times(text: str) -> float:
     return float(number[1])
 
 
+def is_prepared(file: Path, folder: Path) -> bool:
+    """Return whether params.yaml is set to a study of this folder."""
+    if not file.is_file() or not (folder / tasks.FILE).is_file():
+        return False
+    settings = files.read_yaml(file, "correct it", aliases=True)
+    data = (file.resolve().parent / str(at(settings, ("data_dir",)))).resolve()
+    return at(settings, ("profile",)) == PROFILE and data == folder.resolve()
+
+
 def most_refused(file: Path) -> float:
     """Return which share of a file's rows may be faulty, by params.yaml; what is no number there is refused later."""
     if not file.is_file():

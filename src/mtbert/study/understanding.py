@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
 from typing import Any
 
 from mtbert.baselines import others
 from mtbert.baselines.rows import Rows
-from mtbert.data import checks, drawing, readers, several
+from mtbert.data import checks, dates, drawing, readers, several
 from mtbert.data import labels as labels_of
 from mtbert.data.preprocess import are_too_many, classes_without_rows
 from mtbert.data.readers import Example
@@ -173,9 +174,6 @@ def rows_in_other_trains(folder: Path, task_rows: Sequence[TaskRows]) -> Iterato
             of_other = digests[other, "train"]
             if other != name and (count := int((rows["folded"].isin(of_other["folded"]) & ~is_in_own).sum())):
                 yield f"{shown}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
-            if other != name and tasks[name].group_on and (count := int(rows["group"].isin(of_other["group"]).sum())):
-                of_rows = f"{count:,} of {len(rows):,} {split} rows"
-                yield f"{shown}: train of {other} has the {tasks[name].group_on} of {of_rows} of {name}"
 
 
 def rows_of_predictions(task_rows: Sequence[TaskRows]) -> others.ReadRows:
@@ -234,7 +232,26 @@ def _notes(place: Place, split: Split, rows: drawing.RowsOfSplit, most_refused: 
     elif split == "dev" and drawing.draws(task):
         drawn = f"{len(rows.examples):,} of its rows, {drawing.rule_in_words(task)}, are dev"
         notes.append(f"{place.shown(split)}: tasks.yaml names no dev file, so {drawn}")
+        notes += _dates_to_come(place, rows)
     return [*notes, *_notes_of_groups(place, split, rows)]
+
+
+def _dates_to_come(place: Place, dev: drawing.RowsOfSplit) -> Iterator[str]:
+    """Yield how many rows of a dev that is drawn by date have a date after today, which may be a slip."""
+    task, file = place.task, place.file("train")
+    if not task.time_on:
+        return
+    lines = {row.line for row in dev.examples}
+    values = {
+        row.line: row.values.get(task.time_on)
+        for row in readers.rows_of(file, task.encoding, task.name)
+        if row.line in lines
+    }
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    moments = dates.read(file, task, values).items()
+    if late := [line for line, moment in moments if moment.replace(tzinfo=UTC) > tomorrow]:
+        count = "1 row of dev has" if len(late) == 1 else f"{len(late):,} rows of dev have"
+        yield f"{place.shown('train')}: {count} a {task.time_on} after today, first line {late[0]}; correct slips"
 
 
 def _notes_of_groups(place: Place, split: Split, rows: drawing.RowsOfSplit) -> Iterator[str]:
@@ -242,7 +259,8 @@ def _notes_of_groups(place: Place, split: Split, rows: drawing.RowsOfSplit) -> I
     group_on, shown = place.task.group_on, place.shown(split)
     if not group_on:
         return
-    if of_groups := [refusal for refusal in rows.refusals if refusal.reason == drawing.reason_of_group(place.task)]:
+    reason = drawing.reason_of_group(place.task)
+    if of_groups := [refusal for refusal in rows.refusals if refusal.reason.startswith(reason)]:
         yield f"{shown}: {len(of_groups):,} rows are left out; line {of_groups[0].line}: {of_groups[0].reason}"
     if without := sum(not row.group for row in rows.examples):
         yield f"{shown}: {without:,} of {len(rows.examples):,} rows have no {group_on}, so train may know their group"

@@ -10,8 +10,9 @@ import numpy as np
 import torch
 
 from mtbert import files, layout, seeding
-from mtbert.data import batches, tokens
+from mtbert.data import batches, parts, tokens
 from mtbert.data.batches import Examples, Stream
+from mtbert.errors import DataError
 from mtbert.learning.gradients import GRADIENTS
 from mtbert.learning.objectives import OBJECTIVES
 from mtbert.learning.samplers import SAMPLERS
@@ -34,6 +35,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     encoder = layout.encoder(build, settings.model.encoder)
     examples = read_examples(settings, layout.data(build), encoder)
     take_folds(settings, examples, layout.data(build), seed)
+    take_share(settings, examples["train"], layout.data(build), seed)
     model = build_model(
         settings, architectures.read(encoder), seed, tokens.vocabulary(encoder), tokens.special_tokens(encoder)
     )
@@ -108,6 +110,8 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
             examples[split][name] = load(name, split)
     for name in {entry for phase in settings.phases for entry in phase.tasks} - {*settings.tasks}:
         examples["train"][name] = load(name, "train")
+    for name, train in examples["train"].items():
+        train.place(files.read_parquet(layout.rows(data, name, "train"), ["place"])["place"].to_numpy())
     if settings.run.selection == "half":
         for name, dev in examples["dev"].items():
             rows = files.read_parquet(layout.rows(data, name, "dev"), ["chooses"])
@@ -116,14 +120,36 @@ def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[
 
 
 def take_folds(settings: VariantSettings, examples: Mapping[Split, dict[str, Examples]], data: Path, seed: int) -> None:
-    """Give each task with folds the seed's fold as dev, and the others as train."""
-    for name in settings.tasks:
+    """Give each task with folds the seed's fold as dev, and the others as train.
+
+    Of each task train loses the rows whose group another task has in that fold.
+    """
+    with_folds = [task for task in map(settings.described.__getitem__, settings.tasks) if task.folds]
+    for name in settings.tasks if with_folds else ():
+        train = examples["train"][name]
+        known = files.read_parquet(layout.rows(data, name, "train"), ["known"])["known"].to_numpy()
+        is_train = known >> with_folds[0].fold(seed) & 1 == 0
         task = settings.described[name]
         if task.folds:
             rows = files.read_parquet(layout.rows(data, name, "dev"), ["fold"])
             is_dev = rows["fold"].to_numpy() == task.fold(seed)
             examples["dev"][name] = examples["dev"][name].part(np.flatnonzero(is_dev))
-            examples["train"][name] = examples["train"][name].part(np.flatnonzero(~is_dev))
+            is_train &= ~is_dev
+        if not is_train.any():
+            raise DataError(
+                f"seed {seed} leaves no training row of {name}: each is of dev, or of a group that another task has "
+                "there; set fewer folds in tasks.yaml, or leave `group_on` out"
+            )
+        examples["train"][name] = train.part(np.flatnonzero(is_train))
+
+
+def take_share(settings: VariantSettings, train: dict[str, Examples], data: Path, seed: int) -> None:
+    """Leave of each task's training examples the share that the variant reads, in whole clusters, drawn by the seed."""
+    if settings.share == 1:
+        return
+    for name in settings.tasks:
+        clusters = files.read_parquet(layout.rows(data, name, "train"), ["cluster"])["cluster"].to_numpy()
+        train[name] = train[name].part(parts.nested(clusters[train[name].numbers], settings.share, seed))
 
 
 def choosing(settings: VariantSettings, examples: Mapping[Split, Mapping[str, Examples]]) -> dict[str, Examples]:

@@ -1,6 +1,6 @@
 """What `make reproduce` does: `dvc repro`, its trainings side by side, in rounds that each end with an answer."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from mtbert.errors import SettingsError
 from mtbert.machine import locking
@@ -49,6 +49,19 @@ def run(
             rounds.close()
             dvc.commit(*finished)
         dvc.run("repro")
+
+
+def train(variants: Collection[str]) -> None:
+    """Train what is not up to date of these variants, which params.yaml lists, and no other; raises as `run` does."""
+    finished = list[Training]()
+    with locking.exclusive(dvc.LOCK, "grid"):
+        waiting = [training for training in dvc.prepare() if training.variant in variants]
+        if waiting:
+            say(f"{len(waiting)} to train; their output is in {OUTPUT}/")
+        try:
+            many.run_here(waiting, None, OUTPUT, finished.append)
+        finally:
+            dvc.commit(*finished)
 
 
 def check_teachers(wanted: Sequence[Training]) -> None:

@@ -60,6 +60,7 @@ def run(jobs: int, build: Path) -> None:
         planned = _planned(params)
         students = [name for name, settings in planned.items() if settings.teachers]
         trained = {name: settings for name, settings in planned.items() if settings.phases and name not in students}
+        trained = {name: settings for name, settings in trained.items() if settings.share == 1}  # parts have its rates
         _check(trained)
         for name, settings in trained.items():
             _check_rates_count(params, name, settings.phases[0])

@@ -289,6 +289,8 @@ class VariantSettings(Published):
         profile: which profile it was resolved for.
         phases: its phases in order; none for a model that is scored without training.
         sources: SHA-256 of the files that its techniques use, so that a change of a technique is a change here.
+        share: of each task's training rows, what it reads, in whole clusters; each seed draws others. A corpus that
+            serves a task is read whole.
         teachers: the variants whose models of the same seed predict what an objective learns from.
         members, merge: of a merged model, which is not trained: whose encoders were joined, and how.
         scale: the scale that the merge chose.
@@ -301,6 +303,7 @@ class VariantSettings(Published):
     phases: list[PhaseSettings]
     run: RunSettings
     sources: dict[str, str]
+    share: float = Field(default=1.0, gt=0, le=1, exclude_if=lambda share: share == 1)
     teachers: list[Name] = Field(default=[], exclude_if=lambda teachers: not teachers)
     members: list[Name] = Field(default=[], exclude_if=lambda members: not members)
     merge: str = Field(default="", exclude_if=lambda merge: not merge)

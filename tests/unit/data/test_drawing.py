@@ -144,6 +144,44 @@ def test_no_group_is_on_both_sides(tmp_path: Path) -> None:
     assert (len(train), len(dev), train & dev) == (8, 2, set())
 
 
+def test_no_group_of_another_task_s_dev_is_in_train(tmp_path: Path) -> None:
+    write_customers(tmp_path, "a.csv", [f"c{n // 8}" for n in range(80)])
+    write_customers(tmp_path, "b.csv", [f"c{9 - n // 8}" for n in range(80)], first=100)
+    write_customers(tmp_path, "dev.csv", ["c0", "c77"], first=200)
+    first = replace(BY_CUSTOMER, files={"train": "a.csv", "dev": "dev.csv"})
+    second = replace(BY_CUSTOMER, name="second", files={"train": "b.csv"})
+    splits = drawing.Splits(tmp_path, {"topic": first, "second": second})
+    train = splits.read(second, "train")
+    assert "customer c0" not in {row.group for row in train.examples}
+    of_c0 = [refusal for refusal in train.refusals if refusal.line > 73]  # the last customer of the file
+    in_dev = {row.line for row in splits.read(second, "dev").examples}
+    assert [refusal.reason for refusal in of_c0] == (
+        [] if 74 in in_dev else ["its customer is that of a row of dev or test of topic"] * 8
+    )
+    dev = {row.group for row in splits.read(second, "dev").examples}
+    assert not dev & {row.group for row in splits.read(first, "train").examples}
+
+
+def test_files_draw_the_same_groups_for_dev(tmp_path: Path) -> None:
+    write_customers(tmp_path, "a.csv", [f"c{n // 8}" for n in range(80)])
+    write_customers(tmp_path, "b.csv", [f"c{n // 2 % 10}" for n in range(80)], first=100)
+    tasks = {name: replace(BY_CUSTOMER, name=name, files={"train": f"{name}.csv"}) for name in ("a", "b")}
+    splits = drawing.Splits(tmp_path, tasks)
+    first, second = ({row.group for row in splits.read(task, "dev").examples} for task in tasks.values())
+    assert first == second
+    assert len(first) == 2
+    assert [splits.read(task, "train").refusals for task in tasks.values()] == [[], []]
+
+
+def test_a_task_without_groups_loses_no_row_of_another_one(tmp_path: Path) -> None:
+    write_customers(tmp_path, "a.csv", [f"c{n}" for n in range(40)])
+    write_customers(tmp_path, "dev.csv", ["c0"], first=200)
+    plain = replace(BY_CUSTOMER, name="plain", group_on="", files={"train": "a.csv", "dev": "dev.csv"})
+    with_groups = replace(BY_CUSTOMER, files={"train": "a.csv", "dev": "dev.csv"})
+    splits = drawing.Splits(tmp_path, {"plain": plain, "topic": with_groups})
+    assert [len(splits.read(task, "train").examples) for task in (plain, with_groups)] == [40, 39]
+
+
 def test_groups_that_share_a_text_stay_together(tmp_path: Path) -> None:
     write_customers(tmp_path, "a.csv", [f"c{n // 4}" for n in range(80)])
     with (tmp_path / "a.csv").open("a") as file:

@@ -4,12 +4,14 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from mtbert.data import drawing
 from mtbert.data.preprocess import preprocess
 from mtbert.errors import DataError
+from mtbert.files import write_yaml
 from mtbert.tasks import Task
 
 TASK = Task("mood", 2, ("text",), "mood", "accuracy", files={"train": "a.csv"}, folds=5)
@@ -59,6 +61,31 @@ def test_a_group_and_equal_texts_are_in_one_fold(tmp_path: Path) -> None:
         for row in splits.read(task, "dev", fold).examples:
             fold_by_group.setdefault(row.group, set()).add(fold)
     assert Counter(len(folds) for folds in fold_by_group.values()) == {1: 10}
+
+
+def test_a_row_whose_group_is_in_another_task_s_fold_is_known_there(tmp_path: Path) -> None:
+    described = {
+        name: {"files": {"train": f"{name}.csv"}, "sentences": ["text"], "label": "mood", "classes": 2, "folds": 2}
+        | {"group_on": "customer"}
+        for name in ("a", "b")
+    }
+    write_yaml(tmp_path / "tasks.yaml", described)
+    write(tmp_path, [f"text {n},{n % 2},c{n // 4}" for n in range(16)], "a", "text,mood,customer")
+    write(tmp_path, [f"other {n},{n % 2},c{n // 2}" for n in range(16)], "b", "text,mood,customer")
+    preprocess(tmp_path, tmp_path / "out", lambda texts: [[1]] * len(texts), {("a", "train")})
+    fold = pd.read_parquet(tmp_path / "out/a/dev-rows.parquet")[
+        "fold"
+    ].to_numpy()  # of customers 0 to 3, four rows each
+    known = pd.read_parquet(tmp_path / "out/b/train-rows.parquet")["known"].tolist()
+    assert known == [1 << fold[2 * n] for n in range(8)] + [0] * 8  # b has two rows of each customer, from 0 to 7
+
+
+def test_two_folds_of_whole_groups_need_not_be_halves(tmp_path: Path) -> None:
+    sizes = [7, 5, 3]
+    rows = [f"text {n},{n % 2},c{group}" for n, group in enumerate(np.repeat([0, 1, 2], sizes))]
+    write(tmp_path, rows, columns="text,mood,customer")
+    dev, train = read(tmp_path, replace(TASK, group_on="customer", folds=2), fold=0)
+    assert sorted([len(dev), len(train)]) in ([5, 10], [7, 8])
 
 
 def test_rows_that_share_too_much_are_refused(tmp_path: Path) -> None:

@@ -70,7 +70,49 @@ def test_dev_rows_tell_what_a_score_has_to_know(data_dir: Path, tmp_path: Path) 
     assert rows["chooses"].tolist() in ([True, True, False, True], [False, False, True, False])
     assert rows["in_train"].tolist() == [False, False, False, True]
     assert rows["shares"].tolist() == [True, False, False, True]
-    assert not (tmp_path / "out/sts/train-rows.parquet").exists()
+    assert not (tmp_path / "out/sts/test-rows.parquet").exists()
+
+
+def test_a_group_has_one_place_in_all_files_and_without_groups_a_text_has(tmp_path: Path) -> None:
+    described = {
+        name: {
+            "sentences": ["text"],
+            "label": "mood",
+            "classes": 2,
+            "files": {"train": f"{name}.csv", "dev": "dev.csv"},
+        }
+        for name in ("one", "two")
+    }
+    for of_task in described.values():
+        of_task["group_on"] = "customer"
+    write_yaml(tmp_path / "tasks.yaml", described)
+    (tmp_path / "dev.csv").write_text("text,mood,customer\nd,0,9\ne,1,9\n")
+    (tmp_path / "one.csv").write_text("text,mood,customer\na,0,1\nb,1,2\nc,1,1\n")
+    (tmp_path / "two.csv").write_text("text,mood,customer\nf,0,2\ng,1,1\n")
+
+    def places(name: str) -> list[int]:
+        return pd.read_parquet(tmp_path / f"out/{name}/train-rows.parquet")["place"].tolist()
+
+    preprocess(tmp_path, tmp_path / "out", tokenize, set())
+    first, second, third = places("one")
+    assert first == third != second
+    assert places("two") == [second, first]
+    write_yaml(
+        tmp_path / "tasks.yaml", {"two": {key: value for key, value in described["two"].items() if key != "group_on"}}
+    )
+    (tmp_path / "two.csv").write_text("text,mood\nA  f,0\ng,1\na f,1\n")
+    preprocess(tmp_path, tmp_path / "out", tokenize, set())
+    first, second, third = places("two")
+    assert first == third != second
+
+
+def test_rows_of_train_that_share_a_sentence_are_one_cluster(data_dir: Path, tmp_path: Path) -> None:
+    (data_dir / "cs224n/sts-train.csv").write_text(
+        "\tid\tsentence1\tsentence2\tsimilarity\n0\tt\tOne\tTwo\t1.0\n1\tu\tThree\tFour\t1.0\n2\tv\tFive\tone\t1.0\n"
+    )
+    preprocess(data_dir, tmp_path / "out", tokenize, set())
+    rows = pq.read_table(tmp_path / "out/sts/train-rows.parquet").to_pandas()
+    assert (rows["id"].tolist(), rows["cluster"].tolist()) == (["t", "u", "v"], [0, 1, 0])
 
 
 def test_reports_what_was_read_refused_and_found_twice(data_dir: Path, tmp_path: Path) -> None:
@@ -317,7 +359,9 @@ def test_rows_whose_annotators_did_not_agree_are_left_out_and_are_no_faults(data
     assert lacking.endswith("no row has the label contradiction, entailment")
 
 
-def test_rows_of_a_group_are_one_cluster_also_over_tasks_and_what_train_knows_is_told(tmp_path: Path) -> None:
+def test_rows_of_a_group_are_one_cluster_also_over_tasks_and_no_train_has_a_group_of_any_dev_or_test(
+    tmp_path: Path,
+) -> None:
     mood = {"sentences": ["text"], "label": "mood", "classes": 2, "group_on": "customer"}
     described = {
         "mood": mood | {"files": {"train": "a.csv", "dev": "b.csv"}},
@@ -338,7 +382,7 @@ def test_rows_of_a_group_are_one_cluster_also_over_tasks_and_what_train_knows_is
     assert pq.read_table(tmp_path / "out/mood/train.parquet", columns=["line"])["line"].to_pylist() == [2, 3, 5]
     assert report["faults"] == [
         "a.csv: 1 of 4 rows are left out; line 4: its customer is that of a row of dev or test",
-        "b.csv: train of other has the customer of 3 of 4 dev rows of mood, so a model of both tasks knows it",
-        "c.csv: 1 of 4 rows are left out; line 5: its customer is that of a row of dev or test",
+        "c.csv: 3 of 4 rows are left out; line 2: its customer is that of a row of dev or test of mood",
+        "c.csv: no row has the label 0",
         "e.csv: 1 of 2 test rows have no customer, so train may have it",
     ]

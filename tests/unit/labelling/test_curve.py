@@ -1,5 +1,7 @@
 """Learning curves whose answer is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,13 +59,19 @@ def test_a_model_that_is_always_right_stays_so():
     assert abs(gain.expected) < 0.002
 
 
-def test_parts_are_nested_and_hold_whole_clusters():
-    clusters = np.repeat(np.arange(40), 2)
-    eighth, half, every = (curve.part(clusters, share, 1) for share in (0.125, 0.5, 1.0))
-    assert [len(eighth), len(half), len(every)] == [10, 40, 80]
-    assert {*eighth} <= {*half}
-    assert all(np.isin(clusters, clusters[half]).nonzero()[0] == half)
-    assert {*curve.part(clusters, 0.125, 2)} != {*eighth}
+def test_one_draw_of_a_part_does_not_tell_the_noise():
+    single = [replace(point, side=point.side.as_trained) for point in points(0.5, 0.6, 0.68, 0.744)]
+    assert curve.gain(single) is None
+
+
+def test_one_draw_of_all_of_train_has_the_noise_of_the_part_before_it_and_several_have_their_own():
+    *parts, single = points(0.5, 0.6, 0.68, 0.744, noise=0.0)
+    half = replace(parts[-1], side=replace(parts[-1].side, scores=np.array([0.66, 0.68, 0.70])))
+    seeds = replace(single, side=replace(half.side, scores=np.array([0.741, 0.744, 0.747])))
+    noise = [
+        curve.sampled([*parts[:-1], half, last], np.random.default_rng(0))[:, -1].std() for last in (single, seeds)
+    ]
+    assert noise == pytest.approx([0.02, 0.003 * np.sqrt(2 / 3) / np.sqrt(3)], rel=0.05)
 
 
 def test_a_part_of_fewer_than_20_rows_is_left_out():

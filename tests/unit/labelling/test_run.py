@@ -72,6 +72,15 @@ def test_labels_that_contradict_their_text_are_listed_with_their_place(build: Pa
     assert "2 doubtful labels of 30" in capsys.readouterr().out
 
 
+def test_a_model_of_a_part_of_train_has_no_say(build: Path):
+    plan = files.read_yaml(layout.plan(build)) | {"variants": {"one": {"part": {"of": "two", "share": 0.5}}}}
+    files.write_yaml(layout.plan(build), plan)
+    trained(build, [f"dev{row}" for row in range(10)])
+    run.run(build)
+    lines = [*csv.DictReader(io.StringIO((build / "doubtful/topic.csv").read_text()))]
+    assert {line["models"] for line in lines} == {"1"}
+
+
 def test_a_model_of_a_fold_has_a_say_on_its_fold_and_each_row_stands_once(
     build: Path, capsys: pytest.CaptureFixture[str]
 ):

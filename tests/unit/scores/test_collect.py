@@ -53,6 +53,13 @@ def test_what_is_there_is_collected(build: Path):
         collect.collect(build)
 
 
+def test_a_model_of_a_part_of_train_is_not_collected(build: Path):
+    plan = files.read_yaml(build / "plan/catalog.yaml")
+    plan["variants"]["two"]["part"] = {"of": "one", "share": 0.5}
+    files.write_yaml(build / "plan/catalog.yaml", plan)
+    assert collect.collect(build).runs["variant"].tolist() == ["one"]
+
+
 @pytest.mark.parametrize("name", ["metrics.json", "settings.yaml", "history.csv", "predictions/sst-test.parquet"])
 def test_an_altered_run_is_refused_by_name(build: Path, name: str):
     file = build / "runs/two/1" / name

@@ -3,11 +3,15 @@
 from pathlib import Path
 
 import desk
+import numpy as np
 import pytest
 
 from mtbert import files
-from mtbert.labelling.curve import Gain
+from mtbert.labelling import trained
+from mtbert.labelling.curve import Gain, Point
+from mtbert.stats import Side
 from mtbert.study import curves
+from mtbert.study.parts import WayOnParts
 
 
 @pytest.mark.parametrize(
@@ -34,3 +38,19 @@ def test_each_task_has_a_line_and_a_missing_encoder_is_named(tmp_path: Path, cap
     assert lines[3].startswith("topic        TF-IDF         accuracy 0.")
     assert "twice as many rows: " in lines[3]
     assert len(lines) == 4
+
+
+def test_a_trained_way_has_a_line_for_each_task_and_one_seed_tells_no_gain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    side = Side(np.array([0.5]), np.zeros((40, 1)), 40, 40)
+    monkeypatch.setattr(trained, "measure", lambda *_: [Point(rows, side) for rows in (20, 40, 80)])
+    curves.run_trained(
+        WayOnParts("own-shared", {"sst": {1.0: "own-shared"}, "sts": {1.0: "own-shared"}}, [1]), tmp_path
+    )
+    unknown = "cannot be told: one seed, or one round of folds, does not show how trainings differ"
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "The same of own-shared, one seed:",
+        f"SST-5        own-shared     accuracy 0.500 (20)  0.500 (40)  0.500 (80); twice as many rows: {unknown}",
+        f"STS-B        own-shared     Pearson 0.500 (20)  0.500 (40)  0.500 (80); twice as many rows: {unknown}",
+    ]

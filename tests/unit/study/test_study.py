@@ -598,6 +598,26 @@ def test_how_dev_is_drawn_and_which_rows_are_left_out_for_it_is_told(
     )
 
 
+@pytest.mark.parametrize(
+    ("last", "note"),
+    [
+        ("2024-12-31", []),
+        ("2999-01-31", ["a-train.csv: 1 row of dev has a date after today, first line 61; correct slips"]),
+    ],
+)
+def test_a_date_to_come_is_told(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str], last: str, note: list[str]
+):
+    folder = tmp_path / "mine"
+    rows = with_customers(0, 30).splitlines()
+    rows[-1] = f"{rows[-1].rsplit(',', 1)[0]},{last}"
+    described = {"a": {"files": {"train": "a-train.csv"}, "sentences": ["text"], "label": "label", "time_on": "date"}}
+    folder.mkdir()
+    files.write_yaml(folder / "tasks.yaml", {"a": described["a"] | {"classes": ["no", "yes"]}})
+    lines = told(folder, params, capsys, a_train="\n".join(rows) + "\n")
+    assert [line for line in lines if "after today" in line] == note
+
+
 def test_predictions_of_others_are_no_task_and_are_told_or_refused(
     tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -1,0 +1,41 @@
+"""Parts of training rows."""
+
+import numpy as np
+import pytest
+
+from mtbert.data import parts
+
+
+def test_parts_are_nested_and_hold_whole_clusters():
+    clusters = np.repeat(np.arange(40), 2)
+    eighth, half, every = (parts.nested(clusters, share, 1) for share in (0.125, 0.5, 1.0))
+    assert [len(eighth), len(half), len(every)] == [10, 40, 80]
+    assert {*eighth} <= {*half}
+    assert all(np.isin(clusters, clusters[half]).nonzero()[0] == half)
+    assert {*parts.nested(clusters, 0.125, 2)} != {*eighth}
+
+
+@pytest.mark.parametrize(
+    ("places", "share", "is_held_out"),
+    [
+        ([40, 10, 30, 20], 0.25, [False, True, False, False]),
+        ([40, 10, 30, 20], 0.5, [False, True, False, True]),
+        ([7, 7, 7, 9, 9], 0.1, [True, True, True, False, False]),  # a whole place, though it is more than a tenth
+        ([1, *[2] * 98, 3], 0.5, [True, *[False] * 98, True]),  # the place of many rows comes last
+        ([5], 0.5, [False]),
+    ],
+)
+def test_rows_of_one_place_are_held_out_together(places: list[int], share: float, is_held_out: list[bool]):
+    assert parts.held_out(np.array(places, np.uint64), share).tolist() == is_held_out
+
+
+def test_a_larger_share_holds_out_what_a_smaller_one_does():
+    places = np.repeat(np.random.default_rng(0).permutation(60), 3)
+    few, many = (parts.held_out(places, share) for share in (0.1, 0.3))
+    assert (few.sum(), many.sum()) == (18, 54)
+    assert many[few].all()
+
+
+def test_rows_of_one_place_cannot_be_held_out():
+    with pytest.raises(ValueError, match="all rows have one place"):
+        parts.held_out(np.array([3, 3]), 0.5)
