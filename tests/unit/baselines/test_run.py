@@ -45,7 +45,7 @@ def write(build: Path, task: str, split: str, rows: list[tuple]) -> None:
 
 @pytest.fixture
 def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(embeddings, "embedding_model", lambda _: Encoder())
+    monkeypatch.setattr(embeddings, "embedding_model", lambda *_: Encoder())
     monkeypatch.setattr(tokens, "wordpieces", lambda _: lambda texts: [[7] * len(text.split()) for text in texts])
     monkeypatch.setattr(tokens, "special_tokens", lambda _: SpecialTokens(1, 2, 0))
     encoder = layout.encoder(tmp_path)
