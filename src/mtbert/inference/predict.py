@@ -23,7 +23,7 @@ from mtbert.inference import loading
 from mtbert.inference.answers import ANY_TASK, PROBABILITY, fault_of_row, in_one
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
-from mtbert.provenance import why
+from mtbert.inference.notes import print_aside, print_changes
 from mtbert.scores import predictions, sets
 from mtbert.scores.described import BASELINES
 from mtbert.tasks import Task
@@ -62,7 +62,7 @@ def run(
 
     A class whose probability is below `at_least` is left empty; DataError for scores, which have no probability.
     """
-    warnings.showwarning = lambda message, *_, **__: _print_aside(f"warning: {message}")
+    warnings.showwarning = lambda message, *_, **__: print_aside(f"warning: {message}")
     content = read(source, encoding) if isinstance(source, Path) else Content([], None)
     form = content.form
     if out is not None:
@@ -76,13 +76,13 @@ def run(
     else:
         rows = _rows_of_sentences(tasks, source)
         asked = _with_columns(tasks, [*rows[0]])
-    _print_aside(f"{loaded.name}, seed {loaded.seed}, {', '.join(one.task.name for one in asked)}")
+    print_aside(f"{loaded.name}, seed {loaded.seed}, {', '.join(one.task.name for one in asked)}")
     if others := [one.name for one in tasks if one not in [each.task for each in asked]]:
-        _print_aside(f"note: not asked, since they take other rows: {', '.join(others)}")
+        print_aside(f"note: not asked, since they take other rows: {', '.join(others)}")
     if layout.data_kind(layout.build_of(loaded.run)) == "sample":
-        _print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
+        print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
     for member in loaded.members if isinstance(loaded, Ensemble) else [loaded]:
-        _note_changes(member)
+        print_changes(member)
     predicted = _sure(loaded, asked, rows, of_all, at_least)
     text = _as_text(predicted, form or "\t", [one.task for one in asked], of_all)
     if out is not None:
@@ -92,21 +92,6 @@ def run(
         sys.stdout.write(text)
     else:
         print("\n".join(_in_words([one.task for one in asked], predicted, of_all)))
-
-
-def _note_changes(model: "Model | Baseline") -> None:
-    """Say in what the model's inputs differ from those of now: `dvc repro` would train it again, or does so now."""
-    try:
-        causes = why.changes_since(model.run)
-    except DataError as error:  # the prediction does not need these files
-        _print_aside(f"note: whether {model.name}, seed {model.seed}, is of the present settings is unknown: {error}")
-        return
-    if causes:
-        changes = first_of([why.in_words(cause) for cause in causes], why.SHOWN)
-        _print_aside(
-            f"note: {model.name}, seed {model.seed}, was trained before these changed: {changes}; "
-            f"`{layout.remedy(model.run)}` trains it again (mtbert why {model.name})"
-        )
 
 
 def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[Task]) -> None:
@@ -120,7 +105,7 @@ def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[T
         reason = "is a baseline, which holds no rows out"
     calibrated = [{*getattr(member.metrics, "temperatures", {})} for member in members]
     if others := [task.name for task in tasks if not all(task.name in names for names in calibrated)]:
-        _print_aside(f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} {reason}")
+        print_aside(f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} {reason}")
 
 
 def _without_unsure(row: Values, tasks: Sequence[Task], at_least: float, of_all: bool) -> Values:
@@ -242,11 +227,6 @@ def _form(path: Path) -> str | None:
     return SEPARATORS[ending]
 
 
-def _print_aside(text: str) -> None:
-    """Print what is no prediction, to standard error."""
-    print(text, file=sys.stderr)
-
-
 def _columns(task: Task, available: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of a task's texts; DataError where they are not there, or there is one too many."""
     accepted = [task.sentences, ANY_TASK[: len(task.sentences)]]
@@ -283,7 +263,7 @@ def _predict(
         tables |= model.tables(names, [tuple(row[column] for column in columns) for row in rows])
     table = in_one([one.task for one in asked], tables) if of_all else tables[asked[0].task.name]
     if cut := [str(number) for number, is_cut in enumerate(table["cut"], 1) if is_cut]:
-        _print_aside(
+        print_aside(
             f"warning: {len(cut)} of {len(rows)} rows are longer than {model.longest} word pieces and lost "
             f"their end, as in training: row {first_of(cut, SHOWN)}"
         )
