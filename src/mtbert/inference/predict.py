@@ -1,6 +1,7 @@
 """What `mtbert predict` does: sentences or a file in, lines for people or a table out."""
 
 import json
+import math
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -73,6 +74,8 @@ def run(
     if isinstance(source, Path):
         asked = _with_columns(tasks, [*content.rows[0].values])
         rows = _checked(asked, content.rows, source)
+        if form != JSON:
+            rows = [{column: _cell(value) for column, value in row.items()} for row in rows]
     else:
         rows = _rows_of_sentences(tasks, source)
         asked = _with_columns(tasks, [*rows[0]])
@@ -117,6 +120,11 @@ def _without_unsure(row: Values, tasks: Sequence[Task], at_least: float, of_all:
         elif not of_all and max(row[name] for name in predictions.probability_columns(task)) < at_least:
             unsure += ["prediction", "class"]
     return row | dict.fromkeys(unsure)
+
+
+def _cell(value: Any) -> Any:
+    """Return a value of a column as CSV holds it: JSON of a list, an object, true and false."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict | bool) else value
 
 
 def _as_text(rows: Sequence[Values], form: str, tasks: Sequence[Task], of_all: bool) -> str:
@@ -192,6 +200,8 @@ def read(path: Path, encoding: str = ENCODING) -> Content:
         form = separator_of(text)
     if form == JSON:
         rows = [*json_lines(text, name)]
+        for row in rows:
+            _check_numbers(row, name)
     elif form:
         rows = [*separated(text, name, form)]
     else:
@@ -214,6 +224,21 @@ def _checked(asked: Sequence[Asked], rows: list[NumberedRow], path: Path) -> lis
     if faults:
         raise DataError(f"{_source_name(path)}, {first_of(faults, SHOWN)}; each row needs its text")
     return [row.values for row in rows]
+
+
+def _check_numbers(row: NumberedRow, name: str) -> None:
+    """Raise DataError where a row holds a number that JSON does not have: Python reads NaN, and 1e999 as infinity."""
+    for column, value in row.values.items():
+        if not _is_finite(value):
+            allowed = "allowed: null, or another number"
+            raise DataError(f"{name}, line {row.line}: {column} holds NaN or an infinity, which JSON lacks; {allowed}")
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether all numbers in a value of JSON are finite."""
+    if isinstance(value, list | dict):
+        return all(map(_is_finite, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _source_name(path: Path) -> str:
