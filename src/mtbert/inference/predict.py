@@ -21,7 +21,7 @@ from mtbert.data.records import (
 )
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
-from mtbert.inference.answers import ANY_TASK, PROBABILITY, fault_of_row, in_one
+from mtbert.inference.answers import ANY_TASK, CUT, PROBABILITY, fault_of_row, in_one
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
 from mtbert.inference.notes import print_aside, print_changes
@@ -74,8 +74,6 @@ def run(
     if isinstance(source, Path):
         asked = _with_columns(tasks, [*content.rows[0].values])
         rows = _checked(asked, content.rows, source)
-        if form != JSON:
-            rows = [{column: _cell(value) for column, value in row.items()} for row in rows]
     else:
         rows = _rows_of_sentences(tasks, source)
         asked = _with_columns(tasks, [*rows[0]])
@@ -122,9 +120,10 @@ def _without_unsure(row: Values, tasks: Sequence[Task], at_least: float, of_all:
     return row | dict.fromkeys(unsure)
 
 
-def _cell(value: Any) -> Any:
-    """Return a value of a column as CSV holds it: JSON of a list, an object, true and false."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict | bool) else value
+def _cell(column: str, value: Any) -> Any:
+    """Return a value of a column as CSV holds it: JSON of a list, an object, true and false; `cut` is ours."""
+    is_structure = isinstance(value, list | dict | bool) and column != CUT
+    return json.dumps(value, ensure_ascii=False) if is_structure else value
 
 
 def _as_text(rows: Sequence[Values], form: str, tasks: Sequence[Task], of_all: bool) -> str:
@@ -132,6 +131,7 @@ def _as_text(rows: Sequence[Values], form: str, tasks: Sequence[Task], of_all: b
     if form == JSON:
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     rows = _without_lists(tasks, rows, of_all)
+    rows = [{column: _cell(column, value) for column, value in row.items()} for row in rows]
     columns = dict.fromkeys(column for row in rows for column in row)
     return as_separated([*columns], rows, form)
 

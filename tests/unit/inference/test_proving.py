@@ -63,6 +63,7 @@ def test_it_is_said_that_a_model_was_made_before_its_classes_changed(model: Any,
     swap_classes(model)
     notes.print_changes(model)
     assert capsys.readouterr().err == (
-        'note: small, seed 1, was trained before these changed: urgent.labels {"no": 0, "yes": 1} -> {"no": 1, "yes": 0}; '
+        "note: small, seed 1, was trained before these changed: "
+        'urgent.labels {"no": 0, "yes": 1} -> {"no": 1, "yes": 0}; '
         "`dvc repro train@small-1` trains it again\n"
     )
