@@ -88,6 +88,8 @@ def predict(
     """
     if bool(sentences) == (file is not None):
         raise BadParameter("pass either sentences or --file")
+    if file is None and encoding != "utf-8":
+        raise BadParameter("is that of --file", param_hint="--encoding")
     with starting.quick_imports():
         from mtbert.inference import predict
     predict.run(model, file or sentences or [], task, out, seed, build, device, encoding, at_least)
@@ -348,8 +350,8 @@ def report(
         from mtbert.replication import tables as judged
         from mtbert.report import write
         from mtbert.scores import collect, ensembles, tables
-    if evidence is not None and out is None and evidence.resolve().name != write.EVIDENCE:
-        raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
+    if evidence is not None:
+        _check_evidence(build, evidence, out)
     folder = out or (evidence.resolve().parent if evidence else layout.report(build))
     if evidence is not None and third is None:
         folder_of_third = evidence.resolve().with_name(write.THIRD)
@@ -366,6 +368,16 @@ def report(
             judged.write(replication, layout.judged(build))
             submissions.write(results, layout.submissions(build))
         print(reports.write(replication, folder, readme, None if evidence else build))
+
+
+def _check_evidence(build: Path, evidence: Path, out: Path | None) -> None:
+    """Raise BadParameter where a report from evidence has no folder to go to, or a build directory that it ignores."""
+    from mtbert.report import write
+
+    if out is None and evidence.resolve().name != write.EVIDENCE:
+        raise BadParameter(f"is needed, since {evidence} is not called evidence", param_hint="--out")
+    if build != BUILD:
+        raise BadParameter(f"makes a report without {build}; give one of the two", param_hint="--evidence")
 
 
 @app.command()

@@ -151,6 +151,14 @@ def test_an_adapter_changes_finitely_what_the_encoder_computes(name: str, kind: 
         assert not torch.equal(changed, plain)
 
 
+@pytest.mark.parametrize("name", list(ADAPTERS))
+def test_a_task_may_be_called_as_torch_calls_a_part_of_a_module(name: str):
+    encoder = Encoder(small_backbone("bert"), 0.0)
+    adapter = build_adapter({"name": name}, encoder, ("type", "float"))
+    hidden_of(encoder, small_batch("sst"), adapter, "type").sum().backward()
+    assert adapter.slot("float", 0) is not None
+
+
 @on_every_architecture
 @pytest.mark.parametrize("name", list(ADAPTERS))
 def test_an_adapter_does_not_see_padding(name: str, kind: str):

@@ -318,6 +318,18 @@ def test_a_pair_without_the_types_that_it_was_trained_with_is_refused(load: Call
     with pytest.raises(ValueError, match=r"sts was trained with token types .*; pass the token_type_ids"):
         exported(load("typed"))(IDS, task="sts")
     assert exported(load("typed"))(IDS, task="sst").logits.shape == (2, 5)  # a single sentence has one type
+
+
+def test_rows_of_another_form_than_the_tasks_are_refused(load: Callable[[str], Model]) -> None:
+    model, second = exported(load("typed")), torch.zeros_like(IDS)
+    second[:, -1] = 1
+    with pytest.raises(
+        ValueError, match="sst is a task of single sentences, and a row has two; pairs"
+    ):
+        model(IDS, task="sst", token_type_ids=second)
+    second[0] = 0
+    with pytest.raises(ValueError, match="sts is a task of pairs, and a row has no second sentence"):
+        model(IDS, task="sts", token_type_ids=second)
     assert exported(load("crossed"))(IDS, task="sts").logits.shape == (2, 1)  # trained without
 
 

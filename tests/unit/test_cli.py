@@ -61,6 +61,8 @@ def test_the_help_imports_nothing_large():
             "error: nowhere/plan/catalog.yaml is missing; `dvc repro plan` makes it",
         ),
         (["predict", "pals"], 2, "pass either sentences or --file"),
+        (["predict", "pals", "a", "--encoding", "cp1252"], 2, "Invalid value for --encoding: is that of --file"),
+        (["report", "other", "--evidence", "evidence"], 2, "makes a report without other; give one of the two"),
         (["predicct"], 2, "No such command 'predicct'. Did you mean 'predict'?"),
     ],
 )

@@ -137,6 +137,11 @@ def test_the_metric_is_the_one_that_is_named_or_that_of_the_kind(tmp_path: Path,
         ("mood", {"names": ["x", "x"]}, "mood.names: a name comes twice; allowed: another for each class"),
         (
             "mood",
+            {"classes": ["a", "b", "c"], "names": ["b", "a", "x"]},
+            "mood.names: b, a: labels of other classes; allowed: other names",
+        ),
+        (
+            "mood",
             {"classes": "neg, pos"},
             "mood.classes: it is 'neg, pos'; allowed: [LABEL, OTHER], {LABEL: 0, OTHER: 1}, or how many there are",
         ),

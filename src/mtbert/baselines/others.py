@@ -27,6 +27,7 @@ from mtbert.tasks import OTHERS_FOLDER, Split, Task, Tasks, label_text
 
 COSTS = "costs.yaml"
 PREDICTION, PROBABILITY, ID, SEED = "prediction", "probability", "id", "seed"  # columns
+KNOWN = (PREDICTION, PROBABILITY, ID, SEED)
 TEXTS = (("text", "text_pair"), ("sentence1", "sentence2"))  # what columns of text may be called, beside their names
 SCORED: tuple[Split, ...] = ("dev", "test")
 LONGEST_NAME = 50  # characters
@@ -101,7 +102,7 @@ def _costs(file: Path) -> Costs:
     if not file.is_file():
         return Costs()
     try:
-        return Costs.model_validate(files.read_yaml(file, "correct it") or {}, strict=False)
+        return Costs.model_validate(files.read_yaml(file, "correct it") or {})
     except ValidationError as error:
         example = "such as `price: 0.4`, of 1,000 rows, `currency: EUR`, `milliseconds: 800`, of a row"
         raise DataError(f"{file}: {in_words(error)}; allowed: {example}") from None
@@ -169,6 +170,10 @@ class _Source:
     def check_columns(self) -> None:
         """Raise DataError where the columns do not say which row is predicted as what, once."""
         listed = ", ".join(self.columns) or "no rows"
+        for column in self.columns:
+            meant = column.strip().casefold().removesuffix("s")
+            if meant in KNOWN and column not in KNOWN:
+                raise DataError(f"{self.file} has a column {column}; allowed: {meant}, spelled like this")
         if PREDICTION not in self.columns:
             raise DataError(f"{self.file} has no column {PREDICTION}; it has {listed}")
         if SEED in self.columns:
@@ -183,6 +188,9 @@ class _Source:
     def prediction(self, line: int, values: Mapping[str, Any]) -> _Prediction:
         """Return the prediction of a row; DataError where it is none of the task's."""
         place, value = f"{self.file}, line {line}", values.get(PREDICTION)
+        if self.task.several and value is None:
+            empty = '""' if self.task.separator else "[]"
+            raise DataError(f"{place}: its {PREDICTION} is missing; of a row without labels it is {empty}")
         text = label_text(value)
         number = _set_number(self.task, value) if self.task.several else _number(self.task, text)
         if number is None:

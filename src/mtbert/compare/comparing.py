@@ -16,12 +16,12 @@ from mtbert.judge.comparison import with_p
 from mtbert.provenance import why
 from mtbert.scores import metrics
 from mtbert.stats import LEAST_CLUSTERS, Difference, Side, difference, influence, score
-from mtbert.tasks import METRIC_NAMES, Task, Tasks
+from mtbert.tasks import METRIC_NAMES, OF_SCORES, Task, Tasks
 
 
 def compare_files(
-    ours: str, theirs: str, task: str | None = None, metric: str | None = None, margin: float | None = None,
-    build: Path = Path("build"),
+    ours: str | Path, theirs: str | Path, task: str | None = None, metric: str | None = None,
+    margin: float | None = None, build: str | Path = Path("build"),
 ) -> Comparison:  # fmt: skip
     """Compare as `mtbert compare` does, which describes each argument, and judge by itself whether the two are close.
 
@@ -31,13 +31,15 @@ def compare_files(
     Raises:
         DataError: the two do not fit together.
     """
+    ours, theirs, build = str(ours), str(theirs), Path(build)
+    if build != Path("build") and not build.is_dir():
+        raise DataError(f"no folder {build} (--build)")
     described = _task(task, tasks.read_build(build))
     if metric is not None and metric not in METRIC_NAMES:
         raise UnknownNameError("metric", metric, METRIC_NAMES)
     metric = metric or (described.metric if described else "accuracy")
     _check_kind(metric, described)
-    if described and described.several and metric == "f1":
-        metric = "labels_f1"
+    metric = _of_task(metric, described)
     if margin is None:
         margin = described.matters if described else 0.01
     if described and described.folds:
@@ -64,7 +66,7 @@ def compare_files(
 
 
 def _check_kind(metric: str, task: Task | None) -> None:
-    """Raise DataError where a metric is one of sets of labels and the task is not, or the reverse."""
+    """Raise DataError where a metric is one of sets of labels and the task is not, or of scores, or the reverse."""
     if task is not None and task.several:
         if metric not in (*metrics.OF_SETS, "f1"):
             raise DataError(f"a row of {task.name} has several labels, and metric is {metric}; allowed: micro_f1, f1")
@@ -72,6 +74,19 @@ def _check_kind(metric: str, task: Task | None) -> None:
         raise DataError(
             f"metric is {metric}, of several labels a row; name such a task by --task; allowed: accuracy, f1"
         )
+    elif task is not None and task.has_one_class and metric in OF_SCORES:
+        raise DataError(f"{task.name} has classes, and {metric} is of scores; allowed: accuracy, f1, mcc")
+
+
+def _of_task(metric: str, task: Task | None) -> str:
+    """Return what `f1` is of a task: the F1 of class 1 where this is 1, true, or `positive`, else the mean."""
+    if task is None or metric != "f1":
+        return metric
+    if task.several:
+        return "labels_f1"
+    words = {*task.labels} or {str(number) for number in range(task.classes)}
+    is_true = words in ({"0", "1"}, {"false", "true"}) and task.labels.get("true", 1) == 1
+    return "f1" if is_true or task.metric == "f1" else "macro_f1"
 
 
 def _obstacle(result: Difference) -> str:

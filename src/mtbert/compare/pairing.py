@@ -68,7 +68,12 @@ def pair(ours: Frame, theirs: Frame, metric: str, task: Task | None = None) -> P
         rows = _with_numbers_of_sets(rows, task)
     rows = _scored(rows)
     _check_partners(rows)
-    if metric in OF_CLASSES:
+    if metric not in OF_CLASSES:
+        named = rows[rows["is_named"] & (rows["class"] != "")]
+        _refuse(
+            f"a column class names classes, and {metric} is of scores", named, "allowed: accuracy, f1, mcc", "class"
+        )
+    else:
         rows = rows.assign(prediction=rows["class"].where(rows["is_named"], rows["prediction"]))
     values = _classes(rows, metric, task) if metric in OF_CLASSES else _scores(rows, task)
     _check_same_labels(rows, values["label"], 0.0 if metric in OF_CLASSES else SAME_SCORE)
@@ -91,7 +96,7 @@ def _with_numbers_of_sets(rows: Frame, task: Task) -> Frame:
     DataError if one is no set of the task's labels.
     """
     names = {label_text(name): number for number, name in enumerate(task.class_names)}
-    number_of = {str(number): number for number in range(task.classes)} | names | task.labels
+    number_of = names | (task.labels or {str(number): number for number in range(task.classes)})
     texts: dict[str, list[str]] = {}
     for column in ("label", "prediction"):
         texts[column] = []
@@ -114,6 +119,10 @@ def _number_of_set(row: Mapping[str, Any], column: str, number_of: Mapping[str, 
         raise DataError(
             f"{column} of {row['id']} ({row['position']}) holds {unknown[0]!r}, no label of {task.name}; "
             f"allowed: {allowed}"
+        )
+    if twice := sorted({label for label in labels if labels.count(label) > 1}):
+        raise DataError(
+            f"{column} of {row['id']} ({row['position']}) holds {twice[0]!r} twice; allowed: each label once"
         )
     return str(sets.number_of({number_of[label] for label in labels}))
 
@@ -152,6 +161,8 @@ def _scored(rows: Frame) -> Frame:
 
 def _check_partners(rows: Frame) -> None:
     """Raise DataError unless each side and seed has each row once."""
+    lacks_seed = rows["has_seed"] & ~rows["of_run"] & (rows["seed"] == "")
+    _refuse("no seed", rows[lacks_seed], "every row of a file needs one, or none")
     twice = rows.duplicated(["side", "seed", "id"], keep=False)
     _refuse("ids that occur twice", rows[twice], "predictions of several seeds need a column seed")
     runs = len(rows[["side", "seed"]].drop_duplicates())
@@ -291,9 +302,13 @@ def _spelling(rows: Frame, texts: Frame, numbers: dict[str, int], task: Task) ->
         for classes in ([*numbers, *task.labels], [*numbers]):
             for column in ("label", "prediction"):
                 _refuse(f"{column} is no class of {task.name}", rows[~texts[column].isin(classes)], allowed, column)
-    if fitting[:2] == [numbers, task.labels]:
-        is_other = texts.apply(lambda column: column.map(numbers) != column.map(task.labels)).any(axis=1)
+    if fitting[0] == numbers and texts["label"].isin([*task.labels]).all():  # predictions alone would decide
+        is_other = texts["label"].map(numbers) != texts["label"].map(task.labels)
         _refuse(f"label may be a class number or a label of {task.name}", rows[is_other], NAME_CLASSES, "label")
+    if truths["true"] == 0 and fitting[0] not in (numbers, task.labels):
+        is_number = texts.isin([*numbers]).any(axis=1)
+        fault = f"0 and 1 may be class numbers of {task.name}, or false and true, which are its classes 1 and 0"
+        _refuse(fault, rows[is_number], NAME_CLASSES, "prediction")
     return fitting[0]
 
 

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from mtbert.data.readers import Example
 
-NOT_WORDS = re.compile(r"[^\w\s]")
+PUNCTUATION = re.compile(r"""[.,;:!?\u2026'"`\u00b4\u2018-\u201f\u00ab\u00bb\u2039\u203a()\[\]{}\u00a1\u00bf]""")
 SENTENCES = ["sentence1", "sentence2"]
 CONNECTING = [*SENTENCES, "group"]  # rows that have one of them in common are not independent
 COLUMNS = {"line": "int64", "label": "float64"} | dict.fromkeys(["folded", "bare", *CONNECTING], "int64")
@@ -29,8 +29,8 @@ def folded(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Return the text folded, without punctuation and symbols: `"It 's  $5!"` is `"it s 5"`."""
-    return folded(NOT_WORDS.sub("", text))
+    """Return the text folded, without punctuation: `"It 's  $5!"` is `"it s $5"`. A text of nothing else stays."""
+    return folded(PUNCTUATION.sub("", text)) or folded(text)
 
 
 class Digest(NamedTuple):

@@ -1,6 +1,6 @@
 """What a trained model, a baseline and a vote take and return alike: rows in, a table of answers out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from mtbert.scores import predictions, sets
 from mtbert.tasks import Task
 
 Row = str | Sequence[str]  # a text, or the two texts of a pair
+SEVERAL = (list, tuple, np.ndarray)  # what may hold the texts of a row
 ANY_TASK = ("text", "text_pair")  # columns of rows that every task takes
 FORMS = {1: "one text", 2: "two texts"}  # of a row, by the number of a task's sentences
 PROBABILITY = "_probability"  # ends the name of the column beside a task's
@@ -134,8 +135,18 @@ def task_name(predictor: Predictor, name: str | None) -> str:
 
 def _texts_of_first(rows: Sequence[Row]) -> int:
     """Return how many texts the first row has; 1 where there are no rows, which `checked_rows` refuses."""
-    first = rows[0] if len(rows) and not isinstance(rows, str) else ""
-    return len(first) if isinstance(first, (list, tuple)) else 1
+    _check_form(rows)
+    first = next(iter(rows), "")
+    return len(first) if isinstance(first, SEVERAL) else 1
+
+
+def _check_form(rows: object) -> None:
+    """Raise DataError for what yields no rows in order: a table yields the names of its columns."""
+    if isinstance(rows, (pd.DataFrame, Mapping, Set)):
+        raise DataError(
+            f"rows are a {type(rows).__name__}, which has no order of rows; allowed: a list of texts, such as "
+            "table['text'].tolist(), or of pairs of texts, such as [*zip(table['text'], table['text_pair'])]"
+        )
 
 
 def checked_rows(name: str, columns: Sequence[str], rows: Sequence[Row]) -> list[tuple[str, ...]]:
@@ -145,10 +156,11 @@ def checked_rows(name: str, columns: Sequence[str], rows: Sequence[Row]) -> list
         DataError: no rows, a row with another number of texts, or a text that preprocessing refuses: empty, too long,
             or not text; the message begins with `name`.
     """
+    _check_form(rows)
     if isinstance(rows, str) or not len(rows):
         actual = "a text" if rows else "no row"
         raise DataError(f"{name} needs a list of rows, each {FORMS[len(columns)]}; got {actual}")
-    row_texts: list[tuple[Any, ...]] = [tuple(row) if isinstance(row, (list, tuple)) else (row,) for row in rows]
+    row_texts: list[tuple[Any, ...]] = [tuple(row) if isinstance(row, SEVERAL) else (row,) for row in rows]
     for number, row in enumerate(row_texts, 1):
         if fault := fault_of_row(columns, row):
             raise DataError(f"{name}: row {number}: {fault}")

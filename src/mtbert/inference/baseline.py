@@ -17,6 +17,7 @@ from mtbert.baselines.stored import Trained
 from mtbert.data import tokens
 from mtbert.inference import answers
 from mtbert.inference.answers import ModelError, Row, task_name
+from mtbert.machine import hardware
 from mtbert.pretrained import embeddings
 from mtbert.provenance import manifests, seals
 from mtbert.scores.described import FROZEN
@@ -87,13 +88,22 @@ class Baseline:
         return tokens.special_tokens(Path(str(self.encoder))).count(pair=False)
 
 
-def load(folder: Path) -> Baseline:
-    """Load the baseline of a folder; DataError where a file is missing, altered, or of another encoder."""
+def load(folder: Path, device: str = "auto") -> Baseline:
+    """Load the baseline of a folder.
+
+    Raises:
+        DataError: a file is missing, altered, or of another encoder.
+        ModelError: it has no encoder, which alone computes on a device other than the CPU.
+        SettingsError: the machine has no such device.
+    """
     again = layout.remedy(folder)
     seals.check(folder, only=(layout.WEIGHTS, stored.CONFIG, layout.METRICS, layout.SETTINGS))
     settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, again, files.read_yaml)
     encoder = _encoder(folder)
-    embed = _Encoder(encoder)
+    if encoder is None and device not in ("auto", "cpu"):
+        raise ModelError(f"{folder.parent.name} computes on the CPU, and the device is {device}; allowed: auto, cpu")
+    hardware.device(device)
+    embed = _Encoder(encoder, device)
     return Baseline(
         run=folder,
         metrics=files.read_as(BaselineMetrics, folder / layout.METRICS, again),
@@ -123,8 +133,8 @@ def _encoder(folder: Path) -> Path | None:
 class _Encoder:
     """An encoder that is loaded where it is first asked; `in_common` keeps embeddings for the tasks of one request."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | None, device: str) -> None:
+        self.folder, self.device = folder, device
         self.kept: dict[tuple[str, ...], np.ndarray] | None = None  # by texts, within `in_common`
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
@@ -149,4 +159,4 @@ class _Encoder:
 
     @cached_property
     def _model(self) -> Any:
-        return embeddings.embedding_model(Path(str(self.folder)))
+        return embeddings.embedding_model(Path(str(self.folder)), self.device)

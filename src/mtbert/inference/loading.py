@@ -149,7 +149,7 @@ def load_folder(folder: Path, device: str = "auto") -> "Model | Baseline":
         return load_run(folder, device)
     from mtbert.inference import baseline  # and with it scikit-learn, which no trained model needs
 
-    return baseline.load(folder)
+    return baseline.load(folder, device)
 
 
 def load_run(folder: Path, device: str = "auto") -> Model:

@@ -118,6 +118,12 @@ class MtbertModel(PreTrainedModel):
                 f"{first} was trained with token types that tell the second sentence from the first; pass the "
                 "token_type_ids that the export's own tokenizer returns"
             )
+        if token_type_ids is not None and self.config.typed and not is_apart:
+            are_pairs = (token_type_ids > 0).any(dim=1)
+            if self.is_pair(first) and not are_pairs.all():
+                raise ValueError(f"{first} is a task of pairs, and a row has no second sentence")
+            if not self.is_pair(first) and are_pairs.any():
+                raise ValueError(f"{first} is a task of single sentences, and a row has two; pairs=True asks for pairs")
         outputs = self.outputs_of(tasks, batch(input_ids, attention_mask, token_type_ids, first, sequences))
         logits: Any = outputs if of_all else outputs[first]
         return SequenceClassifierOutput(logits=logits)

@@ -72,7 +72,7 @@ def run(
     of_all = task is None and len(loaded.tasks) > 1
     tasks = [loaded.task(name) for name in loaded.tasks] if of_all else [loaded.task(task)]
     if isinstance(source, Path):
-        asked = _with_columns(tasks, [*content.rows[0].values])
+        asked = _with_columns(tasks, [*dict.fromkeys(name for row in content.rows for name in row.values)])
         rows = _checked(asked, content.rows, source)
     else:
         rows = _rows_of_sentences(tasks, source)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from mtbert.data.batches import Batch
 from mtbert.errors import SettingsError
 from mtbert.models.adapters.base import Adapter, Shape
+from mtbert.models.by_task import ModulesByTask
 from mtbert.models.connectors.base import Connector
 from mtbert.models.encoder.encoder import Encoder
 from mtbert.models.features.base import Features
@@ -61,7 +62,7 @@ class MultitaskModel(nn.Module):
         self.features = features
         self.adapter = adapter
         self.connector = connector
-        self.heads = nn.ModuleDict(heads)
+        self.heads = ModulesByTask(heads)
         self.pooling = dict(pooling)
 
     def head(self, task: str) -> Head:

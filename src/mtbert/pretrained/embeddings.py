@@ -107,11 +107,11 @@ class Embeddings:
             self._seconds.append(of_text)
 
 
-def embedding_model(encoder: Path) -> "SentenceTransformer":
+def embedding_model(encoder: Path, device: str = "auto") -> "SentenceTransformer":
     """Load the model that computes the embeddings; its library takes seconds to import."""
     from mtbert.pretrained import sbert
 
-    return sbert.sentence_model(encoder, "auto", MOST_TOKENS)
+    return sbert.sentence_model(encoder, device, MOST_TOKENS)
 
 
 def longest(encoder: Path) -> int:

@@ -1,6 +1,16 @@
 """The tasks of a data folder: its tasks.yaml describes them; the course's six, in this folder, are the default."""
 
-from mtbert.tasks.reading import COURSE, FILE, OTHERS_FOLDER, are_the_courses, label_text, read, read_build, read_folder
+from mtbert.tasks.reading import (
+    COURSE,
+    FILE,
+    OF_SCORES,
+    OTHERS_FOLDER,
+    are_the_courses,
+    label_text,
+    read,
+    read_build,
+    read_folder,
+)
 from mtbert.tasks.task import (
     METRIC_NAMES,
     NAME,
@@ -25,6 +35,7 @@ __all__ = [
     "FILE",
     "METRIC_NAMES",
     "NAME",
+    "OF_SCORES",
     "OTHERS_FOLDER",
     "SPLITS",
     "Kind",

@@ -373,6 +373,10 @@ def _rules(name: str, entry: Described) -> Iterator[Rule]:
     yield Rule("metric", is_not_f1, f"it is {entry.metric}, beside `positive`; allowed: f1, that of this class alone")
     yield Rule("names", len(entry.names) not in (0, count), f"allowed: one for each of {count} classes")
     yield Rule("names", len({*entry.names}) < len(entry.names), "a name comes twice; allowed: another for each class")
+    labels = {label: number for label, number in _listed(entry).items()}
+    taken = [name for number, name in enumerate(entry.names) if labels.get(label_text(name), number) != number]
+    fault = f"{first_of(taken, SHOWN)}: labels of other classes; allowed: other names"
+    yield Rule("names", bool(taken), fault)
     yield Rule("weights", bool(entry.weights and is_score), "a score has no classes to balance")
 
 

@@ -161,6 +161,8 @@ def test_what_would_score_something_else_is_refused(tmp_path: Path, message: str
             "id,seed,prediction\n7,1,bug\n",
             "has a column seed; allowed: one prediction a row, so each seed in a folder of",
         ),
+        ("id,prediction,Probability\n7,bug,0.9\n", "has a column Probability; allowed: probability, spelled like this"),
+        ("id,Predictions\n7,bug\n", "has a column Predictions; allowed: prediction, spelled like this"),
         (
             "id,prediction,probability\n7,bug,90\n",
             "line 2: its probability is '90'; allowed: 0 to 1, that of the predict",
@@ -218,6 +220,11 @@ def test_a_score_and_a_set_have_no_probability(tmp_path: Path):
         read(tmp_path / "set", moods_dev_csv="id,prediction,probability\n7,joy,0.5\n")
 
 
+def test_a_set_without_a_prediction_is_not_an_empty_set(tmp_path: Path):
+    with pytest.raises(DataError, match=r"line 2: its prediction is missing; of a row without labels it is "):
+        read(tmp_path, moods_dev_jsonl='{"id": 7, "prediction": ["joy"]}\n{"id": 8}\n')
+
+
 def test_what_lies_elsewhere_is_refused(tmp_path: Path):
     folder = tmp_path / "others"
     folder.mkdir()
@@ -245,6 +252,7 @@ def test_what_lies_elsewhere_is_refused(tmp_path: Path):
         ({"prize": 3}, "costs.yaml: prize: unknown key 'prize'; did you mean price?"),
         ({"price": "cheap"}, "got 'cheap'; allowed: such as `price: 0.4`, of 1,000 rows"),
         ({"milliseconds": -1}, "got -1; allowed: such as"),
+        ({"milliseconds": True}, "got True; allowed: such as"),
     ],
 )
 def test_costs_of_another_kind_are_refused(tmp_path: Path, costs: dict, message: str):

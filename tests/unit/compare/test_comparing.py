@@ -326,10 +326,10 @@ def test_a_task_with_folds_is_refused(moods: Path) -> None:
         compare_files("x.csv", "y.csv", task="two", build=moods)
 
 
-def relabel(build: Path, labels: dict[str, int], names: tuple[str, ...] = ()) -> None:
+def relabel(build: Path, labels: dict[str, int], names: tuple[str, ...] = (), **changes: str) -> None:
     """Give the task `two` other labels, as `positive: 0` or `classes: [1, 0]` has them."""
     catalog = files.read_yaml(build / "plan/catalog.yaml")
-    catalog["tasks"]["two"] |= {"labels": labels, "names": names, "classes": len(labels)}
+    catalog["tasks"]["two"] |= {"labels": labels, "names": names, "classes": len(labels)} | changes
     files.write_yaml(build / "plan/catalog.yaml", catalog)
 
 
@@ -376,21 +376,60 @@ def test_the_files_that_predict_writes_are_scored_by_the_names_of_classes(
         compare_files(*sides, task="two", metric=metric, build=moods)
 
 
-def test_a_correlation_is_of_predictions_also_where_a_column_names_classes(tmp_path: Path) -> None:
+def test_a_correlation_is_not_of_files_that_name_classes(tmp_path: Path) -> None:
+    """Their predictions are the numbers of classes, in no order that means anything."""
     for name in ("x.csv", "y.csv"):
         rows = "".join(f"{row},{row},{row * 2},low\n" for row in range(6))
         (tmp_path / name).write_text(f"id,label,prediction,class\n{rows}")
     sides = str(tmp_path / "x.csv"), str(tmp_path / "y.csv")
-    assert compare_files(*sides, metric="pearson").scores[0].mean == pytest.approx(1)
+    with pytest.raises(DataError, match=r"^a column class names classes, and pearson is of scores: 0 .*line 2: 'low'"):
+        compare_files(*sides, metric="pearson")
 
 
-def test_true_and_false_beside_class_numbers_are_the_tasks_labels(moods: Path) -> None:
-    relabel(moods, {"true": 0, "false": 1})
-    rows = pd.DataFrame({"id": range(4), "label": [True, False] * 2, "prediction": [0, 1] * 2})
+def test_a_correlation_is_not_of_a_task_with_classes(moods: Path) -> None:
+    sides = side(moods / "x.csv", LABELS, NEVER_2), side(moods / "y.csv", LABELS, NEVER_2)
+    with pytest.raises(DataError, match=r"^two has classes, and spearman is of scores; allowed: accuracy, f1, mcc$"):
+        compare_files(*sides, task="two", metric="spearman", build=moods)
+
+
+def test_numbers_beside_true_and_false_are_refused_where_true_is_class_0(moods: Path) -> None:
+    rows = pd.DataFrame({"id": range(4), "label": [True, False] * 2, "prediction": [1, 0] * 2})
     for name in ("x.csv", "y.csv"):
         rows.to_csv(moods / name, index=False)
     sides = str(moods / "x.csv"), str(moods / "y.csv")
+    relabel(moods, {"false": 0, "true": 1})
     assert compare_files(*sides, task="two", metric="accuracy", build=moods).scores[0].mean == 1
+    relabel(moods, {"true": 0, "false": 1})
+    with pytest.raises(DataError, match=r"^0 and 1 may be class numbers of two, or false and true, which are its "):
+        compare_files(*sides, task="two", metric="accuracy", build=moods)
+
+
+def test_labels_from_1_beside_class_numbers_from_0_are_refused_with_a_task_too(moods: Path) -> None:
+    relabel(moods, {"1": 0, "2": 1, "3": 2})
+    sides = side(moods / "x.csv", [1, 2, 1, 2], [0, 1, 0, 1]), side(moods / "y.csv", [1, 2, 1, 2], [0, 1, 0, 0])
+    with pytest.raises(DataError, match=r"^label may be a class number or a label of two: 0 .*\(.*: '1'\), "):
+        compare_files(*sides, task="two", build=moods)
+
+
+@pytest.mark.parametrize(
+    ("labels", "metric"), [(("ham", "spam"), "macro_f1"), (("no", "yes"), "macro_f1"), (("false", "true"), "f1")]
+)
+def test_f1_of_a_task_is_a_mean_unless_its_classes_are_0_and_1(
+    moods: Path, labels: tuple[str, str], metric: str
+) -> None:
+    relabel(moods, {label: number for number, label in enumerate(labels)}, metric="accuracy")
+    rows = pd.DataFrame({"id": range(6), "label": [*labels] * 3, "prediction": [*labels, labels[0]] * 2})
+    for name in ("x.csv", "y.csv"):
+        rows.to_csv(moods / name, index=False)
+    sides = str(moods / "x.csv"), str(moods / "y.csv")
+    assert compare_files(*sides, task="two", metric="f1", build=moods).part.metric == metric
+
+
+def test_a_row_without_a_seed_is_refused_where_others_have_one(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id,label,prediction,seed\na,1,1,\nb,0,0,\na,1,1,1\nb,0,1,1\n")
+    sides = str(tmp_path / "x.csv"), str(tmp_path / "x.csv")
+    with pytest.raises(DataError, match=r"^no seed: a \(.*line 2\), b .*; every row of a file needs one, or none$"):
+        compare_files(*sides)
 
 
 @pytest.mark.parametrize("labels", [[1, 2, 3, 1, 2, 3], [-1, 0, 1, -1, 0, 1], [-1, 1, -1, 1, -1, 1]])

@@ -67,6 +67,16 @@ def test_a_metric_of_another_kind_is_refused(build: Path, options: dict[str, str
         compare_files(*sides, **options, build=build)
 
 
+@pytest.mark.parametrize(
+    ("prediction", "told"),
+    [("0", "holds '0', no label of moods; allowed: anger, fear, joy"), ("joy;joy", "holds 'joy' twice; allowed: each")],
+)
+def test_a_set_is_of_the_tasks_labels_each_once(build: Path, prediction: str, told: str) -> None:
+    sides = side(build / "ours.csv", OURS), side(build / "theirs.csv", [[prediction]] * 8)
+    with pytest.raises(DataError, match=told):
+        compare_files(*sides, task="moods", build=build)
+
+
 def test_a_label_that_the_task_has_not_is_refused(build: Path) -> None:
     sides = side(build / "ours.csv", OURS), side(build / "theirs.csv", [["joi"]] * 8)
     told = r"prediction of 0 \(.*theirs.csv, line 2\) holds 'joi', no label of moods; allowed: anger, fear, joy"

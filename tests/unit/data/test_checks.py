@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from mtbert.data.checks import bare, clusters, conflicts, digests, duplicates, folded, halves
 from mtbert.data.readers import Example
@@ -19,7 +20,15 @@ def singles(*sentences: str) -> pd.DataFrame:
 
 def test_folding_drops_case_and_spacing_and_bareness_also_punctuation() -> None:
     assert folded("  A dog's\tday . ") == "a dog's day ."
-    assert bare("A dog's day, $5 .") == "a dogs day 5"
+    assert bare("A dog's day, $5 .") == "a dogs day $5"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("C++", "C#"), ("+1", "-1"), ("\U0001f600", "\U0001f621"), ("\u0915\u0940", "\u0915\u093e"), ("!", "?")],
+)
+def test_texts_that_differ_in_more_than_punctuation_stay_apart(one: str, other: str) -> None:
+    assert bare(one) != bare(other)
 
 
 def test_duplicates_are_rows_that_an_earlier_row_equals_in_either_order() -> None:

@@ -1,6 +1,7 @@
 """The answers of all tasks side by side, whatever predicts."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -64,11 +65,22 @@ def test_a_task_that_is_named_and_the_only_one_have_the_table_of_one_task():
         (["a", " "], "stand: row 2: text is empty"),
         ([], "stand needs a list of rows, each one text; got no row"),
         ("a", "stand needs a list of rows, each one text; got a text"),
+        (pd.DataFrame({"text": ["a", "b"]}), "rows are a DataFrame, which has no order of rows; allowed: a list of te"),
+        ({"text": ["a", "b"]}, "rows are a dict, which has no order of rows"),
+        ({"a", "b"}, "rows are a set, which has no order of rows"),
     ],
 )
 def test_rows_of_another_form_than_the_first_are_refused(rows: list, said: str):
     with pytest.raises(DataError, match=said):
         answers.predict(Stand(TOPIC, ANGER), rows, None)
+
+
+def test_rows_may_be_a_series_or_an_array():
+    texts: Any = pd.Series(["a", "b"], index=[7, 8])
+    assert len(answers.predict(Stand(TOPIC, ANGER), texts, None)) == 2
+    pairs: Any = np.array([["a", "b"], ["c", "d"]])
+    found = answers.predict(Stand(TOPIC, SAME), pairs, None)
+    assert found["same"].to_list() == ["no", "no"]
 
 
 def test_rows_in_the_place_of_the_task_are_refused():

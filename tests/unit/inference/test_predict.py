@@ -311,6 +311,8 @@ def test_json_lines_keep_their_values_and_get_the_predictions(
     out, _ = predict(build, capsys, "apart", "--task", "sst", "--file", tmp_path / "in.jsonl")
     rows = [json.loads(line) for line in out.splitlines()]
     assert [[*row][:3] for row in rows] == [["text", "n", "prediction"], ["text", "m", "prediction"]]
+    (tmp_path / "in.jsonl").write_text('{"text": "a plot ."}\n{"text": "a cast .", "text_pair": "a film ."}\n')
+    predict(build, capsys, "apart", "--file", tmp_path / "in.jsonl", status=r"line 1: text_pair is missing")
     (tmp_path / "in.jsonl").write_text('{"text": "a plot ."}\n{"n": 1}\n')
     said = r"in\.jsonl, line 2: text is missing; allowed: text; each row needs its text"
     predict(build, capsys, "apart", "--task", "sst", "--file", tmp_path / "in.jsonl", status=said)

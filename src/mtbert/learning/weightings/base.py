@@ -8,6 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mtbert.learning.states import Stateful
+from mtbert.models.by_task import ParametersByTask
 from mtbert.settings import Section
 from mtbert.tasks import Tasks
 
@@ -95,7 +96,7 @@ class Learnt(Weighting):
     def __init__(self, settings: LearntSettings, tasks: Tasks, generator: torch.Generator) -> None:
         super().__init__(settings, tasks, generator)
         self.learning_rate = settings.learning_rate
-        self.s = nn.ParameterDict({task: nn.Parameter(torch.zeros(())) for task in tasks})
+        self.s = ParametersByTask({task: torch.zeros(()) for task in tasks})
 
     def values(self) -> dict[str, float]:
         """Return s of each task."""

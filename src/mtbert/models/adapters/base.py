@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import nn
 
+from mtbert.models.by_task import ModulesByTask
 from mtbert.models.encoder.slot import PLAIN, LinearName, Slot
 
 
@@ -72,7 +73,7 @@ class InEveryLayer(Adapter):
     def __init__(self, settings: Any, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__(settings, shape, tasks)
         self.set_of = {task: task if settings.per_task else "shared" for task in tasks}
-        self.sets = nn.ModuleDict()
+        self.sets = ModulesByTask()
         for name in dict.fromkeys(self.set_of.values()):
             self.sets[name] = nn.ModuleList(self.in_layer(settings, shape) for _ in range(shape.layers))
 

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 
 from mtbert.models.adapters.base import Adapter, Shape
 from mtbert.models.adapters.factors import FactorSettings
+from mtbert.models.by_task import ParametersByTask
 from mtbert.models.encoder.dropout import Dropout
 from mtbert.models.encoder.slot import LinearName, Slot
 
@@ -54,9 +55,9 @@ class Mixture(nn.Module):
         self.dropout = Dropout(settings.dropout)
         self.down = nn.Linear(inputs, rank, bias=False)
         self.ups = nn.Parameter(torch.zeros(ways, outputs, rank))
-        self.inner = nn.ParameterDict({task: torch.eye(rank) for task in tasks})
+        self.inner = ParametersByTask({task: torch.eye(rank) for task in tasks})
         # If they started alike, all projections out would get the same gradient and stay the same.
-        self.choices = nn.ParameterDict({task: torch.empty(ways).uniform_(-1, 1) / ways**0.5 for task in tasks})
+        self.choices = ParametersByTask({task: torch.empty(ways).uniform_(-1, 1) / ways**0.5 for task in tasks})
 
     def up(self, task: str) -> Tensor:
         """s (sum_i p_ti B_i) T_t, [out, rank]."""

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from mtbert.errors import SettingsError
 from mtbert.models.adapters.base import Adapter, Shape
+from mtbert.models.by_task import ModulesByTask
 from mtbert.models.encoder.attention import attention
 from mtbert.models.encoder.slot import PLAIN, Slot
 from mtbert.settings import Section, undivided
@@ -87,7 +88,7 @@ class ProjectedAttentionLayers(Adapter):
     def __init__(self, settings: Settings, shape: Shape, tasks: Sequence[str]) -> None:
         super().__init__(settings, shape, tasks)
         self.layers = layers_with_pal(settings.layers, shape.layers)
-        self.paths = nn.ModuleDict({task: TaskPath(settings, shape, self.layers) for task in tasks})
+        self.paths = ModulesByTask({task: TaskPath(settings, shape, self.layers) for task in tasks})
 
     @classmethod
     def check(cls, settings: Settings, layers: int) -> None:
