@@ -38,12 +38,17 @@ PARTIAL = ".partial"  # ending of unfinished files; .dvcignore and .gitignore li
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yield a path to write to; move it to `path` if the block succeeds, else remove it."""
+    """Yield a path beside `path` to write to; move it to `path` if the block succeeds, else remove it."""
     with _workshop(path) as folder:
-        partial = folder / path.name
+        partial = _file_of(folder)
         yield partial
         flush(partial)
         partial.replace(path)
+
+
+def _file_of(workshop: Path) -> Path:
+    """Return the unfinished file that belongs to a workshop, and lies beside it."""
+    return workshop.with_name(f"{workshop.name}{PARTIAL}")
 
 
 @contextlib.contextmanager
@@ -54,10 +59,10 @@ def _workshop(path: Path) -> Iterator[Path]:
     system has no such locks, no folder of another process is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}"):
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}/"):
         with _locked(leftover, fcntl.LOCK_NB) as is_locked:
             if is_locked:
-                shutil.rmtree(leftover, ignore_errors=True)
+                _remove(leftover)
     while True:
         folder = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=PARTIAL))
         with _locked(folder):
@@ -66,8 +71,14 @@ def _workshop(path: Path) -> Iterator[Path]:
             try:
                 yield folder
             finally:
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
             return
+
+
+def _remove(workshop: Path) -> None:
+    """Remove a workshop and its file."""
+    _file_of(workshop).unlink(missing_ok=True)
+    shutil.rmtree(workshop, ignore_errors=True)
 
 
 @contextlib.contextmanager
