@@ -163,5 +163,5 @@ def test_a_report_waits_for_another(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(replication, "replicate", lambda *given: given)
     monkeypatch.setattr(reports, "write", lambda *_: f"written with {held}")
     monkeypatch.setattr(locking, "exclusive", lambda *lock: held.append(lock) or nullcontext())
-    done = CliRunner().invoke(app, ["report", "b", "--evidence", "/r/evidence"])
-    assert done.stdout == f"written with {[(Path('b/locks/report.lock'), 'report')]}\n"
+    done = CliRunner().invoke(app, ["report", "--evidence", "/r/evidence"])
+    assert done.stdout == f"written with {[(Path('build/locks/report.lock'), 'report')]}\n"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mtbert import files, tasks
-from mtbert.data import drawing
+from mtbert.data import drawing, readers
 from mtbert.errors import DataError, first_of
 from mtbert.study import understanding
 from mtbert.tasks import Task
@@ -30,7 +30,7 @@ def add(file: Path, tasks_by_name: Mapping[str, Task], new: Collection[str], mos
     divided: list[str] = []  # files
     for name, of_file in drawing_by_file.items():
         is_new = {task.name for task in of_file} <= {*new}
-        if not is_new or _most_rows(file.parent, tasks_by_name, of_file) >= FEW:
+        if not is_new or _has_many_rows(file.parent, of_file):
             continue
         try:
             _check(file.parent, tasks_by_name, of_file, folds, most_refused)
@@ -47,10 +47,13 @@ def add(file: Path, tasks_by_name: Mapping[str, Task], new: Collection[str], mos
     return lines
 
 
-def _most_rows(folder: Path, tasks_by_name: Mapping[str, Task], of_file: Sequence[Task]) -> int:
-    """Return how many labelled rows the task of a file has that has most."""
-    splits = drawing.Splits(folder, tasks_by_name)
-    return max(sum(len(splits.read(task, split).examples) for split in understanding.FOLDED) for task in of_file)
+def _has_many_rows(folder: Path, of_file: Sequence[Task]) -> bool:
+    """Return whether a task of a file has FEW labelled rows or more."""
+    for task in of_file:
+        examples, _ = readers.read(folder, task, "train")
+        if len(examples) >= FEW:
+            return True
+    return False
 
 
 def _check(

@@ -238,6 +238,13 @@ def test_a_baseline_of_another_encoder_or_of_damaged_weights_is_refused(build: P
         loading.load("baseline-tfidf", build=build)
 
 
+def test_a_device_that_computes_nothing_is_refused(build: Path):
+    trained(build)
+    told = "baseline-tfidf computes on the CPU, and the device is cuda; allowed: auto, cpu"
+    with pytest.raises(loading.ModelError, match=told):
+        loading.load("baseline-tfidf", build=build, device="cuda")
+
+
 @pytest.mark.parametrize("name", ["baseline-majority", "baseline-tfidf"])
 @pytest.mark.parametrize("task", ["topic", "same"])
 def test_the_code_of_an_export_s_card_computes_the_same(build: Path, tmp_path: Path, name: str, task: str):
