@@ -167,6 +167,7 @@ def test_a_merged_model_is_written_once_and_predicts(build: Path):
 
 def test_members_of_other_rows_are_not_merged(build: Path, tmp_path: Path):
     there = Path(shutil.copytree(build, tmp_path / "build"))
+    shutil.copy(there / "manifest/of-sts.json", there / "runs/of-sts/1/inputs.json")
     files.write_text(there / "data/sts/test.parquet", "other")
     with pytest.raises(DataError, match=r"of-sts/1: made before these changed: data sts/test\.parquet changed; "):
         run.merge_all(there, tmp_path / "merged")
