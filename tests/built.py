@@ -8,6 +8,7 @@ import pandas as pd
 from mtbert import files, layout
 from mtbert.provenance import seals
 from mtbert.scores import predictions
+from mtbert.tasks import COURSE, stated
 
 SIZES = {"encoder": 1000, "added": 10, "trained": 1010, "stored": 1010}
 
@@ -37,6 +38,15 @@ def run(build: Path, name: str, said: list[float]) -> Path:
     files.write_json(place / "inputs.json", made.MANIFEST | {"settings": {"variant": name}, "seed": 1})
     seals.seal(place)
     return place
+
+
+def trained_on(place: Path, digest: str, **described: object) -> None:
+    """Have a model say that it was made from a train of SST with that digest, and from SST so described."""
+    made_from = files.read_json(place / "inputs.json")
+    made_from["files"] |= {"data/sst/train.parquet": digest}
+    made_from["settings"] |= {"described": {"sst": stated(COURSE["sst"]) | described}}
+    files.write_json(place / "inputs.json", made_from)
+    seals.seal(place)
 
 
 def baseline(build: Path, name: str, said: list[float]) -> Path:

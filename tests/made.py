@@ -11,7 +11,7 @@ from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
 
 MANIFEST = {
-    "files": {f"encoders/made/{name}": "1a" for name in manifests.ENCODER_FILES} | {"data/sst": "2b"},
+    "files": {f"encoders/made/{name}": "1a" for name in manifests.ENCODER_FILES},
     "settings": {}, "code": {}, "machine": {"processor": "i386", "accelerator": "", "torch": "2.13.0"},
 }  # fmt: skip
 LABELS = {"sst": [0.0, 1.0, 2.0, 3.0], "qqp": [0.0, 1.0, 1.0, 0.0], "sts": [0.0, 1.0, 2.0, 5.0]}

@@ -11,7 +11,7 @@ from mtbert.data.preprocess import preprocess
 from mtbert.data.tokens import wordpieces
 from mtbert.pretrained import fetching
 from mtbert.pretrained.settings import EncoderSettings
-from mtbert.provenance import seals
+from mtbert.provenance import inputs, manifests, seals
 from mtbert.training import assembly, run
 from mtbert.variants.settings import VariantSettings
 
@@ -63,7 +63,10 @@ def train(folder: Path, plan: VariantSettings, seed: int = 1) -> None:
     """Train one and write its plan file."""
     name = plan.variant
     files.write_yaml(folder / "plan" / f"{name}.yaml", plan.model_dump())
-    files.write_json(folder / "manifest" / f"{name}.json", made.MANIFEST)
+    settings = plan.model_dump(exclude={"sources"})
+    digests = inputs.digests(folder, manifests.examples_of(folder, plan.tasks))
+    content = made.MANIFEST | {"settings": settings, "files": made.MANIFEST["files"] | digests}
+    files.write_json(folder / "manifest" / f"{name}.json", content)
     parts = assembly.assemble(plan, seed, folder)
     run.train(parts, folder / "runs" / name / str(seed), folder / "logs" / name / str(seed), runs.checkpoint(folder))
 

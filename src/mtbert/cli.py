@@ -119,9 +119,10 @@ def export(
     --max-tokens) predicts dev, and is kept if it is proved to be as good as the full one.
     """
     with starting.quick_imports():
-        from mtbert.inference import exporting, loading
+        from mtbert.inference import exporting, loading, notes
         from mtbert.inference.smaller import Smaller
     trained = loading.load(model, seed, build, "cpu")
+    notes.print_changes(trained)
     exporting.export(trained, form, out, task, each, Smaller(int8, half, max_tokens, unproved))
     print(f"{out} holds {trained.name}, seed {trained.seed}; its README.md shows how to load it")
 

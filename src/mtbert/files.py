@@ -1,8 +1,12 @@
 """Write files that are either whole or absent: under another name first, then renamed."""
 
 import contextlib
+import errno
+import fcntl
+import glob
 import hashlib
 import io
+import itertools
 import json
 import os
 import shutil
@@ -35,14 +39,65 @@ PARTIAL = ".partial"  # ending of unfinished files; .dvcignore and .gitignore li
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
     """Yield a path beside `path` to write to; move it to `path` if the block succeeds, else remove it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}{PARTIAL}")
-    try:
+    with _workshop(path) as folder:
+        partial = _file_of(folder)
         yield partial
         flush(partial)
         partial.replace(path)
+
+
+def _file_of(workshop: Path) -> Path:
+    """Return the unfinished file that belongs to a workshop, and lies beside it."""
+    return workshop.with_name(f"{workshop.name}{PARTIAL}")
+
+
+@contextlib.contextmanager
+def _workshop(path: Path) -> Iterator[Path]:
+    """Yield an empty folder beside `path` that is this process's own, and remove it.
+
+    Those of processes that were killed are removed first. A living process holds the lock of its folder; where a file
+    system has no such locks, no folder of another process is removed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}/"):
+        with _locked(leftover, fcntl.LOCK_NB) as is_locked:
+            if is_locked:
+                _remove(leftover)
+    while True:
+        folder = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=PARTIAL))
+        with _locked(folder):
+            if not folder.is_dir():  # before it was locked, another process took it for one that was left
+                continue
+            try:
+                yield folder
+            finally:
+                _remove(folder)
+            return
+
+
+def _remove(workshop: Path) -> None:
+    """Remove a workshop and its file."""
+    _file_of(workshop).unlink(missing_ok=True)
+    shutil.rmtree(workshop, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, flags: int = 0) -> Iterator[bool]:
+    """Hold the lock of a folder, and yield whether it is held; not where the folder or its file system has none."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # removed, or of another person
+        yield False
+        return
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | flags)
+            is_held = True
+        except OSError:
+            is_held = False
+        yield is_held
     finally:
-        partial.unlink(missing_ok=True)
+        os.close(handle)
 
 
 @contextlib.contextmanager
@@ -62,31 +117,38 @@ def out_file(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def new_directory(path: Path) -> Iterator[Path]:
-    """Yield an empty directory beside `path` to fill; move it to `path` if the block succeeds, else remove it.
+    """Yield an empty directory to fill; move it to `path` if the block succeeds, else remove it.
+
+    Of two processes that write one directory, the last one's is there in the end, whole.
 
     DataError where `path` is anything else than a directory.
     """
     path = path.resolve()
     if path.exists() and not path.is_dir():
         raise DataError(f"{path} is no folder; allowed: a folder, or the name of a new one")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial, old = path.with_name(f".{path.name}{PARTIAL}"), path.with_name(f".{path.name}.old{PARTIAL}")
-    for leftover in (partial, old):
-        shutil.rmtree(leftover, ignore_errors=True)
-    partial.mkdir()
-    try:
+    with _workshop(path) as folder:
+        partial = folder / path.name
+        partial.mkdir()
         yield partial
         mode = partial.stat().st_mode & 0o666  # as the umask has it: safetensors lets nobody but the owner read
         for file in partial.rglob("*"):
             if file.is_file():
                 file.chmod(mode)
                 flush(file)
-        if path.exists():
-            path.replace(old)  # two renames, since a directory cannot be renamed onto one that is not empty
-        partial.replace(path)
-        shutil.rmtree(old, ignore_errors=True)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        _put(partial, path)
+
+
+def _put(partial: Path, path: Path) -> None:
+    """Move a directory to `path`; what was there goes beside `partial`."""
+    for number in itertools.count():  # two renames, since a directory cannot be renamed onto one that is not empty
+        try:
+            partial.replace(path)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        with contextlib.suppress(FileNotFoundError):  # another process has just moved it away
+            path.replace(partial.with_name(f"{number}.old"))
 
 
 def compressed(folder: Path, names: Iterable[str]) -> str:

@@ -1,9 +1,11 @@
 """What is at a path is whole: the old until the new is finished, whatever happens between."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -77,8 +79,34 @@ def test_a_new_directory_replaces_the_old_one_with_all_that_was_in_it(tmp_path: 
     (tmp_path / "d" / "stale.txt").write_text("old", encoding="utf-8")
     with files.new_directory(tmp_path / "d") as partial:
         files.write_text(partial / "deep" / "new.txt", "new")
-        assert tree(tmp_path) == {".d.partial/deep/new.txt": "new", "d/stale.txt": "old"}
+        place = partial.relative_to(tmp_path)
+        assert fnmatch(place.as_posix(), ".d.*.partial/d")
+        assert tree(tmp_path) == {f"{place}/deep/new.txt": "new", "d/stale.txt": "old"}
     assert tree(tmp_path) == {"d/deep/new.txt": "new"}
+
+
+@pytest.mark.parametrize("names", [("first", "second"), ("second", "first")])
+def test_of_two_that_write_one_directory_the_last_one_is_whole(tmp_path: Path, names: tuple[str, str]):
+    with contextlib.ExitStack() as stack:
+        ends: dict[str, contextlib.ExitStack] = {}
+        for name in ("first", "second"):
+            ends[name] = stack.enter_context(contextlib.ExitStack())
+            partial = ends[name].enter_context(files.new_directory(tmp_path / "d"))
+            for part in "ab":
+                (partial / f"{name}-{part}").write_text(name)
+        for name in names:
+            ends[name].close()
+            assert tree(tmp_path / "d") == {f"{name}-a": name, f"{name}-b": name}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["d"]
+
+
+def test_of_two_that_write_one_file_the_last_one_is_whole(tmp_path: Path):
+    with files.new_file(tmp_path / "f") as first:
+        first.write_text("first")
+        with files.new_file(tmp_path / "f") as second:
+            second.write_text("second")
+        assert (tmp_path / "f").read_text() == "second"
+    assert tree(tmp_path) == {"f": "first"}
 
 
 def test_a_file_in_a_new_directory_is_as_readable_as_the_directory(tmp_path: Path):

@@ -89,6 +89,11 @@ def set_data_dir(place: Path, value: str) -> None:
     (place / "papers").symlink_to(STAGES.parent / "papers")
 
 
+def test_plan_and_examples_are_made_again_together_where_tasks_yaml_has_changed():
+    stages = files.read_yaml(STAGES.parent / "dvc.yaml")["stages"]
+    assert [name for name in ("plan", "preprocess") if "${data_dir}" in stages[name]["deps"]] == ["plan", "preprocess"]
+
+
 def test_a_data_dir_with_credentials_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """It would stand in plan files, in dvc.lock and in the report's command."""
     set_data_dir(tmp_path, "https://ann:s3cret@host/x")

@@ -200,8 +200,8 @@ def test_a_run_that_comes_back_is_the_one_that_was_live(tmp_path: Path, run: Pat
 def test_data_of_ones_own_never_look_like_the_sample(tmp_path: Path) -> None:
     write_catalog(tmp_path, ["pals"], data_dir="/home/me/reviews")
     found = record.begun(SETTINGS, 1, "1f", record.read_catalog(tmp_path / "build"))
-    assert (found.experiment, found.name) == ("mtbert-sample-reviews", "data=reviews pals seed 1")
-    assert (found.tags["data"], found.params["data"]) == ("reviews", "reviews")
+    assert (found.experiment, found.name) == ("mtbert-sample-reviews-880c59", "data=reviews-880c59 pals seed 1")
+    assert (found.tags["data"], found.params["data"]) == ("reviews-880c59", "reviews-880c59")
 
 
 @pytest.mark.parametrize(("file", "before", "after"), [("metrics.json", "0.12", "0.13"), ("history.csv", "0.5", "0.6")])
@@ -341,8 +341,11 @@ def test_a_short_training_needs_no_mlflow(
     ("profile", "data_dir", "kind", "name"),
     [
         ("sample", "data/sample", "sample", "sample"),
-        ("sample", "data/sample", "own", "sample-sample"),  # somebody has changed it
-        ("sample", "/home/me/reviews", None, "sample-reviews"),
+        ("sample", "data/sample", "own", "sample-sample-e92943"),  # somebody has changed it
+        ("own", "desk", "own", "own-desk"),
+        ("own", "/a/desk", "own", "own-desk-2115d8"),
+        ("own", "/b/desk/", "own", "own-desk-b5360b"),
+        ("sample", "/home/me/reviews", None, "sample-reviews-880c59"),
         ("sample", "data/official", "course", "sample-course"),
         ("laptop", "/mnt/corpora", "course", "laptop"),
     ],

@@ -233,8 +233,8 @@ def _write_log(baseline: Baseline, folder: Path, started: str) -> None:
 
 
 def _inputs(settings: dict[str, Any], build: Path) -> Inputs:
-    """Return what a baseline is made from: all that the stage reads."""
-    read = [layout.data(build) / layout.DIGESTS, *manifests.encoder_files(build)]
+    """Return what a baseline is made from: the examples of its tasks, and the starting weights."""
+    read = [*manifests.examples_of(build, settings["tasks"]), *manifests.encoder_files(build)]
     return Inputs(
         settings=settings,
         code=layout.read_plan(layout.plan(build, CODE)),

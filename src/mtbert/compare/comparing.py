@@ -110,7 +110,7 @@ def changes(name: str, task: str | None, build: Path) -> Iterator[str]:
         seeds_in_words = f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(seeds)}"
         yield (
             f"{name}, {seeds_in_words}, was trained before these changed: {first_of([*changed], why.SHOWN)}; "
-            f"`dvc repro` trains it again (mtbert why {name})"
+            f"`dvc repro` trains it again{why.hint(build, name)}"
         )
 
 

@@ -9,6 +9,8 @@ import pandas as pd
 from mtbert import files, layout
 from mtbert.data import records
 from mtbert.errors import DataError, UnknownNameError, first_of
+from mtbert.provenance import stale
+from mtbert.provenance.stale import Present
 from mtbert.tasks import label_text
 
 SUFFIXES = (".csv", ".parquet")
@@ -33,7 +35,7 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
     all of its seeds.
 
     Raises:
-        DataError: the file is missing or is not of such rows.
+        DataError: the file is missing or is not of such rows, or a model is of other rows or classes than `build` has.
         UnknownNameError: there is no such model.
     """
     folders = models(source, task, build)
@@ -41,6 +43,10 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
         return of_file(Path(source))
     if missing := [folder for folder in folders if not layout.predictions(folder, task, "dev").is_file()]:
         raise DataError(f"{source} has no predictions of {task} (--task): {missing[0]} has none")
+    present = Present(build)
+    for folder in folders:
+        if causes := present.changes(folder, task):
+            raise stale.fault(folder, causes)
     return pd.concat([read_run(folder, task) for folder in folders], ignore_index=True)
 
 

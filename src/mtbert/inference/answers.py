@@ -94,8 +94,8 @@ def with_numbers(task: Task, table: pd.DataFrame) -> pd.DataFrame:
 def in_one(tasks: Sequence[Task], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the answers of several tasks side by side.
 
-    For a task `topic` the table has `topic`, a class as its files write it, a list of labels, or a score; for classes
-    also `topic_probability`, the probability of that class, for labels `topic_probability_0`, ..., that of each. `cut`
+    For a task `topic` the table has `topic`: the class by its name, a list of labels, or a score. For classes it also
+    has `topic_probability`, the probability of that class; for labels `topic_probability_0`, ..., that of each. `cut`
     is whether any task lost the end of the row.
 
     Raises: ModelError where two columns would have one name.

@@ -1,6 +1,7 @@
 """What `mtbert predict` does: sentences or a file in, lines for people or a table out."""
 
 import json
+import math
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -20,10 +21,10 @@ from mtbert.data.records import (
 )
 from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
-from mtbert.inference.answers import ANY_TASK, PROBABILITY, fault_of_row, in_one
+from mtbert.inference.answers import ANY_TASK, CUT, PROBABILITY, fault_of_row, in_one
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
-from mtbert.provenance import why
+from mtbert.inference.notes import print_aside, print_changes
 from mtbert.scores import predictions, sets
 from mtbert.scores.described import BASELINES
 from mtbert.tasks import Task
@@ -62,7 +63,7 @@ def run(
 
     A class whose probability is below `at_least` is left empty; DataError for scores, which have no probability.
     """
-    warnings.showwarning = lambda message, *_, **__: _print_aside(f"warning: {message}")
+    warnings.showwarning = lambda message, *_, **__: print_aside(f"warning: {message}")
     content = read(source, encoding) if isinstance(source, Path) else Content([], None)
     form = content.form
     if out is not None:
@@ -76,13 +77,13 @@ def run(
     else:
         rows = _rows_of_sentences(tasks, source)
         asked = _with_columns(tasks, [*rows[0]])
-    _print_aside(f"{loaded.name}, seed {loaded.seed}, {', '.join(one.task.name for one in asked)}")
+    print_aside(f"{loaded.name}, seed {loaded.seed}, {', '.join(one.task.name for one in asked)}")
     if others := [one.name for one in tasks if one not in [each.task for each in asked]]:
-        _print_aside(f"note: not asked, since they take other rows: {', '.join(others)}")
+        print_aside(f"note: not asked, since they take other rows: {', '.join(others)}")
     if layout.data_kind(layout.build_of(loaded.run)) == "sample":
-        _print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
+        print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
     for member in loaded.members if isinstance(loaded, Ensemble) else [loaded]:
-        _note_changes(member)
+        print_changes(member)
     predicted = _sure(loaded, asked, rows, of_all, at_least)
     text = _as_text(predicted, form or "\t", [one.task for one in asked], of_all)
     if out is not None:
@@ -92,21 +93,6 @@ def run(
         sys.stdout.write(text)
     else:
         print("\n".join(_in_words([one.task for one in asked], predicted, of_all)))
-
-
-def _note_changes(model: "Model | Baseline") -> None:
-    """Say in what the model's inputs differ from those of now: `dvc repro` would train it again, or does so now."""
-    try:
-        causes = why.changes_since(model.run)
-    except DataError as error:  # the prediction does not need these files
-        _print_aside(f"note: whether {model.name}, seed {model.seed}, is of the present settings is unknown: {error}")
-        return
-    if causes:
-        changes = first_of([why.in_words(cause) for cause in causes], why.SHOWN)
-        _print_aside(
-            f"note: {model.name}, seed {model.seed}, was trained before these changed: {changes}; "
-            f"`{layout.remedy(model.run)}` trains it again (mtbert why {model.name})"
-        )
 
 
 def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[Task]) -> None:
@@ -120,7 +106,7 @@ def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[T
         reason = "is a baseline, which holds no rows out"
     calibrated = [{*getattr(member.metrics, "temperatures", {})} for member in members]
     if others := [task.name for task in tasks if not all(task.name in names for names in calibrated)]:
-        _print_aside(f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} {reason}")
+        print_aside(f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} {reason}")
 
 
 def _without_unsure(row: Values, tasks: Sequence[Task], at_least: float, of_all: bool) -> Values:
@@ -134,11 +120,18 @@ def _without_unsure(row: Values, tasks: Sequence[Task], at_least: float, of_all:
     return row | dict.fromkeys(unsure)
 
 
+def _cell(column: str, value: Any) -> Any:
+    """Return a value of a column as CSV holds it: JSON of a list, an object, true and false; `cut` is ours."""
+    is_structure = isinstance(value, list | dict | bool) and column != CUT
+    return json.dumps(value, ensure_ascii=False) if is_structure else value
+
+
 def _as_text(rows: Sequence[Values], form: str, tasks: Sequence[Task], of_all: bool) -> str:
     """Return rows as the text of a file: CSV by a separator, or JSON lines."""
     if form == JSON:
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     rows = _without_lists(tasks, rows, of_all)
+    rows = [{column: _cell(column, value) for column, value in row.items()} for row in rows]
     columns = dict.fromkeys(column for row in rows for column in row)
     return as_separated([*columns], rows, form)
 
@@ -207,6 +200,8 @@ def read(path: Path, encoding: str = ENCODING) -> Content:
         form = separator_of(text)
     if form == JSON:
         rows = [*json_lines(text, name)]
+        for row in rows:
+            _check_numbers(row, name)
     elif form:
         rows = [*separated(text, name, form)]
     else:
@@ -231,6 +226,21 @@ def _checked(asked: Sequence[Asked], rows: list[NumberedRow], path: Path) -> lis
     return [row.values for row in rows]
 
 
+def _check_numbers(row: NumberedRow, name: str) -> None:
+    """Raise DataError where a row holds a number that JSON does not have: Python reads NaN, and 1e999 as infinity."""
+    for column, value in row.values.items():
+        if not _is_finite(value):
+            allowed = "allowed: null, or another number"
+            raise DataError(f"{name}, line {row.line}: {column} holds NaN or an infinity, which JSON lacks; {allowed}")
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether all numbers in a value of JSON are finite."""
+    if isinstance(value, list | dict):
+        return all(map(_is_finite, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
 def _source_name(path: Path) -> str:
     return "standard input" if path == STANDARD else str(path)
 
@@ -240,11 +250,6 @@ def _form(path: Path) -> str | None:
     if ending not in SEPARATORS:
         raise DataError(f"{path}: unknown ending; allowed: {', '.join(filter(None, SEPARATORS))}")
     return SEPARATORS[ending]
-
-
-def _print_aside(text: str) -> None:
-    """Print what is no prediction, to standard error."""
-    print(text, file=sys.stderr)
 
 
 def _columns(task: Task, available: Sequence[str]) -> tuple[str, ...]:
@@ -283,7 +288,7 @@ def _predict(
         tables |= model.tables(names, [tuple(row[column] for column in columns) for row in rows])
     table = in_one([one.task for one in asked], tables) if of_all else tables[asked[0].task.name]
     if cut := [str(number) for number, is_cut in enumerate(table["cut"], 1) if is_cut]:
-        _print_aside(
+        print_aside(
             f"warning: {len(cut)} of {len(rows)} rows are longer than {model.longest} word pieces and lost "
             f"their end, as in training: row {first_of(cut, SHOWN)}"
         )

@@ -20,6 +20,8 @@ from mtbert.inference.outside import Computed
 from mtbert.inference.smaller import ExportError, Smaller
 from mtbert.judge import Verdict, no_worse
 from mtbert.judge.no_worse import Change
+from mtbert.provenance import stale
+from mtbert.provenance.stale import Present
 from mtbert.scores import sets
 from mtbert.tasks import Task, read_build
 
@@ -134,15 +136,18 @@ def check(model: Model, less: Smaller, proof: Proof) -> None:
 
 
 def read_dev(model: Model) -> dict[str, DevRows]:
-    """Return dev of each task of a model; ExportError where it is not there, or has no label."""
+    """Return dev of each task of a model; ExportError where it is not there, was changed since, or has no label."""
     build = layout.build_of(model.run)
     if not layout.data_report(layout.data(build)).is_file():
         raise ExportError(f"{model.name}: a smaller export is judged on dev, and {build} has no data")
     described = read_build(build)  # whose margins may have changed since the training
+    present = Present(build)
     dev: dict[str, DevRows] = {}
     for name in model.tasks:
         if name not in described:
             raise ExportError(f"{model.name}: a smaller export is judged on dev, and {build} has no task {name} now")
+        if causes := present.changes(model.run, name):
+            raise ExportError(f"a smaller export is judged on dev: {stale.fault(model.run, causes)}")
         dev[name] = _read_dev(model, replace(model.task(name), matters=described[name].matters), layout.data(build))
     return dev
 

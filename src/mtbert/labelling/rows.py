@@ -15,17 +15,19 @@ from mtbert.tasks import SPLITS, Task
 TEXTS = ("sentence1", "sentence2")
 
 
-def read(data: Path, task: Task) -> Frame:
+def read(data: Path, task: Task, has_held_out: bool = False) -> Frame:
     """Return the rows of all splits, train first: split, file, line, id, label, and the columns of `texts`.
 
     A withheld label is NaN. Of a task with folds, whose train and dev have the same rows, each stands once, as train's.
+    Where dev `has_held_out` rows of train, they lie in train's file.
     """
     parts: list[Frame] = []
     for split in SPLITS:
         file = layout.examples(data, task.name, split)
         if file.is_file() and not (task.folds and split == "dev"):
             part: Frame = files.read_parquet(file, ["line", "id", "label", *texts(task)])
-            parts.append(part.assign(split=split, file=task.files[drawing.source(task, split)]))
+            source = "train" if has_held_out and split == "dev" else drawing.source(task, split)
+            parts.append(part.assign(split=split, file=task.files[source]))
     columns = ["split", "file", "line", "id", "label", *texts(task)]
     joined: Frame = pd.concat([pd.DataFrame(columns=columns), *parts], ignore_index=True)
     return joined[columns].astype({"label": float})

@@ -1,5 +1,6 @@
 """What `mtbert doubtful` does: write the labels to check, and near-duplicates, of each task of a build folder."""
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,17 +9,22 @@ from typing import Any
 import numpy as np
 
 from mtbert import files, layout, tasks
+from mtbert.data import held_out
 from mtbert.data.records import as_separated
-from mtbert.errors import DataError
+from mtbert.errors import DataError, first_of
 from mtbert.labelling import doubtful, duplicates, rows
 from mtbert.labelling.doubtful import Opinion
 from mtbert.labelling.duplicates import Harm
 from mtbert.pretrained.embeddings import Embeddings
-from mtbert.provenance import seals
+from mtbert.provenance import seals, stale
+from mtbert.provenance.causes import Cause
+from mtbert.provenance.stale import Present
 from mtbert.scores import predictions
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import TFIDF
 from mtbert.tasks import Task
+
+SHOWN = 3  # models in a message
 
 
 def run(build: Path) -> None:
@@ -29,21 +35,23 @@ def run(build: Path) -> None:
     """
     for folder in (layout.data(build), layout.encoder(build)):
         seals.check(folder)
+    present, are_held_out = Present(build), held_out.tasks_of(build)
     embed = Embeddings(layout.encoder(build), layout.embeddings(build))
     with files.new_directory(layout.doubtful(build)) as partial:
         for task in tasks.read_build(build).values():
-            table = rows.read(layout.data(build), task)
+            table = rows.read(layout.data(build), task, task.name in are_held_out)
             if not task.serves and len(table):
-                print(_write(task, table, build, embed, partial), flush=True)
+                print(_write(task, table, build, present, embed, partial), flush=True)
     print(f"{layout.doubtful(build)} lists them, with their texts. Nothing is removed: correct your own files.")
 
 
-def _write(task: Task, table: Frame, build: Path, embed: Embeddings, folder: Path) -> str:
+def _write(task: Task, table: Frame, build: Path, present: Present, embed: Embeddings, folder: Path) -> str:
     """Write a task's two files; return how many rows they have, in words."""
     labelled = table[table["label"].notna() & (table["split"] != "test")].reset_index(drop=True)
     doubtful_labels = "several labels a row, whose doubts are not measured"
     if not task.several:
-        doubts = doubtful.ranked(task, labelled["label"].to_numpy(), _opinions(task, labelled, build, embed))
+        opinions = _opinions(task, labelled, build, present, embed)
+        doubts = doubtful.ranked(task, labelled["label"].to_numpy(), opinions)
         _write_csv(folder / f"{task.name}.csv", doubtful.listed(task, labelled, doubts))
         doubtful_labels = f"{len(doubts)} doubtful labels of {len(labelled):,}"
     is_small = len(table) <= duplicates.MOST_ROWS
@@ -57,24 +65,49 @@ def _write(task: Task, table: Frame, build: Path, embed: Embeddings, folder: Pat
     )
 
 
-def _opinions(task: Task, labelled: Frame, build: Path, embed: Embeddings) -> list[Opinion]:
-    """Return what models predict of rows that they did not train on."""
+def _opinions(task: Task, labelled: Frame, build: Path, present: Present, embed: Embeddings) -> list[Opinion]:
+    """Return what models predict of rows that they did not train on; print which models are left out.
+
+    Raises:
+        DataError: all models are left out, and rows are too alike to train others.
+    """
     of_folds = doubtful.of_other_folds(task, rows.as_rows(labelled, task), embed)
-    return [*filter(None, [of_folds]), *_of_trained(task, labelled, build)]
+    of_trained, left_out = _of_trained(task, labelled, build, present)
+    if left_out:
+        names = first_of([f"{folder.parent.name} {folder.name}" for folder in left_out], SHOWN)
+        changed = [*dict.fromkeys(cause for causes in left_out.values() for cause in causes)]
+        line = f"{task.display_name}: {names} made before these changed: {stale.changes_in_words(changed)}"
+        if of_folds is None and not of_trained:
+            raise DataError(f"{line}; no other model predicts its labels; `dvc repro` makes them again")
+        print(f"note: {line}; left out, `dvc repro` makes them again", file=sys.stderr)
+    return [*filter(None, [of_folds]), *of_trained]
 
 
-def _of_trained(task: Task, labelled: Frame, build: Path) -> list[Opinion]:
-    """Return what each trained model, and TF-IDF, predicts of dev; DataError where a model is of other rows.
+def _of_trained(
+    task: Task, labelled: Frame, build: Path, present: Present
+) -> tuple[list[Opinion], dict[Path, list[Cause]]]:
+    """Return what each trained model, and TF-IDF, predicts of dev, and why other models are left out, by folder.
 
-    Of a task with folds a model's dev is the fold that it did not train on. Models of parts of train have no say.
+    <<<<<<< HEAD
+        Of a task with folds a model's dev is the fold that it did not train on. Models of parts of train have no say.
+    =======
+        Of a task with folds a model's dev is the fold that it did not train on.
+
+        Raises:
+            DataError: predictions are damaged, or are not of the rows that the model was made from.
+    >>>>>>> stale
     """
     variants = layout.read_plan(layout.plan(build)).get("variants", {})
     dev_rows = np.flatnonzero(labelled["split"] == ("train" if task.folds else "dev"))
     row_by_id = {str(labelled["id"][row]): int(row) for row in dev_rows}
     opinions: list[Opinion] = []
+    left_out: dict[Path, list[Cause]] = {}
     for folder in [*layout.baselines_of(build, TFIDF), *layout.runs_of(build, "*")]:
         file = layout.predictions(folder, task.name, "dev")
         if not file.is_file() or variants.get(folder.parent.name, {}).get("part"):
+            continue
+        if causes := present.changes(folder, task.name):
+            left_out[folder] = causes
             continue
         seals.check(folder, only=[file.relative_to(folder).as_posix()])
         table = files.read_parquet(file)
@@ -84,7 +117,7 @@ def _of_trained(task: Task, labelled: Frame, build: Path) -> list[Opinion]:
             raise DataError(f"{folder} predicts other rows than dev has now; `{layout.remedy(folder)}` makes it again")
         columns = predictions.probability_columns(task) or ["prediction"]
         opinions.append(Opinion(np.array(asked), table[columns].to_numpy(float)))
-    return opinions
+    return opinions, left_out
 
 
 def _write_csv(file: Path, lines: Sequence[dict[str, Any]]) -> None:

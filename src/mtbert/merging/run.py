@@ -15,8 +15,9 @@ from mtbert.layout import WEIGHTS
 from mtbert.machine.hardware import Hardware
 from mtbert.merging import MERGES, settings_of
 from mtbert.models.multitask import MultitaskModel
-from mtbert.provenance import inputs, manifests, seals
+from mtbert.provenance import inputs, manifests, seals, stale
 from mtbert.provenance.inputs import Inputs
+from mtbert.provenance.stale import Present
 from mtbert.scores import predictions
 from mtbert.tasks import Tasks, for_run, read_build
 from mtbert.training import assembly, evaluation, run
@@ -76,6 +77,7 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
         return False
     for run_folder in members:
         seals.check(run_folder, only=[WEIGHTS])
+    stale.check(Present(build), members)
     states = [load_file(run_folder / WEIGHTS) for run_folder in members]
     started = datetime.datetime.now(datetime.UTC)
     parts = assembly.assemble(settings, int(out.name), build)
@@ -115,8 +117,9 @@ def _fit_thresholds(model: MultitaskModel, unseen: Mapping[str, Examples], on: H
 
 def _inputs(settings: VariantSettings, members: Sequence[Path], seed: int, build: Path) -> Inputs:
     """Return what a merged model is made from."""
-    folders = [*members, layout.data(build)]
-    read = [*(folder / layout.DIGESTS for folder in folders), *manifests.encoder_files(build, settings.model.encoder)]
+    encoder_files = manifests.encoder_files(build, settings.model.encoder)
+    seals_of_members = [member / layout.DIGESTS for member in members]
+    read = [*seals_of_members, *manifests.examples_of(build, settings.tasks), *encoder_files]
     return Inputs(
         settings=settings.model_dump(exclude={"sources"}),
         code=layout.read_plan(layout.plan(build, CODE)),

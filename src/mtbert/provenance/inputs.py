@@ -79,6 +79,11 @@ def digests(build: Path, named: Iterable[Path]) -> dict[str, str]:
     return {file.relative_to(build).as_posix(): files.sha256(file) for file in named}
 
 
+def is_of_data(path: str) -> bool:
+    """Return whether a path below the build folder is that of examples."""
+    return path.startswith("data/")
+
+
 def file_of(model: Path) -> Path | None:
     """Return the file that says what a model was made from; None where it is unknown.
 

@@ -5,7 +5,7 @@ weights, its tasks' examples or its code have changed, and DVC checks three file
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,19 +65,40 @@ def encoder_files(build: Path, name: str = "base") -> list[Path]:
 
 def _data_files(settings: dict[str, Any], build: Path) -> list[Path]:
     """Return the files of examples that are there: all splits of own tasks, train alone of those that serve them."""
+    trained = {task for phase in settings["phases"] for task in phase["tasks"]}
+    others = sorted(trained - {*settings["tasks"]})
+    of_others = [file(layout.data(build), task, "train") for task in others for file in (layout.examples, layout.rows)]
+    return [*examples_of(build, settings["tasks"]), *filter(Path.exists, of_others)]
+
+
+def examples_of(build: Path, tasks: Iterable[str]) -> list[Path]:
+    """Return the files of these tasks' examples that are there: all splits, and what preprocessing found of their rows."""
     data, examples = layout.data(build), list[Path]()
-    for task in settings["tasks"]:
+    for task in tasks:
         examples += [layout.examples(data, task, split) for split in SPLITS]
         examples += [layout.rows(data, task, split) for split in ("train", "dev")]
-    trained = {task for phase in settings["phases"] for task in phase["tasks"]}
-    for task in sorted(trained - {*settings["tasks"]}):
-        examples += [layout.examples(data, task, "train"), layout.rows(data, task, "train")]
     return [file for file in examples if file.exists()]
 
 
 def read(build: Path, variant: str) -> Inputs:
     """Read the manifest of a variant; DataError where it is missing or damaged."""
     return files.read_as(Inputs, layout.manifest(build, variant), "dvc repro manifest")
+
+
+def up_to_date(build: Path, variant: str) -> Inputs:
+    """Return a variant's manifest with its plan and its examples as they lie there now; DataError as for `read`.
+
+    `dvc repro plan preprocess` changes both, and leaves the manifest as it was.
+    """
+    manifest = read(build, variant)
+    settings, digests = manifest.settings, manifest.files
+    if layout.plan(build, variant).is_file():
+        plan = layout.read_plan(layout.plan(build, variant), "tasks", "phases", "sources")
+        settings = {key: value for key, value in plan.items() if key != "sources"}
+    if layout.data_report(layout.data(build)).is_file():
+        others = {name: digest for name, digest in digests.items() if not inputs.is_of_data(name)}
+        digests = others | inputs.digests(build, _data_files(settings, build))
+    return manifest.model_copy(update={"settings": settings, "files": digests})
 
 
 def of_training(build: Path, variant: str, seed: int) -> Inputs:

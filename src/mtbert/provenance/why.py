@@ -1,13 +1,12 @@
 """Say why a variant trains again: in what the inputs.json of its last run and its manifest differ."""
 
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 
 from mtbert import files, layout
 from mtbert.errors import UnknownNameError
-from mtbert.provenance import inputs, manifests, seals
+from mtbert.provenance import inputs, manifests, seals, stale
+from mtbert.provenance.causes import Cause, InputKind, in_words
 from mtbert.provenance.inputs import Inputs
 from mtbert.provenance.parameters import parameters, setting_text
 
@@ -15,31 +14,7 @@ SHOWN = 3  # causes in a line
 ROWS = ("also", "rival")  # keys of a plan file that name published rows, and are no settings
 
 
-class InputKind(StrEnum):
-    """What an input is of a training."""
-
-    SETTING = "setting"
-    TEACHER = "teacher"
-    DATA = "data"
-    WEIGHTS = "starting weights"
-    CODE = "code"
-    MACHINE = "machine"
-
-
 FOLDERS = {"encoders": InputKind.WEIGHTS, "manifest": InputKind.TEACHER}  # of a build folder
-
-
-class Cause(NamedTuple):
-    """An input that has changed.
-
-    Attributes:
-        before, now: its value, or a file's digest; None if there was none, or is none.
-    """
-
-    kind: InputKind
-    name: str
-    before: str | None
-    now: str | None
 
 
 def of_last_run(build: Path, variant: str) -> Inputs | None:
@@ -88,16 +63,22 @@ def _differing(kind: InputKind, before: Mapping[str, str], now: Mapping[str, str
             yield Cause(kind_of_file, name, before.get(name), now.get(name))
 
 
-def changes_since(run: Path) -> list[Cause]:
-    """Return in what the inputs of a run differ from those of now; nothing where what either is made from is unknown.
+def changes_since(model: Path) -> list[Cause]:
+    """Return in what the inputs of a model differ from those of now; nothing where they are unknown, or it was moved.
 
-    So it is where the variant is not selected, or the run was moved.
+    A merge, a vote, a baseline and a variant that is not selected have no manifest: only their rows and classes are
+    compared.
     """
-    build, variant = layout.build_of(run), run.parent.name
-    if not layout.manifest(build, variant).is_file():
-        return []
-    before = inputs.of_model(run)
-    return causes(before, manifests.read(build, variant)) if before else []
+    build, variant = layout.build_of(model), model.parent.name
+    if layout.manifest(build, variant).is_file():
+        before = inputs.of_model(model)
+        return causes(before, manifests.up_to_date(build, variant)) if before else []
+    return stale.Present(build).changes(model) if layout.data_report(layout.data(build)).is_file() else []
+
+
+def hint(build: Path, name: str) -> str:
+    """Return which command lists all that has changed, in brackets; nothing of a model without a manifest."""
+    return f" (mtbert why {name})" if layout.manifest(build, name).is_file() else ""
 
 
 def changed(build: Path) -> dict[str, list[Cause]]:
@@ -123,21 +104,6 @@ def line(variant: str, differing: list[Cause]) -> str:
     return f"{variant} trains: {first}{more}"
 
 
-def in_words(cause: Cause) -> str:
-    """Return a cause such as `pals.dim 204 -> 276` or `code training/loop.py changed`."""
-    if cause.kind in (InputKind.SETTING, InputKind.MACHINE):
-        return f"{cause.name} {cause.before or 'not set'} -> {cause.now or 'not set'}"
-    change = "changed"
-    if cause.before is None:
-        change = "added"
-    elif cause.now is None:
-        change = "removed"
-    name = cause.name.removeprefix("data/") if cause.kind == InputKind.DATA else cause.name
-    if cause.kind == InputKind.TEACHER:
-        name = Path(name).stem
-    return f"{cause.kind} {name} {change}"
-
-
 def explain(build: Path, variant: str) -> str:
     """Return all causes for which a variant trains again, a line each; SettingsError where it is not selected."""
     selected = _selected(build)
@@ -146,7 +112,7 @@ def explain(build: Path, variant: str) -> str:
     before = of_last_run(build, variant)
     if before is None:
         return f"{variant} has not been trained here"
-    differing = causes(before, manifests.read(build, variant))
+    differing = causes(before, manifests.up_to_date(build, variant))
     if not differing:
         return f"{variant}: nothing has changed since its last run"
     lines = [f"  {in_words(cause)}" for cause in differing]

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from mtbert import files, layout
-from mtbert.data import drawing, readers
+from mtbert.data import drawing, held_out, readers
+from mtbert.errors import DataError
 from mtbert.judge.groups import Kind, Names
 from mtbert.tasks import Task, main, read_build
 
@@ -19,26 +20,49 @@ MOST_VALUES = 20  # of a column by which rows are grouped
 
 
 def of_build(build: Path) -> dict[str, Names]:
-    """Return by task the groups of a build directory's dev rows; none unless the data are one's own."""
+    """Return by task the groups of a build directory's dev rows; none unless the data are one's own.
+
+    Raises:
+        DataError: a data file has changed since dev's rows were read from it.
+    """
     if layout.data_kind(build) != "own":
         return {}
     tasks, data_dir = read_build(build), Path(layout.read_catalog(build, "data_dir")["data_dir"])
+    are_held_out = held_out.tasks_of(build)
     grouped: dict[str, Names] = {}
     for name in main(tasks):
         file = layout.examples(layout.data(build), name, "dev")
         if file.is_file():
             table = files.read_parquet(file, ["line", *["sentence1", "sentence2"][: len(tasks[name].sentences)]])
-            texts = [" ".join(row) for row in table.drop(columns="line").itertuples(index=False)]
-            grouped[name] = {**by_text(texts), **by_column(data_dir, tasks[name], table["line"].tolist())}
+            sentences = [*table.drop(columns="line").itertuples(index=False, name=None)]
+            source = "train" if name in are_held_out else drawing.source(tasks[name], "dev")
+            file_of_dev = data_dir / tasks[name].files[source]
+            by_line = dict(zip(table["line"].tolist(), sentences, strict=True))
+            grouped[name] = {**by_text([*map(" ".join, sentences)]), **by_column(file_of_dev, tasks[name], by_line)}
     return grouped
 
 
-def by_column(data_dir: Path, task: Task, lines: Sequence[int]) -> dict[tuple[Kind, str], list[str]]:
-    """Return the groups of the rows on these lines of dev's file, by column; none where the file is there no more."""
-    file = data_dir / task.files[drawing.source(task, "dev")]
+def by_column(file: Path, task: Task, sentences: Mapping[int, tuple[str, ...]]) -> dict[tuple[Kind, str], list[str]]:
+    """Return the groups of dev's rows by column of their file; none where the file is there no more.
+
+    Args:
+        file: of the data folder, which has dev's rows.
+        task: whose dev it is.
+        sentences: of each row, by its line in the file.
+
+    Raises:
+        DataError: the file has other sentences on these lines.
+    """
     if not file.is_file():
         return {}
-    rows = {line: values for line, values in readers.rows_of(file, task.encoding, task.name)}
+    rows = {line: values for line, values in readers.rows_of(file, task.encoding, task.name) if line in sentences}
+    for line, texts in sentences.items():
+        if tuple(rows.get(line, {}).get(column) for column in task.sentences) != texts:
+            raise DataError(
+                f"{file}, line {line}: the row is another than when dev was read from this file; `dvc repro` reads it "
+                "again"
+            )
+    lines = [*sentences]
     used = {*task.sentences, task.label, task.id}
     grouped: dict[tuple[Kind, str], list[str]] = {}
     for column in dict.fromkeys(column for line in lines for column in rows.get(line, {})):

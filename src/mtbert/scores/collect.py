@@ -12,7 +12,8 @@ import pandas as pd
 
 from mtbert import files, layout
 from mtbert.errors import DataError
-from mtbert.provenance import seals
+from mtbert.provenance import seals, stale
+from mtbert.provenance.stale import Present
 from mtbert.scores import average_precision, checks, data_description, model_rows, points, predictions, sets, tables
 from mtbert.scores.columns import FOLD, MOVES, SURE, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
@@ -88,11 +89,13 @@ def read_models(build: Path, folders: Sequence[Path], pictures: bool = True) -> 
     labels the data have.
 
     Raises:
-        DataError: a model was altered or is not whole, or models do not fit together; named.
+        DataError: a model was altered, is not whole or is of other rows or classes than `build` has now, or models do
+            not fit together; named.
     """
     source = source_of(build)
     for folder in folders:
         check(source, folder)
+    stale.check(Present(build), folders)
     models = [load(source, folder) for folder in folders]
     if pictures:
         place(models, source)

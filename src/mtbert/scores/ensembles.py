@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files, layout
-from mtbert.provenance import inputs, seals
+from mtbert.provenance import inputs, seals, stale
 from mtbert.provenance.inputs import Inputs
+from mtbert.provenance.stale import Present
 from mtbert.scores import predictions
 from mtbert.scores import vote as voting
 from mtbert.scores.columns import Predictions
@@ -58,15 +59,16 @@ def vote_all(build: Path, out: Path) -> list[str]:
     A vote of the same members, tasks and code stays. What is not asked for any more, or lacks a member, is removed.
 
     Raises:
-        DataError: no plan, a member's file was altered, or members predicted other rows.
+        DataError: no plan, a member's file was altered, or members predicted other rows, or other than there are now.
     """
-    tasks = read_build(build)
+    tasks, present = read_build(build), Present(build)
     complete = [vote for vote in _asked_for(build, out) if vote.is_complete]
     files.keep_only(out, [vote.folder for vote in complete])
     lines = []
     for vote in complete:
         made_from = _inputs(build, vote, tasks)
         if not inputs.is_made_from(vote.folder, made_from):
+            stale.check(present, vote.members)
             _write(vote, tasks, made_from)
             lines.append(f"{vote.name}, seed {vote.seed}: {len(vote.members)} models have voted")
     return lines
@@ -83,11 +85,14 @@ def _asked_for(build: Path, out: Path) -> Iterator[Vote]:
 
 
 def _inputs(build: Path, vote: Vote, tasks: Tasks) -> Inputs:
-    """Return what a vote is made from."""
+    """Return what a vote is made from: its members, and the examples that they were made from."""
+    digests = inputs.digests(build, [run / layout.DIGESTS for run in vote.members])
+    for made_from in filter(None, map(inputs.of_model, vote.members)):
+        digests |= {name: digest for name, digest in made_from.files.items() if inputs.is_of_data(name)}
     return Inputs(
         settings={**vote.entry, "described": {name: stated(task) for name, task in tasks.items()}},
         code=layout.read_plan(layout.plan(build, CODE)),
-        files=inputs.digests(build, [run / layout.DIGESTS for run in vote.members]),
+        files=digests,
         seed=vote.seed,
     )
 

@@ -20,6 +20,7 @@ from mtbert.tracking.view import CHANGED
 
 FILES = (SETTINGS, METRICS, HISTORY)  # of a run's directory; the rest is not opened here
 LONGEST_CHANGES = 80  # characters of them in a run's name; the tag `changed` has more
+PATH_DIGITS = 6  # hexadecimal, by which data folders of one name differ
 LONGEST_TAG = 5000  # MLflow's limit
 GROUPS = {
     "dev": "final/dev",
@@ -82,14 +83,23 @@ def study(catalog: Mapping[str, Any], data_kind: str) -> str:
     """Return the name of what a build folder trains, by profile and data.
 
     It is `sample` for profile `sample` on the sample, and another profile's name for that profile on the course's
-    corpora. All others also name the data, such as `sample-reviews` for data in a folder `reviews`.
+    corpora. All others also name the data, such as `sample-reviews` for data in a folder `reviews`. Where this folder
+    is in another one, the name ends in a digest of its path: `/a/desk` and `/b/desk` are two studies.
     """
     profile = catalog["profile"]
     if data_kind == ("sample" if profile == "sample" else "course"):
         return profile
-    data = Path(catalog["data_dir"]).name if data_kind == "own" else data_kind
+    data = _data_name(catalog["data_dir"]) if data_kind == "own" else data_kind
     held_out = f"-held-out-{catalog['held_out']}" if catalog.get("held_out") else ""
     return f"{profile}-{data}{held_out}"
+
+
+def _data_name(data_dir: str) -> str:
+    """Return the name of a data folder, with a digest of its path where that has more parts, as params.yaml has it."""
+    path = Path(os.path.normpath(data_dir))
+    if path.as_posix() == path.name:
+        return path.name
+    return f"{path.name}-{files.sha256_of(path.as_posix().encode())[:PATH_DIGITS]}"
 
 
 def experiment(catalog: Mapping[str, Any]) -> str:

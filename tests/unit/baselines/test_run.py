@@ -113,7 +113,11 @@ def test_a_folder_says_what_the_baseline_was_made_from(build: Path):
     assert made_from is not None
     assert (made_from.settings["variant"], made_from.seed) == ("baseline-tfidf", 0)
     assert made_from.code == {"baselines/linear.py": "c0de"}
-    assert made_from.files["data/digests.json"] == files.sha256(build / "data/digests.json")
+    of_data = [name for name in made_from.files if name.startswith("data/")]
+    assert of_data == [
+        f"data/{task}/{split}.parquet" for task in ("same", "topic") for split in ("dev", "test", "train")
+    ]
+    assert made_from.files["data/topic/dev.parquet"] == files.sha256(build / "data/topic/dev.parquet")
     assert made_from.files["encoders/base/config.json"] == files.sha256(build / "encoders/base/config.json")
     assert made_from.machine == inputs.machine(build)
 

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from mtbert import files
 from mtbert.compare import pairing, reading
 from mtbert.errors import DataError
 
@@ -37,6 +38,24 @@ def test_csv_and_parquet_are_the_same(tmp_path: Path, name: str) -> None:
     found = pairing.pair(rows, rows, "pearson")
     assert (rows["id"].tolist(), found.labels.tolist(), found.ours.tolist()) == (["7", "8"], [1, 0], [[0.5], [2]])
     assert rows["position"].tolist()[1] == f"{path}, {'row 2' if name == 'a.parquet' else 'line 3'}"
+
+
+def test_a_model_of_other_rows_than_dev_has_now_is_refused(tmp_path: Path) -> None:
+    run, data = tmp_path / "runs/pals/1", tmp_path / "data/sst"
+    for folder in (run / "predictions", data):
+        folder.mkdir(parents=True)
+    rows = {"id": ["a"], "label": [1.0], "prediction": [1.0]}
+    pq.write_table(pa.table(rows), run / "predictions/sst-dev.parquet")
+    pq.write_table(pa.table({"id": ["a"], "cluster": [3]}), data / "dev-rows.parquet")
+    files.write_text(data / "dev.parquet", "now")
+    made_from = {"settings": {}, "code": {}, "files": {"data/sst/dev.parquet": files.sha256_of(b"now")}}
+    files.write_json(run / "inputs.json", made_from)
+    assert reading.read("pals", "sst", tmp_path)["cluster"].tolist() == ["3"]
+    files.write_text(data / "dev.parquet", "another")
+    with pytest.raises(
+        DataError, match=r"pals/1 was made before these changed: data sst/dev.parquet changed; .*pals-1`"
+    ):
+        reading.read("pals", "sst", tmp_path)
 
 
 def test_rows_are_paired_by_id_in_the_order_of_ours(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 import mtbert
 from mtbert import cli, files
 from mtbert.errors import DataError
-from mtbert.inference import loading
+from mtbert.inference import loading, notes
 from mtbert.inference import predict as command
 from mtbert.inference.answers import ModelError
 from mtbert.provenance.why import Cause, InputKind
@@ -217,6 +217,12 @@ def test_only_line_ends_end_a_line(tmp_path: Path):
             b"text\na\n\xff\n",
             r"a\.csv, line 3: not UTF-8 text; name its encoding, such as --encoding cp1252, or save it as UTF-8$",
         ),
+        (
+            "a.jsonl",
+            '{"text": "a"}\n{"text": "b", "n": [NaN]}\n',
+            r"a\.jsonl, line 2: n holds NaN or an infinity, which",
+        ),
+        ("a.jsonl", '{"text": "a", "n": {"m": 1e999}}\n', r"a\.jsonl, line 1: n holds NaN or an infinity, which JSON"),
         ("a.xlsx", "text\na\n", r"a\.xlsx: unknown ending; allowed: \.csv, \.tsv, \.jsonl, \.txt"),
     ],
 )
@@ -290,6 +296,14 @@ def test_a_lone_carriage_return_is_quoted_as_excel_needs_it(
     assert (tmp_path / "out.csv").read_bytes().split(b"\n")[1].startswith(b'a,"one .\rtwo .",')
 
 
+def test_json_in_a_column_stays_json_in_csv(build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    row = '{"text": "a plot .", "n": [1, true, "é"], "o": {"p": null}, "q": false, "r": null, "s": 2}'
+    (tmp_path / "in.jsonl").write_text(row, encoding="utf-8")
+    predict(build, capsys, "apart", "--task", "sst", "--file", tmp_path / "in.jsonl", "--out", tmp_path / "out.csv")
+    (written,) = csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text(encoding="utf-8")))
+    assert [written[name] for name in "noqrs"] == ['[1, true, "é"]', '{"p": null}', "false", "", "2"]
+
+
 def test_json_lines_keep_their_values_and_get_the_predictions(
     build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ):
@@ -311,7 +325,7 @@ def test_a_changed_setting_is_said_though_the_old_model_predicts(
     build: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     cause = Cause(InputKind.SETTING, "pals.dim", "204", "276")
-    monkeypatch.setattr(command.why, "changes_since", lambda run: [cause] if run.parent.name == "apart" else [])
+    monkeypatch.setattr(notes.why, "changes_since", lambda run: [cause] if run.parent.name == "apart" else [])
     _, err = predict(build, capsys, "apart", "--task", "sst", "a plot .")
     assert err.splitlines()[-1] == (
         "note: apart, seed 1, was trained before these changed: pals.dim 204 -> 276; `dvc repro train@apart-1` trains "

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,71 @@ def test_of_several_labels_a_row_near_duplicates_alone_are_listed(build: Path, c
     run.run(build)
     assert not (build / "doubtful/topic.csv").exists()
     assert "several labels a row, whose doubts are not measured; near-duplicates: " in capsys.readouterr().out
+
+
+def made_from(build: Path, dev: str, described: dict = TOPIC) -> None:
+    """What the run was made from: a dev of that digest, and a task so described."""
+    content = {"settings": {"described": {"topic": described}}, "code": {}, "files": {"data/topic/dev.parquet": dev}}
+    files.write_json(layout.run(build, "one", 1) / layout.INPUTS, content)
+
+
+def dev(build: Path) -> str:
+    return files.sha256(layout.examples(layout.data(build), "topic", "dev"))
+
+
+def test_a_run_of_the_rows_and_classes_of_now_has_a_say(build: Path, capsys: pytest.CaptureFixture[str]):
+    trained(build, [f"dev{row}" for row in range(10)])
+    made_from(build, dev(build))
+    run.run(build)
+    lines = [*csv.DictReader(io.StringIO((build / "doubtful/topic.csv").read_text()))]
+    assert sorted((line["line"], line["file"], line["models"]) for line in lines) == [
+        ("4", "topic-dev.csv", "2"),
+        ("4", "topic-train.csv", "1"),
+    ]
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("is_of_this_dev", "described", "changed"),
+    [
+        (False, TOPIC, "data topic/dev.parquet changed"),
+        (True, TOPIC | {"labels": {"praise": 0, "bug": 1}}, r"topic.labels {.*} -> {.*}"),
+    ],
+)
+def test_a_run_of_other_rows_or_classes_is_left_out_by_name(
+    build: Path, capsys: pytest.CaptureFixture[str], is_of_this_dev: bool, described: dict, changed: str
+):
+    trained(build, [f"dev{row}" for row in range(10)])
+    made_from(build, dev(build) if is_of_this_dev else "other", described)
+    run.run(build)
+    lines = [*csv.DictReader(io.StringIO((build / "doubtful/topic.csv").read_text()))]
+    assert {line["models"] for line in lines} == {"1"}
+    assert re.fullmatch(
+        f"note: topic: one 1 made before these changed: {changed}; left out, `dvc repro` makes them again\n",
+        capsys.readouterr().err,
+    )
+
+
+def test_where_no_other_model_has_a_say_a_run_of_other_rows_is_refused(build: Path, monkeypatch: pytest.MonkeyPatch):
+    trained(build, [f"dev{row}" for row in range(10)])
+    made_from(build, "other")
+    monkeypatch.setattr(run.doubtful, "of_other_folds", lambda *_: None)
+    with pytest.raises(
+        DataError, match=r"^topic: one 1 made before .*; no other model predicts its labels; `dvc repro`"
+    ):
+        run.run(build)
+    assert not layout.doubtful(build).exists()
+
+
+def test_held_out_rows_lie_in_the_file_of_train(build: Path):
+    files.write_yaml(layout.plan(build), {"tasks": {"topic": TOPIC}, "held_out": 10})
+    files.write_yaml(layout.plan(build, "needs"), {"splits": [["topic", "dev"], ["topic", "train"]]})
+    run.run(build)
+    lines = [*csv.DictReader(io.StringIO((build / "doubtful/topic.csv").read_text()))]
+    assert {(line["split"], line["file"]) for line in lines} == {
+        ("train", "topic-train.csv"),
+        ("dev", "topic-train.csv"),
+    }
 
 
 def test_a_run_of_other_rows_is_refused(build: Path):

@@ -1,5 +1,6 @@
 """Which models can be merged, and what comes of it."""
 
+import shutil
 from pathlib import Path
 
 import made
@@ -11,7 +12,7 @@ from models import small_bert
 from safetensors.torch import load_file
 
 from mtbert import files
-from mtbert.errors import SettingsError
+from mtbert.errors import DataError, SettingsError
 from mtbert.inference import loading, speed
 from mtbert.merging import run, settings_of
 from mtbert.pretrained import fetching
@@ -162,6 +163,14 @@ def test_a_merged_model_is_written_once_and_predicts(build: Path):
     assert model.tasks == ("sst", "sts")
     assert model.metrics.parameters.stored == model.metrics.parameters.encoder + model.metrics.parameters.added
     assert len(model.predict(task="sts", rows=[("A cat.", "A dog.")])) == 1
+
+
+def test_members_of_other_rows_are_not_merged(build: Path, tmp_path: Path):
+    there = Path(shutil.copytree(build, tmp_path / "build"))
+    shutil.copy(there / "manifest/of-sts.json", there / "runs/of-sts/1/inputs.json")
+    files.write_text(there / "data/sts/test.parquet", "other")
+    with pytest.raises(DataError, match=r"of-sts/1: made before these changed: data sts/test\.parquet changed; "):
+        run.merge_all(there, tmp_path / "merged")
 
 
 def test_where_members_held_rows_out_for_the_epoch_the_merge_has_temperatures_of_these_rows(tmp_path: Path):

@@ -134,6 +134,32 @@ def test_a_run_is_compared_with_the_inputs_of_now_where_both_are_known(build: Pa
     assert why.changes_since(run) == []
 
 
+def test_examples_and_plan_that_changed_since_the_manifest_count(build: Path):
+    trained(build, 276, "2026-01-02", is_there=True)
+    assert why.changes_since(build / "runs/pals/1") == []
+    files.write_json(layout.data_report(layout.data(build)), {})
+    files.write_text(build / "data/sst/train.parquet", "rows")
+    plan = {"tasks": ["sst"], "phases": [], "sources": {}, "pals": {"dim": 12}}
+    files.write_yaml(layout.plan(build, "pals"), plan)
+    found = why.changes_since(build / "runs/pals/1")
+    assert found[:2] == [
+        Cause(InputKind.SETTING, "pals.dim", "276", "12"),
+        Cause(InputKind.SETTING, "tasks", None, '["sst"]'),
+    ]
+    assert found[-1] == Cause(InputKind.DATA, "data/sst/train.parquet", None, files.sha256_of(b"rows"))
+    assert why.explain(build, "pals").splitlines()[1] == "  pals.dim 276 -> 12"
+
+
+def test_a_model_without_a_manifest_is_compared_by_its_rows(build: Path):
+    made_from = {"settings": {}, "code": {}, "files": {"data/sst/dev.parquet": "before"}}
+    baseline = build / "baselines/tfidf/0"
+    files.write_json(baseline / layout.INPUTS, made_from)
+    assert why.changes_since(baseline) == []  # no data: it was moved
+    files.write_json(layout.data_report(layout.data(build)), {})
+    assert why.changes_since(baseline) == [Cause(InputKind.DATA, "data/sst/dev.parquet", "before", None)]
+    assert (why.hint(build, "tfidf"), why.hint(build, "pals")) == ("", " (mtbert why pals)")
+
+
 def test_of_a_run_of_an_earlier_version_its_log_tells_what_it_was_made_from(build: Path):
     trained(build, 204, "2026-01-02", is_there=True)
     run = build / "runs/pals/1"

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mtbert import files, layout
+from mtbert.errors import DataError
 from mtbert.judge import Models
 from mtbert.judge.groups import Kind
 from mtbert.report import grouping, markdown, next_section
@@ -87,9 +89,35 @@ def test_columns_of_few_values_beside_text_and_label_are_groups(tmp_path: Path):
     rows = [f"text {row},{row % 2},{'web' if row % 3 else 'phone'},{row},\n" for row in range(30)]
     (tmp_path / "dev.csv").write_text("text,topic,channel,ticket,note\n" + "".join(rows))
     task = Task("topic", 2, ("text",), "topic", "accuracy", files={"train": "train.csv", "dev": "dev.csv"})
-    assert grouping.by_column(tmp_path, task, [2, 3, 5]) == {(Kind.COLUMN, "channel"): ["phone", "web", "phone"]} | {
-        (Kind.COLUMN, "ticket"): ["0", "1", "3"]
+    sentences = {line: (f"text {line - 2}",) for line in range(2, 32)}
+    first = {line: sentences[line] for line in (2, 3, 5)}
+    file = tmp_path / "dev.csv"
+    assert grouping.by_column(file, task, first) == {
+        (Kind.COLUMN, "channel"): ["phone", "web", "phone"],
+        (Kind.COLUMN, "ticket"): ["0", "1", "3"],
     }
-    every = [*range(2, 32)]
-    assert [*grouping.by_column(tmp_path, task, every)] == [(Kind.COLUMN, "channel")]
-    assert grouping.by_column(tmp_path / "moved", task, every) == {}
+    assert [*grouping.by_column(file, task, sentences)] == [(Kind.COLUMN, "channel")]
+    assert grouping.by_column(tmp_path / "moved.csv", task, sentences) == {}
+
+
+@pytest.mark.parametrize(("text", "line"), [("text\nb\na\n", 2), ("text\na\n", 3)])
+def test_columns_of_other_rows_are_refused(tmp_path: Path, text: str, line: int):
+    (tmp_path / "dev.csv").write_text(text)
+    task = Task("topic", 2, ("text",), "topic", "accuracy")
+    with pytest.raises(DataError, match=rf"dev\.csv, line {line}: the row is another than when dev was read from this"):
+        grouping.by_column(tmp_path / "dev.csv", task, {2: ("a",), 3: ("b",)})
+
+
+def test_groups_of_held_out_rows_are_read_from_the_file_of_train(tmp_path: Path):
+    topic = {"classes": 2, "sentences": ["text"], "label": "topic", "metric": "accuracy"}
+    topic |= {"files": {"train": "train.csv", "dev": "dev.csv"}}
+    catalog = {"tasks": {"topic": topic}, "data_dir": str(tmp_path), "held_out": 2}
+    files.write_yaml(layout.plan(tmp_path), catalog)
+    files.write_yaml(layout.plan(tmp_path, "needs"), {"splits": [["topic", "train"], ["topic", "dev"]]})
+    for name, channels in (("train", "web web phone"), ("dev", "fax fax mail")):
+        rows = [f"{name} {number},0,{channel}\n" for number, channel in enumerate(channels.split())]
+        (tmp_path / f"{name}.csv").write_text("text,topic,channel\n" + "".join(rows))
+    dev = layout.examples(layout.data(tmp_path), "topic", "dev")
+    dev.parent.mkdir(parents=True)
+    pd.DataFrame({"line": [2, 4], "sentence1": ["train 0", "train 2"]}).to_parquet(dev)
+    assert grouping.of_build(tmp_path)["topic"][Kind.COLUMN, "channel"] == ["web", "phone"]

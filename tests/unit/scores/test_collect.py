@@ -60,6 +60,23 @@ def test_a_model_of_a_part_of_train_is_not_collected(build: Path):
     assert collect.collect(build).runs["variant"].tolist() == ["one"]
 
 
+def test_models_of_other_rows_or_classes_are_refused_by_name(build: Path):
+    train = build / "data/sst/train.parquet"
+    train.parent.mkdir()
+    pd.DataFrame({"label": [0.0]}).to_parquet(train)
+    for name in ("one", "two"):
+        built.trained_on(build / f"runs/{name}/1", files.sha256(train), title="SST", matters=0.5)
+    assert collect.collect(build).runs["variant"].tolist() == ["one", "two"]
+    built.trained_on(build / "runs/two/1", "other")
+    with pytest.raises(
+        DataError, match=r"^\S+/runs/two/1: made before .* data sst/train\.parquet changed; .*`dvc repro`"
+    ):
+        collect.collect(build)
+    built.trained_on(build / "runs/two/1", files.sha256(train), classes=4)
+    with pytest.raises(DataError, match=r"^\S+/runs/two/1: made before .* sst\.classes 4 -> 5; "):
+        collect.collect(build)
+
+
 @pytest.mark.parametrize("name", ["metrics.json", "settings.yaml", "history.csv", "predictions/sst-test.parquet"])
 def test_an_altered_run_is_refused_by_name(build: Path, name: str):
     file = build / "runs/two/1" / name

@@ -53,6 +53,23 @@ def test_a_vote_has_settings_scores_and_predictions_as_a_run_has(build: Path):
     assert made_from.files == {member: files.sha256(build / member) for member in members}
 
 
+def test_a_vote_is_made_from_the_examples_of_its_members(build: Path):
+    files.write_text(build / "data/sst/train.parquet", "rows")
+    digest = files.sha256_of(b"rows")
+    for name in ("one", "two"):
+        built.trained_on(build / f"runs/{name}/1", digest)
+    vote(build)
+    made_from = inputs.of_model(build / "votes/vote/1")
+    assert made_from is not None
+    assert made_from.files["data/sst/train.parquet"] == digest
+
+
+def test_members_of_other_rows_do_not_vote(build: Path):
+    built.trained_on(build / "runs/two/1", "other")
+    with pytest.raises(DataError, match=r"runs/two/1: made before these changed: data sst/train\.parquet removed"):
+        vote(build)
+
+
 def test_a_vote_of_the_same_members_stays(build: Path):
     vote(build)
     written = (build / "votes/vote/1/digests.json").stat().st_ino

@@ -47,7 +47,7 @@ def test_it_leaves_the_tables_of_results_to_their_stage(build: Path):
 
 
 def test_before_the_first_round_it_is_a_page_of_the_baselines(build: Path, capsys: pytest.CaptureFixture[str]):
-    scored = {"variant": "baseline-tfidf", "seed": 0, "parameters": built.SIZES, "dev": {"sst": 0.4125}, "test": {}}
+    scored = {"variant": "baseline-tfidf", "seed": 0, "weights": 7, "dev": {"sst": 0.4125}, "test": {}}
     files.write_json(build / "baselines/baseline-tfidf/0/metrics.json", scored)
     interim.main(build, "", 6, FOLLOWING)
     assert capsys.readouterr().out == f"The baselines are on the page: {layout.report(build)}/index.html\n"
