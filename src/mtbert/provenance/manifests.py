@@ -72,7 +72,7 @@ def _data_files(settings: dict[str, Any], build: Path) -> list[Path]:
 
 
 def examples_of(build: Path, tasks: Iterable[str]) -> list[Path]:
-    """Return the files of these tasks' examples that are there: all splits, and what preprocessing found of their rows."""
+    """Return the files of these tasks' examples that are there: all splits, and what is known of their rows."""
     data, examples = layout.data(build), list[Path]()
     for task in tasks:
         examples += [layout.examples(data, task, split) for split in SPLITS]
