@@ -68,6 +68,7 @@ def pair(ours: Frame, theirs: Frame, metric: str, task: Task | None = None) -> P
         rows = _with_numbers_of_sets(rows, task)
     rows = _scored(rows)
     _check_partners(rows)
+    _check_same_texts(rows)
     if metric not in OF_CLASSES:
         named = rows[rows["is_named"] & (rows["class"] != "")]
         _refuse(
@@ -168,6 +169,15 @@ def _check_partners(rows: Frame) -> None:
     runs = len(rows[["side", "seed"]].drop_duplicates())
     unpaired = rows[rows.groupby("id")["id"].transform("size") < runs]
     _refuse("rows that not every side and seed has", unpaired, _likeness(unpaired) or PAIR_ROWS)
+
+
+def _check_same_texts(rows: Frame) -> None:
+    """Raise DataError where an id has one text in our file, and another one in theirs."""
+    if rows["text_columns"].nunique() > 1:  # one has no texts, or names them in another way
+        return
+    unlike = rows[rows.groupby("id")["text"].transform("nunique") > 1]
+    remedy = "an id has to mean the same row in both files"
+    _refuse("texts that differ", unlike.drop_duplicates(["id", "text"]), remedy, "text")
 
 
 def _likeness(unpaired: Frame) -> str:

@@ -16,7 +16,8 @@ from mtbert.tasks import label_text
 SUFFIXES = (".csv", ".parquet")
 REQUIRED = ("id", "label", "prediction")
 COLUMNS = (*REQUIRED, "class", "seed", "cluster", "scored")  # that are read
-IGNORED = re.compile(r"probability_\d+|sure|lowest|highest|cut|sentence[12]?|text|text_pair")
+TEXT = re.compile(r"sentence[12]?|text|text_pair")
+IGNORED = re.compile(rf"probability_\d+|sure|lowest|highest|cut|{TEXT.pattern}")
 NORMALISED = ("seed", "cluster")  # columns whose numbers may be written in two ways
 ROW_NUMBERS = re.compile(r"|Unnamed: 0|__index_level_0__")  # the names that pandas gives them
 
@@ -30,6 +31,7 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
     - `of_run`: whether it is of a model here, whose classes are numbers.
     - `is_named`: whether its file has the column `class`, which names the predicted one.
     - `has_seed`: whether another seed could give another prediction.
+    - `text`: the row's texts, spacing folded, from the columns `text_columns`; both are empty if the file has none.
 
     With a task, `source` may be a variant, a merged model, a vote or a baseline: it stands for the dev predictions of
     all of its seeds.
@@ -86,7 +88,16 @@ def of_file(path: Path) -> Frame:
     for column in NORMALISED:  # 1 and 1.0 are one seed
         texts[column] = texts[column].map(label_text)
     has_seed = bool((texts["seed"] != "").any())
-    return texts.assign(position=positions, of_run=False, is_named=is_named, has_seed=has_seed)
+    columns = [name for name in table if TEXT.fullmatch(name)]
+    rows = table[columns].astype("string").fillna("").to_numpy()
+    return texts.assign(
+        position=positions,
+        of_run=False,
+        is_named=is_named,
+        has_seed=has_seed,
+        text=["\n".join(" ".join(text.split()) for text in row) for row in rows],
+        text_columns=", ".join(sorted(columns)),
+    )
 
 
 class FileRows(NamedTuple):

@@ -425,6 +425,18 @@ def test_f1_of_a_task_is_a_mean_unless_its_classes_are_0_and_1(
     assert compare_files(*sides, task="two", metric="f1", build=moods).part.metric == metric
 
 
+def test_ids_that_mean_other_texts_in_both_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id,text,label,prediction\n1,so  nice,1,1\n2,It broke,0,0\n")
+    (tmp_path / "y.csv").write_text("id,text,label,prediction\n1,so nice,1,1\n2,Well done,0,0\n")
+    (tmp_path / "z.csv").write_text("id,sentence,label,prediction\n1,Nice,1,1\n2,Done,0,0\n")
+    ours = str(tmp_path / "x.csv")
+    with pytest.raises(
+        DataError, match=r"^texts that differ: 2 \(.*x\.csv, line 3: 'It broke'\), 2 \(.*y\.csv, line 3"
+    ):
+        compare_files(ours, str(tmp_path / "y.csv"))
+    assert compare_files(ours, str(tmp_path / "z.csv")).difference is not None
+
+
 def test_a_row_without_a_seed_is_refused_where_others_have_one(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("id,label,prediction,seed\na,1,1,\nb,0,0,\na,1,1,1\nb,0,1,1\n")
     sides = str(tmp_path / "x.csv"), str(tmp_path / "x.csv")
