@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from mtbert import replication
 from mtbert.cli import app
-from mtbert.inference import exporting, loading
+from mtbert.inference import exporting, loading, notes
 from mtbert.inference.model import Model
 from mtbert.inference.smaller import Smaller
 from mtbert.judge import UNKNOWN
@@ -126,6 +126,7 @@ def test_what_was_said_is_handed_on(
     asked: list[tuple] = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(loading, "load", lambda *_: PALS)
+    monkeypatch.setattr(notes, "print_changes", lambda _: None)
     monkeypatch.setattr(tables, "read", str)
     monkeypatch.setattr(replication, "replicate", lambda *given: given)
     monkeypatch.setattr(merge, "merge", lambda sources: [*map(str, sources)])
