@@ -221,8 +221,13 @@ def _highest(answer: Answer) -> str:
 
 
 def _share(way: Row, whole: Row) -> str:
-    share = 100 * way.weights["stored"] / whole.weights["stored"]
-    return f"It stores {share:.0f} % of the weights of {_named(whole.label)}."
+    return f"It stores {_percent(way, whole)} of the weights of {_named(whole.label)}."
+
+
+def _percent(way: Row, whole: Row) -> str:
+    """Return which share of another way's weights a way stores."""
+    percent = 100 * way.weights["stored"] / whole.weights["stored"]
+    return f"{percent:.0f} %" if percent >= 1 else "less than 1 %"
 
 
 def _undecided(answer: Answer) -> str:
@@ -237,7 +242,7 @@ def _undecided(answer: Answer) -> str:
     if choice.likely is None or choice.against is None:
         return " ".join([f"{highest}, and no way has fewer weights.", *_missing(answer)])
     likely = choice.likely
-    share = f"{100 * likely.weights['stored'] / best.weights['stored']:.0f} % of its weights"
+    share = f"{_percent(likely, best)} of its weights"
     lower_by = markdown.number(choice.against.difference and -choice.against.difference.mean)
     smaller = f"the best with fewer weights, {_named(likely.label)} ({share}), is {lower_by} lower"
     return " ".join([f"{highest}; {smaller}.", *_missing(answer)])

@@ -8,7 +8,7 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.judge import Answer, Below, Check, Judgement, Request, judge, request_of
+from mtbert.judge import Answer, Below, Check, Judgement, Request, Row, judge, request_of
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import answer_section, markdown, terminal
 from mtbert.report.pictures import costs as picture
@@ -82,6 +82,12 @@ def test_the_cheapest_way_that_is_proved_to_be_no_worse_is_to_be_kept(monkeypatc
         "It stores 37 % of the weights of *One model per task*.",
         f"Proved to be worse than one model per task: *Lora* ({markdown.number(mean(one, 'Lora'), '+')}).",
     ]
+
+
+@pytest.mark.parametrize(("stored", "said"), [(4, "less than 1 %"), (27, "1 %"), (945, "35 %")])
+def test_few_weights_are_not_none(stored: float, said: str):
+    small, whole = (Row("", (), {}, weights={"stored": count}) for count in (stored, 2700))
+    assert answer_section._percent(small, whole) == said
 
 
 def test_the_cheapest_way_that_is_good_enough_may_be_far_smaller(monkeypatch):
