@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import fcntl
 import glob
 import hashlib
 import io
@@ -33,6 +32,11 @@ if TYPE_CHECKING:
 
 Content = TypeVar("Content")
 AGAIN = "remove it and run the stage that makes it"
+try:
+    import fcntl
+except ModuleNotFoundError:  # of Windows
+    fcntl = None
+
 PARTIAL = ".partial"  # ending of unfinished files; .dvcignore and .gitignore list it
 
 
@@ -60,7 +64,7 @@ def _workshop(path: Path) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}/"):
-        with _locked(leftover, fcntl.LOCK_NB) as is_locked:
+        with _locked(leftover, waits=False) as is_locked:
             if is_locked:
                 _remove(leftover)
     while True:
@@ -82,8 +86,11 @@ def _remove(workshop: Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path, flags: int = 0) -> Iterator[bool]:
-    """Hold the lock of a folder, and yield whether it is held; not where the folder or its file system has none."""
+def _locked(folder: Path, waits: bool = True) -> Iterator[bool]:
+    """Hold the lock of a folder, and yield whether it is held; not where folder, file system or system has none."""
+    if fcntl is None:
+        yield False
+        return
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:  # removed, or of another person
@@ -91,7 +98,7 @@ def _locked(folder: Path, flags: int = 0) -> Iterator[bool]:
         return
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | flags)
+            fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
             is_held = True
         except OSError:
             is_held = False
