@@ -21,7 +21,7 @@ TEMPLATE = Path(__file__).with_name("card.md")
 
 
 def classifies(model: Model) -> bool:
-    """Return whether transformers' pipeline `text-classification` can run an export: one task, with one class a row.
+    """Return whether transformers' pipeline `text-classification` can run an export: one task, of classes.
 
     The pipeline cannot encode the sentences of a pair apart.
     """
@@ -29,7 +29,7 @@ def classifies(model: Model) -> bool:
     if len(names) > 1:
         return False
     task = model.task(names[0])
-    return task.has_one_class and not model.settings.model.is_apart(task)
+    return task.kind != "score" and not model.settings.model.is_apart(task)
 
 
 def sequences(model: Model, task: str) -> int:
