@@ -75,6 +75,9 @@ class Dev(NamedTuple):
     groups: Collection[str]
 
 
+FileRows = tuple[list[Example], list[Refusal]]  # of a task, as `readers.read` returns them
+
+
 class Splits:
     """The splits of a folder's tasks."""
 
@@ -83,6 +86,7 @@ class Splits:
         self.tasks = tasks
         self._devs: dict[str, Dev] = {}  # by file
         self._known_groups: dict[str, set[str]] = {}  # by task, of dev and test
+        self._last: tuple[Task, Split, FileRows] | None = None  # what was read last
 
     def read(self, task: Task, split: Split, fold: int | None = None) -> RowsOfSplit:
         """Read the rows of a split, as `readers.read` does; faulty ones of a file of two splits are train's.
@@ -90,7 +94,7 @@ class Splits:
         Train has no line that is dev of another task, and no group of any task's dev and test. Of a task with folds,
         train and dev both have all rows; with a `fold`, dev has this one alone, and train the others.
         """
-        examples, refusals = readers.read(self.data_dir, task, source(task, split))
+        examples, refusals = self._rows_of_file(task, source(task, split))
         in_file = len(examples) + len(refusals)
         if source(task, split) != "train":
             return RowsOfSplit(examples, refusals, in_file)
@@ -104,6 +108,12 @@ class Splits:
         if split == "dev":
             return RowsOfSplit(dev, [], in_file)
         return self._without_known_groups(task, RowsOfSplit(train, refusals, in_file))
+
+    def _rows_of_file(self, task: Task, split: Split) -> FileRows:
+        """Return what `readers.read` does; a file is read once for its train and its dev."""
+        if self._last is None or self._last[0] is not task or self._last[1] != split:
+            self._last = (task, split, readers.read(self.data_dir, task, split))
+        return self._last[2]
 
     def folds(self, task: Task, lines: Iterable[int]) -> np.ndarray:
         """Return the fold of each row of a task with folds, [rows], by the lines of the file."""
