@@ -54,7 +54,7 @@ class Inputs(Section):
 
     settings: dict[str, Any]
     code: dict[str, str]
-    files: dict[str, str] = Field(min_length=1)
+    files: dict[str, str]
     machine: Origin | None = Field(default=None, exclude_if=lambda machine: machine is None)
     seed: int | None = Field(default=None, exclude_if=lambda seed: seed is None)
 

@@ -82,7 +82,11 @@ def examples_of(build: Path, tasks: Iterable[str]) -> list[Path]:
 
 def read(build: Path, variant: str) -> Inputs:
     """Read the manifest of a variant; DataError where it is missing or damaged."""
-    return files.read_as(Inputs, layout.manifest(build, variant), "dvc repro manifest")
+    file = layout.manifest(build, variant)
+    manifest = files.read_as(Inputs, file, "dvc repro manifest")
+    if not manifest.files:
+        raise DataError(f"{file} is damaged: it names no file; `dvc repro manifest` makes it again")
+    return manifest
 
 
 def up_to_date(build: Path, variant: str) -> Inputs:
