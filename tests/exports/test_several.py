@@ -41,7 +41,7 @@ def test_the_pipeline_of_transformers_has_the_probability_of_each_label(model: M
 
     out = tmp_path / "out"
     exporting.export(model, "hf", out)
-    told = "classify(\"A man plays.\", truncation=True, top_k=None)  # of each label its probability: a row has those"
+    told = 'classify("A man plays.", truncation=True, top_k=None)  # of each label its probability: a row has those'
     assert told in (out / "README.md").read_text()
     (scores,) = pipeline("text-classification", model=str(out), trust_remote_code=True, top_k=None)([TEXT])
     expected = model.predict([TEXT]).iloc[0]
