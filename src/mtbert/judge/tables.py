@@ -43,6 +43,7 @@ ESTIMATE = {
     "other_seeds": COUNT, "rows": COUNT, "clusters": COUNT, "lowest": NUMBER, "highest": NUMBER,
     "row_variance": NUMBER,
 }  # fmt: skip
+ROW_USES = ("rows", "seedless_rows", "paper_rows", "ways", "majority", "confirmation")
 ROW_COLUMNS = pa.schema(
     {"use": WORD, "row": COUNT, "paper": WORD, "table": WORD, "label": WORD, "models": WORDS, "split": WORD}
     | {"seeds": pa.list_(COUNT), "metric": WORD, "published": NUMBER}
@@ -74,6 +75,8 @@ def put(columns: pa.Schema, lines: Iterable[Line], file: Path) -> None:
 def read(folder: Path, results: Results, request: Request = UNKNOWN) -> Judgement:
     """Read what was judged of these results; DataError if a table is missing or damaged."""
     rows_by_use = by_use(folder / ROWS, ROW_COLUMNS)
+    if unknown := sorted(rows_by_use.keys() - {*ROW_USES}):
+        raise DataError(f"{folder / ROWS} has rows of another version than this one ({unknown[0]}); {AGAIN}")
     lines_by_use = by_use(folder / COMPARISONS, COMPARISON_COLUMNS)
     try:
         return _judgement(Models(results), request, rows_by_use, lines_by_use)

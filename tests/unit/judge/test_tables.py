@@ -5,6 +5,8 @@ from pathlib import Path
 import made
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from mtbert.errors import DataError
@@ -92,4 +94,13 @@ def test_tables_that_are_missing_damaged_or_of_another_version_are_refused(
         tables.read(tmp_path, results)
     (tmp_path / name).unlink()
     with pytest.raises(DataError, match=rf"{name} is missing; run the stage that makes it"):
+        tables.read(tmp_path, results)
+
+
+def test_rows_of_another_version_are_refused_not_left_out(judgement: Judgement, results: Results, tmp_path: Path):
+    tables.write(judgement, tmp_path)
+    rows = pd.read_parquet(tmp_path / tables.ROWS, dtype_backend="pyarrow")
+    rows["use"] = rows["use"].replace("seedless_rows", "untrained_rows")
+    pq.write_table(pa.Table.from_pandas(rows, tables.ROW_COLUMNS, preserve_index=False), tmp_path / tables.ROWS)
+    with pytest.raises(DataError, match=r"rows of another version than this one \(untrained_rows\); `dvc repro judge`"):
         tables.read(tmp_path, results)
