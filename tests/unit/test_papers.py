@@ -133,7 +133,7 @@ def test_a_technique_has_the_options_of_its_paper(name: str, of: str, options: d
     ],
 )  # fmt: skip
 def test_a_method_beside_a_frozen_encoder_has_the_rate_of_its_source(name: str, rate: float) -> None:
-    """docs/papers.md says where each stands; another profile's rate for adapters still holds."""
+    """papers/rivals.yaml says where each stands; another profile's rate for adapters still holds."""
     assert trained(name)["learning rate"] == rate
     if "full" not in name:
         document, _ = resolve.variant(PARAMS.put(("profile",), "laptop"), name)
