@@ -219,7 +219,7 @@ UNTYPED = {
     "a setting of a study that is trained": 1,
     "installs PyTorch": 1,
     "the sample's dev is too small to prove it": 1,
-    "an example": 2,
+    "an example": 1,
     "a drawing": 1,
 }
 
