@@ -11,8 +11,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from mtbert.judge.models import Models
 from mtbert.scores.columns import Frame
+from mtbert.scores.results import Results
 from mtbert.stats import ONE_SIDED, Difference, holm
 from mtbert.stats.groups import less_the_rest
 from mtbert.tasks import Task, main
@@ -67,20 +67,20 @@ class Findings:
     worse: Sequence[Group]
 
 
-def find(models: Models, names: Sequence[str], grouped: Mapping[str, Names]) -> Findings:
+def find(results: Results, names: Sequence[str], grouped: Mapping[str, Names]) -> Findings:
     """Return the groups on which a way is proved to be worse.
 
     Args:
-        models: of the results.
+        results: those that are judged.
         names: the variants of the way.
         grouped: by task, the groups of its dev rows, beside the classes.
     """
     groups: list[Group] = []
-    for name in main(models.results.tasks):
-        rows = models.results.scored(name)
+    for name in main(results.tasks):
+        rows = results.scored(name)
         rows = rows[rows["variant"].isin([*names])]
         if len(rows):
-            groups += _groups(rows, models.results.tasks[name], grouped.get(name, {}))
+            groups += _groups(rows, results.tasks[name], grouped.get(name, {}))
     corrected = holm([group.p for group in groups])
     proved = [replace(group, p=p) for group, p in zip(groups, corrected, strict=True) if p <= ONE_SIDED]
     kinds = {group.kind for group in groups}

@@ -7,7 +7,6 @@ from mtbert.judge import answer, confirmation, own, paper_rows
 from mtbert.judge.answer import UNKNOWN, Answer, Request
 from mtbert.judge.comparison import Comparison
 from mtbert.judge.confirmation import Confirmation
-from mtbert.judge.models import Models
 from mtbert.judge.rows import Row
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
@@ -19,7 +18,7 @@ class Judgement:
     """All that is concluded from results; `mtbert.judge.tables` has it as two files.
 
     Attributes:
-        models: those of the results.
+        results: those that are judged.
         rows: every variant and ensemble that is scored on dev, and single-task variants that make one row of all tasks.
         seedless_rows: the untrained encoder and the baselines, where they have scores.
         paper_rows: the rows of the papers' tables.
@@ -28,7 +27,7 @@ class Judgement:
         own: the differences of one's own variants.
     """
 
-    models: Models
+    results: Results
     rows: Sequence[Row]
     seedless_rows: Sequence[Row] = ()
     paper_rows: Sequence[Row] = ()
@@ -39,7 +38,7 @@ class Judgement:
 
 def judge(results: Results, request: Request = UNKNOWN) -> Judgement:
     """Judge results; arguments as for `judge_board`."""
-    return judge_board(Scoreboard(Models(results)), request)
+    return judge_board(Scoreboard(results), request)
 
 
 def judge_board(board: Scoreboard, request: Request = UNKNOWN) -> Judgement:
@@ -53,7 +52,7 @@ def judge_board(board: Scoreboard, request: Request = UNKNOWN) -> Judgement:
     which_way = answer.of_board(board, check, request)
     is_last = which_way is not None and not which_way.is_interim
     return Judgement(
-        models=board.models,
+        results=board.results,
         rows=[*_rows(board, check)],
         seedless_rows=[*_seedless_rows(board)],
         paper_rows=paper_rows.rows(board, check),
@@ -64,7 +63,7 @@ def judge_board(board: Scoreboard, request: Request = UNKNOWN) -> Judgement:
 
 
 def _rows(board: Scoreboard, check: TrainingCheck) -> Iterator[Row]:
-    for names in board.models.groups:
+    for names in board.results.groups:
         row = board.row(names)
         if row.scores:
             yield replace(row, check=check.of(names))
@@ -74,4 +73,4 @@ def _seedless_rows(board: Scoreboard) -> Iterator[Row]:
     untrained = board.untrained()
     if untrained is not None:
         yield untrained
-    yield from (row for row in map(board.baseline, board.models.baselines) if row.scores)
+    yield from (row for row in map(board.baseline, board.results.baselines) if row.scores)

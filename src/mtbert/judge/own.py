@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from mtbert.judge.comparison import Comparison
-from mtbert.judge.models import Models
 from mtbert.judge.parts import Part, margins
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.scores.described import CATALOG
 from mtbert.scores.metrics import means
+from mtbert.scores.results import Results
 from mtbert.tasks import main
 
 
@@ -16,10 +16,10 @@ def compare(board: Scoreboard) -> list[Comparison]:
 
     Their sides may differ in anything, so they have no p. Of two of one's own the later one in the results comes first.
     """
-    models, comparisons = board.models, list[Comparison]()
-    margin_by_metric = margins(models.results.tasks)
-    for own, other in _pairs(models):
-        for metric in _shared_metrics(models, own, other):
+    results, comparisons = board.results, list[Comparison]()
+    margin_by_metric = margins(results.tasks)
+    for own, other in _pairs(results):
+        for metric in _shared_metrics(results, own, other):
             difference = board.budget_runs().compare((own,), (other,), metric)
             if difference is not None:
                 margin = margin_by_metric[metric]
@@ -28,18 +28,18 @@ def compare(board: Scoreboard) -> list[Comparison]:
     return comparisons
 
 
-def _pairs(models: Models) -> Iterator[tuple[str, str]]:
-    names = [*models.about]
-    are_own = {name: about.paper == CATALOG for name, about in models.about.items()}
+def _pairs(results: Results) -> Iterator[tuple[str, str]]:
+    names = [*results.about]
+    are_own = {name: about.paper == CATALOG for name, about in results.about.items()}
     for number, own in enumerate(names):
         if are_own[own]:
             earlier = names[:number]
             yield from ((own, other) for other in names if not are_own[other] or other in earlier)
 
 
-def _shared_metrics(models: Models, own: str, other: str) -> list[str]:
+def _shared_metrics(results: Results, own: str, other: str) -> list[str]:
     """Return the tasks that both models have, and the means if these are all."""
-    tasks = models.results.tasks
-    shared_tasks = {*models.about[own].tasks} & {*models.about[other].tasks}
+    tasks = results.tasks
+    shared_tasks = {*results.about[own].tasks} & {*results.about[other].tasks}
     metrics = [task for task in tasks if task in shared_tasks]
     return [*metrics, *means(tasks)] if {*main(tasks)} <= shared_tasks else metrics

@@ -19,7 +19,6 @@ from mtbert.judge.answer import UNKNOWN, Answer, Request, is_incomplete
 from mtbert.judge.comparison import Comparison
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement
-from mtbert.judge.models import Models
 from mtbert.judge.parts import Part
 from mtbert.judge.rows import Below, Check, MayGain, Row
 from mtbert.judge.rule import PValues
@@ -79,7 +78,7 @@ def read(folder: Path, results: Results, request: Request = UNKNOWN) -> Judgemen
         raise DataError(f"{folder / ROWS} has rows of another version than this one ({unknown[0]}); {AGAIN}")
     lines_by_use = by_use(folder / COMPARISONS, COMPARISON_COLUMNS)
     try:
-        return _judgement(Models(results), request, rows_by_use, lines_by_use)
+        return _judgement(results, request, rows_by_use, lines_by_use)
     except (KeyError, ValueError) as error:
         raise DataError(f"{folder} is of other results or papers ({error!r}); {AGAIN}") from None
 
@@ -260,7 +259,7 @@ def estimate(line: Line) -> Difference | None:
 
 
 def _judgement(
-    models: Models, request: Request, rows_by_use: dict[str, list[Line]], lines_by_use: dict[str, list[Line]]
+    results: Results, request: Request, rows_by_use: dict[str, list[Line]], lines_by_use: dict[str, list[Line]]
 ) -> Judgement:
     rows = {use: _rows(lines) for use, lines in rows_by_use.items()}
     comparisons = {use: [_comparison(line) for line in lines] for use, lines in lines_by_use.items()}
@@ -268,12 +267,12 @@ def _judgement(
     answer = confirmation = None
     if "ways" in rows:
         answer = Answer(
-            models=models,
+            results=results,
             ways=rows["ways"],
             request=request,
             majority={task: score.mean for task, score in rows["majority"][0].scores.items()},
             untrained=next((row for row in seedless_rows if row.names == (UNTRAINED,)), None),
-            incomplete=[row for row in seedless_rows if is_incomplete(row, main(models.results.tasks))],
+            incomplete=[row for row in seedless_rows if is_incomplete(row, main(results.tasks))],
             against_single=comparisons.get("against_single", ()),
             against_best=comparisons.get("against_best", ()),
             by_task=comparisons.get("by_task", ()),
@@ -282,7 +281,7 @@ def _judgement(
         pairs = [Confirmed(dev, test) for dev, test in zip(comparisons["dev"], comparisons["test"], strict=True)]
         confirmation = Confirmation(rows["confirmation"], pairs)
     return Judgement(
-        models=models,
+        results=results,
         rows=rows.get("rows", []),
         seedless_rows=seedless_rows,
         paper_rows=rows.get("paper_rows", []),

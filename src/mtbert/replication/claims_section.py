@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from mtbert.judge import Models
 from mtbert.replication.claims import ClaimPart
 from mtbert.replication.judging import ClaimComparison, ClaimResult
 from mtbert.report import markdown
 from mtbert.report.paper_tables import title
 from mtbert.report.verdicts import OBSTACLES, in_words
 from mtbert.scores.columns import Frame
+from mtbert.scores.results import Results
 from mtbert.stats import Difference
 
 MAY_BE_KNOWN = "\N{DOUBLE DAGGER}"  # marks what the encoder may have learned in its own training
@@ -41,19 +41,19 @@ def difference(result: ClaimComparison) -> str:
     return f"{estimate} {MAY_BE_KNOWN}" if may_be_known and result.difference else estimate
 
 
-def contamination(models: Models) -> str:
+def contamination(results: Results) -> str:
     """Return what the mark means; empty if nothing is known of the encoder."""
-    note = markdown.literal(models.results.starting_weights.note)
+    note = markdown.literal(results.starting_weights.note)
     return f"{MAY_BE_KNOWN} The encoder may know this task: {note}" if note else ""
 
 
-def render(models: Models, results: Sequence[ClaimResult]) -> str:
+def render(results: Results, claims: Sequence[ClaimResult]) -> str:
     """Return the claims as one table, a line for each comparison that was run."""
-    lines = [line for result in results for line in _lines(result)]
+    lines = [line for claim in claims for line in _lines(claim)]
     if not lines:
         return ""
-    setting = f"{ABOUT}: profile {models.profile}, encoder {markdown.literal(models.results.starting_weights.name)}."
-    parts = [_counts(results), setting, contamination(models), markdown.lined(lines, 4)]
+    setting = f"{ABOUT}: profile {results.profile}, encoder {markdown.literal(results.starting_weights.name)}."
+    parts = [_counts(claims), setting, contamination(results), markdown.lined(lines, 4)]
     return "\n\n".join(filter(None, parts))
 
 

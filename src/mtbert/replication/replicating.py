@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mtbert.judge import UNKNOWN, Judgement, Models, Request, Scoreboard, Verdict, judge_board, of_results
+from mtbert.judge import UNKNOWN, Judgement, Request, Scoreboard, Verdict, judge_board, of_results
 from mtbert.replication.claims import load
 from mtbert.replication.judging import ClaimResult, at_a_third, judge_claims
 from mtbert.scores.results import Results
@@ -35,9 +35,9 @@ def replicate(results: Results, third: Results | None = None, request: Request =
     Raises:
         DataError: `third` has no run of a third of the budget.
     """
-    board = Scoreboard(Models(results))
+    board = Scoreboard(results)
     judgement = judge_board(board, request)
-    if not board.models.is_comparable:
+    if not board.results.is_comparable:
         return Replication(judgement)
     papers, whole = load(), board.budget_runs()
     third_runs = None if third is None else at_a_third(whole, of_results(third))

@@ -38,18 +38,18 @@ def write(
     grouped = {} if build is None else grouping.of_build(build)
     text = reports.write(judgement, directory, texts, interim, add, grouped)
     if readme is not None:
-        questions_section.put(readme, judgement.models, replication.questions, directory)
+        questions_section.put(readme, judgement.results, replication.questions, directory)
     return text
 
 
 def _addition(replication: Replication, folder: Path) -> Addition:
     """Return claims and questions, and draw the picture of the questions into a report's folder."""
-    models = replication.judgement.models
+    results = replication.judgement.results
     questions_picture.write(replication.questions, folder)
-    claims = claims_section.render(models, replication.claims)
+    claims = claims_section.render(results, replication.claims)
     numbers = {"claims.csv": claims_section.frame(replication.claims)} if replication.claims else {}
     return Addition(
-        first=questions_section.render(models, replication.questions, "pictures"),
+        first=questions_section.render(results, replication.questions, "pictures"),
         sections=[PageSection("claims", "Claims", claims)],
         numbers=numbers,
     )

@@ -80,7 +80,7 @@ def _without_empty_columns(lines: Sequence[Mapping[str, str]]) -> list[dict[str,
 
 def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
     """Return what to know of the lines and their columns."""
-    tasks = answer.models.results.tasks
+    tasks = answer.results.tasks
     texts = [
         ABOUT.format(margin=answer.margin),
         *_of_folds(answer),
@@ -111,7 +111,7 @@ def sentences(answer: Answer) -> Iterator[str]:
 
 def _of_folds(answer: Answer) -> Iterator[str]:
     """Yield how tasks with folds are scored, where there are some."""
-    tasks = answer.models.results.tasks
+    tasks = answer.results.tasks
     with_folds = [task.display_name for task in tasks.values() if task.folds]
     if with_folds:
         yield OF_FOLDS.format(tasks=", ".join(map(markdown.literal, with_folds)), folds=number_of_folds(tasks))
@@ -126,19 +126,19 @@ def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str
     for one in confirmation.disagreements:
         ours, other = (_named(row.label) for row in (answer.favourite, confirmation.other(one)))
         dev, test = (markdown.estimate(comparison.difference, "+") for comparison in (one.dev, one.test))
-        metric = markdown.heading(one.test.part.metric, answer.models.results.tasks)
+        metric = markdown.heading(one.test.part.metric, answer.results.tasks)
         yield f"**Dev and test disagree**: {ours} less {other} ({metric}) is {dev} on dev and {test} on test."
 
 
 def _rates(answer: Answer) -> Iterator[str]:
     """Yield whether learning rates were tried, where that is known."""
     trials = answer.request.trials
-    if trials is None or STUDY not in answer.models.by_paper:
+    if trials is None or STUDY not in answer.results.by_paper:
         return
     if not trials:
         yield "Each way has its default learning rates."
         return
-    names = [name for way in answer.ways if not way.is_baseline for name in answer.models.trained_for(way.names)]
+    names = [name for way in answer.ways if not way.is_baseline for name in answer.results.trained_for(way.names)]
     missing = [name for name in dict.fromkeys(names) if name not in trials]
     defaults = f"; default rates: {', '.join(f'`{name}`' for name in missing)}" if missing else ""
     yield f"Learning rates were tuned, with equally many trials of each model{defaults}."
@@ -167,7 +167,7 @@ def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:
     """Return what test says of the answer as Markdown; empty without a look at it."""
     if confirmation is None:
         return ""
-    tasks = answer.models.results.tasks
+    tasks = answer.results.tasks
     lines: list[dict[str, str]] = []
     for row in confirmation.rows:
         metrics = [metric for metric in (answer.metric, *answer.tasks) if metric in row.scores]
@@ -289,7 +289,7 @@ def _missing(answer: Answer) -> Iterator[str]:
     against = choice.against
     if choice.lacks_seeds:
         there = "is 1" if choice.seeds == 1 else f"are {choice.seeds}"
-        command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.models.by_paper else ""
+        command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.results.by_paper else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
     elif against and against.obstacle:
         yield f"The two are {in_words(against.verdict, against.obstacle)}."
@@ -330,7 +330,7 @@ def _costs(answer: Answer) -> Iterator[str]:
 
 
 def _title(answer: Answer, task: str) -> str:
-    return markdown.literal(answer.models.results.tasks[task].display_name)
+    return markdown.literal(answer.results.tasks[task].display_name)
 
 
 def _named(label: str) -> str:
@@ -367,7 +367,7 @@ def _way_line(answer: Answer, way: Row) -> dict[str, str]:
         **{_title(answer, task): markdown.estimate(way.scores[task]) for task in answer.tasks},
         DIFFERENCE: markdown.estimate(comparison.difference if comparison else None, "+"),
         "verdict": _standing(comparison) if comparison else markdown.DASH,
-        TRAINED: training_section.cell(way.check, answer.models.results.tasks),
+        TRAINED: training_section.cell(way.check, answer.results.tasks),
         WEIGHTS: markdown.number(way.weights["stored"] / 1e6, decimals=2),
         SECONDS: _time(way.seconds),
         **_cost_cells(answer, way),
@@ -382,7 +382,7 @@ def _cost_cells(answer: Answer, way: Row) -> dict[str, str]:
         BATCH: markdown.DASH if of_32 is None else f"{of_32:.1f}",
         REQUESTS: f"{1000 / one:,.0f}" if one else markdown.DASH,
         LOADED: markdown.DASH if megabytes is None else f"{megabytes:,.1f}",
-        PRICE: _price(answer.models.results.costs.get(way.names[0])),
+        PRICE: _price(answer.results.costs.get(way.names[0])),
     }
 
 

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from mtbert.judge import Answer, Models
+from mtbert.judge import Answer
 from mtbert.judge import groups as judged
 from mtbert.judge.groups import Group, Kind, Names
 from mtbert.report import markdown
 from mtbert.scores import metrics
 from mtbert.scores.columns import SURE, UNCALIBRATED, Frame
+from mtbert.scores.results import Results
 from mtbert.stats.calibration import Calibration, calibration
 from mtbert.tasks import Task, main
 
@@ -42,34 +43,34 @@ COMMANDS = (
 )
 
 
-def render(models: Models, answer: Answer | None, grouped: Mapping[str, Names]) -> str:
+def render(results: Results, answer: Answer | None, grouped: Mapping[str, Names]) -> str:
     """Return the section as Markdown; empty for tasks that are not one's own.
 
     Args:
-        models: of the results.
+        results: those that are judged.
         answer: which way is to be kept; None shows all models.
         grouped: by task, groups of dev rows, beside the classes.
     """
-    if models.results.data.kind != "own":
+    if results.data.kind != "own":
         return ""
-    names = [*models.about] if answer is None else answer.favourite.names
+    names = [*results.about] if answer is None else answer.favourite.names
     label = "all models" if answer is None else f"*{markdown.literal(answer.favourite.label)}*"
-    parts = [_sureness(models, names, label), *_classes(models, names), _groups(models, names, grouped), COMMANDS]
+    parts = [_sureness(results, names, label), *_classes(results, names), _groups(results, names, grouped), COMMANDS]
     return "\n\n".join(filter(None, parts))
 
 
-def _rows(models: Models, names: Sequence[str], task: str) -> Frame:
-    rows = models.results.scored(task)
+def _rows(results: Results, names: Sequence[str], task: str) -> Frame:
+    rows = results.scored(task)
     return rows[rows["variant"].isin([*names])]
 
 
-def _sureness(models: Models, names: Sequence[str], label: str) -> str:
+def _sureness(results: Results, names: Sequence[str], label: str) -> str:
     """Return calibration and coverage; empty where nobody kept how sure the models were."""
     lines: list[dict[str, str]] = []
-    for task in main(models.results.tasks):
-        rows = _rows(models, names, task)
+    for task in main(results.tasks):
+        rows = _rows(results, names, task)
         if len(rows) and rows[SURE].notna().all():
-            lines.append(_line(rows, models.results.tasks[task]))
+            lines.append(_line(rows, results.tasks[task]))
     if not lines:
         return ""
     lacks = any(line["before"] == markdown.DASH for line in lines)
@@ -112,11 +113,11 @@ def _in_words(error: Calibration) -> str:
     return f"{markdown.number(error.error)} [{low}, {high}]"
 
 
-def _classes(models: Models, names: Sequence[str]) -> Iterator[str]:
+def _classes(results: Results, names: Sequence[str]) -> Iterator[str]:
     """Yield a table of each task with classes, and what it is before the first."""
     intro = ABOUT_CLASSES.format(MOST_CLASSES)
-    for name in main(models.results.tasks):
-        task, rows = models.results.tasks[name], _rows(models, names, name)
+    for name in main(results.tasks):
+        task, rows = results.tasks[name], _rows(results, names, name)
         if task.has_one_class and len(rows):
             lines = [{"task": markdown.literal(task.display_name), **line} for line in class_lines(rows, task)]
             yield f"{intro}\n\n{markdown.lined(lines[:MOST_CLASSES], texts=3)}".strip()
@@ -146,8 +147,8 @@ def class_lines(rows: Frame, task: Task) -> list[dict[str, str]]:
     return [cells for _, cells in sorted(lines, key=lambda line: line[0])]
 
 
-def _groups(models: Models, names: Sequence[str], grouped: Mapping[str, Names]) -> str:
-    findings = judged.find(models, names, grouped)
+def _groups(results: Results, names: Sequence[str], grouped: Mapping[str, Names]) -> str:
+    findings = judged.find(results, names, grouped)
     if not findings.kinds:
         return WRONG + TOO_FEW
     if not findings.worse:

@@ -26,7 +26,7 @@ def in_short(
     `headlines` are what the answer begins with, in Markdown; some may be empty. `interim` stands in place of the next
     step while trainings go on.
     """
-    results = judgement.models.results
+    results = judgement.results
     paragraphs = [_table(table) for table in tables]
     if tables and not are_the_courses(results.tasks):
         paragraphs.append(markdown.bare(paper_tables.of_others(results.tasks)))
@@ -42,7 +42,7 @@ def in_short(
 
 def _next(judgement: Judgement, page: Path) -> str:
     """Return what to do next; of a study, with a model of the way to keep, else of the best one."""
-    if judgement.answer is None or STUDY not in judgement.models.by_paper:
+    if judgement.answer is None or STUDY not in judgement.results.by_paper:
         return NEXT.format(page=page)
     return NEXT_OF_STUDY.format(page=page, model=judgement.answer.favourite.names[0])
 

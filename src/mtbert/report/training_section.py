@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mtbert.judge import STUDY, Below, Check, Judgement, MayGain, Models, Row
+from mtbert.judge import STUDY, Below, Check, Judgement, MayGain, Row
 from mtbert.judge.rows import rank
 from mtbert.judge.training_check import AHEAD, LEAST_FALL, TAIL
 from mtbert.report import markdown
+from mtbert.scores.results import Results
 from mtbert.tasks import Tasks
 
 TITLE = "Trained well enough?"
@@ -40,15 +41,15 @@ def rows(judgement: Judgement) -> list[Row]:
     ways = [way for way in every_way if not way.is_baseline]
     models_of_ways = {name for way in ways for name in way.names}
     others = [row for row in judgement.rows if not models_of_ways.issuperset(row.names)]
-    return [*ways, *sorted(others, key=lambda row: rank(row, judgement.models.results.tasks))]
+    return [*ways, *sorted(others, key=lambda row: rank(row, judgement.results.tasks))]
 
 
-def headline(models: Models, checked: Sequence[Row]) -> str:
+def headline(results: Results, checked: Sequence[Row]) -> str:
     """Return which rows are not trained well enough, or that all may gain; empty where neither is so."""
     failing = [row for row in checked if row.check.fails]
-    longer = _longer(models, checked)
+    longer = _longer(results, checked)
     if failing:
-        facts = "; ".join(_facts(checked, models.results.tasks))
+        facts = "; ".join(_facts(checked, results.tasks))
         if len(failing) == len(checked):
             return f"**These models are not trained well enough to compare**: {facts}. {longer}"
         some = f"**{len(failing)} of {len(checked)} rows are not trained well enough to compare**"
@@ -60,9 +61,9 @@ def headline(models: Models, checked: Sequence[Row]) -> str:
     return ""
 
 
-def _longer(models: Models, checked: Sequence[Row]) -> str:
+def _longer(results: Results, checked: Sequence[Row]) -> str:
     """Return how to train longer: of a study, with as many seeds as there are."""
-    if STUDY not in models.by_paper:
+    if STUDY not in results.by_paper:
         return "Train longer (`training.epochs`), or at another rate (`training.learning_rate`)."
     seeds = max((len(row.seeds) for row in checked), default=1)
     size = "--quick" if seeds <= 1 else f"--seeds {seeds}"
@@ -127,9 +128,9 @@ def reasons(by_task: Mapping[str, Sequence[Below | MayGain]], tasks: Tasks) -> s
     return "; ".join(f"{SHORT[reason]} ({', '.join(titles)})" for reason, titles in titles_by_reason.items())
 
 
-def render(models: Models, checked: Sequence[Row]) -> str:
+def render(results: Results, checked: Sequence[Row]) -> str:
     """Return the rule and a line for each row that fails or may gain as Markdown; empty for none."""
-    tasks = models.results.tasks
+    tasks = results.tasks
     lines = [
         {"row": markdown.literal(row.label), "trained well enough": cell(row.check, tasks)}
         for row in sorted(checked, key=lambda row: not row.check.fails)

@@ -10,6 +10,7 @@ from mtbert.settings import Name, Section, TaskName
 from mtbert.tasks import COURSE, Split, Task, restored
 
 CATALOG = "catalog"  # the paper of a variant that names none, as those in params.yaml do
+RIVALS = "rivals"  # the paper of what is held against PALs beside the papers
 UNTRAINED = "untrained-encoder"  # the variant whose scores are those of the starting weights
 UNTRAINED_LABEL = "Untrained encoder"
 MAJORITY, TFIDF, FROZEN = "baseline-majority", "baseline-tfidf", "baseline-embeddings"

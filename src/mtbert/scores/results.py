@@ -4,16 +4,19 @@
 value that a training logged, `points` one for each dev row that has a place in a picture, of one seed of a variant.
 """
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from pydantic import ValidationError
 
 from mtbert.errors import DataError, in_words
 from mtbert.scores import rounds
 from mtbert.scores.columns import KEY, Frame, PredictionsByTask, metric_names, schema
-from mtbert.scores.described import DESCRIPTIONS, About, Costs, Data, RunDescription, StartingWeights
-from mtbert.tasks import Tasks
+from mtbert.scores.described import DESCRIPTIONS, RIVALS, About, Costs, Data, RunDescription, StartingWeights
+from mtbert.tasks import Tasks, main
 
 SEEDLESS = ("baseline", "encoder")  # kinds of models that no seed changes, so that they have one set of predictions
 
@@ -49,13 +52,31 @@ class Results:
 
     @cached_property
     def trained(self) -> Frame:
-        """The runs without baselines and the untrained encoder."""
-        return self.runs[~self.runs["kind"].isin(SEEDLESS)]
+        """The rows of `runs` with a seed, by variant and seed; `times_bert` is all weights over one encoder's."""
+        trained = self.runs[~self.runs["kind"].isin(SEEDLESS)]
+        encoders = trained["variant"].map(lambda name: self.about[name].encoders).astype(float)
+        times = encoders + trained["added"].astype(float) / trained["encoder"].astype(float)
+        return trained.assign(times_bert=times).set_index(KEY, drop=False)
 
     @cached_property
-    def baselines(self) -> Frame:
-        """The rows of `runs` of the baselines, by variant; none in evidence of before 2026-11-28."""
-        return self.runs[self.runs["kind"] == "baseline"].set_index("variant", drop=False)
+    def seeds(self) -> dict[str, list[int]]:
+        """The seeds of each variant and ensemble."""
+        return {name: sorted(self.trained.loc[name].index.tolist()) for name in self.about}
+
+    @cached_property
+    def settings(self) -> dict[str, Mapping[str, Any]]:
+        """What the first run of each variant and ensemble was resolved to."""
+        return {name: json.loads(self.trained.loc[(name, self.seeds[name][0]), "settings"]) for name in self.about}
+
+    @property
+    def profile(self) -> str:
+        """The profile of all runs."""
+        return next(iter(self.about.values())).profile
+
+    @cached_property
+    def baselines(self) -> list[str]:
+        """The names of the baselines, which train all tasks at once, without seeds; none in older evidence."""
+        return self.runs["variant"][self.runs["kind"] == "baseline"].astype(str).tolist()
 
     @cached_property
     def costs(self) -> dict[str, Costs]:
@@ -103,3 +124,69 @@ class Results:
         for (variant, seed, split, task), table in groups:
             by_run.setdefault((variant, int(seed), split), {})[task] = table.sort_values("row")
         return by_run
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the data are those of the papers, so that their numbers and claims can be held against ours."""
+        return self.data.kind == "course"
+
+    @cached_property
+    def by_paper(self) -> dict[str, list[str]]:
+        """The variants and ensembles of each paper, all in the tables' order."""
+        by_paper: dict[str, list[str]] = {}
+        for name, about in self.about.items():
+            by_paper.setdefault(about.paper, []).append(name)
+        return by_paper
+
+    def answering(self, paper: str, row: str) -> list[str]:
+        """Return the variants and ensembles that a published row, or one of PALs' rivals, asks for."""
+        names: list[str] = []
+        for name, about in self.about.items():
+            is_rival = paper == RIVALS and about.rival == row
+            is_row = paper == about.paper and row in (about.row, *about.also)
+            if is_rival or is_row:
+                names.append(name)
+        return names
+
+    def trained_for(self, names: Sequence[str]) -> list[str]:
+        """Return the variants that are trained for these: an ensemble's members, any other itself."""
+        trained: list[str] = []
+        for name in names:
+            trained += self.about[name].members or [name]
+        return trained
+
+    def with_teachers(self, names: Sequence[str]) -> list[str]:
+        """Return the variants that are trained for these, and those that these learn from, each once."""
+        trained = self.trained_for(names)
+        teachers = [teacher for name in trained if name in self.about for teacher in self.about[name].teachers]
+        return [*dict.fromkeys([*trained, *teachers])]
+
+    def joined(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return names of one row as groups of different tasks: three single-task models make one row."""
+        groups: list[list[str]] = []
+        for name in names:
+            fitting = (group for group in groups if not self._share_a_task(name, group))
+            group = next(fitting, None)
+            if group is None:
+                groups.append([name])
+            else:
+                group.append(name)
+        return [tuple(group) for group in groups]
+
+    def _share_a_task(self, name: str, others: Sequence[str]) -> bool:
+        return any({*self.about[name].tasks} & {*self.about[other].tasks} for other in others)
+
+    @cached_property
+    def groups(self) -> list[tuple[str, ...]]:
+        """Every variant and ensemble by itself, and the single-task variants that make one row of all tasks."""
+        by_row: dict[tuple[str, str], list[str]] = {}
+        for name, about in self.about.items():
+            by_row.setdefault((about.paper, about.row), []).append(name)
+        groups: list[tuple[str, ...]] = [(name,) for name in self.about]
+        for row_names in by_row.values():
+            groups += [names for names in self.joined(row_names) if len(names) > 1 and self._have_all_tasks(names)]
+        return groups
+
+    def _have_all_tasks(self, names: Sequence[str]) -> bool:
+        tasks = {task for name in names for task in self.about[name].tasks}
+        return {*main(self.tasks)} <= tasks

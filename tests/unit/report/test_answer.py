@@ -135,7 +135,7 @@ def test_what_the_rule_s_own_power_asks_for_is_said(monkeypatch):
 
 def test_the_terminal_has_the_sentences_without_marks(monkeypatch):
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
-    judgement = Judgement(one.models, [], answer=one)
+    judgement = Judgement(one.results, [], answer=one)
     told = terminal.in_short(judgement, [], ["**First** of all.", ""], Path("build/report"))
     assert told.startswith(
         "First of all.\nKeep Shared: it has the highest mean, and no way has fewer weights.\nProved to be better"
@@ -144,7 +144,7 @@ def test_the_terminal_has_the_sentences_without_marks(monkeypatch):
 
 def test_a_study_ends_with_the_command_that_uses_its_model(monkeypatch):
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
-    told = terminal.in_short(Judgement(one.models, [], answer=one), [], [], Path("build/report"))
+    told = terminal.in_short(Judgement(one.results, [], answer=one), [], [], Path("build/report"))
     assert told.endswith("\nUse a model:       mtbert predict shared --file FILE --out ANSWERS")
 
 
@@ -226,8 +226,8 @@ def test_a_way_that_sees_a_task_more_or_less_often_is_told_by_the_share_of_the_l
 ):
     one = found(monkeypatch, 1, single=0.9, shared=0.7)
     for task in SHARED:
-        of_run = one.models.runs["variant"].map({"shared": examples, f"of-{task}": 100.0})
-        one.models.runs[f"examples_{task}"] = of_run.fillna(0.0)
+        of_run = one.results.trained["variant"].map({"shared": examples, f"of-{task}": 100.0})
+        one.results.trained[f"examples_{task}"] = of_run.fillna(0.0)
     assert [way.label for way in one.unequal] == ["Shared"] * unequal
 
 

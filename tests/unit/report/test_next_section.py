@@ -9,7 +9,6 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.errors import DataError
-from mtbert.judge import Models
 from mtbert.judge.groups import Kind
 from mtbert.report import grouping, markdown, next_section
 from mtbert.scores.columns import SURE, UNCALIBRATED
@@ -32,18 +31,18 @@ def cells(text: str) -> list[list[str]]:
 
 
 def test_tasks_that_are_not_ones_own_have_no_section():
-    assert next_section.render(Models(results("course")), None, {}) == ""
+    assert next_section.render(results("course"), None, {}) == ""
 
 
 def test_the_calibration_error_before_and_after_and_what_a_threshold_answers():
-    line = cells(next_section.render(Models(results()), None, {}))[2]
+    line = cells(next_section.render(results(), None, {}))[2]
     assert line[0] == "QQP"
     assert [line[1][:5], line[2][:5]] == ["0.250", "0.300"]  # seeds: 0.49 and 0.01; 0.35 and 0.25
     assert line[3:6] == ["75 %", "50 % answered, 100 % right", "50 % answered, 100 % right"]
 
 
 def test_without_a_temperature_nothing_is_claimed_of_before():
-    text = next_section.render(Models(results(before=None)), None, {})
+    text = next_section.render(results(before=None), None, {})
     assert cells(text)[2][1] == markdown.DASH
     assert next_section.NO_TEMPERATURE in text
 
@@ -51,7 +50,7 @@ def test_without_a_temperature_nothing_is_claimed_of_before():
 def test_where_nobody_kept_how_sure_the_models_were_there_is_no_calibration():
     without = results()
     without.predictions[SURE] = np.float32("nan")
-    assert "When may it decide alone?" not in next_section.render(Models(without), None, {})
+    assert "When may it decide alone?" not in next_section.render(without, None, {})
 
 
 def test_a_class_has_precision_recall_and_f1():
@@ -65,7 +64,7 @@ def test_a_class_has_precision_recall_and_f1():
 
 
 def test_few_rows_tell_nothing_of_groups():
-    assert next_section.WRONG + next_section.TOO_FEW in next_section.render(Models(results()), None, {})
+    assert next_section.WRONG + next_section.TOO_FEW in next_section.render(results(), None, {})
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.judge import Below, Check, MayGain, Models, Row, training_check
+from mtbert.judge import Below, Check, MayGain, Row, training_check
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import training_section
@@ -41,7 +41,7 @@ def board(monkeypatch: pytest.MonkeyPatch, untrained: dict[str, float] | None = 
         row = results.runs.iloc[[0]].assign(kind="encoder", variant="untrained-encoder", seed=0)
         row = row.assign(**{f"dev_{task}": untrained.get(task, np.nan) for task in COURSE if not COURSE[task].serves})
         results = Results(pd.concat([results.runs, row]), results.predictions, results.history)
-    return Scoreboard(Models(results))
+    return Scoreboard(results)
 
 
 def checked(label: str, check: Check) -> Row:
@@ -81,7 +81,7 @@ def test_a_row_fails_where_its_gain_over_the_most_frequent_class_may_be_chance_b
 def test_a_constant_score_is_a_correlation_of_zero(monkeypatch):
     monkeypatch.setattr(made, "LABELS", LABELS)
     predicted = {("one", 1): {"sts": [2.5] * 100}, ("two", 1): {"sts": LABELS["sts"]}}
-    scored = Scoreboard(Models(made.results(predicted)))
+    scored = Scoreboard(made.results(predicted))
     assert below(scored, "one") == {"sts": [Below.MAJORITY]}
     assert below(scored, "two") == {}
 
@@ -117,7 +117,7 @@ def test_losses_of_several_phases_are_those_of_the_last(monkeypatch):
     for phases, finds in (([falling], {"sst": [MayGain.LOSS_FALLS]}), ([falling, level], {})):
         history = pd.concat(phases).assign(variant="one", seed=1, name="loss/sst")
         history = tables.joined([history], "history", COURSE)
-        scored = Scoreboard(Models(Results(made_results.runs, made_results.predictions, history)))
+        scored = Scoreboard(Results(made_results.runs, made_results.predictions, history))
         assert TrainingCheck(scored).of(("one",)).may_gain == finds
 
 
@@ -131,7 +131,7 @@ def test_the_best_epoch_is_the_last_one_of_those_scored(monkeypatch, keep, value
     dev = pd.DataFrame({"phase": 1, "step": [10, 20], "name": "dev/sst", "value": values, "variant": "one", "seed": 1})
     overall = dev.assign(name="dev/overall_raw", value=values[::-1])
     history = tables.joined([dev, overall], "history", COURSE)
-    scored = Scoreboard(Models(Results(one.runs, one.predictions, history)))
+    scored = Scoreboard(Results(one.runs, one.predictions, history))
     found = TrainingCheck(scored).of(("one",)).may_gain
     assert found == ({"sst": [MayGain.LAST_EPOCH]} if finds else {})
 
@@ -148,7 +148,7 @@ def test_where_an_earlier_epoch_is_the_best_a_falling_loss_says_nothing(monkeypa
     spared = pd.DataFrame({"step": [50, 100], "name": "spared/sst", "value": values})
     history = pd.concat([falling, spared]).assign(phase=1, variant="one", seed=1)
     history = tables.joined([history], "history", COURSE)
-    scored = Scoreboard(Models(Results(one.runs.assign(epoch=2), one.predictions, history)))
+    scored = Scoreboard(Results(one.runs.assign(epoch=2), one.predictions, history))
     assert TrainingCheck(scored).of(("one",)).may_gain == finds
 
 
@@ -158,7 +158,7 @@ def test_where_all_rows_fail_the_headline_says_so_and_what_to_do(monkeypatch):
         checked("LoRA", Check({"sst": [Below.TFIDF, Below.UNTRAINED]})),
         checked("PALs", Check({"sst": [Below.TFIDF], "qqp": [Below.MAJORITY, Below.UNTRAINED]})),
     ]
-    assert training_section.headline(scored.models, rows) == (
+    assert training_section.headline(scored.results, rows) == (
         "**These models are not trained well enough to compare**: on SST-5 all are below words counted by TF-IDF; "
         "on QQP *PALs* is not significantly better than a constant prediction. "
         "Train longer: `mtbert study FOLDER --quick --steps 2x`."
@@ -168,29 +168,29 @@ def test_where_all_rows_fail_the_headline_says_so_and_what_to_do(monkeypatch):
 def test_training_longer_keeps_the_number_of_seeds(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20})
     rows = [replace(checked("LoRA", FALLS), seeds=(1, 2, 3, 4, 5, 6))]
-    assert training_section.headline(scored.models, rows).endswith("`mtbert study FOLDER --seeds 6 --steps 2x`.")
+    assert training_section.headline(scored.results, rows).endswith("`mtbert study FOLDER --seeds 6 --steps 2x`.")
 
 
 def test_tasks_of_which_the_same_is_said_are_named_together(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20, "qqp": 10})
     rows = [checked("LoRA", Check({"sst": [Below.UNTRAINED], "qqp": [Below.UNTRAINED]})), checked("PALs", Check({}))]
     assert "compare**: on SST-5 and QQP *LoRA* is below the untrained encoder. " in training_section.headline(
-        scored.models, rows
+        scored.results, rows
     )
 
 
 def test_where_some_rows_fail_they_are_named(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20})
     rows = [checked("LoRA", FALLS), checked("PALs", Check({"sst": [Below.UNTRAINED]}))]
-    assert training_section.headline(scored.models, rows).startswith(
+    assert training_section.headline(scored.results, rows).startswith(
         "**1 of 2 rows are not trained well enough to compare**: on SST-5 *PALs* is below the untrained encoder. "
     )
 
 
 def test_that_models_may_gain_is_the_headline_only_if_all_do(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20})
-    assert training_section.headline(scored.models, [checked("LoRA", FALLS), checked("PALs", Check())]) == ""
-    assert training_section.headline(scored.models, [checked("LoRA", FALLS)] * 2) == (
+    assert training_section.headline(scored.results, [checked("LoRA", FALLS), checked("PALs", Check())]) == ""
+    assert training_section.headline(scored.results, [checked("LoRA", FALLS)] * 2) == (
         "**All of these models may gain from longer training**: their training loss still falls at the end. "
         "Train longer: `mtbert study FOLDER --quick --steps 2x`."
     )

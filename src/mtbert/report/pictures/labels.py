@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from mtbert.judge import Models
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.scores.described import RowCounts
+from mtbert.scores.results import Results
 from mtbert.tasks import SPLITS, Split, Task, Tasks
 
 COLOURS: dict[Split, str] = {"train": drawing.PALETTE[0], "dev": drawing.PALETTE[1]}
@@ -22,9 +22,9 @@ ABOUT = (
 )
 
 
-def render(models: Models, folder: Path) -> str:
+def render(results: Results, folder: Path) -> str:
     """Draw the picture into a report's folder; return it and the table of sizes as Markdown, empty if unknown."""
-    tasks, counts_by_task = models.results.tasks, models.results.data.rows
+    tasks, counts_by_task = results.tasks, results.data.rows
     lines: list[dict[str, str]] = []
     shares_by_task: dict[str, dict[str, np.ndarray]] = {}
     for name, task in tasks.items():

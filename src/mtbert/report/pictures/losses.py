@@ -6,11 +6,11 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from mtbert.judge import Models
 from mtbert.report import markdown
 from mtbert.report.paper_tables import title
 from mtbert.report.pictures import drawing
 from mtbert.scores.columns import Frame
+from mtbert.scores.results import Results
 from mtbert.tasks import Tasks
 
 LINES = len(drawing.PALETTE)  # of a picture; further variants of a paper have one more
@@ -24,28 +24,28 @@ ABOUT = (
 Curves = dict[str, dict[str, Frame]]  # by task and variant: the loss, by the last step that it is a mean of
 
 
-def render(models: Models, folder: Path) -> str:
+def render(results: Results, folder: Path) -> str:
     """Draw the pictures into a report's folder; return them as Markdown, empty where no loss was logged."""
     pictures: list[str] = []
-    for paper, names in models.by_paper.items():
-        parts = [curves(models, names[start : start + LINES]) for start in range(0, len(names), LINES)]
+    for paper, names in results.by_paper.items():
+        parts = [curves(results, names[start : start + LINES]) for start in range(0, len(names), LINES)]
         parts = [loss_curves for loss_curves in parts if loss_curves]
         for number, loss_curves in enumerate(parts, 1):
             part = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
             name = f"{paper}-loss-{number}" if number > 1 else f"{paper}-loss"
             paper_title = markdown.literal(title(paper))
             text, alt = f"**{paper_title}**: training loss by step{part}", f"Training loss, {paper_title}{part}"
-            pictures.append(drawing.put(_drawn(loss_curves, models.results.tasks), folder, name, text, alt))
+            pictures.append(drawing.put(_drawn(loss_curves, results.tasks), folder, name, text, alt))
     return "\n\n".join([ABOUT, *pictures]) if pictures else ""
 
 
-def curves(models: Models, names: Sequence[str]) -> Curves:
+def curves(results: Results, names: Sequence[str]) -> Curves:
     """Return the smoothed training loss of variants on their own tasks; tasks without a loss are left out.
 
     All that was logged within 1 / POINTS of the longest training's steps is averaged, and then each SMOOTHED of these
     averages, at the last step of the middle one. Where nothing was logged, there is no point.
     """
-    history = models.results.history
+    history = results.history
     losses = history[history["variant"].isin([*names]) & history["name"].str.startswith("loss/")]
     if losses.empty:
         return {}
@@ -53,9 +53,9 @@ def curves(models: Models, names: Sequence[str]) -> Curves:
     parts = -(-losses["step"].astype(int) * POINTS // longest)  # rounded up: 1 to POINTS
     means = losses.assign(part=parts).groupby(["name", "variant", "part"], observed=True)["value"].mean()
     by_task: Curves = {}
-    for task, name in itertools.product(models.results.tasks, names):
+    for task, name in itertools.product(results.tasks, names):
         is_logged = (f"loss/{task}", name) in means
-        if is_logged and task in models.about[name].tasks:
+        if is_logged and task in results.about[name].tasks:
             by_task.setdefault(task, {})[name] = _smoothed(means[f"loss/{task}", name], longest / POINTS)
     return by_task
 
