@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from mtbert.judge import SEEDS, Comparison, Verdict
 from mtbert.stats import LEAST_CLUSTERS, Difference
 
-STANDINGS = {
-    Verdict.BETTER: "better", Verdict.WORSE: "worse", Verdict.CLOSE: "apart by less than the margin",
-    Verdict.TOO_CLOSE: "not significant, the difference could be 0",
+VERDICTS = {
+    Verdict.HOLDS: "apart by less than the margin", Verdict.TOO_CLOSE: "not significant, the difference could be 0",
+    Verdict.BETTER: "better, by how much is open", Verdict.WORSE: "worse, by how much is open",
 }  # fmt: skip
 METRICS = {
     "f1": "f1 of class 1",
@@ -73,7 +73,7 @@ def _interval(result: Difference, form: str) -> str:
 
 
 def _answer(comparison: Comparison) -> str:
-    """Return the standing of ours, or why it is open."""
+    """Return the verdict on ours, or why it is open."""
     result = _difference(comparison)
     if result.are_alike:
         right = "both are right on the same rows" if comparison.part.metric == "accuracy" else "both predict the same"
@@ -91,8 +91,9 @@ def _answer(comparison: Comparison) -> str:
         return f"open, too few clusters of rows: {result.clusters}, and {LEAST_CLUSTERS} are needed"
     if result.interval is None:
         return "open, the two differ alike in every cluster of rows, which shows no noise to compare with"
-    size = ", by how much is open" if comparison.is_size_open else ""
-    return STANDINGS[comparison.standing] + size
+    if comparison.verdict is Verdict.FAILS:
+        return "better" if result.mean > 0 else "worse"
+    return VERDICTS[comparison.verdict]
 
 
 def _more_seeds(name: str, count: int) -> str:

@@ -30,22 +30,10 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """What is proved of what the part expects, else which side is better, or why it is not judged."""
+        """What is proved of what the part expects; else which side is better, or why it is not judged."""
         if self.obstacle:
             return OBSTACLES[self.obstacle]
         return sign(self.difference) if self.p.verdict is Verdict.TOO_CLOSE else self.p.verdict
-
-    @property
-    def standing(self) -> Verdict:
-        """How ours stands to the other where the part expects the two to be close: CLOSE, BETTER, WORSE, TOO_CLOSE."""
-        if self.obstacle:
-            return OBSTACLES[self.obstacle]
-        return Verdict.CLOSE if self.p.verdict is Verdict.HOLDS else sign(self.difference)
-
-    @property
-    def is_size_open(self) -> bool:
-        """Whether one side is better, and is not proved to be so by the margin."""
-        return self.standing in (Verdict.BETTER, Verdict.WORSE) and self.p.verdict is not Verdict.FAILS
 
 
 def with_p(comparison: Comparison) -> Comparison:

@@ -23,7 +23,6 @@ class Verdict(StrEnum):
     FAILS = "fails"
     BETTER = "better"  # the 95 % interval lies above 0
     WORSE = "worse"  # it lies below 0
-    CLOSE = "close"  # apart by less than the margin
     TOO_CLOSE = "too close"  # none of these is proved
     NOT_COMPARABLE = "not comparable"
     OPEN = "open"

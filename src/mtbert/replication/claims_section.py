@@ -25,8 +25,7 @@ ABOUT = (
 
 def verdict(result: ClaimResult) -> str:
     """Return what is said of a claim."""
-    deciding = [part for part in result.claim.parts if not part.is_always_confounded]
-    return in_words(result.verdict, result.obstacle, True, deciding[0].metric)
+    return in_words(result.verdict, result.obstacle, result.claim.deciding[0].metric)
 
 
 def pair(part: ClaimPart) -> str:
@@ -83,7 +82,7 @@ def _lines(result: ClaimResult) -> list[dict[str, str]]:
 
 def own_verdict(result: ClaimComparison) -> str:
     """Return what is proved of a comparison alone, not corrected, or why nothing is."""
-    words = in_words(result.verdict, result.obstacle, True, result.part.metric)
+    words = in_words(result.verdict, result.obstacle, result.part.metric)
     names = {"code": result.mismatches, "settings": result.undeclared, "confounders": result.confounders}
     if result.obstacle in names:
         return f"{words} ({', '.join(names[result.obstacle])})"

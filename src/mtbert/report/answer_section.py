@@ -7,7 +7,7 @@ from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Request
 from mtbert.report import markdown, paper_tables, training_section
 from mtbert.report.pictures import costs as picture_of_costs
 from mtbert.report.pictures import ways as picture_of_ways
-from mtbert.report.verdicts import WORDS, in_words
+from mtbert.report.verdicts import in_words, of_ways
 from mtbert.scores.columns import COSTS
 from mtbert.scores.described import Costs
 from mtbert.tasks import are_the_courses, number_of_folds
@@ -179,7 +179,7 @@ def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:
         metric = markdown.heading(one.test.part.metric, tasks)
         cells = dict.fromkeys(lines[0], "")
         cells["on test"] = f"{markdown.literal(ours.label)} less {markdown.literal(confirmation.other(one).label)}"
-        cells[metric] = f"{markdown.estimate(one.test.difference, '+')}: {_standing(one.test)}"
+        cells[metric] = f"{markdown.estimate(one.test.difference, '+')}: {_verdict(one.test)}"
         lines.append(cells)
     return f"{CONFIRMED}\n\n{markdown.lined(lines)}"
 
@@ -311,19 +311,19 @@ def _of_others(answer: Answer) -> Iterator[str]:
 
 def _proved(answer: Answer) -> Iterator[str]:
     """Yield which ways are proved to be better, and which worse, than one model per task."""
-    for standing in (Verdict.BETTER, Verdict.WORSE):
-        named = []
-        for label, comparison in answer.against_single_by_label.items():
-            if comparison.standing is standing and not comparison.is_size_open and comparison.difference:
-                named.append(f"{_named(label)} ({markdown.number(comparison.difference.mean, '+')})")
-        if named:
-            yield f"Proved to be {WORDS[standing]} than one model per task: {_listed(named)}."
+    named: dict[str, list[str]] = {"better": [], "worse": []}
+    for label, comparison in answer.against_single_by_label.items():
+        if comparison.verdict is Verdict.FAILS and comparison.difference:
+            named[of_ways(comparison)].append(f"{_named(label)} ({markdown.number(comparison.difference.mean, '+')})")
+    for which, ways in named.items():
+        if ways:
+            yield f"Proved to be {which} than one model per task: {_listed(ways)}."
 
 
 def _costs(answer: Answer) -> Iterator[str]:
     """Yield the tasks that the way to keep is proved to cost or to help."""
     for comparison in answer.by_task:
-        if comparison.p.verdict is Verdict.FAILS and comparison.difference:
+        if comparison.verdict is Verdict.FAILS and comparison.difference:
             mean = comparison.difference.mean
             effect = "costs" if mean < 0 else "helps"
             yield f"It {effect} {_title(answer, comparison.part.metric)} {markdown.number(abs(mean))}."
@@ -366,7 +366,7 @@ def _way_line(answer: Answer, way: Row) -> dict[str, str]:
         "mean": markdown.estimate(way.scores[answer.metric]),
         **{_title(answer, task): markdown.estimate(way.scores[task]) for task in answer.tasks},
         DIFFERENCE: markdown.estimate(comparison.difference if comparison else None, "+"),
-        "verdict": _standing(comparison) if comparison else markdown.DASH,
+        "verdict": _verdict(comparison) if comparison else markdown.DASH,
         TRAINED: training_section.cell(way.check, answer.results.tasks),
         WEIGHTS: markdown.number(way.weights["stored"] / 1e6, decimals=2),
         SECONDS: _time(way.seconds),
@@ -401,11 +401,11 @@ def _baseline_line(answer: Answer, label: str, scores: Mapping[str, str]) -> dic
     }
 
 
-def _standing(comparison: Comparison) -> str:
+def _verdict(comparison: Comparison) -> str:
     """Return what is proved of a way against another, in a word, or why nothing is."""
     if comparison.obstacle == "seeds" and comparison.difference:
         return f"open: {comparison.difference.fewest_seeds} of {SEEDS} seeds"
-    return in_words(comparison.standing, comparison.obstacle, comparison.is_size_open)
+    return of_ways(comparison)
 
 
 def _time(seconds: float | None) -> str:
