@@ -127,7 +127,7 @@ class Answer:
         Predictions of others are no model that could be kept, and have no weights by which it would be the cheapest.
         """
         here = [way for way in self.ways if not way.is_of_others]
-        return [way for way in here if not way.check.fails and way.names != (MAJORITY,)]
+        return [way for way in here if way.is_trained_enough and way.names != (MAJORITY,)]
 
     @property
     def limit(self) -> Mapping[str, float]:
@@ -197,7 +197,7 @@ class Answer:
 def of_board(board: Scoreboard, check: TrainingCheck, request: Request = UNKNOWN) -> Answer | None:
     """Return the answer to which way is to be kept; None if fewer than two ways train all tasks."""
     results, tasks = board.results, main(board.results.tasks)
-    trained = [replace(way, check=check.of(way.names)) for way in _trained_ways(board) if {*tasks} <= {*way.scores}]
+    trained = [check.of(way) for way in _trained_ways(board) if {*tasks} <= {*way.scores}]
     if len(trained) < 2:
         return None
     baselines = [way for way in map(board.baseline, results.baselines) if {*tasks} <= {*way.scores}]

@@ -1,7 +1,7 @@
 """All that is concluded from results."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mtbert.judge import answer, confirmation, own, paper_rows
 from mtbert.judge.answer import UNKNOWN, Answer, Request
@@ -66,7 +66,7 @@ def _rows(board: Scoreboard, check: TrainingCheck) -> Iterator[Row]:
     for names in board.results.groups:
         row = board.row(names)
         if row.scores:
-            yield replace(row, check=check.of(names))
+            yield check.of(row)
 
 
 def _seedless_rows(board: Scoreboard) -> Iterator[Row]:

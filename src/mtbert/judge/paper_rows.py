@@ -24,7 +24,7 @@ def rows(board: Scoreboard, check: TrainingCheck) -> list[Row]:
     every: list[Row] = []
     for table in _tables(board):
         if any(row.scores for row in table):
-            every += [replace(row, check=check.of(row.names)) for row in table]
+            every += map(check.of, table)
     return every
 
 

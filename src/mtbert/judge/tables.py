@@ -20,7 +20,7 @@ from mtbert.judge.comparison import Comparison
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement
 from mtbert.judge.parts import Part
-from mtbert.judge.rows import Below, Check, MayGain, Row
+from mtbert.judge.rows import Below, MayGain, Row
 from mtbert.judge.rule import PValues
 from mtbert.judge.scoreboard import exactly
 from mtbert.scores.columns import COSTS, WEIGHTS
@@ -108,7 +108,7 @@ def _row_lines(judgement: Judgement) -> Iterator[Line]:
         rows += [("confirmation", row) for row in confirmation.rows]
     for number, (use, row) in enumerate(rows):
         about = {"use": use, "row": number, **_about_row(row)}
-        metrics = dict.fromkeys([*row.scores, *row.published, *row.check.below, *row.check.may_gain])
+        metrics = dict.fromkeys([*row.scores, *row.published, *row.below, *row.may_gain])
         yield from (about | _metric_cells(row, metric) for metric in metrics)
         if not metrics:
             yield about
@@ -134,8 +134,8 @@ def _metric_cells(row: Row, metric: str) -> Line:
         "metric": metric,
         "published": row.published.get(metric),
         **_estimate_cells(row.scores.get(metric)),
-        "below": [*row.check.below.get(metric, ())],
-        "may_gain": [*row.check.may_gain.get(metric, ())],
+        "below": [*row.below.get(metric, ())],
+        "may_gain": [*row.may_gain.get(metric, ())],
     }
 
 
@@ -155,16 +155,8 @@ def _row(lines: Sequence[Line]) -> Row:
         weights={name: first[name] for name in ROW_WEIGHTS if first[name] is not None},
         seconds=first["seconds"],
         costs={name: first[name] for name in COSTS if first[name] is not None},
-        check=Check(
-            below={
-                metric: [Below(name) for name in line["below"]] for metric, line in by_metric.items() if line["below"]
-            },
-            may_gain={
-                metric: [MayGain(name) for name in line["may_gain"]]
-                for metric, line in by_metric.items()
-                if line["may_gain"]
-            },
-        ),
+        below={metric: [*map(Below, line["below"])] for metric, line in by_metric.items() if line["below"]},
+        may_gain={metric: [*map(MayGain, line["may_gain"])] for metric, line in by_metric.items() if line["may_gain"]},
         split=first["split"],
         paper=first["paper"],
         table=first["table"],

@@ -22,12 +22,13 @@ gained.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from scipy import special
 
-from mtbert.judge.rows import Below, Check, MayGain, Row
+from mtbert.judge.rows import Below, MayGain, Row
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.scores import metrics, sets
 from mtbert.scores.columns import Frame
@@ -53,23 +54,25 @@ class TrainingCheck:
         self._board, self._results = board, board.results
         tfidf = board.baseline(TFIDF).scores if TFIDF in self._results.baselines else {}
         self._constants = constant_predictions(self._results)
-        self._checks: dict[tuple[str, ...], Check] = {}
+        self._checked: dict[tuple[str, ...], Row] = {}
         self.yardsticks: dict[Below, Mapping[str, float]] = {
             Below.TFIDF: {task: score.mean for task, score in tfidf.items()},
             Below.UNTRAINED: self._results.untrained,
         }
 
-    def of(self, names: tuple[str, ...]) -> Check:
-        """Check the row that these models make, once, by its dev scores."""
-        if names not in self._checks:
-            self._checks[names] = self._of_row(self._board.row(names))
-        return self._checks[names]
+    def of(self, row: Row) -> Row:
+        """Return the row with what its models do not beat on dev, and where these may gain; models are checked once."""
+        if row.names not in self._checked:
+            self._checked[row.names] = self._of_dev(self._board.row(row.names))
+        checked = self._checked[row.names]
+        return replace(row, below=checked.below, may_gain=checked.may_gain)
 
-    def _of_row(self, row: Row) -> Check:
+    def _of_dev(self, row: Row) -> Row:
         tasks = [task for task in self._results.tasks if task in row.scores]
         below = {task: self._below(row, task) for task in tasks}
         may_gain = {task: self._may_gain(row, task) for task in tasks}
-        return Check(
+        return replace(
+            row,
             below={task: reasons for task, reasons in below.items() if reasons},
             may_gain={task: reasons for task, reasons in may_gain.items() if reasons},
         )

@@ -189,7 +189,7 @@ def _kept(answer: Answer, kept: Row) -> str:
     best, margin = answer.best, f"{answer.margin:g}"
     if kept is not best:
         proved = f"proved to be less than {margin} below {_named(best.label)}, which has {_highest(answer)}"
-        but = ", but is not trained well enough" if best.check.fails else ""
+        but = ", but is not trained well enough" if not best.is_trained_enough else ""
         return f"**Keep {_named(kept.label)}**: {proved}{but}. {_share(kept, answer.single or best)}"
     if len(answer.candidates) == 1 < len(answer.good_enough):
         return f"**Keep {_named(kept.label)}**: no other way that is trained well enough is within the limit."
@@ -203,7 +203,7 @@ def _kept(answer: Answer, kept: Row) -> str:
 def _which_may_be_kept(answer: Answer) -> str:
     """Return what sets the ways that may be kept apart from the others; empty where that are all."""
     conditions: list[str] = []
-    if any(way.check.fails for way in answer.ways):
+    if not all(way.is_trained_enough for way in answer.ways):
         conditions.append("is trained well enough")
     if any(answer.over_limit(way) for way in answer.good_enough):
         conditions.append("is within the limit")
@@ -235,7 +235,7 @@ def _undecided(answer: Answer) -> str:
     choice, best = answer.choice, answer.best
     if choice is None:
         return _too_few(answer)
-    if best.check.fails:
+    if not best.is_trained_enough:
         return _not_trained(answer, choice.likely)
     of_these = f"of these {markdown.count(len(answer.ways))}, {_named(best.label)}"
     highest = f"**Nothing is decided**: {of_these} has {_highest(answer)}"
@@ -367,7 +367,7 @@ def _way_line(answer: Answer, way: Row) -> dict[str, str]:
         **{_title(answer, task): markdown.estimate(way.scores[task]) for task in answer.tasks},
         DIFFERENCE: markdown.estimate(comparison.difference if comparison else None, "+"),
         "verdict": _verdict(comparison) if comparison else markdown.DASH,
-        TRAINED: training_section.cell(way.check, answer.results.tasks),
+        TRAINED: training_section.cell(way, answer.results.tasks),
         WEIGHTS: markdown.number(way.weights["stored"] / 1e6, decimals=2),
         SECONDS: _time(way.seconds),
         **_cost_cells(answer, way),

@@ -116,9 +116,7 @@ def _absent(results: Results, paper: str, number: str) -> int:
 
 def render(table: Table, judgement: Judgement) -> str:
     """Return the table as Markdown, with what a reader must know below it."""
-    reasons = {
-        row.label: training_section.reasons(row.check.below, table.tasks) for row in table.rows if row.check.fails
-    }
+    reasons = {row.label: training_section.reasons(row.below, table.tasks) for row in table.rows if row.below}
     splits = {row.split for row in table.rows}
     rows = [*judgement.seedless_rows, *table.rows] if "dev" in splits else table.rows
     is_published = any(row.published for row in rows)
