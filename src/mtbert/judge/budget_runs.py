@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from mtbert.judge import sides
-from mtbert.judge.parts import OVERFITTING
 from mtbert.scores import metrics
 from mtbert.scores.columns import FOLD, KEY, Frame, example_columns, scored_tasks
 from mtbert.scores.described import UNTRAINED
@@ -22,6 +21,7 @@ from mtbert.stats import LEAST_SEEDS, Difference, Interval, Side, difference, fo
 from mtbert.tasks import COURSE, Split, Tasks, main, number_of_folds, round_of, whole_rounds
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
+OVERFITTING = "overfitting"  # a metric: overall_normalised on training rows less that on dev
 UNEQUAL = 0.05  # examples of a task, or steps, may differ by this share: samplers draw
 
 

@@ -7,10 +7,11 @@ does not hold where any part does not: its p is the smallest, times the number o
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
-from mtbert.judge.parts import Expected
 from mtbert.stats import ONE_SIDED, Difference, holm
 
+Expected = Literal["higher", "lower", "close", "not higher", "not lower"]  # of ours - other
 SEEDS = 6  # of each side that has seeds, at the only look
 LEANS = 0.4  # a part whose p of holding is below this does not refute its claim
 

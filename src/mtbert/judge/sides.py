@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from mtbert.judge.parts import RATE
-
 Settings = Mapping[str, Any]  # of a variant, as its plan file has them
+RATE = "learning_rate"  # a profile may set it by what is trained: it differs in some runs, and not in others
 MEMBERS = "members"  # a vote differs from all else in this alone
 BY_TASK = ("heads", "pooling")  # of section `model`: a value for each task
 # What claims name beside settings: how much of each task, or how long, the sides train, and what a technique is for.

@@ -16,10 +16,9 @@ import pyarrow.parquet as pq
 from mtbert import files
 from mtbert.errors import DataError
 from mtbert.judge.answer import UNKNOWN, Answer, Request, is_incomplete
-from mtbert.judge.comparison import Comparison
+from mtbert.judge.comparison import Comparison, Part
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement
-from mtbert.judge.parts import Part
 from mtbert.judge.rows import Below, MayGain, Row
 from mtbert.judge.rule import PValues
 from mtbert.judge.scoreboard import exactly

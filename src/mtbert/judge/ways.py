@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mtbert.judge.budget_runs import BudgetRuns, mismatches
-from mtbert.judge.comparison import Comparison, with_p
-from mtbert.judge.parts import Part
+from mtbert.judge.comparison import Comparison, Part, with_p
 from mtbert.judge.rows import Row
 from mtbert.judge.rule import SEEDS, Verdict, corrected
 from mtbert.stats import LEAST_CLUSTERS, Difference

@@ -11,7 +11,7 @@ from mtbert.config import papers, resolve
 from mtbert.config.params import Params
 from mtbert.errors import SettingsError
 from mtbert.judge import OVERFITTING, sides
-from mtbert.judge.parts import RATE
+from mtbert.judge.sides import RATE
 from mtbert.replication import Claim, ClaimPart, load, names
 from mtbert.scores import metrics
 from mtbert.tasks import COURSE
