@@ -29,7 +29,7 @@ class Kind(StrEnum):
     COLUMN = "column"
 
 
-Names = Mapping[tuple[Kind, str], Sequence[str]]  # by kind, and of a column by its name: of each dev row its group
+Groups = Mapping[tuple[Kind, str], Sequence[str]]  # by kind, and of a column by its name: of each dev row its group
 
 
 @dataclass(frozen=True)
@@ -55,20 +55,14 @@ class Group:
     difference: Difference
     p: float
 
-
-@dataclass(frozen=True)
-class Findings:
-    """What was looked at: by which kinds rows were grouped, and the groups that are proved worse, the farthest first.
-
-    There are no kinds where no group has enough rows.
-    """
-
-    kinds: Sequence[Kind]
-    worse: Sequence[Group]
+    @property
+    def is_worse(self) -> bool:
+        """Whether the way is proved to be worse on it."""
+        return self.p <= ONE_SIDED
 
 
-def find(results: Results, names: Sequence[str], grouped: Mapping[str, Names]) -> Findings:
-    """Return the groups on which a way is proved to be worse.
+def judge(results: Results, names: Sequence[str], grouped: Mapping[str, Groups]) -> list[Group]:
+    """Return all groups that have enough rows, first those on which a way is the farthest below its other rows.
 
     Args:
         results: those that are judged.
@@ -82,12 +76,11 @@ def find(results: Results, names: Sequence[str], grouped: Mapping[str, Names]) -
         if len(rows):
             groups += _groups(rows, results.tasks[name], grouped.get(name, {}))
     corrected = holm([group.p for group in groups])
-    proved = [replace(group, p=p) for group, p in zip(groups, corrected, strict=True) if p <= ONE_SIDED]
-    kinds = {group.kind for group in groups}
-    return Findings([kind for kind in Kind if kind in kinds], sorted(proved, key=lambda group: group.difference.mean))
+    judged = [replace(group, p=p) for group, p in zip(groups, corrected, strict=True)]
+    return sorted(judged, key=lambda group: group.difference.mean)
 
 
-def _groups(predicted: Frame, task: Task, names: Names) -> Iterator[Group]:
+def _groups(predicted: Frame, task: Task, names: Groups) -> Iterator[Group]:
     """Yield each group of a task that has enough rows."""
     off = (predicted["prediction"] - predicted["label"]).abs()
     merit = -off if task.kind == "score" else (off == 0).astype(float)

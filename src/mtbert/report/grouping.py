@@ -13,13 +13,13 @@ import numpy as np
 from mtbert import files, layout
 from mtbert.data import drawing, held_out, readers
 from mtbert.errors import DataError
-from mtbert.judge.groups import Kind, Names
+from mtbert.judge.groups import Groups, Kind
 from mtbert.tasks import Task, main, read_build
 
 MOST_VALUES = 20  # of a column by which rows are grouped
 
 
-def of_build(build: Path) -> dict[str, Names]:
+def of_build(build: Path) -> dict[str, Groups]:
     """Return by task the groups of a build directory's dev rows; none unless the data are one's own.
 
     Raises:
@@ -29,7 +29,7 @@ def of_build(build: Path) -> dict[str, Names]:
         return {}
     tasks, data_dir = read_build(build), Path(layout.read_catalog(build, "data_dir")["data_dir"])
     are_held_out = held_out.tasks_of(build)
-    grouped: dict[str, Names] = {}
+    grouped: dict[str, Groups] = {}
     for name in main(tasks):
         file = layout.examples(layout.data(build), name, "dev")
         if file.is_file():

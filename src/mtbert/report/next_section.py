@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from mtbert.judge import Answer
-from mtbert.judge import groups as judged
-from mtbert.judge.groups import Group, Kind, Names
+from mtbert.judge import Answer, groups
+from mtbert.judge.groups import Group, Groups, Kind
 from mtbert.report import markdown
 from mtbert.scores import metrics
 from mtbert.scores.columns import SURE, UNCALIBRATED, Frame
@@ -43,7 +42,7 @@ COMMANDS = (
 )
 
 
-def render(results: Results, answer: Answer | None, grouped: Mapping[str, Names]) -> str:
+def render(results: Results, answer: Answer | None, grouped: Mapping[str, Groups]) -> str:
     """Return the section as Markdown; empty for tasks that are not one's own.
 
     Args:
@@ -147,13 +146,15 @@ def class_lines(rows: Frame, task: Task) -> list[dict[str, str]]:
     return [cells for _, cells in sorted(lines, key=lambda line: line[0])]
 
 
-def _groups(results: Results, names: Sequence[str], grouped: Mapping[str, Names]) -> str:
-    findings = judged.find(results, names, grouped)
-    if not findings.kinds:
+def _groups(results: Results, names: Sequence[str], grouped: Mapping[str, Groups]) -> str:
+    judged = groups.judge(results, names, grouped)
+    if not judged:
         return WRONG + TOO_FEW
-    if not findings.worse:
-        return WRONG + NOWHERE.format(", ".join(findings.kinds))
-    return f"{WRONG}{SOMEWHERE}\n\n{markdown.lined([_group_line(group) for group in findings.worse], texts=2)}"
+    lines = [_group_line(group) for group in judged if group.is_worse]
+    if not lines:
+        kinds = {group.kind for group in judged}
+        return WRONG + NOWHERE.format(", ".join(kind for kind in Kind if kind in kinds))
+    return f"{WRONG}{SOMEWHERE}\n\n{markdown.lined(lines, texts=2)}"
 
 
 def _group_line(group: Group) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from mtbert import files
 from mtbert.errors import DataError, first_of
 from mtbert.judge import STUDY, Judgement
-from mtbert.judge.groups import Names
+from mtbert.judge.groups import Groups
 from mtbert.report import (
     answer_section,
     differences,
@@ -70,7 +70,7 @@ def write(
     sentences: Sentences | None = None,
     interim: str = "",
     add: Callable[[Path], Addition] = nothing,
-    grouped: Mapping[str, Names] | None = None,
+    grouped: Mapping[str, Groups] | None = None,
 ) -> str:
     """Write the report of what was judged anew; evidence that lies in its folder stays.
 
