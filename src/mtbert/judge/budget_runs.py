@@ -199,8 +199,8 @@ class BudgetRuns:
         lowest, highest = list[float](), list[float]()
         for task in (self.tasks[name] for name in names):
             low, high = metrics.bounds(task.metric)
-            lowest.append(metrics.scale(metric, task).of(low))
-            highest.append(metrics.scale(metric, task).of(high))
+            lowest.append(metrics.counting_as(metric, task, low))
+            highest.append(metrics.counting_as(metric, task, high))
         return fmean(lowest), fmean(highest)
 
     def _sides(
@@ -290,8 +290,9 @@ class BudgetRuns:
 
     def _mean_over_tasks(self, metric: str, task_sides: Sequence[Side]) -> Side:
         """Return the mean over the tasks of a metric, as `metrics.overall` has it of single scores."""
-        scales = [metrics.scale(metric, self.tasks[task]) for task in tasks_of(metric, self.tasks)]
-        return mean_of([side.scaled(*scale) for side, scale in zip(task_sides, scales, strict=True)])
+        are_halved = [metrics.is_halved(metric, self.tasks[task]) for task in tasks_of(metric, self.tasks)]
+        sides = zip(task_sides, are_halved, strict=True)
+        return mean_of([side.halved if is_halved else side for side, is_halved in sides])
 
     def _model_by_task(self, names: Sequence[str], metric: str) -> dict[str, str]:
         """Return by task of the metric the first of these models that predicts it; tasks without one are left out."""

@@ -1,7 +1,6 @@
 """Scores, each computed once over a whole set, never as a mean over batches."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -199,25 +198,19 @@ def overall(scores: Mapping[str, float], tasks: Tasks) -> dict[str, float]:
         return {}
     means: dict[str, float] = {}
     for mean in OVERALLS:
-        scaled = [scale(mean, tasks[name]).of(scores[name]) for name in names]
-        means[mean] = sum(scaled) / len(scaled)
+        counted = [counting_as(mean, tasks[name], scores[name]) for name in names]
+        means[mean] = sum(counted) / len(counted)
     return means
 
 
-class Scale(NamedTuple):
-    """How a score counts: factor times the score, plus shift."""
-
-    factor: float
-    shift: float
-
-    def of(self, score: float) -> float:
-        """Return what a score counts as."""
-        return self.factor * score + self.shift
+def is_halved(metric: str, task: Task) -> bool:
+    """Return whether a task's score x counts as (x + 1) / 2: in overall_normalised that of `SIGNED`."""
+    return metric == "overall_normalised" and task.metric in SIGNED
 
 
-def scale(metric: str, task: Task) -> Scale:
-    """Return how a task's score counts in a mean: in overall_normalised x of `SIGNED` as (x + 1) / 2, else as it is."""
-    return Scale(0.5, 0.5) if metric == "overall_normalised" and task.metric in SIGNED else Scale(1.0, 0.0)
+def counting_as(metric: str, task: Task, score: float) -> float:
+    """Return what a task's score counts as in a mean."""
+    return 0.5 * score + 0.5 if is_halved(metric, task) else score
 
 
 def _unit(values: np.ndarray) -> np.ndarray:
