@@ -1,7 +1,6 @@
 """Read every trained, merged and voted model of a build folder once, check it, and make tables of them."""
 
 import itertools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,12 @@ from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.provenance import seals, stale
 from mtbert.provenance.stale import Present
-from mtbert.scores import average_precision, checks, data_description, model_rows, points, predictions, sets, tables
+from mtbert.scores import average_precision, checks, model_rows, points, predictions, sets, tables
 from mtbert.scores.columns import FOLD, MOVES, SURE, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
 from mtbert.scores.model_rows import ModelRow
 from mtbert.scores.results import Results
-from mtbert.scores.source import Source, read_catalog, source_of
+from mtbert.scores.source import Source, cells, read_catalog, source_of
 from mtbert.tasks import SPLITS, Task, Tasks
 
 # Of a model's files.
@@ -231,12 +230,8 @@ def _labels_by_row(table: Frame) -> np.ndarray:
 
 def _table_of_runs(source: Source, models: Sequence[Model], with_counts: bool) -> Frame:
     """Return the table `runs`; each row says of the data and the starting weights what all share."""
-    rows = [model.row for model in models]
-    shared = {
-        "data": json.dumps(data_description.describe(source, with_counts)),
-        "start": json.dumps(source.catalog["encoder"]),
-    }
-    return tables.joined([pd.DataFrame([row.cells() | shared for row in rows])], "runs", source.tasks)
+    shared = cells(source, with_counts)
+    return tables.joined([pd.DataFrame([model.row.cells() | shared for model in models])], "runs", source.tasks)
 
 
 def _table_of_predictions(models: Sequence[Model], tasks: Tasks) -> Frame:

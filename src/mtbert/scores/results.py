@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from mtbert.errors import DataError, in_words
-from mtbert.scores import rounds
-from mtbert.scores.columns import KEY, Frame, PredictionsByTask, metric_names, schema
+from mtbert.scores.columns import FOLD, KEY, Frame, PredictionsByTask, metric_names, schema
 from mtbert.scores.described import DESCRIPTIONS, RIVALS, About, Costs, Data, RunDescription, StartingWeights
-from mtbert.tasks import Tasks, main
+from mtbert.tasks import Tasks, main, round_of, whole_rounds
 
 SEEDLESS = ("baseline", "encoder")  # kinds of models that no seed changes, so that they have one set of predictions
 
@@ -99,7 +99,7 @@ class Results:
         is_of_dev = (predicted["task"] == task) & (predicted["split"] == "dev")
         rows = predicted[is_of_dev & predicted["scored"] & predicted["label"].notna()]
         folds = self.tasks[task].folds
-        return rounds.pooled(rows, folds) if folds else rows
+        return _in_rounds(rows, folds) if folds else rows
 
     @property
     def tasks(self) -> Tasks:
@@ -190,3 +190,26 @@ class Results:
     def _have_all_tasks(self, names: Sequence[str]) -> bool:
         tasks = {task for name in names for task in self.about[name].tasks}
         return {*main(self.tasks)} <= tasks
+
+
+def _in_rounds(rows: Frame, folds: int) -> Frame:
+    """Return the predictions of one task's dev with a round's first seed in place of each of its seeds.
+
+    Predictions of a round that lacks a seed are left out. Of a model without seeds all stay.
+
+    Args:
+        rows: columns of the table `predictions`; a model that predicts several folds with one seed has no seeds.
+        folds: their number.
+    """
+    if not len(rows):
+        return rows
+    by_run = rows.groupby(["variant", "seed"], observed=True, sort=False)
+    has_seeds = by_run[FOLD].transform("nunique") == 1
+    seeds_by_variant = {
+        str(variant): whole_rounds(sorted({*of_variant["seed"]}), folds)
+        for variant, of_variant in rows[has_seeds].groupby("variant", observed=True)
+    }
+    pairs = zip(rows["variant"], rows["seed"], has_seeds, strict=True)
+    is_whole = [not has_seed or seed in seeds_by_variant[str(variant)] for variant, seed, has_seed in pairs]
+    first_seeds = [round_of(seed, folds) * folds + 1 for seed in rows["seed"]]
+    return rows.assign(seed=np.where(has_seeds, first_seeds, rows["seed"]))[is_whole]
