@@ -124,10 +124,10 @@ def test_a_vote_has_its_scores_members_and_settings_and_the_name_of_what_was_cha
     }
     assert [point[:3] for point in found.points] == [
         ("final/dev/sst", 0, 2 / 3),
-        ("parameters/encoder", 0, 1000),
         ("parameters/added", 0, 20),
-        ("parameters/trained", 0, 2020),
+        ("parameters/encoder", 0, 1000),
         ("parameters/stored", 0, 2020),
+        ("parameters/trained", 0, 2020),
     ]
     assert (found.tags["changed"], found.tags["inputs"]) == ("pals.dim=8", files.sha256(folder / "inputs.json"))
 

@@ -14,9 +14,8 @@ from mtbert.errors import DataError
 from mtbert.provenance import seals, stale
 from mtbert.provenance.stale import Present
 from mtbert.scores import average_precision, checks, model_rows, points, predictions, sets, tables
-from mtbert.scores.columns import FOLD, MOVES, SURE, UNCALIBRATED, Frame, Predictions
+from mtbert.scores.columns import FOLD, KEY, MOVES, SURE, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
-from mtbert.scores.model_rows import ModelRow
 from mtbert.scores.results import Results
 from mtbert.scores.source import Source, cells, read_catalog, source_of
 from mtbert.tasks import SPLITS, Task, Tasks
@@ -35,17 +34,22 @@ class Model:
 
     Attributes:
         folder: where it lies.
-        row: of `runs`.
+        row: of `runs`, by column.
         predictions: by split and task.
         history: what its training logged; None of kinds that have none.
         points: places of dev sentences in a picture; None where it has none, or no picture is asked for.
     """
 
     folder: Path
-    row: ModelRow
+    row: Mapping[str, Any]
     predictions: Predictions
     history: Frame | None
     points: Frame | None = None
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """Its variant and seed, which are columns of each table."""
+        return {name: self.row[name] for name in KEY}
 
 
 def collect(build: Path, seeds: Sequence[int] | None = None, pictures: bool = True) -> Results:
@@ -121,10 +125,9 @@ def check(source: Source, folder: Path) -> None:
 
 def load(source: Source, folder: Path) -> Model:
     """Read a model; DataError if one of its files holds something else."""
-    makers = {"ensemble": model_rows.vote_row, "baselines": model_rows.baseline_row}
-    row = makers.get(layout.stage(folder), model_rows.run_row)(source, folder)
+    row = model_rows.of_model(source, folder)
     history = folder / layout.HISTORY
-    temperatures = row.metrics.temperatures if row.metrics else {}
+    temperatures = files.read_json(folder / layout.METRICS).get("temperatures", {})
     predicted = _predicted(source, folder, temperatures)
     return Model(folder, row, predicted, _history(history) if history.is_file() else None)
 
@@ -211,7 +214,7 @@ def place(models: Sequence[Model], source: Source) -> None:
     first_seeds: dict[str, Model] = {}
     for model in models:
         if (model.folder / layout.EMBEDDINGS).is_file():
-            first_seeds.setdefault(model.row.variant, model)
+            first_seeds.setdefault(model.row["variant"], model)
     embeddings = [model.folder / layout.EMBEDDINGS for model in first_seeds.values()]
     dev_tables = [model.predictions["dev"] for model in first_seeds.values()]
     labels = [{task: _labels_by_row(table) for task, table in by_task.items()} for by_task in dev_tables]
@@ -231,7 +234,7 @@ def _labels_by_row(table: Frame) -> np.ndarray:
 def _table_of_runs(source: Source, models: Sequence[Model], with_counts: bool) -> Frame:
     """Return the table `runs`; each row says of the data and the starting weights what all share."""
     shared = cells(source, with_counts)
-    return tables.joined([pd.DataFrame([model.row.cells() | shared for model in models])], "runs", source.tasks)
+    return tables.joined([pd.DataFrame([{**model.row, **shared} for model in models])], "runs", source.tasks)
 
 
 def _table_of_predictions(models: Sequence[Model], tasks: Tasks) -> Frame:
@@ -239,7 +242,7 @@ def _table_of_predictions(models: Sequence[Model], tasks: Tasks) -> Frame:
     for model in models:
         for split, by_task in model.predictions.items():
             for task, table in by_task.items():
-                parts.append(table.assign(variant=model.row.variant, seed=model.row.seed, task=task, split=split))
+                parts.append(table.assign(**model.key, task=task, split=split))
     return tables.joined(parts, "predictions", tasks)
 
 
@@ -247,7 +250,7 @@ def _table_of_history(models: Sequence[Model], tasks: Tasks) -> Frame:
     parts: list[Frame] = []
     for model in models:
         if model.history is not None:
-            parts.append(model.history.assign(variant=model.row.variant, seed=model.row.seed))
+            parts.append(model.history.assign(**model.key))
     return tables.joined(parts, "history", tasks)
 
 
@@ -255,5 +258,5 @@ def _table_of_points(models: Sequence[Model], tasks: Tasks) -> Frame:
     parts: list[Frame] = []
     for model in models:
         if model.points is not None:
-            parts.append(model.points.assign(variant=model.row.variant, seed=model.row.seed))
+            parts.append(model.points.assign(**model.key))
     return tables.joined(parts, "points", tasks)

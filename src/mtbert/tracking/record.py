@@ -13,7 +13,7 @@ from mtbert.layout import HISTORY, METRICS, SETTINGS
 from mtbert.provenance import inputs, seals
 from mtbert.provenance.parameters import parameters, setting_text
 from mtbert.scores import run_log
-from mtbert.scores.schemas import BaselineMetrics, RunLog, Scored
+from mtbert.scores.schemas import RunLog, Scored
 from mtbert.tasks import COURSE, restored
 from mtbert.tracking import view
 from mtbert.tracking.view import CHANGED
@@ -182,18 +182,18 @@ def of_run(directory: Path, catalog: Mapping[str, Any]) -> Record:
 def of_vote(directory: Path, catalog: Mapping[str, Any]) -> Record:
     """Return the record of a vote, from `build/votes/<name>/<seed>`; DataError as for `of_run`."""
     seals.check(directory, (*FILES[:2], layout.INPUTS))
-    metrics = files.read_as(Scored, directory / METRICS, layout.remedy(directory)).model_dump()
+    metrics = files.read_as(Scored, directory / METRICS, layout.remedy(directory)).content()
     return _of_results(directory, files.read_yaml(directory / SETTINGS), metrics, catalog)
 
 
 def of_baseline(directory: Path, catalog: Mapping[str, Any]) -> Record:
     """Return the record of a baseline, from `build/baselines/<name>/0` and its log; DataError as for `of_run`."""
     seals.check(directory, (*FILES[:2], layout.INPUTS))
-    metrics = files.read_as(BaselineMetrics, directory / METRICS, layout.remedy(directory)).model_dump()
+    metrics = files.read_as(Scored, directory / METRICS, layout.remedy(directory)).content()
     settings = {"variant": metrics["variant"], "profile": catalog["profile"]}
     settings["tasks"] = files.read_yaml(directory / SETTINGS)["tasks"]
-    results = metrics | {"parameters": {} if metrics["weights"] is None else {"stored": metrics["weights"]}}
-    return _of_results(directory, settings, results, catalog)
+    sizes = {"stored": metrics["weights"]} if "weights" in metrics else {}
+    return _of_results(directory, settings, metrics | {"parameters": sizes}, catalog)
 
 
 def _of_results(
