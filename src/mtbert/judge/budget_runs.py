@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,17 +48,6 @@ class TaskRows:
 
     rows: Frame
     predictions: Frame
-
-
-class Predicted(NamedTuple):
-    """What a model predicts of a task, [rows, seeds], and which rows are scored, [rows].
-
-    A model without seeds has one column. Of a task with folds a column is a round, whose seeds predict each row once.
-    Those rows are scored that have a label, and that all seeds predict.
-    """
-
-    values: np.ndarray
-    usable: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -161,7 +150,7 @@ class BudgetRuns:
         shared_seeds = self._shared_seeds(models, seeds)
         if not models or not shared_seeds:
             return None
-        usable = self._predicted(task, models[task], shared_seeds).usable
+        usable = _usable(self._predicted(task, models[task], shared_seeds))
         if not usable.any():
             return None
         ours = self._side(task, models[task], shared_seeds, usable)
@@ -178,7 +167,7 @@ class BudgetRuns:
         for task, model in models.items():
             if not shared_seeds:
                 continue
-            usable = self._predicted(task, model, shared_seeds).usable
+            usable = _usable(self._predicted(task, model, shared_seeds))
             if usable.any():
                 sides[task] = self._side(task, model, shared_seeds, usable)
         return sides
@@ -215,7 +204,7 @@ class BudgetRuns:
         for task in tasks_of(metric, self.tasks):
             our_predictions = self._predicted(task, our_models[task], our_seeds)
             other_predictions = self._predicted(task, other_models[task], other_seeds)
-            usable = our_predictions.usable & other_predictions.usable
+            usable = _usable(our_predictions) & _usable(other_predictions)
             if leak_free:
                 usable &= ~self.dev[task].rows["leaked"].to_numpy(bool)
             if not usable.any():
@@ -237,8 +226,12 @@ class BudgetRuns:
         """How many folds tasks have; 0 where none has."""
         return number_of_folds(self.tasks)
 
-    def _predicted(self, task: str, model: str, seeds: Sequence[int]) -> Predicted:
-        """Return what a model predicts of a task; made once, since the same models are compared dozens of times."""
+    def _predicted(self, task: str, model: str, seeds: Sequence[int]) -> np.ndarray:
+        """Return what a model predicts of a task, [rows, seeds]; NaN where it does not, and of rows without a label.
+
+        A model without seeds has one column. Of a task with folds a column is a round, whose seeds predict each row
+        once. It is made once, since the same models are compared dozens of times.
+        """
         key = (task, model, *seeds)
         if key not in self._predicted_by_key:
             table = self.dev[task].predictions[model]
@@ -246,14 +239,14 @@ class BudgetRuns:
             if self._fold_of_rows(task) is not None and model not in self.seedless:
                 values = _of_rounds(values, [round_of(seed, self._folds) for seed in seeds])
             has_label = self.dev[task].rows["label"].notna().to_numpy()
-            self._predicted_by_key[key] = Predicted(values, has_label & ~np.isnan(values).any(axis=1))
+            self._predicted_by_key[key] = np.where(has_label[:, None], values, np.nan)
         return self._predicted_by_key[key]
 
     def _side(self, task: str, model: str, seeds: Sequence[int], usable: np.ndarray) -> Side:
         """Score what a model predicts of the rows of dev that are usable, [rows]; once for the same rows."""
         key = (task, model, *seeds, usable.tobytes())
         if key not in self._sides_by_key:
-            predictions = self._predicted(task, model, seeds).values[usable]
+            predictions = self._predicted(task, model, seeds)[usable]
             side = self._scored(task, predictions, usable, model not in self.seedless)
             self._sides_by_key[key] = self._by_fold(task, side, seeds, usable) if self._folds else side
         return self._sides_by_key[key]
@@ -316,7 +309,7 @@ class BudgetRuns:
         return by_task
 
     @cached_property
-    def _predicted_by_key(self) -> dict[tuple[Any, ...], Predicted]:
+    def _predicted_by_key(self) -> dict[tuple[Any, ...], np.ndarray]:
         """What `_predicted` has made."""
         return {}
 
@@ -334,6 +327,11 @@ class BudgetRuns:
 def _of_these_trainings(side: Side) -> Side:
     """Return a side that has too few seeds to say something of others as it was trained; any other as it is."""
     return side.as_trained if 0 < side.seeds < LEAST_SEEDS else side
+
+
+def _usable(predictions: np.ndarray) -> np.ndarray:
+    """Return which rows of predictions [rows, seeds] are scored, [rows]: those that all seeds predict."""
+    return np.isnan(predictions).sum(axis=1) == 0
 
 
 def _of_rounds(values: np.ndarray, rounds: Sequence[int]) -> np.ndarray:
