@@ -9,7 +9,7 @@ from mtbert.replication.claims import ClaimPart
 from mtbert.replication.judging import ClaimComparison, ClaimResult
 from mtbert.report import markdown
 from mtbert.report.paper_tables import title
-from mtbert.report.verdicts import OBSTACLES, in_words
+from mtbert.report.verdicts import REASONS, in_words
 from mtbert.scores.columns import Frame
 from mtbert.scores.results import Results
 from mtbert.stats import Difference
@@ -111,7 +111,7 @@ def _values(result: ClaimResult, part_result: ClaimComparison) -> dict[str, obje
         "claim": result.claim.name,
         **result.claim.model_dump(include={"paper", "source", "section", "statement"}),
         "verdict": verdict(result),
-        "reason": OBSTACLES.get(part_result.obstacle, part_result.obstacle),
+        "reason": REASONS.get(part_result.obstacle, part_result.obstacle),
         "p_holds": result.p.holds,
         "p_fails": result.p.fails,
         "p_small": result.p.small,

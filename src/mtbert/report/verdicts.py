@@ -12,7 +12,7 @@ WORDS = {
 OF_OVERFITTING = {  # where more is not better
     Verdict.BETTER: "higher, by how much is open", Verdict.WORSE: "lower, by how much is open",
 }  # fmt: skip
-OBSTACLES = {  # beside a verdict, where the name of the obstacle does not say it
+REASONS = {  # beside a verdict, where the name of the obstacle does not say it
     "encoder": "cannot be tested with this encoder", "rows": "too few rows", "flip": "flips with the budget",
     "seeds": f"fewer than {count(SEEDS)} seeds", "parts": "not every comparison is proved",
 }  # fmt: skip
@@ -23,7 +23,7 @@ def in_words(verdict: Verdict, obstacle: str = "", metric: str = "") -> str:
     if metric == OVERFITTING and verdict in OF_OVERFITTING:
         return OF_OVERFITTING[verdict]
     if verdict in (Verdict.NOT_COMPARABLE, Verdict.OPEN):
-        return f"{WORDS[verdict]}: {OBSTACLES.get(obstacle, obstacle)}"
+        return f"{WORDS[verdict]}: {REASONS.get(obstacle, obstacle)}"
     return WORDS[verdict]
 
 

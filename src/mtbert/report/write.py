@@ -59,17 +59,12 @@ class Addition:
     numbers: Mapping[str, Frame] = field(default_factory=dict)
 
 
-def nothing(folder: Path) -> Addition:
-    """Add nothing to the report of a folder."""
-    return Addition()
-
-
 def write(
     judgement: Judgement,
     directory: Path,
     sentences: Sentences | None = None,
     interim: str = "",
-    add: Callable[[Path], Addition] = nothing,
+    add: Callable[[Path], Addition] = lambda folder: Addition(),
     grouped: Mapping[str, Groups] | None = None,
 ) -> str:
     """Write the report of what was judged anew; evidence that lies in its folder stays.

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from mtbert.errors import DataError, in_words
-from mtbert.scores.columns import FOLD, KEY, Frame, PredictionsByTask, metric_names, schema
+from mtbert.scores.columns import FOLD, KEY, Frame, metric_names, schema
 from mtbert.scores.described import DESCRIPTIONS, RIVALS, About, Costs, Data, RunDescription, StartingWeights
 from mtbert.tasks import Tasks, main, round_of, whole_rounds
 
@@ -117,9 +117,9 @@ class Results:
         return self.descriptions[0].start
 
     @cached_property
-    def by_run(self) -> dict[tuple[str, int, str], PredictionsByTask]:
+    def by_run(self) -> dict[tuple[str, int, str], dict[str, Frame]]:
         """Predictions by variant, seed and split, then by task; the rows in the order of the data."""
-        by_run: dict[tuple[str, int, str], PredictionsByTask] = {}
+        by_run: dict[tuple[str, int, str], dict[str, Frame]] = {}
         groups = self.predictions.groupby([*KEY, "split", "task"], observed=True, sort=False)
         for (variant, seed, split, task), table in groups:
             by_run.setdefault((variant, int(seed), split), {})[task] = table.sort_values("row")
