@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mtbert.judge import SEEDS, Comparison, Verdict
-from mtbert.stats import LEAST_CLUSTERS, Difference
+from mtbert.stats import LEAST_CLUSTERS, Estimate
 
 VERDICTS = {
     Verdict.HOLDS: "apart by less than the margin", Verdict.TOO_CLOSE: "not significant, the difference could be 0",
@@ -40,12 +40,12 @@ def as_text(comparison: Comparison, changes: Sequence[str] = ()) -> str:
     ])  # fmt: skip
 
 
-def _difference(comparison: Comparison) -> Difference:
+def _difference(comparison: Comparison) -> Estimate:
     assert comparison.difference is not None  # both files have predictions
     return comparison.difference
 
 
-def _scores(comparison: Comparison) -> tuple[Difference, Difference]:
+def _scores(comparison: Comparison) -> tuple[Estimate, Estimate]:
     assert comparison.scores is not None  # `compare_files` always asks for them
     return comparison.scores
 
@@ -66,7 +66,7 @@ def _source_of_noise(comparison: Comparison) -> str:
     return f"over seeds and rows; of {_names(comparison)[seeds.index(0)]} over rows"
 
 
-def _interval(result: Difference, form: str) -> str:
+def _interval(result: Estimate, form: str) -> str:
     if result.interval is None:
         return NOT_KNOWN
     return " to ".join(format(end, form) for end in result.interval)

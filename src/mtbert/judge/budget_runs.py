@@ -17,7 +17,7 @@ from mtbert.scores.columns import FOLD, KEY, Frame, example_columns, scored_task
 from mtbert.scores.described import UNTRAINED
 from mtbert.scores.metrics import OVERALLS
 from mtbert.scores.results import SEEDLESS, Results
-from mtbert.stats import LEAST_SEEDS, Difference, Interval, Side, difference, folds, influence, mean_of, score
+from mtbert.stats import LEAST_SEEDS, Estimate, Interval, Side, difference, folds, influence, mean_of, score
 from mtbert.tasks import COURSE, Split, Tasks, main, number_of_folds, round_of, whole_rounds
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
@@ -94,7 +94,7 @@ class BudgetRuns:
 
     def compare(
         self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None = None, leak_free: bool = False
-    ) -> Difference | None:
+    ) -> Estimate | None:
         """Return ours - other; None if a side has no run, or they share no row.
 
         Args:
@@ -113,9 +113,7 @@ class BudgetRuns:
             return None if scored is None else difference(scored[0], scored[0].constant(self.untrained[metric]))
         return None
 
-    def scores(
-        self, names: Sequence[str], seeds: Sequence[int], averaged: Collection[str] = ()
-    ) -> dict[str, Difference]:
+    def scores(self, names: Sequence[str], seeds: Sequence[int], averaged: Collection[str] = ()) -> dict[str, Estimate]:
         """Return by metric the mean score of models, with its error over seeds and rows of dev.
 
         With fewer than LEAST_SEEDS seeds the error is over rows alone.
@@ -139,9 +137,7 @@ class BudgetRuns:
             for metric, side in sides_by_metric.items()
         }
 
-    def above_constant(
-        self, names: Sequence[str], seeds: Sequence[int], task: str, constant: float
-    ) -> Difference | None:
+    def above_constant(self, names: Sequence[str], seeds: Sequence[int], task: str, constant: float) -> Estimate | None:
         """Return a task's score less that of predicting `constant` for every row; None if the task is not predicted.
 
         Errors are as for `scores`.

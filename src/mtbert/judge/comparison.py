@@ -8,7 +8,7 @@ import pydantic
 from mtbert.judge.rule import NOTHING, OBSTACLES, Expected, PValues, Verdict, part_p, sign
 from mtbert.scores.metrics import OVERALLS
 from mtbert.settings import Section
-from mtbert.stats import Difference
+from mtbert.stats import Estimate
 from mtbert.stats.power import Needed
 from mtbert.tasks import Tasks, main
 
@@ -62,10 +62,10 @@ class Comparison:
 
     part: Part
     obstacle: str = "not run"
-    difference: Difference | None = None
+    difference: Estimate | None = None
     p: PValues = NOTHING
     needed: Needed | None = None
-    scores: tuple[Difference, Difference] | None = None
+    scores: tuple[Estimate, Estimate] | None = None
 
     @property
     def verdict(self) -> Verdict:

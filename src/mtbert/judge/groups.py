@@ -13,7 +13,7 @@ import numpy as np
 
 from mtbert.scores.columns import Frame
 from mtbert.scores.results import Results
-from mtbert.stats import ONE_SIDED, Difference, holm
+from mtbert.stats import ONE_SIDED, Estimate, holm
 from mtbert.stats.groups import less_the_rest
 from mtbert.tasks import Task, main
 
@@ -52,7 +52,7 @@ class Group:
     rows: int
     inside: float
     outside: float
-    difference: Difference
+    difference: Estimate
     p: float
 
     @property

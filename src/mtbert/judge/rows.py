@@ -7,7 +7,7 @@ from enum import StrEnum
 from mtbert.config import papers
 from mtbert.scores.described import BASELINES, BY_OTHERS
 from mtbert.scores.metrics import means
-from mtbert.stats import Difference
+from mtbert.stats import Estimate
 from mtbert.tasks import Split, Tasks
 
 
@@ -50,7 +50,7 @@ class Row:
 
     label: str
     names: tuple[str, ...]
-    scores: Mapping[str, Difference]
+    scores: Mapping[str, Estimate]
     seeds: tuple[int, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from mtbert.stats import ONE_SIDED, Difference, holm
+from mtbert.stats import ONE_SIDED, Estimate, holm
 
 Expected = Literal["higher", "lower", "close", "not higher", "not lower"]  # of ours - other
 SEEDS = 6  # of each side that has seeds, at the only look
@@ -44,7 +44,7 @@ OBSTACLES = {  # what keeps a comparison from being judged, and the verdict inst
 }
 
 
-def sign(difference: Difference | None) -> Verdict:
+def sign(difference: Estimate | None) -> Verdict:
     """Return BETTER or WORSE where the 95 % interval of ours - other leaves out 0, else TOO_CLOSE."""
     if difference is None or difference.interval is None:
         return Verdict.TOO_CLOSE
@@ -79,7 +79,7 @@ class PValues:
 NOTHING = PValues(1.0, 1.0, 1.0)
 
 
-def part_p(expects: Expected, margin: float, published: float | None, difference: Difference) -> PValues:
+def part_p(expects: Expected, margin: float, published: float | None, difference: Estimate) -> PValues:
     """Return the p of a part.
 
     Args:

@@ -11,7 +11,7 @@ from mtbert.judge.rows import Row
 from mtbert.scores.columns import COSTS, WEIGHTS, Frame
 from mtbert.scores.described import UNTRAINED, UNTRAINED_LABEL, baseline_label
 from mtbert.scores.results import Results
-from mtbert.stats import Difference
+from mtbert.stats import Estimate
 from mtbert.tasks import Split
 
 
@@ -25,7 +25,7 @@ class Scoreboard:
     def __init__(self, results: Results) -> None:
         self.results = results
         self._budget_runs: dict[Split, BudgetRuns] = {"dev": of_results(results)}
-        self._scores_by_key: dict[tuple[object, ...], Mapping[str, Difference]] = {}
+        self._scores_by_key: dict[tuple[object, ...], Mapping[str, Estimate]] = {}
 
     def budget_runs(self, split: Split = "dev") -> BudgetRuns:
         """Return the runs in the form that the rule takes, made once for each split."""
@@ -82,7 +82,7 @@ class Scoreboard:
 
     def _scores(
         self, names: tuple[str, ...], seeds: tuple[int, ...], split: Split, averaged: tuple[str, ...] = ()
-    ) -> Mapping[str, Difference]:
+    ) -> Mapping[str, Estimate]:
         """Return the scores of models, by metric."""
         key = (names, seeds, split, averaged)
         if key not in self._scores_by_key:
@@ -102,9 +102,9 @@ class Scoreboard:
         return weights.sum().to_dict() | {"encoder": float(weights["encoder"].iloc[0])}
 
 
-def exactly(score: float) -> Difference:
+def exactly(score: float) -> Estimate:
     """Return a score of which neither seeds nor rows are known."""
-    return Difference(score, None, 0.0, (0, 0), 0, 0)
+    return Estimate(score, None, 0.0, (0, 0), 0, 0)
 
 
 def _known(values: Mapping[str, Any]) -> dict[str, float]:

@@ -25,7 +25,7 @@ from mtbert.judge.scoreboard import exactly
 from mtbert.scores.columns import COSTS, WEIGHTS
 from mtbert.scores.described import MAJORITY, UNTRAINED
 from mtbert.scores.results import Results
-from mtbert.stats import Difference
+from mtbert.stats import Estimate
 from mtbert.stats.power import Needed
 from mtbert.tasks import main
 
@@ -213,7 +213,7 @@ def p_values(line: Line, name: str) -> PValues:
     return PValues(line[f"{name}_holds"], line[f"{name}_fails"], line[f"{name}_small"])
 
 
-def _estimate_cells(estimate: Difference | None) -> Line:
+def _estimate_cells(estimate: Estimate | None) -> Line:
     if estimate is None:
         return {}
     low, high = estimate.interval or (None, None)
@@ -233,11 +233,11 @@ def _estimate_cells(estimate: Difference | None) -> Line:
     }
 
 
-def estimate(line: Line) -> Difference | None:
+def estimate(line: Line) -> Estimate | None:
     """Return the difference or score of a line; None where it has none."""
     if line["mean"] is None:
         return None
-    return Difference(
+    return Estimate(
         mean=line["mean"],
         error=line["error"],
         freedom=line["freedom"],

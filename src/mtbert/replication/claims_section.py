@@ -12,7 +12,7 @@ from mtbert.report.paper_tables import title
 from mtbert.report.verdicts import REASONS, in_words
 from mtbert.scores.columns import Frame
 from mtbert.scores.results import Results
-from mtbert.stats import Difference
+from mtbert.stats import Estimate
 
 MAY_BE_KNOWN = "\N{DOUBLE DAGGER}"  # marks what the encoder may have learned in its own training
 ABOUT = (
@@ -131,7 +131,7 @@ def _part_values(part: ClaimPart) -> dict[str, object]:
     return {key: " ".join(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
 
-def _difference_values(difference: Difference | None) -> Mapping[str, object]:
+def _difference_values(difference: Estimate | None) -> Mapping[str, object]:
     if difference is None:
         return dict.fromkeys(("difference", "low", "high", "p", "seeds", "rows"))
     low, high = difference.interval or (None, None)

@@ -13,7 +13,7 @@ from mtbert.judge.rule import NOTHING, OBSTACLES, SEEDS, PValues, Verdict, claim
 from mtbert.replication.claims import Claim, ClaimPart
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import UNTRAINED
-from mtbert.stats import LEAST_CLUSTERS, Difference
+from mtbert.stats import LEAST_CLUSTERS, Estimate
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _lines(part: ClaimPart, runs: BudgetRuns) -> list[Frame]:
     return [runs.lines(row, runs.seeds(row, part.metric)[:SEEDS]) for row in (part.ours, part.other)]
 
 
-def _obstacle(result: ClaimComparison, difference: Difference, runs: BudgetRuns) -> str:
+def _obstacle(result: ClaimComparison, difference: Estimate, runs: BudgetRuns) -> str:
     """Return what keeps a part that was compared from being judged, the first of OBSTACLES; empty for nothing."""
     applies = {
         "code": bool(result.mismatches),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mtbert import seeding
-from mtbert.stats.differences import LEVEL, Interval
+from mtbert.stats.estimates import LEVEL, Interval
 
 BINS = 10
 SAMPLES = 2000

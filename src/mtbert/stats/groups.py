@@ -1,15 +1,15 @@
 """The mean over a group of rows, less the mean over all others: how far a model is worse on the group.
 
-Rows of a cluster move both means; the rest is as in `mtbert.stats.differences`, for sides without seeds.
+Rows of a cluster move both means; the rest is as in `mtbert.stats.estimates`, for sides without seeds.
 """
 
 import numpy as np
 
-from mtbert.stats.differences import Difference, difference
+from mtbert.stats.estimates import Estimate, difference
 from mtbert.stats.side import Side
 
 
-def less_the_rest(values: np.ndarray, is_inside: np.ndarray, clusters: np.ndarray) -> Difference:
+def less_the_rest(values: np.ndarray, is_inside: np.ndarray, clusters: np.ndarray) -> Estimate:
     """Return the difference of two means, first the group's.
 
     Args:

@@ -20,7 +20,7 @@ from mtbert.replication import (
 )
 from mtbert.report import answer_section, markdown
 from mtbert.scores import tables
-from mtbert.stats import Difference
+from mtbert.stats import Estimate
 
 ROOT = Path(__file__).parents[3]
 OURS = f"{markdown.MINUS}0.023"
@@ -29,14 +29,14 @@ OURS = f"{markdown.MINUS}0.023"
 def result(seeds: int = 6, verdict: Verdict = Verdict.OPEN, obstacle: str = "", **part: Any) -> ClaimResult:
     """An answer to a question about SST-5, of so many seeds; none were trained where that is 0."""
     values = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.01} | part
-    found = Difference(-0.0234, None, 0.0, (seeds, 6), 100, 100) if seeds else None
+    found = Estimate(-0.0234, None, 0.0, (seeds, 6), 100, 100) if seeds else None
     claim = Claim(name="c", paper="front", statement="Better?", parts=(ClaimPart(**values),))
     return ClaimResult(claim, verdict, obstacle, NOTHING, (ClaimComparison(claim.parts[0], obstacle, found),))
 
 
 def worse(expects: str, mean: float = -0.017) -> ClaimResult:
     """An answer whose interval ends below 0, and of which nothing is proved once it is corrected."""
-    difference = Difference(mean, 0.005, 10.0, (6, 6), 100, 100)
+    difference = Estimate(mean, 0.005, 10.0, (6, 6), 100, 100)
     part = ClaimPart(ours="new", other="old", metric="sst", expects=expects, margin=0.01)
     claim = Claim(name="c", paper="front", statement="As good?", parts=(part,))
     return ClaimResult(claim, Verdict.WORSE, "", NOTHING, (ClaimComparison(part, "", difference),))

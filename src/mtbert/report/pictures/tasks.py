@@ -18,7 +18,7 @@ from mtbert.report.sentences import Sentences
 from mtbert.scores import metrics, sets
 from mtbert.scores.columns import KEY, MOVES, SURE, Frame
 from mtbert.scores.results import Results
-from mtbert.stats import LEAST_SEEDS, Difference, Side, influence, score
+from mtbert.stats import LEAST_SEEDS, Estimate, Side, influence, score
 from mtbert.tasks import METRIC_NAMES, Task, main
 
 SUREST = 10  # errors of each task
@@ -94,7 +94,7 @@ def _by_run(rows: Frame, values: str, index: str = "row") -> Frame:
     return rows.astype({"variant": str}).pivot(index=index, columns=KEY, values=values)
 
 
-def _score(side: Side, has_seeds: bool) -> Difference:
+def _score(side: Side, has_seeds: bool) -> Estimate:
     """Return a side's score with its interval; of fewer seeds than an interval needs, over rows alone."""
     side = replace(side, has_seeds=has_seeds)
     return score(side.as_trained if 0 < side.seeds < LEAST_SEEDS else side, (0.0, 1.0))
