@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mtbert.judge import sides
 from mtbert.scores import metrics
 from mtbert.scores.columns import FOLD, KEY, Frame, example_columns, scored_tasks
 from mtbert.scores.described import UNTRAINED
@@ -68,7 +67,7 @@ class BudgetRuns:
     runs: Frame
     dev: Mapping[str, TaskRows]
     untrained: Mapping[str, float] = field(default_factory=dict)
-    settings: Mapping[str, sides.Settings] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     tasks: Tasks = field(default_factory=lambda: COURSE)
     seedless: Collection[str] = frozenset()
 

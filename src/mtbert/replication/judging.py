@@ -118,7 +118,7 @@ def compare(part: ClaimPart, runs: BudgetRuns, third: BudgetRuns | None = None) 
     difference = runs.compare(ours, other, metric, SEEDS)
     if difference is None:
         return ClaimComparison(part)
-    differing = sides.differences(runs.settings, ours, other)
+    differing = sides.differing_settings(runs.settings, ours, other)
     at_third = None if third is None else third.compare(ours, other, metric, SEEDS)
     result = ClaimComparison(
         part,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from mtbert.config import papers
 from mtbert.judge import Judgement, Row
 from mtbert.judge.rows import rank
-from mtbert.judge.sides import differences
+from mtbert.judge.sides import differing_settings
 from mtbert.report import markdown, training_section
 from mtbert.scores.columns import shown_metrics
 from mtbert.scores.metrics import in_words
@@ -152,7 +152,7 @@ def _alike(table: Table, results: Results) -> Iterator[str]:
 def _has_one_training(results: Results, one: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether two models differ in nothing that they were trained and scored with."""
     runs = [results.settings[name].get("run") for name in (*one, *other)]
-    return runs[0] == runs[1] and not differences(results.settings, one, other)
+    return runs[0] == runs[1] and not differing_settings(results.settings, one, other)
 
 
 def _line(table: Table, row: Row, is_published: bool, mark: str, with_split: bool) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert.judge import STUDY, Judgement, Row
-from mtbert.report import answer_section, differences, markdown, paper_tables
+from mtbert.report import answer_section, markdown, own_section, paper_tables
 from mtbert.tasks import are_the_courses
 
 LOOK = """Look at it:        {page}
@@ -30,8 +30,8 @@ def in_short(
     paragraphs = [_table(table) for table in tables]
     if tables and not are_the_courses(results.tasks):
         paragraphs.append(markdown.bare(paper_tables.of_others(results.tasks)))
-    if own_lines := differences.lines(judgement):
-        paragraphs.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own_lines)}")
+    if own_lines := own_section.lines(judgement):
+        paragraphs.append(f"{own_section.TITLE}: first minus second\n\n{markdown.lined(own_lines)}")
     paragraphs += [f"data: {fault}" for fault in results.data.faults]
     answer = [] if judgement.answer is None else answer_section.sentences(judgement.answer)
     paragraphs.append("\n".join(map(markdown.bare, filter(None, [*headlines, *answer]))))
