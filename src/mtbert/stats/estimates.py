@@ -123,16 +123,16 @@ def difference(ours: Side, other: Side, differing: int | None = None) -> Estimat
         return result
     clusters = ours.clusters if differing is None else differing
     if count := max(ours.folds, other.folds):
-        return _of_folds(result, folds.variance(ours, other), count, clusters)
+        return _of_folds(result, *folds.variance(ours, other), count, clusters)
     row_variance = max(0.0, ours.row_covariance + other.row_covariance - 2 * ours.covariance(other))
     error, freedom = welch((ours.variance, other.variance), result.seeds, row_variance, clusters)
     return replace(result, error=error if error > ROUNDING else None, freedom=freedom, row_variance=row_variance)
 
 
-def _of_folds(result: Estimate, variance: folds.Variance, count: int, clusters: int) -> Estimate:
-    """Return the difference of sides with so many folds; more seeds shrink no part of its error."""
-    total = variance.rows + variance.trainings
-    spread = variance.trainings**2 / (count - 1) + variance.rows**2 / max(1, clusters - 1)
+def _of_folds(result: Estimate, of_rows: float, of_trainings: float, count: int, clusters: int) -> Estimate:
+    """Return the difference of sides with so many folds, by its variances; more seeds shrink no part of its error."""
+    total = of_rows + of_trainings
+    spread = of_trainings**2 / (count - 1) + of_rows**2 / max(1, clusters - 1)
     error = math.sqrt(total)
     freedom = total**2 / spread if spread else 0.0
     return replace(result, error=error if error > ROUNDING else None, freedom=freedom, row_variance=total)
