@@ -10,7 +10,7 @@ from mtbert.report import markdown
 from mtbert.scores import metrics
 from mtbert.scores.columns import SURE, UNCALIBRATED, Frame
 from mtbert.scores.results import Results
-from mtbert.stats.calibration import Calibration, calibration
+from mtbert.stats.calibration import calibration
 from mtbert.tasks import Task, main
 
 TITLE = "What to do next"
@@ -80,8 +80,7 @@ def _sureness(results: Results, names: Sequence[str], label: str) -> str:
 def _line(rows: Frame, task: Task) -> dict[str, str]:
     cells = {"task": markdown.literal(task.display_name)}
     for name, column in (("before", UNCALIBRATED), ("after", SURE)):
-        error = of_rows(rows, column)
-        cells[name] = markdown.DASH if error is None else _in_words(error)
+        cells[name] = calibration_error(rows, column)
     right = (rows["label"] == rows["prediction"]).to_numpy()
     cells["right, of all"] = f"{100 * right.mean():.0f} %"
     for threshold in THRESHOLDS:
@@ -93,23 +92,20 @@ def _line(rows: Frame, task: Task) -> dict[str, str]:
     return cells
 
 
-def of_rows(rows: Frame, column: str) -> Calibration | None:
+def calibration_error(rows: Frame, column: str) -> str:
     """Return the calibration error of predictions, whose probabilities are in `column`; of rows that all runs scored.
 
-    None where there are no such rows, or a run has no probabilities.
+    A dash where there are no such rows, or a run has no probabilities.
     """
     right = (rows["label"] == rows["prediction"]).astype(float)
     by_run = rows.assign(right=right, variant=rows["variant"].astype(str)).set_index(["row", "variant", "seed"])
     table = by_run[[column, "right"]].unstack(["variant", "seed"]).dropna()
     if not len(table):
-        return None
+        return markdown.DASH
     clusters = rows.drop_duplicates("row").set_index("row")["cluster"].loc[table.index]
-    return calibration(table[column].to_numpy(float), table["right"].to_numpy(float), clusters.to_numpy())
-
-
-def _in_words(error: Calibration) -> str:
-    low, high = (markdown.number(end) for end in error.interval)
-    return f"{markdown.number(error.error)} [{low}, {high}]"
+    probabilities, right = table[column].to_numpy(float), table["right"].to_numpy(float)
+    error, (low, high) = calibration(probabilities, right, clusters.to_numpy())
+    return f"{markdown.number(error)} [{markdown.number(low)}, {markdown.number(high)}]"
 
 
 def _classes(results: Results, names: Sequence[str]) -> Iterator[str]:
