@@ -4,7 +4,7 @@ from pathlib import Path
 
 from mtbert.replication import claims_section, questions_picture, questions_section
 from mtbert.replication.replicating import Replication
-from mtbert.report import grouping, sentences
+from mtbert.report import dev_rows
 from mtbert.report import write as reports
 from mtbert.report.page import PageSection
 from mtbert.report.write import Addition
@@ -34,8 +34,8 @@ def write(
     def add(folder: Path) -> Addition:
         return _addition(replication, folder)
 
-    texts = {} if build is None else sentences.of_build(build)
-    grouped = {} if build is None else grouping.of_build(build)
+    texts = {} if build is None else dev_rows.sentences(build)
+    grouped = {} if build is None else dev_rows.groups(build)
     text = reports.write(judgement, directory, texts, interim, add, grouped)
     if readme is not None:
         questions_section.put(readme, judgement.results, replication.questions, directory)

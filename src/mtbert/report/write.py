@@ -23,7 +23,6 @@ from mtbert.report.page import PageSection
 from mtbert.report.paper_tables import Table
 from mtbert.report.pictures import embeddings, labels, losses, misses
 from mtbert.report.pictures import tasks as task_pictures
-from mtbert.report.sentences import Sentences
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import KeptEpoch
 from mtbert.scores.results import Results
@@ -62,7 +61,7 @@ class Addition:
 def write(
     judgement: Judgement,
     directory: Path,
-    sentences: Sentences | None = None,
+    sentences: Mapping[str, Sequence[str]] | None = None,
     interim: str = "",
     add: Callable[[Path], Addition] = lambda folder: Addition(),
     grouped: Mapping[str, Groups] | None = None,
@@ -152,7 +151,9 @@ def _first_sections(judgement: Judgement, addition: Addition, folder: Path, inte
     yield PageSection("costs", "Scores and weights", paper_tables.costs(judgement), folded=True)
 
 
-def _sections_of_pictures(judgement: Judgement, sentences: Sentences, folder: Path) -> Iterator[PageSection]:
+def _sections_of_pictures(
+    judgement: Judgement, sentences: Mapping[str, Sequence[str]], folder: Path
+) -> Iterator[PageSection]:
     """Yield the sections that are mostly pictures in order, and draw these; a new one is a line here."""
     results = judgement.results
     each_task = task_pictures.render(results, judgement.answer, folder, sentences)

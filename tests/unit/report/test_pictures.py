@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mtbert.judge import judge
-from mtbert.report import sentences, write
+from mtbert.report import dev_rows, write
 from mtbert.report.pictures import drawing, embeddings, labels, losses, misses
 from mtbert.report.pictures import tasks as of_each
 from mtbert.scores import points, tables
@@ -172,7 +172,7 @@ def test_sentences_are_shown_of_the_sample_and_of_tasks_whose_owner_wishes_it(
         (tmp_path / "data" / task).mkdir()
         table = pd.DataFrame({"sentence1": ["a"], "sentence2": second})
         table.to_parquet(tmp_path / "data" / task / "dev.parquet")
-    assert sentences.of_build(tmp_path) == shown
+    assert dev_rows.sentences(tmp_path) == shown
 
 
 def test_a_picture_of_eight_variants_with_all_of_sst_is_small(tmp_path: Path):

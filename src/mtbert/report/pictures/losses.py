@@ -21,7 +21,6 @@ ABOUT = (
     f"1/{POINTS // SMOOTHED} of the longest training's steps, and over seeds. A lower line fits the training rows "
     "better, which dev scores need not follow. Heads with another loss have another scale."
 )
-Curves = dict[str, dict[str, Frame]]  # by task and variant: the loss, by the last step that it is a mean of
 
 
 def render(results: Results, folder: Path) -> str:
@@ -39,8 +38,8 @@ def render(results: Results, folder: Path) -> str:
     return "\n\n".join([ABOUT, *pictures]) if pictures else ""
 
 
-def curves(results: Results, names: Sequence[str]) -> Curves:
-    """Return the smoothed training loss of variants on their own tasks; tasks without a loss are left out.
+def curves(results: Results, names: Sequence[str]) -> dict[str, dict[str, Frame]]:
+    """Return by task and variant the smoothed training loss, by step, of own tasks; those without one are left out.
 
     All that was logged within 1 / POINTS of the longest training's steps is averaged, and then each SMOOTHED of these
     averages, at the last step of the middle one. Where nothing was logged, there is no point.
@@ -52,7 +51,7 @@ def curves(results: Results, names: Sequence[str]) -> Curves:
     longest = int(losses["step"].max())
     parts = -(-losses["step"].astype(int) * POINTS // longest)  # rounded up: 1 to POINTS
     means = losses.assign(part=parts).groupby(["name", "variant", "part"], observed=True)["value"].mean()
-    by_task: Curves = {}
+    by_task: dict[str, dict[str, Frame]] = {}
     for task, name in itertools.product(results.tasks, names):
         is_logged = (f"loss/{task}", name) in means
         if is_logged and task in results.about[name].tasks:
@@ -67,7 +66,7 @@ def _smoothed(means: Frame, width: float) -> Frame:
     return smoothed[means.index].set_axis(width * means.index)
 
 
-def _drawn(curves_by_task: Curves, tasks: Tasks) -> Figure:
+def _drawn(curves_by_task: dict[str, dict[str, Frame]], tasks: Tasks) -> Figure:
     """A panel for each task; every second line is dashed, so that one behind it is seen."""
     figure = drawing.empty(3.4)
     names = [*dict.fromkeys(name for curve_by_variant in curves_by_task.values() for name in curve_by_variant)]

@@ -3,7 +3,7 @@
 Where ways are compared, it is with the one to keep; else over all models.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from mtbert.judge import Answer
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
-from mtbert.report.sentences import Sentences
 from mtbert.scores import metrics, sets
 from mtbert.scores.columns import KEY, MOVES, SURE, Frame
 from mtbert.scores.results import Results
@@ -40,7 +39,7 @@ UNSURE = "*Share* is that of the trainings which say so: how sure each is nobody
 OF_CURVES = "Dev scores while the models train; the last is of the model that is kept."
 
 
-def render(results: Results, answer: Answer | None, folder: Path, sentences: Sentences) -> str:
+def render(results: Results, answer: Answer | None, folder: Path, sentences: Mapping[str, Sequence[str]]) -> str:
     """Draw the curves into a report's folder; return them and each task's tables as Markdown."""
     tasks = results.tasks
     names = [*results.about] if answer is None else answer.favourite.names
@@ -100,7 +99,7 @@ def _score(side: Side, has_seeds: bool) -> Estimate:
     return score(side.as_trained if 0 < side.seeds < LEAST_SEEDS else side, (0.0, 1.0))
 
 
-def _about(results: Results, answer: Answer | None, sentences: Sentences) -> str:
+def _about(results: Results, answer: Answer | None, sentences: Mapping[str, Sequence[str]]) -> str:
     """Return what to know of the tables."""
     with_which = ALL if answer is None else f"*{markdown.literal(answer.favourite.label)}*"
     texts = [ABOUT.format(with_which)]
