@@ -405,8 +405,8 @@ def evidence(
     The tables are small enough to commit, and hold no sentence.
     """
     with starting.quick_imports():
-        from mtbert.scores import merge
-    merge.write(merge.merge(sources or [BUILD]), out)
+        from mtbert.scores import evidence
+    evidence.write(evidence.merged(sources or [BUILD]), out)
 
 
 @app.command()

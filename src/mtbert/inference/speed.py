@@ -22,8 +22,7 @@ from mtbert.inference.baseline import Baseline
 from mtbert.inference.model import Model, NotFiniteError
 from mtbert.machine import starting
 from mtbert.provenance import inputs, seals
-from mtbert.scores import run_log
-from mtbert.scores.schemas import Cost, Speed
+from mtbert.scores.schemas import Cost, Speed, read_log
 from mtbert.tasks import Tasks, main, read_build
 
 SENTENCES = ["sentence1", "sentence2"]
@@ -68,7 +67,7 @@ def _seconds(runs: Sequence[Path]) -> dict[str, float]:
     seconds: dict[str, float] = {}
     for run in runs:
         with contextlib.suppress(DataError):  # a damaged log
-            if log := run_log.read(run):
+            if log := read_log(run):
                 seconds[run.name] = log.seconds
     return seconds
 

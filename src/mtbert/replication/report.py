@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mtbert.replication import claims_section, questions_picture, questions_section
-from mtbert.replication.replicating import Replication
+from mtbert.replication.judging import Replication
 from mtbert.report import dev_rows
 from mtbert.report import write as reports
 from mtbert.report.page import PageSection

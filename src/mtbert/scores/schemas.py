@@ -3,10 +3,12 @@
 Each is read with `mtbert.files.read_as`, which reports what is wrong with an altered file.
 """
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
+from mtbert import files, layout
 from mtbert.provenance.inputs import Machine, Origin
 from mtbert.settings import Section
 
@@ -81,6 +83,14 @@ class RunLog(Lenient):
     peak_gpu_memory_mb: int | float | None = None
     machine: Machine | None = None
     versions: dict[str, str] = {}
+
+
+def read_log(model: Path) -> RunLog | None:
+    """Return what the log of a model says; None where it is missing; DataError where it is damaged."""
+    file = layout.log(model) / layout.LOG
+    if not file.is_file():
+        return None
+    return files.read_as(RunLog, file, f"dvc repro --force --single-item {layout.stage(model)}")
 
 
 class EncoderCard(Lenient):

@@ -12,8 +12,7 @@ from mtbert import files, layout
 from mtbert.layout import HISTORY, METRICS, SETTINGS
 from mtbert.provenance import inputs, seals
 from mtbert.provenance.parameters import parameters, setting_text
-from mtbert.scores import run_log
-from mtbert.scores.schemas import RunLog, Scored
+from mtbert.scores.schemas import RunLog, Scored, read_log
 from mtbert.tasks import COURSE, restored
 from mtbert.tracking import view
 from mtbert.tracking.view import CHANGED
@@ -200,7 +199,7 @@ def _of_results(
     directory: Path, settings: Mapping[str, Any], results: Mapping[str, Any], catalog: Mapping[str, Any]
 ) -> Record:
     """Return the record of a model with its final scores, and with its times where it has a log."""
-    log = run_log.read(directory)
+    log = read_log(directory)
     started, ended = None, None
     if log is not None and log.started:
         started = int(1000 * datetime.fromisoformat(log.started).timestamp())
