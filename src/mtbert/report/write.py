@@ -98,18 +98,7 @@ def write(
         text = "\n\n".join([*(section.markdown for section in sections), FILES])
         files.write_text(partial / "README.md", f"{text.removeprefix('#')}\n")
         _keep_evidence(directory, partial)
-    return in_short(judgement, directory, interim)
-
-
-def in_short(judgement: Judgement, directory: Path, interim: str = "") -> str:
-    """Return what a terminal shows: the tables that have results, the answer, and what to do next.
-
-    `directory` is the folder of the report; other arguments as for `write`.
-    """
-    headlines = [training_section.headline(judgement.results, training_section.rows(judgement))]
-    if judgement.answer is not None:
-        headlines += answer_section.headlines(judgement.answer, judgement.confirmation)
-    return terminal.in_short(judgement, paper_tables.tables(judgement), headlines, directory, interim)
+    return terminal.in_short(judgement, directory / "index.html", interim)
 
 
 def _refuse_others(directory: Path) -> None:

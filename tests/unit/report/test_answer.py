@@ -136,15 +136,13 @@ def test_what_the_rule_s_own_power_asks_for_is_said(monkeypatch):
 def test_the_terminal_has_the_sentences_without_marks(monkeypatch):
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
     judgement = Judgement(one.results, [], answer=one)
-    told = terminal.in_short(judgement, [], ["**First** of all.", ""], Path("build/report"))
-    assert told.startswith(
-        "First of all.\nKeep Shared: it has the highest mean, and no way has fewer weights.\nProved to be better"
-    )
+    told = terminal.in_short(judgement, Path("build/report/index.html"))
+    assert told.startswith("Keep Shared: it has the highest mean, and no way has fewer weights.\nProved to be better")
 
 
 def test_a_study_ends_with_the_command_that_uses_its_model(monkeypatch):
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
-    told = terminal.in_short(Judgement(one.results, [], answer=one), [], [], Path("build/report"))
+    told = terminal.in_short(Judgement(one.results, [], answer=one), Path("build/report/index.html"))
     assert told.endswith("\nUse a model:       mtbert predict shared --file FILE --out ANSWERS")
 
 

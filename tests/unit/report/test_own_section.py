@@ -42,7 +42,7 @@ def test_they_stand_in_the_report_and_on_the_terminal(judgement: Judgement):
     wide, *_ = own_section.lines(judgement)
     assert wide == {"": f"wide {MINUS} pals", "SST-5": "+0.250", "STS-B": DASH}
     assert f"| narrow {MINUS} wide |  {MINUS}1.000 |" in own_section.render(judgement)
-    assert own_section.TITLE in terminal.in_short(judgement, [], "", Path("build/report"))
+    assert own_section.TITLE in terminal.in_short(judgement, Path("build/report/index.html"))
 
 
 def test_without_variants_of_ones_own_there_is_nothing():

@@ -142,7 +142,7 @@ def test_of_other_tasks_the_terminal_says_what_is_scored_and_what_the_mean_is():
     described = {name: stated(task) for name, task in own.items()}
     results = made.results({("pals", 1): {"qqp": QQP, "sts": STS}}, SETTINGS, {"tasks": described, "whose": "own"})
     judgement = judge(results)
-    told = terminal.in_short(judgement, paper_tables.tables(judgement), [], Path("build/report"))
+    told = terminal.in_short(judgement, Path("build/report/index.html"))
     scored = "QQP (F1 of duplicate), STS-B (Pearson)"
     assert f"\n\nThe mean is over {scored}, where a correlation or MCC, x, counts as (x + 1) / 2.\n\n" in told
 
