@@ -9,7 +9,7 @@ from mtbert.report.pictures import costs as picture_of_costs
 from mtbert.report.pictures import ways as picture_of_ways
 from mtbert.report.verdicts import in_words, of_ways
 from mtbert.scores.columns import COSTS
-from mtbert.scores.described import Costs
+from mtbert.scores.schemas import Costs
 from mtbert.tasks import are_the_courses, number_of_folds
 
 MOST_NAMED = 3  # ways in a sentence

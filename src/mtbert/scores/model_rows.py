@@ -8,6 +8,7 @@ from typing import Any
 from mtbert import files, layout
 from mtbert.provenance import inputs
 from mtbert.provenance.inputs import Origin
+from mtbert.scores.columns import COSTS
 from mtbert.scores.described import UNTRAINED
 from mtbert.scores.schemas import Elsewhere, RunMetrics, Scored
 from mtbert.scores.source import Source
@@ -72,7 +73,7 @@ def of_baseline(source: Source, folder: Path) -> dict[str, Any]:
         "kind": "encoder" if is_untrained else "baseline",
         "settings": json.dumps(about | {"costs": costs} if costs else about),
         **({} if is_untrained else {"trained": metrics.weights, "stored": metrics.weights}),
-        "milliseconds": costs.get("milliseconds"),
+        **{name: costs.get(name) for name in COSTS},
         **_measured(source, folder),
     }
 
@@ -91,7 +92,7 @@ def _measured(source: Source, folder: Path) -> dict[str, Any]:
         return {}
     variant, cost = folder.parent.name, source.speed.costs.get(folder.parent.name)
     seconds = source.speed.seconds.get(variant, {}).get(folder.name)
-    return {"seconds": seconds, **(cost.model_dump() if cost else {})}
+    return {"seconds": seconds, **(cost.model_dump(include={*COSTS}) if cost else {})}
 
 
 def _settings_alone(settings: Mapping[str, Any]) -> str:

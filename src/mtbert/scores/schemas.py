@@ -106,23 +106,27 @@ class EncoderCard(Lenient):
     pooler: bool
 
 
-class Cost(Section):
-    """What it costs to run a model.
+class Costs(Section):
+    """What it costs to run a model: measured here, or as costs.yaml says of predictions that others made.
 
     Attributes:
         milliseconds: that a text takes for all tasks of the model; a pair as well if it has tasks of pairs.
-        batch_milliseconds: the same where 32 texts are predicted together; None of predictions that others made.
-        megabytes: of the files that are read, 10^6 bytes each; None of predictions that others made.
+        batch_milliseconds: the same where 32 texts are predicted together.
+        megabytes: of the files that are read, 10^6 bytes each.
+        price: of 1,000 rows.
+        currency: of it.
     """
 
-    milliseconds: float
-    batch_milliseconds: float | None = None
-    megabytes: float | None = None
+    milliseconds: float | None = Field(default=None, ge=0)
+    batch_milliseconds: float | None = Field(default=None, ge=0)
+    megabytes: float | None = Field(default=None, ge=0)
+    price: float | None = Field(default=None, ge=0)
+    currency: str = Field(default="", max_length=12)
 
 
 class Speed(Section):
     """build/speed/speed.json: the costs of each model, and seconds of each training by variant and seed."""
 
     machine: str
-    costs: dict[str, Cost]
+    costs: dict[str, Costs]
     seconds: dict[str, dict[str, float]]

@@ -19,7 +19,7 @@ from mtbert.pretrained import embeddings
 from mtbert.provenance import inputs, seals
 from mtbert.scores import collect
 from mtbert.scores.columns import COSTS
-from mtbert.scores.described import Costs
+from mtbert.scores.schemas import Costs
 from mtbert.tasks import Task, stated
 from mtbert.tracking import record
 
