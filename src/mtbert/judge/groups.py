@@ -13,8 +13,7 @@ import numpy as np
 
 from mtbert.scores.columns import Frame
 from mtbert.scores.results import Results
-from mtbert.stats import ONE_SIDED, Estimate, holm
-from mtbert.stats.groups import less_the_rest
+from mtbert.stats import ONE_SIDED, Estimate, Side, difference, holm
 from mtbert.tasks import Task, main
 
 LEAST = 20  # clusters of a group, and of all others
@@ -95,7 +94,26 @@ def _groups(predicted: Frame, task: Task, names: Groups) -> Iterator[Group]:
         for name in dict.fromkeys(sorted(filter(None, of_rows))):
             is_inside = of_rows == name
             if min(len(np.unique(clusters[part])) for part in (is_inside, ~is_inside)) >= LEAST:
-                difference = less_the_rest(values, is_inside, clusters)
+                to_rest = less_the_rest(values, is_inside, clusters)
                 inside, outside = (abs(float(values[part].mean())) for part in (is_inside, ~is_inside))
-                p, count = difference.p_at_least(0), int(is_inside.sum())
-                yield Group(task, kind, column, name, count, inside, outside, difference, p)
+                p, count = to_rest.p_at_least(0), int(is_inside.sum())
+                yield Group(task, kind, column, name, count, inside, outside, to_rest, p)
+
+
+def less_the_rest(values: np.ndarray, is_inside: np.ndarray, clusters: np.ndarray) -> Estimate:
+    """Return the mean over a group of rows less that over all others; rows of a cluster move both.
+
+    Args:
+        values: of a row how good its predictions are, [rows].
+        is_inside: which rows are of the group, some and not all, [rows].
+        clusters: a number for each row, equal for rows of a cluster.
+    """
+    return difference(_mean(values, is_inside, clusters), _mean(values, ~is_inside, clusters))
+
+
+def _mean(values: np.ndarray, is_inside: np.ndarray, clusters: np.ndarray) -> Side:
+    distinct, cluster_of_row = np.unique(clusters, return_inverse=True)
+    mean, count = values[is_inside].mean(), is_inside.sum()
+    moves = np.bincount(cluster_of_row, np.where(is_inside, values - mean, 0.0) / count, len(distinct))
+    of_group = len(np.unique(clusters[is_inside]))
+    return Side(np.array([mean]), moves[:, None], int(count), of_group, has_seeds=False)
