@@ -19,7 +19,7 @@ from mtbert.tasks import Task, main
 LEAST = 20  # clusters of a group, and of all others
 
 
-class Kind(StrEnum):
+class GroupedBy(StrEnum):
     """What rows are grouped by."""
 
     LENGTH = "length"
@@ -28,7 +28,7 @@ class Kind(StrEnum):
     COLUMN = "column"
 
 
-Groups = Mapping[tuple[Kind, str], Sequence[str]]  # by kind, and of a column by its name: of each dev row its group
+Groups = Mapping[tuple[GroupedBy, str], Sequence[str]]  # of each dev row its group; with a column's name
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Group:
 
     Attributes:
         task: whose rows they are.
-        kind, column, name: what rows were grouped by, the column of such a kind, and what these rows have in common.
+        by, column, name: what rows were grouped by, the column if it is one, and what these rows have in common.
         rows: how many.
         inside, outside: of classes the share that is right, of scores the mean distance from the label.
         difference: of right answers, or of less distance, to all other rows; below 0 where the group is worse.
@@ -45,7 +45,7 @@ class Group:
     """
 
     task: Task
-    kind: Kind
+    by: GroupedBy
     column: str
     name: str
     rows: int
@@ -85,19 +85,19 @@ def _groups(predicted: Frame, task: Task, names: Groups) -> Iterator[Group]:
     merit = -off if task.kind == "score" else (off == 0).astype(float)
     by_row = predicted.assign(merit=merit).groupby("row").agg({"merit": "mean", "label": "first", "cluster": "first"})
     values, clusters = by_row["merit"].to_numpy(), by_row["cluster"].to_numpy()
-    every: dict[tuple[Kind, str], np.ndarray] = {
+    every: dict[tuple[GroupedBy, str], np.ndarray] = {
         key: np.array(of_rows, dtype=object)[by_row.index.to_numpy(int)] for key, of_rows in names.items()
     }
     if task.has_one_class:
-        every[Kind.CLASS, ""] = np.array([task.class_names[int(label)] for label in by_row["label"]], dtype=object)
-    for (kind, column), of_rows in every.items():
+        every[GroupedBy.CLASS, ""] = np.array([task.class_names[int(label)] for label in by_row["label"]], dtype=object)
+    for (by, column), of_rows in every.items():
         for name in dict.fromkeys(sorted(filter(None, of_rows))):
             is_inside = of_rows == name
             if min(len(np.unique(clusters[part])) for part in (is_inside, ~is_inside)) >= LEAST:
                 to_rest = less_the_rest(values, is_inside, clusters)
                 inside, outside = (abs(float(values[part].mean())) for part in (is_inside, ~is_inside))
                 p, count = to_rest.p_at_least(0), int(is_inside.sum())
-                yield Group(task, kind, column, name, count, inside, outside, to_rest, p)
+                yield Group(task, by, column, name, count, inside, outside, to_rest, p)
 
 
 def less_the_rest(values: np.ndarray, is_inside: np.ndarray, clusters: np.ndarray) -> Estimate:

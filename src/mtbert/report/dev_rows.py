@@ -14,7 +14,7 @@ import numpy as np
 from mtbert import files, layout
 from mtbert.data import drawing, held_out, readers
 from mtbert.errors import DataError
-from mtbert.judge.groups import Groups, Kind
+from mtbert.judge.groups import GroupedBy, Groups
 from mtbert.tasks import Task, main, read_build
 
 BETWEEN = " / "  # the two sentences of a pair
@@ -64,7 +64,7 @@ def groups(build: Path) -> dict[str, Groups]:
     return grouped
 
 
-def by_column(file: Path, task: Task, sentences: Mapping[int, tuple[str, ...]]) -> dict[tuple[Kind, str], list[str]]:
+def by_column(file: Path, task: Task, sentences: Mapping[int, tuple[str, ...]]) -> Groups:
     """Return the groups of dev's rows by column of their file; none where the file is there no more.
 
     Args:
@@ -86,17 +86,17 @@ def by_column(file: Path, task: Task, sentences: Mapping[int, tuple[str, ...]]) 
             )
     lines = [*sentences]
     used = {*task.sentences, task.label, task.id}
-    grouped: dict[tuple[Kind, str], list[str]] = {}
+    grouped: dict[tuple[GroupedBy, str], list[str]] = {}
     for column in dict.fromkeys(column for line in lines for column in rows.get(line, {})):
         names = ["" if (value := rows[line].get(column)) is None else str(value) for line in lines]
         if column not in used and 2 <= len({*names} - {""}) <= MOST_VALUES:
-            grouped[Kind.COLUMN, str(column)] = names
+            grouped[GroupedBy.COLUMN, str(column)] = names
     return grouped
 
 
-def by_text(texts: Sequence[str]) -> Mapping[tuple[Kind, str], list[str]]:
-    """Return the groups of texts, by kind."""
-    return {(Kind.LENGTH, ""): lengths(texts), (Kind.SCRIPT, ""): [script(text) for text in texts]}
+def by_text(texts: Sequence[str]) -> Groups:
+    """Return the groups of texts, by what they are grouped by."""
+    return {(GroupedBy.LENGTH, ""): lengths(texts), (GroupedBy.SCRIPT, ""): [script(text) for text in texts]}
 
 
 def lengths(texts: Sequence[str]) -> list[str]:

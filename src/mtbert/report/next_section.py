@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from mtbert.judge import Answer, groups
-from mtbert.judge.groups import Group, Groups, Kind
+from mtbert.judge.groups import Group, GroupedBy, Groups
 from mtbert.report import markdown
 from mtbert.scores import metrics
 from mtbert.scores.columns import SURE, UNCALIBRATED, Frame
@@ -148,16 +148,16 @@ def _groups(results: Results, names: Sequence[str], grouped: Mapping[str, Groups
         return WRONG + TOO_FEW
     lines = [_group_line(group) for group in judged if group.is_worse]
     if not lines:
-        kinds = {group.kind for group in judged}
-        return WRONG + NOWHERE.format(", ".join(kind for kind in Kind if kind in kinds))
+        groupings = {group.by for group in judged}
+        return WRONG + NOWHERE.format(", ".join(by for by in GroupedBy if by in groupings))
     return f"{WRONG}{SOMEWHERE}\n\n{markdown.lined(lines, texts=2)}"
 
 
 def _group_line(group: Group) -> dict[str, str]:
-    kind = f"{markdown.literal(group.column)} is " if group.kind == Kind.COLUMN else f"{group.kind.value}: "
+    which = f"{markdown.literal(group.column)} is " if group.by == GroupedBy.COLUMN else f"{group.by.value}: "
     return {
         "task": markdown.literal(group.task.display_name),
-        "rows": f"{kind}{markdown.literal(group.name)}",
+        "rows": f"{which}{markdown.literal(group.name)}",
         "how many": str(group.rows),
         "here": markdown.number(group.inside, decimals=2),
         "elsewhere": markdown.number(group.outside, decimals=2),
