@@ -61,7 +61,7 @@ class Finished(NamedTuple):
     """What is kept of a training.
 
     Attributes:
-        model: its results, a `collect.Model`.
+        model: its results, a `collect.ModelFolder`.
         log: run.json of its log.
         digests: the SHA-256 of each file of predictions, as `sha256sum` prints them.
         output: what it printed.

@@ -29,7 +29,7 @@ NO_FACTS = {"cluster": -1, "in_train": False, "shares": False}  # of the rows of
 
 
 @dataclass
-class Model:
+class ModelFolder:
     """A model as its folder holds it.
 
     Attributes:
@@ -105,7 +105,7 @@ def read_models(build: Path, folders: Sequence[Path], pictures: bool = True) -> 
     return as_results(source, models, with_counts=pictures)
 
 
-def as_results(source: Source, models: Sequence[Model], with_counts: bool = True) -> Results:
+def as_results(source: Source, models: Sequence[ModelFolder], with_counts: bool = True) -> Results:
     """Return the tables of these models; DataError if they do not fit together."""
     results = Results(
         _table_of_runs(source, models, with_counts),
@@ -123,13 +123,13 @@ def check(source: Source, folder: Path) -> None:
     seals.check(folder, only=[*READ, *(file.as_posix() for file in predicted)])
 
 
-def load(source: Source, folder: Path) -> Model:
+def load(source: Source, folder: Path) -> ModelFolder:
     """Read a model; DataError if one of its files holds something else."""
     row = model_rows.of_model(source, folder)
     history = folder / layout.HISTORY
     temperatures = files.read_json(folder / layout.METRICS).get("temperatures", {})
     predicted = _predicted(source, folder, temperatures)
-    return Model(folder, row, predicted, _history(history) if history.is_file() else None)
+    return ModelFolder(folder, row, predicted, _history(history) if history.is_file() else None)
 
 
 def _predicted(source: Source, folder: Path, temperatures: Mapping[str, float]) -> Predictions:
@@ -209,9 +209,9 @@ def _history(file: Path) -> Frame:
         raise DataError(f"{file} is damaged: {error}") from None
 
 
-def place(models: Sequence[Model], source: Source) -> None:
+def place(models: Sequence[ModelFolder], source: Source) -> None:
     """Give each variant's first seed that has embeddings the places of its dev sentences in a picture."""
-    first_seeds: dict[str, Model] = {}
+    first_seeds: dict[str, ModelFolder] = {}
     for model in models:
         if (model.folder / layout.EMBEDDINGS).is_file():
             first_seeds.setdefault(model.row["variant"], model)
@@ -231,13 +231,13 @@ def _labels_by_row(table: Frame) -> np.ndarray:
     return labels
 
 
-def _table_of_runs(source: Source, models: Sequence[Model], with_counts: bool) -> Frame:
+def _table_of_runs(source: Source, models: Sequence[ModelFolder], with_counts: bool) -> Frame:
     """Return the table `runs`; each row says of the data and the starting weights what all share."""
     shared = cells(source, with_counts)
     return tables.joined([pd.DataFrame([{**model.row, **shared} for model in models])], "runs", source.tasks)
 
 
-def _table_of_predictions(models: Sequence[Model], tasks: Tasks) -> Frame:
+def _table_of_predictions(models: Sequence[ModelFolder], tasks: Tasks) -> Frame:
     parts: list[Frame] = []
     for model in models:
         for split, by_task in model.predictions.items():
@@ -246,7 +246,7 @@ def _table_of_predictions(models: Sequence[Model], tasks: Tasks) -> Frame:
     return tables.joined(parts, "predictions", tasks)
 
 
-def _table_of_history(models: Sequence[Model], tasks: Tasks) -> Frame:
+def _table_of_history(models: Sequence[ModelFolder], tasks: Tasks) -> Frame:
     parts: list[Frame] = []
     for model in models:
         if model.history is not None:
@@ -254,7 +254,7 @@ def _table_of_history(models: Sequence[Model], tasks: Tasks) -> Frame:
     return tables.joined(parts, "history", tasks)
 
 
-def _table_of_points(models: Sequence[Model], tasks: Tasks) -> Frame:
+def _table_of_points(models: Sequence[ModelFolder], tasks: Tasks) -> Frame:
     parts: list[Frame] = []
     for model in models:
         if model.points is not None:
