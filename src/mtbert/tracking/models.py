@@ -77,11 +77,11 @@ def choosing(record: Record) -> float | None:
     if record.chosen_by is not None:
         return record.chosen_by
     scores_at: defaultdict[int, list[float]] = defaultdict(list)  # by step
-    last_phase = max((point.phase for point in record.points), default=1)
-    for point in record.points:
-        group, _, name = point.name.partition("/")
-        if group == "dev" and name not in OVERALLS and point.phase == last_phase:
-            scores_at[point.step].append(point.value)
+    last_phase = max((entry.phase for entry in record.entries), default=1)
+    for entry in record.entries:
+        group, _, name = entry.name.partition("/")
+        if group == "dev" and name not in OVERALLS and entry.phase == last_phase:
+            scores_at[entry.step].append(entry.value)
     if not scores_at:
         return None
     means = {step: sum(scores) / len(scores) for step, scores in scores_at.items()}

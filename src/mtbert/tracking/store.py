@@ -183,7 +183,7 @@ class Store:
             return False
         run_id = self.begin(record)
         time = record.ended or 0  # the times of single steps are not stored
-        metrics = [Metric(point.name, float(point.value), time, point.step) for point in record.points]
+        metrics = [Metric(entry.name, float(entry.value), time, entry.step) for entry in record.entries]
         self.client.log_batch(run_id, metrics)
         self.client.set_terminated(run_id, "FINISHED", record.ended)
         self.client.set_tag(run_id, RUN_KEY, record.run_key)
