@@ -233,10 +233,10 @@ def _trained_ways(board: Scoreboard) -> Iterator[Row]:
     """Yield the row of each way: of one's own study, else the rivals of PALs."""
     for paper in (STUDY, CATALOG) if STUDY in board.results.by_paper else (RIVALS,):
         for label in _labels(board.results, paper):
-            groups = board.results.joined(board.results.answering(paper, label) or [label])
-            for names in groups:
+            rows = board.results.into_rows(board.results.answering(paper, label) or [label])
+            for names in rows:
                 row = board.row(names)
-                yield replace(row, label=label if len(groups) == 1 else f"{label} ({row.label})")
+                yield replace(row, label=label if len(rows) == 1 else f"{label} ({row.label})")
 
 
 def _labels(results: Results, paper: str) -> list[str]:

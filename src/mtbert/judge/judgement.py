@@ -66,7 +66,7 @@ def judge_board(board: Scoreboard, request: Request = UNKNOWN) -> Judgement:
 
 
 def _rows(board: Scoreboard, check: TrainingCheck) -> Iterator[Row]:
-    for names in board.results.groups:
+    for names in board.results.rows:
         row = board.row(names)
         if row.scores:
             yield check.of(row)

@@ -82,11 +82,11 @@ def _rows(
         published = papers.PublishedRow()
     scores = published.splits.get(split, {})
     averaged = _averaged(scores, main(results.tasks))
-    groups = results.joined(results.answering(paper, label))
-    for names in groups:
+    every = results.into_rows(results.answering(paper, label))
+    for names in every:
         row = board.row(names, split, averaged)
         if label:
-            row = replace(row, label=label if len(groups) == 1 else f"{label} ({row.label})")
+            row = replace(row, label=label if len(every) == 1 else f"{label} ({row.label})")
         yield replace(row, paper=paper, table=number, published=scores, note=published.note)
 
 

@@ -161,31 +161,30 @@ class Results:
         teachers = [teacher for name in trained if name in self.about for teacher in self.about[name].teachers]
         return [*dict.fromkeys([*trained, *teachers])]
 
-    def joined(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        """Return names of one row as groups of different tasks: three single-task models make one row."""
-        groups: list[list[str]] = []
+    def into_rows(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return names as rows of different tasks: three single-task models make one row."""
+        rows: list[list[str]] = []
         for name in names:
-            fitting = (group for group in groups if not self._share_a_task(name, group))
-            group = next(fitting, None)
-            if group is None:
-                groups.append([name])
+            row = next((row for row in rows if not self._share_a_task(name, row)), None)
+            if row is None:
+                rows.append([name])
             else:
-                group.append(name)
-        return [tuple(group) for group in groups]
+                row.append(name)
+        return [tuple(row) for row in rows]
 
     def _share_a_task(self, name: str, others: Sequence[str]) -> bool:
         return any({*self.about[name].tasks} & {*self.about[other].tasks} for other in others)
 
     @cached_property
-    def groups(self) -> list[tuple[str, ...]]:
+    def rows(self) -> list[tuple[str, ...]]:
         """Every variant and ensemble by itself, and the single-task variants that make one row of all tasks."""
         by_row: dict[tuple[str, str], list[str]] = {}
         for name, about in self.about.items():
             by_row.setdefault((about.paper, about.row), []).append(name)
-        groups: list[tuple[str, ...]] = [(name,) for name in self.about]
-        for row_names in by_row.values():
-            groups += [names for names in self.joined(row_names) if len(names) > 1 and self._have_all_tasks(names)]
-        return groups
+        rows: list[tuple[str, ...]] = [(name,) for name in self.about]
+        for names_of_row in by_row.values():
+            rows += [names for names in self.into_rows(names_of_row) if len(names) > 1 and self._have_all_tasks(names)]
+        return rows
 
     def _have_all_tasks(self, names: Sequence[str]) -> bool:
         tasks = {task for name in names for task in self.about[name].tasks}
