@@ -61,7 +61,7 @@ class Finished(NamedTuple):
     """What is kept of a training.
 
     Attributes:
-        model: its results, a `collect.Model`.
+        model: its results, a `collect.ModelFolder`.
         log: run.json of its log.
         digests: the SHA-256 of each file of predictions, as `sha256sum` prints them.
         output: what it printed.
@@ -280,10 +280,10 @@ def write_part(part: str, fresh: Mapping[Job, Finished], out: Path) -> None:
 
 def write_tables(build: Path, models: Sequence[Any], folder: Path) -> None:
     """Write the evidence of models of a build folder."""
-    from mtbert.scores import collect, merge
+    from mtbert.scores import collect, evidence
     from mtbert.scores.source import source_of
 
-    merge.write(merge.packed(collect.as_results(source_of(build), models)), folder)
+    evidence.write(evidence.packed(collect.as_results(source_of(build), models)), folder)
 
 
 def pack(folder: Path, out: Path) -> None:

@@ -175,12 +175,12 @@ def _classes(labels: np.ndarray) -> range:
 
 def half_widths(ours: Side, other: Side) -> list[float]:
     """Return half the width of the 95 % interval by each of FORMULAS."""
-    variance = folds.variance(ours, other)
+    of_rows, _ = folds.variance(ours, other)
     of_folds = float((ours.scores - other.scores).var(ddof=1))
     low, high = difference(ours, other).interval or (0.0, 0.0)
     clusters = len(ours.moves)
     return [
-        _quantile(clusters - 1) * variance.rows**0.5,
+        _quantile(clusters - 1) * of_rows**0.5,
         _quantile(FOLDS - 1) * (of_folds / FOLDS) ** 0.5,
         _quantile(FOLDS - 1) * (of_folds * (1 / FOLDS + 1 / (FOLDS - 1))) ** 0.5,
         (high - low) / 2,

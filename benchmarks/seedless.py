@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special
 
 from mtbert.judge.rule import SEEDS, part_p
-from mtbert.stats import ONE_SIDED, Difference, Side, difference, influence, mean_of
+from mtbert.stats import ONE_SIDED, Estimate, Side, difference, influence, mean_of
 
 MARGIN = 0.01
 ROWS = (100, 1000)
@@ -25,7 +25,7 @@ SCORE = 0.7  # of the second side, on each task
 SHARED, OWN = 0.5, 0.3  # shares of the variance of a prediction: difficulty of rows for both sides, and for one
 SEED_SHIFT = 0.035  # standard deviation over seeds, in those of a prediction; 0.012 of accuracy
 RATES = ("better", "worse", "no worse", "outside")
-Differences = dict[str, list[Difference]]  # by SCORES, one for each split
+Differences = dict[str, list[Estimate]]  # by SCORES, one for each split
 
 
 def sides(score: float, seeds: int, labels: np.ndarray, shared: np.ndarray, draw: np.random.Generator) -> list[Side]:
@@ -77,7 +77,7 @@ def simulated(
     return equal, lower
 
 
-def rates(equal: Sequence[Difference], lower: Sequence[Difference]) -> list[float]:
+def rates(equal: Sequence[Estimate], lower: Sequence[Estimate]) -> list[float]:
     """Return how often the rule says what is not so, by RATES, each with the true difference at the boundary.
 
     *Better* and *worse* of sides that are equal, *no worse* of ours that is lower by the margin; *outside* is how often

@@ -15,8 +15,8 @@ import pandas as pd
 from mtbert.judge.budget_runs import tasks_of
 from mtbert.judge.rule import SEEDS, PValues, Verdict, claim_p, corrected, part_p
 from mtbert.replication import Claim, ClaimPart, Claims, load
-from mtbert.stats import Difference
-from mtbert.stats.differences import welch
+from mtbert.stats import Estimate
+from mtbert.stats.estimates import welch
 from mtbert.tasks import COURSE, main
 
 # Standard deviations of one run. By seed as PALs showed with MiniLM on a laptop (four seeds); by rows assumed, of the
@@ -53,7 +53,7 @@ def _runs(task: str, reports: int, scale: float, draw: np.random.Generator) -> n
     return by_rows + draw.normal(scale=scale * BY_SEED[task], size=(reports, SEEDS))
 
 
-def differences(part: ClaimPart, truth: float, runs: Runs, scale: float) -> list[Difference]:
+def differences(part: ClaimPart, truth: float, runs: Runs, scale: float) -> list[Estimate]:
     """Return the difference that each report shows of a part, whose true one is `truth` in its direction."""
     tasks = tasks_of(part.metric, COURSE)
     ours = np.mean([runs[_model(part.ours, task), task] for task in tasks], axis=0)  # [reports, seeds]
@@ -66,11 +66,11 @@ def differences(part: ClaimPart, truth: float, runs: Runs, scale: float) -> list
     ]
 
 
-def _difference(true_difference: float, ours: np.ndarray, other: np.ndarray, row_variance: float) -> Difference:
+def _difference(true_difference: float, ours: np.ndarray, other: np.ndarray, row_variance: float) -> Estimate:
     """Return the difference that one report shows, from the scores of each side's seeds."""
     seeds = SEEDS, SEEDS
     error, freedom = welch((ours.var(ddof=1), other.var(ddof=1)), seeds, row_variance, CLUSTERS)
-    return Difference(true_difference + float((ours - other).mean()), error, freedom, seeds, ROWS, CLUSTERS)
+    return Estimate(true_difference + float((ours - other).mean()), error, freedom, seeds, ROWS, CLUSTERS)
 
 
 def _model(side: Sequence[str], task: str) -> str:

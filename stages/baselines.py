@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mtbert import layout, tasks
+from mtbert import files, layout, tasks
 from mtbert.machine import program, starting
 from mtbert.provenance import seals
 
@@ -11,12 +11,11 @@ def main(build: Path, data_dir: Path, out: Path) -> None:
     """Check what the stages before it wrote; train the baselines, and print each score as soon as it is known."""
     with starting.quick_imports():
         from mtbert.baselines import run
-        from mtbert.scores import nothing
     for folder in (layout.data(build), layout.encoder(build)):
         seals.check(folder)
     print("dev scores of cheap baselines, and seconds to train")
     run.train_all(build, tasks.read_folder(data_dir), out, lambda line: print(line, flush=True), data_dir)
-    nothing.explain(out, "No task has labelled dev rows.")
+    files.explain_empty(out, "No task has labelled dev rows.")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from mtbert import files
 from mtbert.machine import program, starting
 from mtbert.provenance import seals
 
@@ -9,11 +10,11 @@ from mtbert.provenance import seals
 def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the votes."""
     with starting.quick_imports():
-        from mtbert.scores import ensembles, nothing
+        from mtbert.scores import ensembles
     seals.check_build(build)
     for line in ensembles.vote_all(build, out):
         print(line)
-    nothing.explain(out, "params.yaml selects no ensemble that votes, or one of its members is not trained.")
+    files.explain_empty(out, "params.yaml selects no ensemble that votes, or one of its members is not trained.")
 
 
 if __name__ == "__main__":

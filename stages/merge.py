@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from mtbert import files
 from mtbert.machine import program, starting
 from mtbert.provenance import seals
 
@@ -10,11 +11,10 @@ def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the merged models."""
     with starting.quick_imports():
         from mtbert.merging import run
-        from mtbert.scores import nothing
     seals.check_build(build)
     for line in run.merge_all(build, out):
         print(line)
-    nothing.explain(out, "params.yaml selects no ensemble that is merged, or its members have no weights here.")
+    files.explain_empty(out, "params.yaml selects no ensemble that is merged, or its members have no weights here.")
 
 
 if __name__ == "__main__":

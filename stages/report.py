@@ -6,6 +6,7 @@ Where MTBERT_TABLES is `later`, whoever started this prints the tables.
 import os
 from pathlib import Path
 
+from mtbert import files
 from mtbert.machine import program, starting
 
 
@@ -17,12 +18,12 @@ def main(build: Path, report: Path, submissions: Path) -> None:
         from mtbert.replication import report as reports
         from mtbert.replication import submissions as submitted
         from mtbert.replication import tables as judged
-        from mtbert.scores import nothing, tables
+        from mtbert.scores import tables
     results = tables.read(layout.results(build))
     replication = judged.read(layout.judged(build), results, request_of(layout.read_catalog(build, "seeds")))
     text = reports.write(replication, report, build=build)
     submitted.write(results, submissions)
-    nothing.explain(submissions, "None of the tasks has a submission file: these are for the course's tasks.")
+    files.explain_empty(submissions, "None of the tasks has a submission file: these are for the course's tasks.")
     print(f"{report} is written" if os.environ.get("MTBERT_TABLES") == "later" else text)
 
 

@@ -12,7 +12,7 @@ def main(build: Path, out: Path) -> None:
         from mtbert.inference import speed
     measured = speed.measure(build)
     with files.new_directory(out) as partial:
-        files.write_json(partial / "speed.json", measured.model_dump())
+        files.write_json(partial / "speed.json", measured.model_dump(exclude_defaults=True))
 
 
 if __name__ == "__main__":

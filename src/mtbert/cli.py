@@ -328,12 +328,12 @@ def tables(build: BuildArgument = BUILD) -> None:
     from mtbert import layout
     from mtbert.judge import request_of
     from mtbert.judge import tables as judged
-    from mtbert.report import write
+    from mtbert.report import terminal
     from mtbert.scores import tables
 
     request = request_of(layout.read_catalog(build, "seeds"))
     judgement = judged.read(layout.judged(build), tables.read(layout.results(build)), request)
-    print(write.in_short(judgement, layout.report(build)))
+    print(terminal.in_short(judgement, layout.report(build) / "index.html"))
 
 
 @app.command()
@@ -405,8 +405,8 @@ def evidence(
     The tables are small enough to commit, and hold no sentence.
     """
     with starting.quick_imports():
-        from mtbert.scores import merge
-    merge.write(merge.merge(sources or [BUILD]), out)
+        from mtbert.scores import evidence
+    evidence.write(evidence.merged(sources or [BUILD]), out)
 
 
 @app.command()

@@ -37,6 +37,7 @@ try:
 except ModuleNotFoundError:  # of Windows
     fcntl = None
 
+NOTHING = "nothing.txt"  # of a stage's folder that holds nothing else
 PARTIAL = ".partial"  # ending of unfinished files; .dvcignore and .gitignore list it
 
 
@@ -169,6 +170,15 @@ def remove_empty(directory: Path) -> None:
     for folder in directory.glob("*"):
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
+
+
+def explain_empty(folder: Path, reason: str) -> None:
+    """Write into a stage's empty folder why it is so; DVC warns of one without a file. Else remove that file."""
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if names - {NOTHING}:
+        (folder / NOTHING).unlink(missing_ok=True)
+    else:
+        write_text(folder / NOTHING, f"{reason}\n")
 
 
 def keep_only(directory: Path, kept: Collection[Path]) -> None:

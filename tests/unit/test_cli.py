@@ -19,7 +19,7 @@ from mtbert.inference.smaller import Smaller
 from mtbert.judge import UNKNOWN
 from mtbert.machine import locking
 from mtbert.replication import report as reports
-from mtbert.scores import merge, tables
+from mtbert.scores import evidence, tables
 from mtbert.serving import start
 from mtbert.serving.options import Limits, Options
 from mtbert.trainings import grid, packs
@@ -84,7 +84,7 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         (Options(Path("o"), 3, Limits(4, 0.005, 1024), 2**20), "127.0.0.1", 1, 2),
     ),
     (packs, "pack", ["pack", "o", "--variants", "a b"], (Path("o"), "a b")),
-    (merge, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
+    (evidence, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
     (
         reports,
         "write",
@@ -129,7 +129,7 @@ def test_what_was_said_is_handed_on(
     monkeypatch.setattr(notes, "print_changes", lambda _: None)
     monkeypatch.setattr(tables, "read", str)
     monkeypatch.setattr(replication, "replicate", lambda *given: given)
-    monkeypatch.setattr(merge, "merge", lambda sources: [*map(str, sources)])
+    monkeypatch.setattr(evidence, "merged", lambda sources: [*map(str, sources)])
     monkeypatch.setattr(module, name, lambda *given: asked.append(given))
     done = CliRunner().invoke(app, arguments)
     assert (done.exit_code, done.exception) == (0, None)

@@ -90,7 +90,7 @@ def test_a_finished_run(run: Path) -> None:
     start = 1767225600000
     assert (found.experiment, found.name) == ("mtbert-sample", "pals.dim=204 pals seed 1")
     assert (found.started, found.ended) == (start, start + 10_000)
-    assert [point[:3] for point in found.points[:6]] == [
+    assert [entry[:3] for entry in found.entries[:6]] == [
         ("final/dev/sst", 0, 0.123456),
         ("run/steps", 0, 20),
         ("run/epoch", 0, 1),
@@ -122,12 +122,12 @@ def test_a_vote_has_its_scores_members_and_settings_and_the_name_of_what_was_cha
         "tasks": '["sst"]',
         "data": "mine",
     }
-    assert [point[:3] for point in found.points] == [
+    assert [entry[:3] for entry in found.entries] == [
         ("final/dev/sst", 0, 2 / 3),
-        ("parameters/encoder", 0, 1000),
         ("parameters/added", 0, 20),
-        ("parameters/trained", 0, 2020),
+        ("parameters/encoder", 0, 1000),
         ("parameters/stored", 0, 2020),
+        ("parameters/trained", 0, 2020),
     ]
     assert (found.tags["changed"], found.tags["inputs"]) == ("pals.dim=8", files.sha256(folder / "inputs.json"))
 
@@ -168,7 +168,7 @@ def test_dev_scores_of_epochs_come_before_losses(run: Path) -> None:
     with (run / "history.csv").open("a") as handle:
         handle.write("0,20,dev/sst,0.5\n")
     seals.seal(run)
-    assert [point.name for point in of_run(run).points[2:5]] == ["run/epoch", "dev/sst", "loss/sst"]
+    assert [entry.name for entry in of_run(run).entries[2:5]] == ["run/epoch", "dev/sst", "loss/sst"]
 
 
 def test_the_page_that_shows_changes_and_scores() -> None:

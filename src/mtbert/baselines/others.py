@@ -21,7 +21,7 @@ from mtbert.data import readers, several
 from mtbert.data.records import NumberedRow
 from mtbert.errors import DataError, UnknownNameError, in_words
 from mtbert.scores.columns import SURE, Predictions
-from mtbert.scores.described import Costs
+from mtbert.scores.schemas import Costs
 from mtbert.settings import NAME
 from mtbert.tasks import OTHERS_FOLDER, Split, Task, Tasks, label_text
 

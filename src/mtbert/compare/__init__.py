@@ -1,4 +1,4 @@
-"""Compare two files of predictions of any origin: scores, their difference, its interval and p, and a standing.
+"""Compare two files of predictions of any origin: scores, their difference, its interval and p, and a verdict.
 
 `reading` reads the rows of each side, `pairing` checks them against each other, `comparing` compares them by
 `mtbert.stats`, and `wording` words the result. Nothing here imports torch, DVC or MLflow.

@@ -15,7 +15,7 @@ from mtbert.judge import SEEDS, Comparison, Part
 from mtbert.judge.comparison import with_p
 from mtbert.provenance import why
 from mtbert.scores import metrics
-from mtbert.stats import LEAST_CLUSTERS, Difference, Side, difference, influence, score
+from mtbert.stats import LEAST_CLUSTERS, Estimate, Side, difference, influence, score
 from mtbert.tasks import METRIC_NAMES, OF_SCORES, Task, Tasks
 
 
@@ -89,7 +89,7 @@ def _of_task(metric: str, task: Task | None) -> str:
     return "f1" if is_true or task.metric == "f1" else "macro_f1"
 
 
-def _obstacle(result: Difference) -> str:
+def _obstacle(result: Estimate) -> str:
     """Return what keeps a difference from being judged; empty for nothing."""
     if result.lacks_seeds(SEEDS):
         return "seeds"

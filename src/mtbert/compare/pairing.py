@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mtbert.compare.reading import REQUIRED, Frame
+from mtbert.compare.reading import REQUIRED
 from mtbert.data import several
 from mtbert.errors import DataError, first_of
 from mtbert.scores import metrics, sets
+from mtbert.scores.columns import Frame
 from mtbert.tasks import Task, label_text
 
 COUNTS = {  # whether a row does, by `scored`

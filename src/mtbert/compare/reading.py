@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -11,6 +10,7 @@ from mtbert.data import records
 from mtbert.errors import DataError, UnknownNameError, first_of
 from mtbert.provenance import stale
 from mtbert.provenance.stale import Present
+from mtbert.scores.columns import Frame
 from mtbert.tasks import label_text
 
 SUFFIXES = (".csv", ".parquet")
@@ -20,8 +20,6 @@ TEXT = re.compile(r"sentence[12]?|text|text_pair")
 IGNORED = re.compile(rf"probability_\d+|sure|lowest|highest|cut|{TEXT.pattern}")
 NORMALISED = ("seed", "cluster")  # columns whose numbers may be written in two ways
 ROW_NUMBERS = re.compile(r"|Unnamed: 0|__index_level_0__")  # the names that pandas gives them
-
-Frame = Any  # a pandas.DataFrame or Series: the types of their selections name four kinds at once
 
 
 def read(source: str, task: str | None = None, build: Path = Path("build")) -> Frame:
@@ -81,7 +79,7 @@ def of_file(path: Path) -> Frame:
     """Read the rows of a file; DataError if it is missing or is not of such rows."""
     if not path.is_file() or path.suffix not in SUFFIXES:
         raise DataError(f"no file {path} that ends in .csv or .parquet; with --task a model's name is allowed, too")
-    table, positions = _parquet(path) if path.suffix == ".parquet" else _csv(path)
+    table = _parquet(path) if path.suffix == ".parquet" else _csv(path)
     _check_columns(table, path)
     is_named = "class" in table
     texts = table.reindex(columns=[*COLUMNS]).astype("string").fillna("").apply(lambda column: column.str.strip())
@@ -91,34 +89,29 @@ def of_file(path: Path) -> Frame:
     columns = [name for name in table if TEXT.fullmatch(name)]
     rows = table[columns].astype("string").fillna("").to_numpy()
     return texts.assign(
-        position=positions,
+        position=table.index,
         of_run=False,
         is_named=is_named,
         has_seed=has_seed,
         text=["\n".join(" ".join(text.split()) for text in row) for row in rows],
         text_columns=", ".join(sorted(columns)),
-    )
+    ).reset_index(drop=True)
 
 
-class FileRows(NamedTuple):
-    """The rows of a file as they are, and where in it each lies, such as `a.csv, line 3`."""
-
-    table: Frame
-    positions: list[str]
-
-
-def _parquet(path: Path) -> FileRows:
+def _parquet(path: Path) -> Frame:
+    """Return the rows of a file as they are, by where each lies, such as `a.parquet, row 3`."""
     table: Frame = files.read_parquet(path)
     floats = table.select_dtypes("float").columns
     table = table.assign(**{name: table[name] + 0.0 for name in floats})  # so that -0.0 is 0.0
-    return FileRows(table, [f"{path}, row {number}" for number in range(1, len(table) + 1)])
+    return table.set_axis([f"{path}, row {number}" for number in range(1, len(table) + 1)])
 
 
-def _csv(path: Path) -> FileRows:
+def _csv(path: Path) -> Frame:
+    """Return the rows of a file as they are, by where each lies, such as `a.csv, line 3`."""
     name = str(path)
     text = records.decoded(path.read_bytes(), name)
     rows = list(records.separated(text, name, records.separator_of(text)))
-    return FileRows(pd.DataFrame([row.values for row in rows]), [f"{path}, line {row.line}" for row in rows])
+    return pd.DataFrame([row.values for row in rows], [f"{path}, line {row.line}" for row in rows])
 
 
 def _check_columns(table: Frame, path: Path) -> None:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from mtbert.judge import SEEDS, Comparison, Verdict
-from mtbert.stats import LEAST_CLUSTERS, Difference
+from mtbert.stats import LEAST_CLUSTERS, Estimate
 
-STANDINGS = {
-    Verdict.BETTER: "better", Verdict.WORSE: "worse", Verdict.CLOSE: "apart by less than the margin",
-    Verdict.TOO_CLOSE: "not significant, the difference could be 0",
+VERDICTS = {
+    Verdict.HOLDS: "apart by less than the margin", Verdict.TOO_CLOSE: "not significant, the difference could be 0",
+    Verdict.BETTER: "better, by how much is open", Verdict.WORSE: "worse, by how much is open",
 }  # fmt: skip
 METRICS = {
     "f1": "f1 of class 1",
@@ -40,12 +40,12 @@ def as_text(comparison: Comparison, changes: Sequence[str] = ()) -> str:
     ])  # fmt: skip
 
 
-def _difference(comparison: Comparison) -> Difference:
+def _difference(comparison: Comparison) -> Estimate:
     assert comparison.difference is not None  # both files have predictions
     return comparison.difference
 
 
-def _scores(comparison: Comparison) -> tuple[Difference, Difference]:
+def _scores(comparison: Comparison) -> tuple[Estimate, Estimate]:
     assert comparison.scores is not None  # `compare_files` always asks for them
     return comparison.scores
 
@@ -66,14 +66,14 @@ def _source_of_noise(comparison: Comparison) -> str:
     return f"over seeds and rows; of {_names(comparison)[seeds.index(0)]} over rows"
 
 
-def _interval(result: Difference, form: str) -> str:
+def _interval(result: Estimate, form: str) -> str:
     if result.interval is None:
         return NOT_KNOWN
     return " to ".join(format(end, form) for end in result.interval)
 
 
 def _answer(comparison: Comparison) -> str:
-    """Return the standing of ours, or why it is open."""
+    """Return the verdict on ours, or why it is open."""
     result = _difference(comparison)
     if result.are_alike:
         right = "both are right on the same rows" if comparison.part.metric == "accuracy" else "both predict the same"
@@ -91,8 +91,9 @@ def _answer(comparison: Comparison) -> str:
         return f"open, too few clusters of rows: {result.clusters}, and {LEAST_CLUSTERS} are needed"
     if result.interval is None:
         return "open, the two differ alike in every cluster of rows, which shows no noise to compare with"
-    size = ", by how much is open" if comparison.is_size_open else ""
-    return STANDINGS[comparison.standing] + size
+    if comparison.verdict is Verdict.FAILS:
+        return "better" if result.mean > 0 else "worse"
+    return VERDICTS[comparison.verdict]
 
 
 def _more_seeds(name: str, count: int) -> str:

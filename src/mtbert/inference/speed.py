@@ -22,8 +22,7 @@ from mtbert.inference.baseline import Baseline
 from mtbert.inference.model import Model, NotFiniteError
 from mtbert.machine import starting
 from mtbert.provenance import inputs, seals
-from mtbert.scores import run_log
-from mtbert.scores.schemas import Cost, Speed
+from mtbert.scores.schemas import Costs, Speed, read_log
 from mtbert.tasks import Tasks, main, read_build
 
 SENTENCES = ["sentence1", "sentence2"]
@@ -68,21 +67,21 @@ def _seconds(runs: Sequence[Path]) -> dict[str, float]:
     seconds: dict[str, float] = {}
     for run in runs:
         with contextlib.suppress(DataError):  # a damaged log
-            if log := run_log.read(run):
+            if log := read_log(run):
                 seconds[run.name] = log.seconds
     return seconds
 
 
-def _costs(folders: Mapping[str, Path], build: Path) -> dict[str, Cost]:
+def _costs(folders: Mapping[str, Path], build: Path) -> dict[str, Costs]:
     """Return the costs of models by name; of one whose numbers are not finite there are none."""
     rows = _rows(build, read_build(build))
-    costs: dict[str, Cost] = {}
+    costs: dict[str, Costs] = {}
     for names in _groups(folders):
         models = {name: loading.load_folder(folders[name]) for name in names}
         with _threads(models):
             one, in_batch = (_milliseconds(models, rows, size) for size in ROUNDS)
         costs |= {
-            name: Cost(
+            name: Costs(
                 milliseconds=round(one[name], 3),
                 batch_milliseconds=round(in_batch[name], 3),
                 megabytes=round(_megabytes(model), 3),

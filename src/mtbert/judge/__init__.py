@@ -8,18 +8,16 @@ judgement = tables.read(folder, results, request)
 """
 
 from mtbert.judge.answer import STUDY, UNKNOWN, Answer, Request, request_of
-from mtbert.judge.budget_runs import BudgetRuns, TaskRows, of_results
-from mtbert.judge.comparison import Comparison
+from mtbert.judge.budget_runs import OVERFITTING, BudgetRuns, TaskRows, of_results
+from mtbert.judge.comparison import Comparison, Part
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement, judge, judge_board
-from mtbert.judge.models import RIVALS, Models
-from mtbert.judge.parts import OVERFITTING, Part
-from mtbert.judge.rows import Below, Check, MayGain, Row
+from mtbert.judge.rows import Below, MayGain, Row
 from mtbert.judge.rule import OBSTACLES, SEEDS, Verdict
 from mtbert.judge.scoreboard import Scoreboard
 
 __all__ = [
-    "OBSTACLES", "OVERFITTING", "RIVALS", "SEEDS", "STUDY", "UNKNOWN", "Answer", "Below", "BudgetRuns", "Check",
-    "Comparison", "Confirmation", "Confirmed", "Judgement", "MayGain", "Models", "Part", "Request", "Row", "Scoreboard",
+    "OBSTACLES", "OVERFITTING", "SEEDS", "STUDY", "UNKNOWN", "Answer", "Below", "BudgetRuns",
+    "Comparison", "Confirmation", "Confirmed", "Judgement", "MayGain", "Part", "Request", "Row", "Scoreboard",
     "TaskRows", "Verdict", "judge", "judge_board", "of_results", "request_of",
 ]  # fmt: skip

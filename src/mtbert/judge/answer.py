@@ -8,15 +8,15 @@ from typing import Any
 
 from mtbert.judge import training_check, ways
 from mtbert.judge.budget_runs import are_unequal
-from mtbert.judge.comparison import Comparison
-from mtbert.judge.models import RIVALS, Models
-from mtbert.judge.parts import Expected, Part, margins
+from mtbert.judge.comparison import Comparison, Part, margins
 from mtbert.judge.rows import Row, rank
+from mtbert.judge.rule import Expected
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.judge.ways import Choice
 from mtbert.scores import metrics
-from mtbert.scores.described import CATALOG, MAJORITY
+from mtbert.scores.described import CATALOG, MAJORITY, RIVALS
+from mtbert.scores.results import Results
 from mtbert.tasks import main
 
 STUDY = "own"  # the paper of the ways to train one's own tasks
@@ -53,7 +53,7 @@ class Answer:
     """The ways that were trained, the best first, and what is proved of them.
 
     Attributes:
-        models: those of the results.
+        results: those that are judged.
         ways: the rows of at least two.
         request: what was asked for.
         majority: the score of the class that most training rows have, by task. It is empty for tasks of scores, and
@@ -65,7 +65,7 @@ class Answer:
         by_task: what the way to keep costs each task against one model per task; none if either is missing.
     """
 
-    models: Models
+    results: Results
     ways: Sequence[Row]
     request: Request = UNKNOWN
     majority: Mapping[str, float] = field(default_factory=dict)
@@ -78,22 +78,22 @@ class Answer:
     @property
     def tasks(self) -> list[str]:
         """Those of the mean."""
-        return [*main(self.models.results.tasks)]
+        return [*main(self.results.tasks)]
 
     @property
     def metric(self) -> str:
         """The mean over tasks."""
-        return metrics.means(self.models.results.tasks)[0]
+        return metrics.means(self.results.tasks)[0]
 
     @property
     def margin(self) -> float:
         """The smallest difference of the mean that matters: the largest of the tasks'."""
-        return margins(self.models.results.tasks)[self.metric]
+        return margins(self.results.tasks)[self.metric]
 
     @cached_property
     def single(self) -> Row | None:
         """The way of one model per task; None if it was not trained. Of several the first in the results."""
-        in_results = [*self.models.about]
+        in_results = [*self.results.about]
         ways = [way for way in self.ways if len(way.names) == len(self.tasks) > 1]
         return min(ways, key=lambda way: in_results.index(way.names[0]), default=None)
 
@@ -127,7 +127,7 @@ class Answer:
         Predictions of others are no model that could be kept, and have no weights by which it would be the cheapest.
         """
         here = [way for way in self.ways if not way.is_of_others]
-        return [way for way in here if not way.check.fails and way.names != (MAJORITY,)]
+        return [way for way in here if way.is_trained_enough and way.names != (MAJORITY,)]
 
     @property
     def limit(self) -> Mapping[str, float]:
@@ -171,7 +171,7 @@ class Answer:
 
     def compared(self, ours: Row, other: Row, metric: str, expects: Expected = "close") -> Part:
         """Return the comparison of two ways on the mean over tasks, or on one of them."""
-        margin = self.margin if metric == self.metric else self.models.results.tasks[metric].matters
+        margin = self.margin if metric == self.metric else self.results.tasks[metric].matters
         return Part(ours=ours.names, other=other.names, metric=metric, margin=margin, expects=expects)
 
     @cached_property
@@ -188,24 +188,24 @@ class Answer:
 
     def _examples(self, way: Row) -> dict[str, float]:
         """Return how many examples of each task a way sees, as a mean over seeds."""
-        runs = self.models.runs
-        runs = runs[runs["variant"].isin(self.models.trained_for(way.names))]
+        runs = self.results.trained
+        runs = runs[runs["variant"].isin(self.results.trained_for(way.names))]
         means = runs.groupby(level="variant")[[f"examples_{task}" for task in self.tasks]].mean()
         return dict(zip(self.tasks, means.astype(float).sum().tolist(), strict=True))
 
 
 def of_board(board: Scoreboard, check: TrainingCheck, request: Request = UNKNOWN) -> Answer | None:
     """Return the answer to which way is to be kept; None if fewer than two ways train all tasks."""
-    models, tasks = board.models, main(board.models.results.tasks)
-    trained = [replace(way, check=check.of(way.names)) for way in _trained_ways(board) if {*tasks} <= {*way.scores}]
+    results, tasks = board.results, main(board.results.tasks)
+    trained = [check.of(way) for way in _trained_ways(board) if {*tasks} <= {*way.scores}]
     if len(trained) < 2:
         return None
-    baselines = [way for way in map(board.baseline, models.baselines) if {*tasks} <= {*way.scores}]
-    incomplete = [row for row in map(board.baseline, models.baselines) if is_incomplete(row, tasks)]
-    in_order = sorted([*trained, *baselines], key=lambda way: rank(way, models.results.tasks))
-    scores = {} if MAJORITY in models.baselines else training_check.majority_scores(models.results)
+    baselines = [way for way in map(board.baseline, results.baselines) if {*tasks} <= {*way.scores}]
+    incomplete = [row for row in map(board.baseline, results.baselines) if is_incomplete(row, tasks)]
+    in_order = sorted([*trained, *baselines], key=lambda way: rank(way, results.tasks))
+    scores = {} if MAJORITY in results.baselines else training_check.majority_scores(results)
     majority = {task: scores[task] for task in tasks if task in scores}
-    return _judged(Answer(models, in_order, request, majority, board.untrained(), incomplete), board)
+    return _judged(Answer(results, in_order, request, majority, board.untrained(), incomplete), board)
 
 
 def is_incomplete(row: Row, tasks: Collection[str]) -> bool:
@@ -231,18 +231,18 @@ def _judged(answer: Answer, board: Scoreboard) -> Answer:
 
 def _trained_ways(board: Scoreboard) -> Iterator[Row]:
     """Yield the row of each way: of one's own study, else the rivals of PALs."""
-    for paper in (STUDY, CATALOG) if STUDY in board.models.by_paper else (RIVALS,):
-        for label in _labels(board.models, paper):
-            models = board.models.joined(board.models.answering(paper, label) or [label])
-            for names in models:
+    for paper in (STUDY, CATALOG) if STUDY in board.results.by_paper else (RIVALS,):
+        for label in _labels(board.results, paper):
+            rows = board.results.into_rows(board.results.answering(paper, label) or [label])
+            for names in rows:
                 row = board.row(names)
-                yield replace(row, label=label if len(models) == 1 else f"{label} ({row.label})")
+                yield replace(row, label=label if len(rows) == 1 else f"{label} ({row.label})")
 
 
-def _labels(models: Models, paper: str) -> list[str]:
+def _labels(results: Results, paper: str) -> list[str]:
     """Return the labels of a paper's rows, each once; a variant without one is a row by its name."""
     labels: dict[str, None] = {}
-    for name, about in models.about.items():
+    for name, about in results.about.items():
         if paper == RIVALS and about.rival:
             labels[about.rival] = None
         elif about.paper == paper:

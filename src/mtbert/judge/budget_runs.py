@@ -6,22 +6,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from mtbert.judge import sides
-from mtbert.judge.parts import OVERFITTING
 from mtbert.scores import metrics
 from mtbert.scores.columns import FOLD, KEY, Frame, example_columns, scored_tasks
 from mtbert.scores.described import UNTRAINED
 from mtbert.scores.metrics import OVERALLS
 from mtbert.scores.results import SEEDLESS, Results
-from mtbert.stats import LEAST_SEEDS, Difference, Interval, Side, difference, folds, influence, mean_of, score
+from mtbert.stats import LEAST_SEEDS, Estimate, Interval, Side, difference, folds, influence, mean_of, score
 from mtbert.tasks import COURSE, Split, Tasks, main, number_of_folds, round_of, whole_rounds
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
+OVERFITTING = "overfitting"  # a metric: overall_normalised on training rows less that on dev
 UNEQUAL = 0.05  # examples of a task, or steps, may differ by this share: samplers draw
 
 
@@ -50,17 +49,6 @@ class TaskRows:
     predictions: Frame
 
 
-class Predicted(NamedTuple):
-    """What a model predicts of a task, [rows, seeds], and which rows are scored, [rows].
-
-    A model without seeds has one column. Of a task with folds a column is a round, whose seeds predict each row once.
-    Those rows are scored that have a label, and that all seeds predict.
-    """
-
-    values: np.ndarray
-    usable: np.ndarray
-
-
 @dataclass(frozen=True)
 class BudgetRuns:
     """The runs of one budget.
@@ -79,7 +67,7 @@ class BudgetRuns:
     runs: Frame
     dev: Mapping[str, TaskRows]
     untrained: Mapping[str, float] = field(default_factory=dict)
-    settings: Mapping[str, sides.Settings] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     tasks: Tasks = field(default_factory=lambda: COURSE)
     seedless: Collection[str] = frozenset()
 
@@ -105,7 +93,7 @@ class BudgetRuns:
 
     def compare(
         self, ours: Sequence[str], other: Sequence[str], metric: str, most: int | None = None, leak_free: bool = False
-    ) -> Difference | None:
+    ) -> Estimate | None:
         """Return ours - other; None if a side has no run, or they share no row.
 
         Args:
@@ -124,9 +112,7 @@ class BudgetRuns:
             return None if scored is None else difference(scored[0], scored[0].constant(self.untrained[metric]))
         return None
 
-    def scores(
-        self, names: Sequence[str], seeds: Sequence[int], averaged: Collection[str] = ()
-    ) -> dict[str, Difference]:
+    def scores(self, names: Sequence[str], seeds: Sequence[int], averaged: Collection[str] = ()) -> dict[str, Estimate]:
         """Return by metric the mean score of models, with its error over seeds and rows of dev.
 
         With fewer than LEAST_SEEDS seeds the error is over rows alone.
@@ -150,9 +136,7 @@ class BudgetRuns:
             for metric, side in sides_by_metric.items()
         }
 
-    def above_constant(
-        self, names: Sequence[str], seeds: Sequence[int], task: str, constant: float
-    ) -> Difference | None:
+    def above_constant(self, names: Sequence[str], seeds: Sequence[int], task: str, constant: float) -> Estimate | None:
         """Return a task's score less that of predicting `constant` for every row; None if the task is not predicted.
 
         Errors are as for `scores`.
@@ -161,7 +145,7 @@ class BudgetRuns:
         shared_seeds = self._shared_seeds(models, seeds)
         if not models or not shared_seeds:
             return None
-        usable = self._predicted(task, models[task], shared_seeds).usable
+        usable = _usable(self._predicted(task, models[task], shared_seeds))
         if not usable.any():
             return None
         ours = self._side(task, models[task], shared_seeds, usable)
@@ -178,7 +162,7 @@ class BudgetRuns:
         for task, model in models.items():
             if not shared_seeds:
                 continue
-            usable = self._predicted(task, model, shared_seeds).usable
+            usable = _usable(self._predicted(task, model, shared_seeds))
             if usable.any():
                 sides[task] = self._side(task, model, shared_seeds, usable)
         return sides
@@ -199,8 +183,8 @@ class BudgetRuns:
         lowest, highest = list[float](), list[float]()
         for task in (self.tasks[name] for name in names):
             low, high = metrics.bounds(task.metric)
-            lowest.append(metrics.scale(metric, task).of(low))
-            highest.append(metrics.scale(metric, task).of(high))
+            lowest.append(metrics.counting_as(metric, task, low))
+            highest.append(metrics.counting_as(metric, task, high))
         return fmean(lowest), fmean(highest)
 
     def _sides(
@@ -215,7 +199,7 @@ class BudgetRuns:
         for task in tasks_of(metric, self.tasks):
             our_predictions = self._predicted(task, our_models[task], our_seeds)
             other_predictions = self._predicted(task, other_models[task], other_seeds)
-            usable = our_predictions.usable & other_predictions.usable
+            usable = _usable(our_predictions) & _usable(other_predictions)
             if leak_free:
                 usable &= ~self.dev[task].rows["leaked"].to_numpy(bool)
             if not usable.any():
@@ -237,8 +221,12 @@ class BudgetRuns:
         """How many folds tasks have; 0 where none has."""
         return number_of_folds(self.tasks)
 
-    def _predicted(self, task: str, model: str, seeds: Sequence[int]) -> Predicted:
-        """Return what a model predicts of a task; made once, since the same models are compared dozens of times."""
+    def _predicted(self, task: str, model: str, seeds: Sequence[int]) -> np.ndarray:
+        """Return what a model predicts of a task, [rows, seeds]; NaN where it does not, and of rows without a label.
+
+        A model without seeds has one column. Of a task with folds a column is a round, whose seeds predict each row
+        once. It is made once, since the same models are compared dozens of times.
+        """
         key = (task, model, *seeds)
         if key not in self._predicted_by_key:
             table = self.dev[task].predictions[model]
@@ -246,14 +234,14 @@ class BudgetRuns:
             if self._fold_of_rows(task) is not None and model not in self.seedless:
                 values = _of_rounds(values, [round_of(seed, self._folds) for seed in seeds])
             has_label = self.dev[task].rows["label"].notna().to_numpy()
-            self._predicted_by_key[key] = Predicted(values, has_label & ~np.isnan(values).any(axis=1))
+            self._predicted_by_key[key] = np.where(has_label[:, None], values, np.nan)
         return self._predicted_by_key[key]
 
     def _side(self, task: str, model: str, seeds: Sequence[int], usable: np.ndarray) -> Side:
         """Score what a model predicts of the rows of dev that are usable, [rows]; once for the same rows."""
         key = (task, model, *seeds, usable.tobytes())
         if key not in self._sides_by_key:
-            predictions = self._predicted(task, model, seeds).values[usable]
+            predictions = self._predicted(task, model, seeds)[usable]
             side = self._scored(task, predictions, usable, model not in self.seedless)
             self._sides_by_key[key] = self._by_fold(task, side, seeds, usable) if self._folds else side
         return self._sides_by_key[key]
@@ -290,8 +278,9 @@ class BudgetRuns:
 
     def _mean_over_tasks(self, metric: str, task_sides: Sequence[Side]) -> Side:
         """Return the mean over the tasks of a metric, as `metrics.overall` has it of single scores."""
-        scales = [metrics.scale(metric, self.tasks[task]) for task in tasks_of(metric, self.tasks)]
-        return mean_of([side.scaled(*scale) for side, scale in zip(task_sides, scales, strict=True)])
+        are_halved = [metrics.is_halved(metric, self.tasks[task]) for task in tasks_of(metric, self.tasks)]
+        sides = zip(task_sides, are_halved, strict=True)
+        return mean_of([side.halved if is_halved else side for side, is_halved in sides])
 
     def _model_by_task(self, names: Sequence[str], metric: str) -> dict[str, str]:
         """Return by task of the metric the first of these models that predicts it; tasks without one are left out."""
@@ -315,7 +304,7 @@ class BudgetRuns:
         return by_task
 
     @cached_property
-    def _predicted_by_key(self) -> dict[tuple[Any, ...], Predicted]:
+    def _predicted_by_key(self) -> dict[tuple[Any, ...], np.ndarray]:
         """What `_predicted` has made."""
         return {}
 
@@ -333,6 +322,11 @@ class BudgetRuns:
 def _of_these_trainings(side: Side) -> Side:
     """Return a side that has too few seeds to say something of others as it was trained; any other as it is."""
     return side.as_trained if 0 < side.seeds < LEAST_SEEDS else side
+
+
+def _usable(predictions: np.ndarray) -> np.ndarray:
+    """Return which rows of predictions [rows, seeds] are scored, [rows]: those that all seeds predict."""
+    return np.isnan(predictions).sum(axis=1) == 0
 
 
 def _of_rounds(values: np.ndarray, rounds: Sequence[int]) -> np.ndarray:

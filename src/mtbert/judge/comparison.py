@@ -1,11 +1,50 @@
-"""What runs say of one comparison."""
+"""What is compared, two sides on a metric with what is expected of their difference; and what runs say of it."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-from mtbert.judge.parts import Part
-from mtbert.judge.rule import NOTHING, OBSTACLES, PValues, Verdict, part_p, sign
-from mtbert.stats import Difference
+import pydantic
+
+from mtbert.judge.rule import NOTHING, OBSTACLES, Expected, PValues, Verdict, part_p, sign
+from mtbert.scores.metrics import OVERALLS
+from mtbert.settings import Section
+from mtbert.stats import Estimate
 from mtbert.stats.power import Needed
+from mtbert.tasks import Tasks, main
+
+
+def sequence(value: Any) -> Any:
+    """Return a YAML list, or the words of a string, as a tuple; anything else as it is, to be refused."""
+    if isinstance(value, str):
+        return tuple(value.split())
+    return tuple(value) if isinstance(value, list) else value
+
+
+Names = Annotated[tuple[str, ...], pydantic.BeforeValidator(sequence)]
+
+
+class Part(Section):
+    """What is to be compared.
+
+    Attributes:
+        ours, other: names of the variants (or an ensemble) of each side; several single-task variants make one row.
+        metric: a task, an overall, or `overfitting`.
+        expects: `higher`: ours is better by more than nothing; `lower`; `close`: apart by less than the margin;
+            `not higher`: ours is better by less than the margin, if at all; or `not lower`.
+        margin: the smallest difference that matters.
+    """
+
+    ours: Names
+    other: Names
+    metric: str
+    expects: Expected
+    margin: float
+
+
+def margins(tasks: Tasks) -> dict[str, float]:
+    """Return by metric the smallest difference that matters: of a mean the largest of its tasks'."""
+    task_margins = {name: task.matters for name, task in tasks.items()}
+    return task_margins | dict.fromkeys(OVERALLS, max(task_margins[name] for name in main(tasks)))
 
 
 @dataclass(frozen=True)
@@ -23,29 +62,17 @@ class Comparison:
 
     part: Part
     obstacle: str = "not run"
-    difference: Difference | None = None
+    difference: Estimate | None = None
     p: PValues = NOTHING
     needed: Needed | None = None
-    scores: tuple[Difference, Difference] | None = None
+    scores: tuple[Estimate, Estimate] | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """What is proved of what the part expects, else which side is better, or why it is not judged."""
+        """What is proved of what the part expects; else which side is better, or why it is not judged."""
         if self.obstacle:
             return OBSTACLES[self.obstacle]
         return sign(self.difference) if self.p.verdict is Verdict.TOO_CLOSE else self.p.verdict
-
-    @property
-    def standing(self) -> Verdict:
-        """How ours stands to the other where the part expects the two to be close: CLOSE, BETTER, WORSE, TOO_CLOSE."""
-        if self.obstacle:
-            return OBSTACLES[self.obstacle]
-        return Verdict.CLOSE if self.p.verdict is Verdict.HOLDS else sign(self.difference)
-
-    @property
-    def is_size_open(self) -> bool:
-        """Whether one side is better, and is not proved to be so by the margin."""
-        return self.standing in (Verdict.BETTER, Verdict.WORSE) and self.p.verdict is not Verdict.FAILS
 
 
 def with_p(comparison: Comparison) -> Comparison:

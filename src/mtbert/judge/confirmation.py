@@ -24,15 +24,12 @@ class Confirmed:
     @property
     def disagrees(self) -> bool:
         """Whether a difference that is proved on dev has the other sign on test, or ours is proved worse there."""
-        if self.test.standing is Verdict.WORSE and not self.test.is_size_open:
-            return True
-        if (
-            self.dev.standing not in (Verdict.BETTER, Verdict.WORSE)
-            or self.dev.difference is None
-            or self.test.difference is None
-        ):
+        dev, test = self.dev.difference, self.test.difference
+        if dev is None or test is None:
             return False
-        return self.dev.difference.mean * self.test.difference.mean < 0
+        if self.test.verdict is Verdict.FAILS and test.mean < 0:
+            return True
+        return self.dev.verdict in (Verdict.FAILS, Verdict.BETTER, Verdict.WORSE) and dev.mean * test.mean < 0
 
 
 @dataclass(frozen=True)

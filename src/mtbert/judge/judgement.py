@@ -1,17 +1,19 @@
 """All that is concluded from results."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from mtbert.judge import answer, confirmation, own, paper_rows
+from mtbert.judge import answer, confirmation, paper_rows
 from mtbert.judge.answer import UNKNOWN, Answer, Request
-from mtbert.judge.comparison import Comparison
+from mtbert.judge.comparison import Comparison, Part, margins
 from mtbert.judge.confirmation import Confirmation
-from mtbert.judge.models import Models
 from mtbert.judge.rows import Row
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
+from mtbert.scores.described import CATALOG
+from mtbert.scores.metrics import means
 from mtbert.scores.results import Results
+from mtbert.tasks import main
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Judgement:
     """All that is concluded from results; `mtbert.judge.tables` has it as two files.
 
     Attributes:
-        models: those of the results.
+        results: those that are judged.
         rows: every variant and ensemble that is scored on dev, and single-task variants that make one row of all tasks.
         seedless_rows: the untrained encoder and the baselines, where they have scores.
         paper_rows: the rows of the papers' tables.
@@ -28,7 +30,7 @@ class Judgement:
         own: the differences of one's own variants.
     """
 
-    models: Models
+    results: Results
     rows: Sequence[Row]
     seedless_rows: Sequence[Row] = ()
     paper_rows: Sequence[Row] = ()
@@ -39,7 +41,7 @@ class Judgement:
 
 def judge(results: Results, request: Request = UNKNOWN) -> Judgement:
     """Judge results; arguments as for `judge_board`."""
-    return judge_board(Scoreboard(Models(results)), request)
+    return judge_board(Scoreboard(results), request)
 
 
 def judge_board(board: Scoreboard, request: Request = UNKNOWN) -> Judgement:
@@ -53,25 +55,59 @@ def judge_board(board: Scoreboard, request: Request = UNKNOWN) -> Judgement:
     which_way = answer.of_board(board, check, request)
     is_last = which_way is not None and not which_way.is_interim
     return Judgement(
-        models=board.models,
+        results=board.results,
         rows=[*_rows(board, check)],
         seedless_rows=[*_seedless_rows(board)],
         paper_rows=paper_rows.rows(board, check),
         answer=which_way,
         confirmation=confirmation.look(which_way, board) if which_way is not None and is_last else None,
-        own=own.compare(board),
+        own=_differences_of_own(board),
     )
 
 
 def _rows(board: Scoreboard, check: TrainingCheck) -> Iterator[Row]:
-    for names in board.models.groups:
+    for names in board.results.rows:
         row = board.row(names)
         if row.scores:
-            yield replace(row, check=check.of(names))
+            yield check.of(row)
 
 
 def _seedless_rows(board: Scoreboard) -> Iterator[Row]:
     untrained = board.untrained()
     if untrained is not None:
         yield untrained
-    yield from (row for row in map(board.baseline, board.models.baselines) if row.scores)
+    yield from (row for row in map(board.baseline, board.results.baselines) if row.scores)
+
+
+def _differences_of_own(board: Scoreboard) -> list[Comparison]:
+    """Return the comparisons of each variant of one's own and each other one, on each metric that both have.
+
+    Their sides may differ in anything, so they have no p. Of two of one's own the later one in the results comes first.
+    """
+    results, comparisons = board.results, list[Comparison]()
+    margin_by_metric = margins(results.tasks)
+    for own, other in _pairs(results):
+        for metric in _shared_metrics(results, own, other):
+            difference = board.budget_runs().compare((own,), (other,), metric)
+            if difference is not None:
+                margin = margin_by_metric[metric]
+                part = Part(ours=(own,), other=(other,), metric=metric, margin=margin, expects="close")
+                comparisons.append(Comparison(part, "", difference))
+    return comparisons
+
+
+def _pairs(results: Results) -> Iterator[tuple[str, str]]:
+    names = [*results.about]
+    are_own = {name: about.paper == CATALOG for name, about in results.about.items()}
+    for number, own in enumerate(names):
+        if are_own[own]:
+            earlier = names[:number]
+            yield from ((own, other) for other in names if not are_own[other] or other in earlier)
+
+
+def _shared_metrics(results: Results, own: str, other: str) -> list[str]:
+    """Return the tasks that both models have, and the means if these are all."""
+    tasks = results.tasks
+    shared_tasks = {*results.about[own].tasks} & {*results.about[other].tasks}
+    metrics = [task for task in tasks if task in shared_tasks]
+    return [*metrics, *means(tasks)] if {*main(tasks)} <= shared_tasks else metrics

@@ -21,8 +21,8 @@ import numpy as np
 
 from mtbert.judge.rule import NOTHING, PValues, Verdict, claim_p, part_p, sign
 from mtbert.scores import metrics, sets
-from mtbert.stats import LEAST_CLUSTERS, Difference, difference, influence
-from mtbert.stats.differences import ROUNDING
+from mtbert.stats import LEAST_CLUSTERS, Estimate, difference, influence
+from mtbert.stats.estimates import ROUNDING
 from mtbert.tasks import Task
 
 FEW = 6  # changed clusters, below which they are counted
@@ -48,7 +48,7 @@ class Change:
     after: float
     rows: int
     changed: int
-    difference: Difference
+    difference: Estimate
     p: PValues
 
     @property

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from mtbert.config import papers
-from mtbert.judge.models import RIVALS, Models
 from mtbert.judge.rows import Row, rank
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
+from mtbert.scores.described import RIVALS
+from mtbert.scores.results import Results
 from mtbert.tasks import Split, main
 
 UNPUBLISHED = "others"  # the table of a paper's variants that answer to no row of its tables
@@ -23,7 +24,7 @@ def rows(board: Scoreboard, check: TrainingCheck) -> list[Row]:
     every: list[Row] = []
     for table in _tables(board):
         if any(row.scores for row in table):
-            every += [replace(row, check=check.of(row.names)) for row in table]
+            every += map(check.of, table)
     return every
 
 
@@ -35,11 +36,11 @@ def _tables(board: Scoreboard) -> Iterator[list[Row]]:
             labels |= table.rows.keys()
             yield [*_answers(board, paper, number, table)]
         yield [*_unpublished(board, paper, UNPUBLISHED, labels)]
-    names = (*(about.paper for about in board.models.about.values()), RIVALS)
+    names = (*(about.paper for about in board.results.about.values()), RIVALS)
     for paper in dict.fromkeys(names):
         if paper not in published:
             in_order = _unpublished(board, paper, VARIANTS)
-            yield sorted(in_order, key=lambda row: rank(row, board.models.results.tasks))
+            yield sorted(in_order, key=lambda row: rank(row, board.results.tasks))
 
 
 def _answers(board: Scoreboard, paper: str, number: str, table: papers.PublishedTable) -> Iterator[Row]:
@@ -51,15 +52,15 @@ def _answers(board: Scoreboard, paper: str, number: str, table: papers.Published
 
 def _unpublished(board: Scoreboard, paper: str, number: str, labels: Collection[str] = ()) -> Iterator[Row]:
     """Yield rows of the variants of a paper that answer to none of its published labels."""
-    for label in own_labels(board.models, paper):
+    for label in own_labels(board.results, paper):
         if label not in labels:
             yield from _rows(board, paper, number, label)
 
 
-def own_labels(models: Models, paper: str) -> list[str]:
+def own_labels(results: Results, paper: str) -> list[str]:
     """Return the labels of the rows of a paper's variants, each once."""
     labels: dict[str, None] = {}
-    for about in models.about.values():
+    for about in results.about.values():
         if paper == RIVALS and about.rival:
             labels[about.rival] = None
         elif about.paper == paper:
@@ -76,16 +77,16 @@ def _rows(
     published: papers.PublishedRow | None = None,
 ) -> Iterator[Row]:
     """Yield a row for each model that answers to a label; if these are several, each is named."""
-    models = board.models
-    if published is None or not models.is_comparable:
+    results = board.results
+    if published is None or not results.is_comparable:
         published = papers.PublishedRow()
     scores = published.splits.get(split, {})
-    averaged = _averaged(scores, main(models.results.tasks))
-    groups = models.joined(models.answering(paper, label))
-    for names in groups:
+    averaged = _averaged(scores, main(results.tasks))
+    every = results.into_rows(results.answering(paper, label))
+    for names in every:
         row = board.row(names, split, averaged)
         if label:
-            row = replace(row, label=label if len(groups) == 1 else f"{label} ({row.label})")
+            row = replace(row, label=label if len(every) == 1 else f"{label} ({row.label})")
         yield replace(row, paper=paper, table=number, published=scores, note=published.note)
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from mtbert.config import papers
 from mtbert.scores.described import BASELINES, BY_OTHERS
 from mtbert.scores.metrics import means
-from mtbert.stats import Difference
+from mtbert.stats import Estimate
 from mtbert.tasks import Split, Tasks
 
 
@@ -27,24 +27,6 @@ class MayGain(StrEnum):
 
 
 @dataclass(frozen=True)
-class Check:
-    """Whether a row is trained well enough (`mtbert.judge.training_check`); nothing is found where it is empty.
-
-    Attributes:
-        below: by task, what the row does not beat there.
-        may_gain: by task, why longer training may raise its score there.
-    """
-
-    below: Mapping[str, Sequence[Below]] = field(default_factory=dict)
-    may_gain: Mapping[str, Sequence[MayGain]] = field(default_factory=dict)
-
-    @property
-    def fails(self) -> bool:
-        """Whether the row is not trained well enough to be compared."""
-        return bool(self.below)
-
-
-@dataclass(frozen=True)
 class Row:
     """A row of the report: one model, or several of different tasks, with their scores and what they cost.
 
@@ -58,7 +40,8 @@ class Row:
         seconds: to train all of its models and their teachers, one seed; None if nobody knows.
         costs: by name, of running all of its models one after the other: `milliseconds` a text for all tasks,
             `batch_milliseconds` where 32 are predicted together, `megabytes` to load; none if nobody measured them.
-        check: whether it is trained well enough to be compared; nothing of what was not trained.
+        below: by task, what it does not beat there (`mtbert.judge.training_check`); none of what was not trained.
+        may_gain: by task, why longer training may raise its score there.
         split: of all scores.
         paper, table: of a row of a paper's table, whose it is, and the table's number; else empty.
         published: the paper's scores by metric; none on other data than the papers'.
@@ -67,17 +50,23 @@ class Row:
 
     label: str
     names: tuple[str, ...]
-    scores: Mapping[str, Difference]
+    scores: Mapping[str, Estimate]
     seeds: tuple[int, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None
     costs: Mapping[str, float] = field(default_factory=dict)
-    check: Check = field(default_factory=Check)
+    below: Mapping[str, Sequence[Below]] = field(default_factory=dict)
+    may_gain: Mapping[str, Sequence[MayGain]] = field(default_factory=dict)
     split: Split = "dev"
     paper: str = ""
     table: str = ""
     published: papers.Scores = field(default_factory=dict)
     note: str = ""
+
+    @property
+    def is_trained_enough(self) -> bool:
+        """Whether it is trained well enough to be compared."""
+        return not self.below
 
     @property
     def is_baseline(self) -> bool:

@@ -7,10 +7,11 @@ does not hold where any part does not: its p is the smallest, times the number o
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
-from mtbert.judge.parts import Expected
-from mtbert.stats import ONE_SIDED, Difference, holm
+from mtbert.stats import ONE_SIDED, Estimate, holm
 
+Expected = Literal["higher", "lower", "close", "not higher", "not lower"]  # of ours - other
 SEEDS = 6  # of each side that has seeds, at the only look
 LEANS = 0.4  # a part whose p of holding is below this does not refute its claim
 
@@ -23,7 +24,6 @@ class Verdict(StrEnum):
     FAILS = "fails"
     BETTER = "better"  # the 95 % interval lies above 0
     WORSE = "worse"  # it lies below 0
-    CLOSE = "close"  # apart by less than the margin
     TOO_CLOSE = "too close"  # none of these is proved
     NOT_COMPARABLE = "not comparable"
     OPEN = "open"
@@ -44,7 +44,7 @@ OBSTACLES = {  # what keeps a comparison from being judged, and the verdict inst
 }
 
 
-def sign(difference: Difference | None) -> Verdict:
+def sign(difference: Estimate | None) -> Verdict:
     """Return BETTER or WORSE where the 95 % interval of ours - other leaves out 0, else TOO_CLOSE."""
     if difference is None or difference.interval is None:
         return Verdict.TOO_CLOSE
@@ -79,7 +79,7 @@ class PValues:
 NOTHING = PValues(1.0, 1.0, 1.0)
 
 
-def part_p(expects: Expected, margin: float, published: float | None, difference: Difference) -> PValues:
+def part_p(expects: Expected, margin: float, published: float | None, difference: Estimate) -> PValues:
     """Return the p of a part.
 
     Args:

@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 
 from mtbert.judge.budget_runs import BudgetRuns, of_results, on_split
-from mtbert.judge.models import Models
 from mtbert.judge.rows import Row
 from mtbert.scores.columns import COSTS, WEIGHTS, Frame
 from mtbert.scores.described import UNTRAINED, UNTRAINED_LABEL, baseline_label
-from mtbert.stats import Difference
+from mtbert.scores.results import Results
+from mtbert.stats import Estimate
 from mtbert.tasks import Split
 
 
@@ -19,18 +19,18 @@ class Scoreboard:
     """The scores of models, each computed once; a model's name stands for all of its seeds.
 
     Attributes:
-        models: those that are scored.
+        results: of the models that are scored.
     """
 
-    def __init__(self, models: Models) -> None:
-        self.models = models
-        self._budget_runs: dict[Split, BudgetRuns] = {"dev": of_results(models.results)}
-        self._scores_by_key: dict[tuple[object, ...], Mapping[str, Difference]] = {}
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self._budget_runs: dict[Split, BudgetRuns] = {"dev": of_results(results)}
+        self._scores_by_key: dict[tuple[object, ...], Mapping[str, Estimate]] = {}
 
     def budget_runs(self, split: Split = "dev") -> BudgetRuns:
         """Return the runs in the form that the rule takes, made once for each split."""
         if split not in self._budget_runs:
-            self._budget_runs[split] = on_split(self._budget_runs["dev"], self.models.results, split)
+            self._budget_runs[split] = on_split(self._budget_runs["dev"], self.results, split)
         return self._budget_runs[split]
 
     def row(self, names: Sequence[str], split: Split = "dev", averaged: Sequence[str] = ()) -> Row:
@@ -41,9 +41,9 @@ class Scoreboard:
             split: that the scores are of.
             averaged: the tasks that the mean is of, if it is of fewer than all.
         """
-        seeds = self.models.seeds
+        seeds = self.results.seeds
         shared_seeds = tuple(sorted(set.intersection(*(set(seeds[name]) for name in names))))
-        trained = self.models.with_teachers(names)
+        trained = self.results.with_teachers(names)
         return Row(
             label=", ".join(names),
             names=tuple(names),
@@ -57,7 +57,7 @@ class Scoreboard:
 
     def baseline(self, name: str, split: Split = "dev") -> Row:
         """Return the row of a baseline."""
-        run = self.models.results.baselines.loc[name]
+        run = self.results.runs.set_index("variant").loc[name]
         return Row(
             label=baseline_label(name),
             names=(name,),
@@ -73,7 +73,7 @@ class Scoreboard:
 
         Evidence of before 2026-11-28 has their scores and not their predictions: there they have no interval.
         """
-        stated = self.models.results.untrained
+        stated = self.results.untrained
         if not stated:
             return None
         predicted = self._scores((UNTRAINED,), (0,), "dev")
@@ -82,7 +82,7 @@ class Scoreboard:
 
     def _scores(
         self, names: tuple[str, ...], seeds: tuple[int, ...], split: Split, averaged: tuple[str, ...] = ()
-    ) -> Mapping[str, Difference]:
+    ) -> Mapping[str, Estimate]:
         """Return the scores of models, by metric."""
         key = (names, seeds, split, averaged)
         if key not in self._scores_by_key:
@@ -91,20 +91,20 @@ class Scoreboard:
 
     def _mean_over_seeds(self, variant: str, column: str) -> float:
         """Return the mean of a column over the runs of a variant; NaN where results hold none."""
-        if variant not in self.models.about:
+        if variant not in self.results.about:
             return math.nan
-        return self.models.runs.loc[variant, column].astype(float).mean()
+        return self.results.trained.loc[variant, column].astype(float).mean()
 
     def _weights(self, names: Sequence[str]) -> dict[str, float]:
         """Return the weights of a row; they are the same with every seed."""
-        first_runs: Frame = self.models.runs.loc[[(name, self.models.seeds[name][0]) for name in names]]
+        first_runs: Frame = self.results.trained.loc[[(name, self.results.seeds[name][0]) for name in names]]
         weights = first_runs[[*WEIGHTS, "times_bert"]].astype(float)
         return weights.sum().to_dict() | {"encoder": float(weights["encoder"].iloc[0])}
 
 
-def exactly(score: float) -> Difference:
+def exactly(score: float) -> Estimate:
     """Return a score of which neither seeds nor rows are known."""
-    return Difference(score, None, 0.0, (0, 0), 0, 0)
+    return Estimate(score, None, 0.0, (0, 0), 0, 0)
 
 
 def _known(values: Mapping[str, Any]) -> dict[str, float]:

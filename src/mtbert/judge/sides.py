@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from mtbert.judge.parts import RATE
-
-Settings = Mapping[str, Any]  # of a variant, as its plan file has them
+RATE = "learning_rate"  # a profile may set it by what is trained: it differs in some runs, and not in others
 MEMBERS = "members"  # a vote differs from all else in this alone
 BY_TASK = ("heads", "pooling")  # of section `model`: a value for each task
 # What claims name beside settings: how much of each task, or how long, the sides train, and what a technique is for.
@@ -14,7 +12,9 @@ BUDGETS = ("examples", "updates")
 PURPOSES = ("similarity",)
 
 
-def differences(settings: Mapping[str, Settings], ours: Sequence[str], other: Sequence[str]) -> set[str]:
+def differing_settings(
+    settings: Mapping[str, Mapping[str, Any]], ours: Sequence[str], other: Sequence[str]
+) -> set[str]:
     """Return the names of the settings in which any two models of the sides differ.
 
     Names are those of params.yaml without their section: `adapter` where the adapters are others, `pals.dim` where one
@@ -31,7 +31,7 @@ def differences(settings: Mapping[str, Settings], ours: Sequence[str], other: Se
     return differing
 
 
-def _between_models(ours: Settings, other: Settings) -> set[str]:
+def _between_models(ours: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
     if ours.get("members") or other.get("members"):
         return {MEMBERS}
     differing = _between_values("tasks", ours["tasks"], other["tasks"])
@@ -45,7 +45,7 @@ def _between_models(ours: Settings, other: Settings) -> set[str]:
     return differing
 
 
-def _between_model_sections(ours: Settings, other: Settings) -> set[str]:
+def _between_model_sections(ours: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
     shared_tasks = {*ours["tasks"]} & {*other["tasks"]}
     differing: set[str] = set()
     for key in ours["model"].keys() | other["model"].keys():
@@ -58,7 +58,7 @@ def _between_model_sections(ours: Settings, other: Settings) -> set[str]:
     return differing
 
 
-def _between_phases(ours: Settings, other: Settings) -> set[str]:
+def _between_phases(ours: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
     differing: set[str] = set()
     has_choice = min(len(ours["tasks"]), len(other["tasks"])) > 1
     for key in ours.keys() | other.keys():

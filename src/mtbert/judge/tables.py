@@ -16,18 +16,16 @@ import pyarrow.parquet as pq
 from mtbert import files
 from mtbert.errors import DataError
 from mtbert.judge.answer import UNKNOWN, Answer, Request, is_incomplete
-from mtbert.judge.comparison import Comparison
+from mtbert.judge.comparison import Comparison, Part
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement
-from mtbert.judge.models import Models
-from mtbert.judge.parts import Part
-from mtbert.judge.rows import Below, Check, MayGain, Row
+from mtbert.judge.rows import Below, MayGain, Row
 from mtbert.judge.rule import PValues
 from mtbert.judge.scoreboard import exactly
 from mtbert.scores.columns import COSTS, WEIGHTS
 from mtbert.scores.described import MAJORITY, UNTRAINED
 from mtbert.scores.results import Results
-from mtbert.stats import Difference
+from mtbert.stats import Estimate
 from mtbert.stats.power import Needed
 from mtbert.tasks import main
 
@@ -79,7 +77,7 @@ def read(folder: Path, results: Results, request: Request = UNKNOWN) -> Judgemen
         raise DataError(f"{folder / ROWS} has rows of another version than this one ({unknown[0]}); {AGAIN}")
     lines_by_use = by_use(folder / COMPARISONS, COMPARISON_COLUMNS)
     try:
-        return _judgement(Models(results), request, rows_by_use, lines_by_use)
+        return _judgement(results, request, rows_by_use, lines_by_use)
     except (KeyError, ValueError) as error:
         raise DataError(f"{folder} is of other results or papers ({error!r}); {AGAIN}") from None
 
@@ -109,7 +107,7 @@ def _row_lines(judgement: Judgement) -> Iterator[Line]:
         rows += [("confirmation", row) for row in confirmation.rows]
     for number, (use, row) in enumerate(rows):
         about = {"use": use, "row": number, **_about_row(row)}
-        metrics = dict.fromkeys([*row.scores, *row.published, *row.check.below, *row.check.may_gain])
+        metrics = dict.fromkeys([*row.scores, *row.published, *row.below, *row.may_gain])
         yield from (about | _metric_cells(row, metric) for metric in metrics)
         if not metrics:
             yield about
@@ -135,8 +133,8 @@ def _metric_cells(row: Row, metric: str) -> Line:
         "metric": metric,
         "published": row.published.get(metric),
         **_estimate_cells(row.scores.get(metric)),
-        "below": [*row.check.below.get(metric, ())],
-        "may_gain": [*row.check.may_gain.get(metric, ())],
+        "below": [*row.below.get(metric, ())],
+        "may_gain": [*row.may_gain.get(metric, ())],
     }
 
 
@@ -156,16 +154,8 @@ def _row(lines: Sequence[Line]) -> Row:
         weights={name: first[name] for name in ROW_WEIGHTS if first[name] is not None},
         seconds=first["seconds"],
         costs={name: first[name] for name in COSTS if first[name] is not None},
-        check=Check(
-            below={
-                metric: [Below(name) for name in line["below"]] for metric, line in by_metric.items() if line["below"]
-            },
-            may_gain={
-                metric: [MayGain(name) for name in line["may_gain"]]
-                for metric, line in by_metric.items()
-                if line["may_gain"]
-            },
-        ),
+        below={metric: [*map(Below, line["below"])] for metric, line in by_metric.items() if line["below"]},
+        may_gain={metric: [*map(MayGain, line["may_gain"])] for metric, line in by_metric.items() if line["may_gain"]},
         split=first["split"],
         paper=first["paper"],
         table=first["table"],
@@ -223,7 +213,7 @@ def p_values(line: Line, name: str) -> PValues:
     return PValues(line[f"{name}_holds"], line[f"{name}_fails"], line[f"{name}_small"])
 
 
-def _estimate_cells(estimate: Difference | None) -> Line:
+def _estimate_cells(estimate: Estimate | None) -> Line:
     if estimate is None:
         return {}
     low, high = estimate.interval or (None, None)
@@ -243,11 +233,11 @@ def _estimate_cells(estimate: Difference | None) -> Line:
     }
 
 
-def estimate(line: Line) -> Difference | None:
+def estimate(line: Line) -> Estimate | None:
     """Return the difference or score of a line; None where it has none."""
     if line["mean"] is None:
         return None
-    return Difference(
+    return Estimate(
         mean=line["mean"],
         error=line["error"],
         freedom=line["freedom"],
@@ -260,7 +250,7 @@ def estimate(line: Line) -> Difference | None:
 
 
 def _judgement(
-    models: Models, request: Request, rows_by_use: dict[str, list[Line]], lines_by_use: dict[str, list[Line]]
+    results: Results, request: Request, rows_by_use: dict[str, list[Line]], lines_by_use: dict[str, list[Line]]
 ) -> Judgement:
     rows = {use: _rows(lines) for use, lines in rows_by_use.items()}
     comparisons = {use: [_comparison(line) for line in lines] for use, lines in lines_by_use.items()}
@@ -268,12 +258,12 @@ def _judgement(
     answer = confirmation = None
     if "ways" in rows:
         answer = Answer(
-            models=models,
+            results=results,
             ways=rows["ways"],
             request=request,
             majority={task: score.mean for task, score in rows["majority"][0].scores.items()},
             untrained=next((row for row in seedless_rows if row.names == (UNTRAINED,)), None),
-            incomplete=[row for row in seedless_rows if is_incomplete(row, main(models.results.tasks))],
+            incomplete=[row for row in seedless_rows if is_incomplete(row, main(results.tasks))],
             against_single=comparisons.get("against_single", ()),
             against_best=comparisons.get("against_best", ()),
             by_task=comparisons.get("by_task", ()),
@@ -282,7 +272,7 @@ def _judgement(
         pairs = [Confirmed(dev, test) for dev, test in zip(comparisons["dev"], comparisons["test"], strict=True)]
         confirmation = Confirmation(rows["confirmation"], pairs)
     return Judgement(
-        models=models,
+        results=results,
         rows=rows.get("rows", []),
         seedless_rows=seedless_rows,
         paper_rows=rows.get("paper_rows", []),

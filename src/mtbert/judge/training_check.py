@@ -22,12 +22,13 @@ gained.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from scipy import special
 
-from mtbert.judge.rows import Below, Check, MayGain, Row
+from mtbert.judge.rows import Below, MayGain, Row
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.scores import metrics, sets
 from mtbert.scores.columns import Frame
@@ -50,32 +51,34 @@ class TrainingCheck:
     """
 
     def __init__(self, board: Scoreboard) -> None:
-        self._board, self._models = board, board.models
-        tfidf = board.baseline(TFIDF).scores if TFIDF in self._models.baselines else {}
-        self._constants = constant_predictions(self._models.results)
-        self._checks: dict[tuple[str, ...], Check] = {}
+        self._board, self._results = board, board.results
+        tfidf = board.baseline(TFIDF).scores if TFIDF in self._results.baselines else {}
+        self._constants = constant_predictions(self._results)
+        self._checked: dict[tuple[str, ...], Row] = {}
         self.yardsticks: dict[Below, Mapping[str, float]] = {
             Below.TFIDF: {task: score.mean for task, score in tfidf.items()},
-            Below.UNTRAINED: self._models.results.untrained,
+            Below.UNTRAINED: self._results.untrained,
         }
 
-    def of(self, names: tuple[str, ...]) -> Check:
-        """Check the row that these models make, once, by its dev scores."""
-        if names not in self._checks:
-            self._checks[names] = self._of_row(self._board.row(names))
-        return self._checks[names]
+    def of(self, row: Row) -> Row:
+        """Return the row with what its models do not beat on dev, and where these may gain; models are checked once."""
+        if row.names not in self._checked:
+            self._checked[row.names] = self._of_dev(self._board.row(row.names))
+        checked = self._checked[row.names]
+        return replace(row, below=checked.below, may_gain=checked.may_gain)
 
-    def _of_row(self, row: Row) -> Check:
-        tasks = [task for task in self._models.results.tasks if task in row.scores]
+    def _of_dev(self, row: Row) -> Row:
+        tasks = [task for task in self._results.tasks if task in row.scores]
         below = {task: self._below(row, task) for task in tasks}
         may_gain = {task: self._may_gain(row, task) for task in tasks}
-        return Check(
+        return replace(
+            row,
             below={task: reasons for task, reasons in below.items() if reasons},
             may_gain={task: reasons for task, reasons in may_gain.items() if reasons},
         )
 
     def _below(self, row: Row, task: str) -> list[Below]:
-        score, matters = row.scores[task].mean, self._models.results.tasks[task].matters
+        score, matters = row.scores[task].mean, self._results.tasks[task].matters
         below = [] if self._is_above_constant(row, task) else [Below.MAJORITY]
         for yardstick, scores in self.yardsticks.items():
             if task in scores and score <= scores[task] - matters:
@@ -93,7 +96,7 @@ class TrainingCheck:
         return lowest > 0
 
     def _may_gain(self, row: Row, task: str) -> list[MayGain]:
-        variant = next(name for name in row.names if task in self._models.about[name].tasks)
+        variant = next(name for name in row.names if task in self._results.about[name].tasks)
         is_last_best = self._is_last_epoch_best(variant)
         if is_last_best is False:
             return []
@@ -108,7 +111,7 @@ class TrainingCheck:
     @cached_property
     def _last_phase(self) -> Frame:
         """The history of each run's last phase, with `done`: the share of the run's steps, 0 to 1."""
-        history = self._models.results.history
+        history = self._results.history
         by_run = history.groupby(["variant", "seed"], observed=True)
         done = history["step"] / by_run["step"].transform("max")
         return history.assign(done=done)[history["phase"] == by_run["phase"].transform("max")]
@@ -123,8 +126,8 @@ class TrainingCheck:
 
     def _is_last_epoch_best(self, variant: str) -> bool | None:
         """Return whether the best epoch is the last of several in most seeds; None where none is chosen."""
-        about = self._models.about[variant]
-        runs = [(variant, seed) for seed in self._models.seeds[variant]]
+        about = self._results.about[variant]
+        runs = [(variant, seed) for seed in self._results.seeds[variant]]
         of_seeds = [self._last_is_best[run] for run in runs if run in self._last_is_best]
         if about.run.keep != "best" or about.members or not of_seeds:
             return None

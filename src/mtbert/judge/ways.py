@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mtbert.judge.budget_runs import BudgetRuns, mismatches
-from mtbert.judge.comparison import Comparison, with_p
-from mtbert.judge.parts import Part
+from mtbert.judge.comparison import Comparison, Part, with_p
 from mtbert.judge.rows import Row
 from mtbert.judge.rule import SEEDS, Verdict, corrected
-from mtbert.stats import LEAST_CLUSTERS, Difference
+from mtbert.stats import LEAST_CLUSTERS, Estimate
 from mtbert.stats.power import Needed, needed
 
 
@@ -54,7 +53,7 @@ def _compared(runs: BudgetRuns, part: Part) -> Comparison:
     return Comparison(part, _obstacle(runs, part, difference), difference)
 
 
-def _obstacle(runs: BudgetRuns, part: Part, difference: Difference | None) -> str:
+def _obstacle(runs: BudgetRuns, part: Part, difference: Estimate | None) -> str:
     """Return what keeps two ways from being judged, of OBSTACLES; empty for nothing."""
     if difference is None:
         return "not run"
@@ -111,7 +110,7 @@ def _cost(way: Row) -> float:
     return way.weights["stored"]
 
 
-def _fewest_seeds(differences: Sequence[Difference]) -> int | None:
+def _fewest_seeds(differences: Sequence[Estimate]) -> int | None:
     """Return the fewest seeds of a side that has seeds; None where no side has, 0 where nothing was compared."""
     counts = [difference.fewest_seeds for difference in differences if difference.fewest_seeds is not None]
     return min(counts, default=None if differences else 0)

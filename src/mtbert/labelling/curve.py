@@ -23,7 +23,7 @@ from mtbert.baselines import TECHNIQUES, run
 from mtbert.baselines.rows import Rows
 from mtbert.data import parts
 from mtbert.scores import metrics
-from mtbert.stats import LEVEL, Difference, Side, influence, score
+from mtbert.stats import LEVEL, Estimate, Side, influence, score
 from mtbert.tasks import Task
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
@@ -75,7 +75,7 @@ def measure(
     return points
 
 
-def scored(task: Task, point: Point) -> Difference:
+def scored(task: Task, point: Point) -> Estimate:
     """Return the mean score of a point with its interval over rows of dev."""
     return score(point.side.as_trained, metrics.bounds(task.metric))
 

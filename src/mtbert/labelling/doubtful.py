@@ -8,7 +8,6 @@ probabilities in the same way, so it would add nothing here.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,23 +24,11 @@ FOLDS = 5
 COLUMNS = ("text", "text_pair")
 
 
-@dataclass(frozen=True)
-class Opinion:
-    """What one model predicts of rows that it did not train on.
-
-    Attributes:
-        rows: their numbers, [n].
-        outputs: the probability of each class, [n, classes]; or the score, [n, 1].
-    """
-
-    rows: np.ndarray
-    outputs: np.ndarray
-
-
-def of_other_folds(task: Task, rows: Rows, embed: Callable[..., np.ndarray]) -> Opinion | None:
+def of_other_folds(task: Task, rows: Rows, embed: Callable[..., np.ndarray]) -> np.ndarray | None:
     """Predict each row with a frozen encoder's regression on the other folds; None where rows are too alike for folds.
 
-    The first fold's model chooses the penalty of all.
+    The first fold's model chooses the penalty of all. Returns the probability of each class [rows, classes], or the
+    score [rows, 1].
     """
     fold = linear.folds(task, rows.labels, rows.clusters(), FOLDS)
     if fold is None:
@@ -61,32 +48,29 @@ def of_other_folds(task: Task, rows: Rows, embed: Callable[..., np.ndarray]) -> 
             outputs[asked, 0] = model.predict(asked_matrix, task)
         else:
             outputs[asked] = model.probabilities(asked_matrix, task.classes)
-    return Opinion(np.arange(len(outputs)), outputs)
+    return outputs
 
 
-def ranked(task: Task, labels: np.ndarray, opinions: Sequence[Opinion]) -> Frame:
+def ranked(task: Task, labels: np.ndarray, predicted: Sequence[np.ndarray]) -> Frame:
     """Return the most doubtful rows, at most MOST, the most doubtful first.
 
     Args:
         task: whose labels they are.
         labels: of all rows, [rows].
-        opinions: at least one; a row that no model predicts is not doubtful.
+        predicted: of each model, at least one, the probability of each class [rows, classes], or the score [rows, 1];
+            NaN of rows that it trained on. A row that no model predicts is not doubtful.
 
     Returns:
         By number of the row: `doubt`, `predicted`, `agree`: how many of the models say so, and `models`: how many
         predict the row; of classes also `probability`, of the predicted one, and `probability_of_label`. Of scores a
         model agrees that is on the same side of the label.
     """
-    sums, models = np.zeros((len(labels), task.classes)), np.zeros(len(labels), int)
-    for opinion in opinions:
-        sums[opinion.rows] += opinion.outputs
-        models[opinion.rows] += 1
-    means = sums / np.maximum(models, 1)[:, None]
+    outputs = np.stack(predicted)  # [models, rows, classes]
+    models = (~np.isnan(outputs[:, :, 0])).sum(axis=0)
+    means = np.nansum(outputs, axis=0) / np.maximum(models, 1)[:, None]
     columns = _of_scores(labels, means) if task.kind == "score" else _of_classes(labels, means)
     columns["doubt"] = np.where(models > 0, columns["doubt"], 0.0)
-    agree = np.zeros(len(labels), int)
-    for opinion in opinions:
-        agree[opinion.rows] += _agrees(task, labels, columns["predicted"], opinion)
+    agree = _agree(task, labels, columns["predicted"], outputs).sum(axis=0)
     import pandas as pd
 
     table: Frame = pd.DataFrame({**columns, "agree": agree, "models": models})
@@ -108,12 +92,11 @@ def _of_scores(labels: np.ndarray, means: np.ndarray) -> dict[str, np.ndarray]:
     return {"doubt": np.abs(means[:, 0] - labels), "predicted": means[:, 0]}
 
 
-def _agrees(task: Task, labels: np.ndarray, predicted: np.ndarray, opinion: Opinion) -> np.ndarray:
-    """Return which of a model's rows it sees as all models together do: [n]."""
+def _agree(task: Task, labels: np.ndarray, predicted: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Return which models see a row as all of them together do, [models, rows]; False of rows that one trained on."""
     if task.kind == "score":
-        side = np.sign(predicted - labels)[opinion.rows]
-        return np.sign(opinion.outputs[:, 0] - labels[opinion.rows]) == side
-    return opinion.outputs.argmax(axis=1) == predicted[opinion.rows]
+        return np.sign(outputs[:, :, 0] - labels) == np.sign(predicted - labels)
+    return (outputs.argmax(axis=2) == predicted) & ~np.isnan(outputs[:, :, 0])
 
 
 def listed(task: Task, table: Frame, doubts: Frame) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ from mtbert.data import held_out
 from mtbert.data.records import as_separated
 from mtbert.errors import DataError, first_of
 from mtbert.labelling import doubtful, duplicates, rows
-from mtbert.labelling.doubtful import Opinion
 from mtbert.labelling.duplicates import Harm
 from mtbert.pretrained.embeddings import Embeddings
 from mtbert.provenance import seals, stale
@@ -50,8 +49,8 @@ def _write(task: Task, table: Frame, build: Path, present: Present, embed: Embed
     labelled = table[table["label"].notna() & (table["split"] != "test")].reset_index(drop=True)
     doubtful_labels = "several labels a row, whose doubts are not measured"
     if not task.several:
-        opinions = _opinions(task, labelled, build, present, embed)
-        doubts = doubtful.ranked(task, labelled["label"].to_numpy(), opinions)
+        predicted = _predicted(task, labelled, build, present, embed)
+        doubts = doubtful.ranked(task, labelled["label"].to_numpy(), predicted)
         _write_csv(folder / f"{task.name}.csv", doubtful.listed(task, labelled, doubts))
         doubtful_labels = f"{len(doubts)} doubtful labels of {len(labelled):,}"
     is_small = len(table) <= duplicates.MOST_ROWS
@@ -65,8 +64,8 @@ def _write(task: Task, table: Frame, build: Path, present: Present, embed: Embed
     )
 
 
-def _opinions(task: Task, labelled: Frame, build: Path, present: Present, embed: Embeddings) -> list[Opinion]:
-    """Return what models predict of rows that they did not train on; print which models are left out.
+def _predicted(task: Task, labelled: Frame, build: Path, present: Present, embed: Embeddings) -> list[np.ndarray]:
+    """Return what models predict of rows, as for `doubtful.ranked`; print which models are left out.
 
     Raises:
         DataError: all models are left out, and rows are too alike to train others.
@@ -80,27 +79,23 @@ def _opinions(task: Task, labelled: Frame, build: Path, present: Present, embed:
         if of_folds is None and not of_trained:
             raise DataError(f"{line}; no other model predicts its labels; `dvc repro` makes them again")
         print(f"note: {line}; left out, `dvc repro` makes them again", file=sys.stderr)
-    return [*filter(None, [of_folds]), *of_trained]
+    return of_trained if of_folds is None else [of_folds, *of_trained]
 
 
 def _of_trained(
     task: Task, labelled: Frame, build: Path, present: Present
-) -> tuple[list[Opinion], dict[Path, list[Cause]]]:
+) -> tuple[list[np.ndarray], dict[Path, list[Cause]]]:
     """Return what each trained model, and TF-IDF, predicts of dev, and why other models are left out, by folder.
 
-    <<<<<<< HEAD
-        Of a task with folds a model's dev is the fold that it did not train on. Models of parts of train have no say.
-    =======
-        Of a task with folds a model's dev is the fold that it did not train on.
+    Of a task with folds a model's dev is the fold that it did not train on. Models of parts of train have no say.
 
-        Raises:
-            DataError: predictions are damaged, or are not of the rows that the model was made from.
-    >>>>>>> stale
+    Raises:
+        DataError: predictions are damaged, or are not of the rows that the model was made from.
     """
     variants = layout.read_plan(layout.plan(build)).get("variants", {})
     dev_rows = np.flatnonzero(labelled["split"] == ("train" if task.folds else "dev"))
     row_by_id = {str(labelled["id"][row]): int(row) for row in dev_rows}
-    opinions: list[Opinion] = []
+    predicted: list[np.ndarray] = []
     left_out: dict[Path, list[Cause]] = {}
     for folder in [*layout.baselines_of(build, TFIDF), *layout.runs_of(build, "*")]:
         file = layout.predictions(folder, task.name, "dev")
@@ -116,8 +111,10 @@ def _of_trained(
         if -1 in asked or not (is_whole or task.folds):
             raise DataError(f"{folder} predicts other rows than dev has now; `{layout.remedy(folder)}` makes it again")
         columns = predictions.probability_columns(task) or ["prediction"]
-        opinions.append(Opinion(np.array(asked), table[columns].to_numpy(float)))
-    return opinions, left_out
+        outputs = np.full((len(labelled), len(columns)), np.nan)
+        outputs[asked] = table[columns].to_numpy(float)
+        predicted.append(outputs)
+    return predicted, left_out
 
 
 def _write_csv(file: Path, lines: Sequence[dict[str, Any]]) -> None:

@@ -6,8 +6,7 @@ report.write(replication, folder)
 """
 
 from mtbert.replication.claims import Claim, ClaimPart, Claims, load
-from mtbert.replication.judging import ClaimComparison, ClaimResult, at_a_third, judge_claims
-from mtbert.replication.replicating import Replication, replicate
+from mtbert.replication.judging import ClaimComparison, ClaimResult, Replication, at_a_third, judge_claims, replicate
 
 __all__ = [
     "Claim", "ClaimComparison", "ClaimPart", "ClaimResult", "Claims", "Replication", "at_a_third", "judge_claims",

@@ -1,5 +1,6 @@
 """Read the claims of papers/*.yaml: comparisons of variants, each with what the paper expects of it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,15 +9,15 @@ import pydantic
 from mtbert import files
 from mtbert.config import papers
 from mtbert.errors import DataError, UnknownNameError, in_words
-from mtbert.judge.parts import OVERFITTING, RATE, Names, Part, margins, sequence
+from mtbert.judge.budget_runs import OVERFITTING
+from mtbert.judge.comparison import Names, Part, margins, sequence
+from mtbert.judge.sides import RATE
 from mtbert.scores.metrics import OVERALLS
-from mtbert.settings import Section, one_of
+from mtbert.settings import Section
 from mtbert.tasks import COURSE
 
 QUESTIONS = Path(__file__).with_name("questions.yaml")  # those of the report, and margins, for all papers
 METRICS = (*COURSE, *OVERALLS, OVERFITTING)
-
-Metric = Annotated[str, one_of("metric", METRICS)]
 
 
 class ClaimPart(Part):
@@ -81,17 +82,15 @@ class Claim(Section):
 
 
 class Claims(Section):
-    """All claims, and what they have in common.
+    """All claims by name.
 
     Attributes:
-        margins: by metric, the smallest difference that matters if a part says nothing else.
-        claims: by name, in the papers' order.
-        questions: by name, what the report begins with.
+        claims: in the papers' order.
+        questions: what the report begins with.
     """
 
-    margins: dict[Metric, float]
     claims: dict[str, Claim]
-    questions: dict[str, Claim] = {}
+    questions: dict[str, Claim]
 
 
 def load(folder: Path = papers.FOLDER) -> Claims:
@@ -99,30 +98,27 @@ def load(folder: Path = papers.FOLDER) -> Claims:
     claims = {name: claim for paper in papers.load(folder).values() for name, claim in paper.claims.items()}
     try:
         common = files.read_yaml(QUESTIONS)
-        every = margins(COURSE) | common["margins"]
-        return Claims(**_with_defaults({**common, "margins": every, "claims": claims}))
+        margin_by_metric = margins(COURSE) | common["margins"]
+        return Claims(
+            claims=_completed(claims, margin_by_metric), questions=_completed(common["questions"], margin_by_metric)
+        )
     except pydantic.ValidationError as error:
         raise DataError(f"papers/*.yaml: {in_words(error)}") from None
     except (AttributeError, KeyError, TypeError) as error:
         raise DataError(f"papers/*.yaml have to hold claims with parts: {error!r}") from None
 
 
-def _with_defaults(content: dict[str, Any]) -> dict[str, Any]:
-    """Complete all claims and questions."""
-    margins = content["margins"]
-    claims = {name: _completed(name, claim, margins) for name, claim in content.get("claims", {}).items()}
-    questions = {name: _completed(name, claim, margins) for name, claim in content.get("questions", {}).items()}
-    return content | {"claims": claims, "questions": questions}
-
-
-def _completed(name: str, claim: dict[str, Any], margins: dict[str, float]) -> dict[str, Any]:
-    """Give a claim its name, and each part what it lacks: what the claim says for all of them, and a margin."""
-    shared = {key: value for key, value in claim.items() if key in ClaimPart.model_fields}
-    of_claim_alone = {key: value for key, value in claim.items() if key not in ClaimPart.model_fields}
-    parts: list[dict[str, Any]] = []
-    for stated in claim.get("parts", [{}]):
-        part = shared | stated
-        metric = part.get("metric", "")
-        margin = margins.get(metric) if metric in METRICS else 0.0  # `Claim` refuses another metric
-        parts.append({"margin": margin} | part)
-    return of_claim_alone | {"name": name, "parts": parts}
+def _completed(claims: Mapping[str, dict[str, Any]], margins: Mapping[str, float]) -> dict[str, Any]:
+    """Give each claim its name, and each part what it lacks: what the claim says for all of them, and a margin."""
+    completed: dict[str, Any] = {}
+    for name, claim in claims.items():
+        shared = {key: value for key, value in claim.items() if key in ClaimPart.model_fields}
+        of_claim_alone = {key: value for key, value in claim.items() if key not in ClaimPart.model_fields}
+        parts: list[dict[str, Any]] = []
+        for stated in claim.get("parts", [{}]):
+            part = shared | stated
+            metric = part.get("metric", "")
+            margin = margins.get(metric) if metric in METRICS else 0.0  # `Claim` refuses another metric
+            parts.append({"margin": margin} | part)
+        completed[name] = of_claim_alone | {"name": name, "parts": parts}
+    return completed

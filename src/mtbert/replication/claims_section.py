@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from mtbert.judge import Models
 from mtbert.replication.claims import ClaimPart
 from mtbert.replication.judging import ClaimComparison, ClaimResult
 from mtbert.report import markdown
 from mtbert.report.paper_tables import title
-from mtbert.report.verdicts import OBSTACLES, in_words
+from mtbert.report.verdicts import REASONS, in_words
 from mtbert.scores.columns import Frame
-from mtbert.stats import Difference
+from mtbert.scores.results import Results
+from mtbert.stats import Estimate
 
 MAY_BE_KNOWN = "\N{DOUBLE DAGGER}"  # marks what the encoder may have learned in its own training
 ABOUT = (
@@ -25,8 +25,7 @@ ABOUT = (
 
 def verdict(result: ClaimResult) -> str:
     """Return what is said of a claim."""
-    deciding = [part for part in result.claim.parts if not part.is_always_confounded]
-    return in_words(result.verdict, result.obstacle, True, deciding[0].metric)
+    return in_words(result.verdict, result.obstacle, result.claim.deciding[0].metric)
 
 
 def pair(part: ClaimPart) -> str:
@@ -41,19 +40,19 @@ def difference(result: ClaimComparison) -> str:
     return f"{estimate} {MAY_BE_KNOWN}" if may_be_known and result.difference else estimate
 
 
-def contamination(models: Models) -> str:
+def contamination(results: Results) -> str:
     """Return what the mark means; empty if nothing is known of the encoder."""
-    note = markdown.literal(models.results.starting_weights.note)
+    note = markdown.literal(results.starting_weights.note)
     return f"{MAY_BE_KNOWN} The encoder may know this task: {note}" if note else ""
 
 
-def render(models: Models, results: Sequence[ClaimResult]) -> str:
+def render(results: Results, claims: Sequence[ClaimResult]) -> str:
     """Return the claims as one table, a line for each comparison that was run."""
-    lines = [line for result in results for line in _lines(result)]
+    lines = [line for claim in claims for line in _lines(claim)]
     if not lines:
         return ""
-    setting = f"{ABOUT}: profile {models.profile}, encoder {markdown.literal(models.results.starting_weights.name)}."
-    parts = [_counts(results), setting, contamination(models), markdown.lined(lines, 4)]
+    setting = f"{ABOUT}: profile {results.profile}, encoder {markdown.literal(results.starting_weights.name)}."
+    parts = [_counts(claims), setting, contamination(results), markdown.lined(lines, 4)]
     return "\n\n".join(filter(None, parts))
 
 
@@ -83,7 +82,7 @@ def _lines(result: ClaimResult) -> list[dict[str, str]]:
 
 def own_verdict(result: ClaimComparison) -> str:
     """Return what is proved of a comparison alone, not corrected, or why nothing is."""
-    words = in_words(result.verdict, result.obstacle, True, result.part.metric)
+    words = in_words(result.verdict, result.obstacle, result.part.metric)
     names = {"code": result.mismatches, "settings": result.undeclared, "confounders": result.confounders}
     if result.obstacle in names:
         return f"{words} ({', '.join(names[result.obstacle])})"
@@ -112,7 +111,7 @@ def _values(result: ClaimResult, part_result: ClaimComparison) -> dict[str, obje
         "claim": result.claim.name,
         **result.claim.model_dump(include={"paper", "source", "section", "statement"}),
         "verdict": verdict(result),
-        "reason": OBSTACLES.get(part_result.obstacle, part_result.obstacle),
+        "reason": REASONS.get(part_result.obstacle, part_result.obstacle),
         "p_holds": result.p.holds,
         "p_fails": result.p.fails,
         "p_small": result.p.small,
@@ -132,7 +131,7 @@ def _part_values(part: ClaimPart) -> dict[str, object]:
     return {key: " ".join(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
 
-def _difference_values(difference: Difference | None) -> Mapping[str, object]:
+def _difference_values(difference: Estimate | None) -> Mapping[str, object]:
     if difference is None:
         return dict.fromkeys(("difference", "low", "high", "p", "seeds", "rows"))
     low, high = difference.interval or (None, None)

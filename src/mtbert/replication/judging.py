@@ -1,4 +1,7 @@
-"""Judge claims by the rule of docs/verdicts.md; p are corrected over all claims of a paper, run or not."""
+"""All that is concluded from results, with the papers' claims: what stages and commands call.
+
+Claims are judged by the rule of docs/verdicts.md; p are corrected over all claims of a paper, run or not.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -6,14 +9,15 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from mtbert.errors import DataError
-from mtbert.judge import sides
+from mtbert.judge import UNKNOWN, Judgement, Request, Scoreboard, judge_board, of_results, sides
 from mtbert.judge.budget_runs import UNEQUAL, BudgetRuns, TaskRows, are_unequal, mean_per_seed, mismatches, tasks_of
 from mtbert.judge.comparison import Comparison
 from mtbert.judge.rule import NOTHING, OBSTACLES, SEEDS, PValues, Verdict, claim_p, corrected, part_p, sign
-from mtbert.replication.claims import Claim, ClaimPart
+from mtbert.replication.claims import Claim, ClaimPart, load
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import UNTRAINED
-from mtbert.stats import LEAST_CLUSTERS, Difference
+from mtbert.scores.results import Results
+from mtbert.stats import LEAST_CLUSTERS, Estimate
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,46 @@ class ClaimResult:
     parts: tuple[ClaimComparison, ...]
 
 
+@dataclass(frozen=True)
+class Replication:
+    """What is concluded from results.
+
+    Attributes:
+        judgement: what is judged of any results.
+        claims: the papers' claims that were run; none on other data than the papers'.
+        questions: those that the report begins with; none on other data.
+    """
+
+    judgement: Judgement
+    claims: Sequence[ClaimResult] = ()
+    questions: Sequence[ClaimResult] = ()
+
+
+def replicate(results: Results, third: Results | None = None, request: Request = UNKNOWN) -> Replication:
+    """Judge results, and the papers' claims if these are their data.
+
+    Args:
+        results: of the whole budget.
+        third: of the same variants at a third of the budget, to show how differences move with it.
+        request: what was asked for, if that is known.
+
+    Raises:
+        DataError: `third` has no run of a third of the budget.
+    """
+    board = Scoreboard(results)
+    judgement = judge_board(board, request)
+    if not board.results.is_comparable:
+        return Replication(judgement)
+    papers, whole = load(), board.budget_runs()
+    third_runs = None if third is None else at_a_third(whole, of_results(third))
+    claims = judge_claims(papers.claims.values(), whole, third_runs)
+    return Replication(
+        judgement,
+        claims=[result for result in claims if result.verdict is not Verdict.NOT_RUN],
+        questions=judge_claims(papers.questions.values(), whole, third_runs),
+    )
+
+
 def judge_claims(claims: Iterable[Claim], runs: BudgetRuns, third: BudgetRuns | None = None) -> list[ClaimResult]:
     """Judge each claim, in their order; p are corrected over the claims of one paper.
 
@@ -118,7 +162,7 @@ def compare(part: ClaimPart, runs: BudgetRuns, third: BudgetRuns | None = None) 
     difference = runs.compare(ours, other, metric, SEEDS)
     if difference is None:
         return ClaimComparison(part)
-    differing = sides.differences(runs.settings, ours, other)
+    differing = sides.differing_settings(runs.settings, ours, other)
     at_third = None if third is None else third.compare(ours, other, metric, SEEDS)
     result = ClaimComparison(
         part,
@@ -146,7 +190,7 @@ def _lines(part: ClaimPart, runs: BudgetRuns) -> list[Frame]:
     return [runs.lines(row, runs.seeds(row, part.metric)[:SEEDS]) for row in (part.ours, part.other)]
 
 
-def _obstacle(result: ClaimComparison, difference: Difference, runs: BudgetRuns) -> str:
+def _obstacle(result: ClaimComparison, difference: Estimate, runs: BudgetRuns) -> str:
     """Return what keeps a part that was compared from being judged, the first of OBSTACLES; empty for nothing."""
     applies = {
         "code": bool(result.mismatches),

@@ -41,7 +41,7 @@ def _faults(claim: Claim, variants: list[str], settings: list[str]) -> Iterator[
 
 
 def _settings() -> set[str]:
-    """Return all names that `sides.differences` may return, and those of budgets and purposes."""
+    """Return all names that `sides.differing_settings` may return, and those of budgets and purposes."""
     single = {*ModelSettings.model_fields, *PhaseSettings.model_fields} - {"tasks"}
     options: set[str] = set()
     for registry in REGISTRIES:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from mtbert import files
 from mtbert.errors import DataError
-from mtbert.judge import SEEDS, Models, Verdict
+from mtbert.judge import SEEDS, Verdict
 from mtbert.replication import claims_section
 from mtbert.replication.judging import ClaimResult
 from mtbert.report import markdown
 from mtbert.scores.described import UNTRAINED
+from mtbert.scores.results import Results
 
 PICTURE = "questions"
 NAMED = 2  # so many questions that were not run are named, more are counted
@@ -73,14 +74,14 @@ def question(result: ClaimResult) -> str:
     return f"{result.claim.statement} ({markdown.heading(result.parts[0].part.metric)})"
 
 
-def render(models: Models, questions: Sequence[ClaimResult], pictures: str) -> str:
+def render(results: Results, questions: Sequence[ClaimResult], pictures: str) -> str:
     """Return picture and rows as Markdown, where `pictures` is the picture's folder; empty if no question ran."""
     ran = that_ran(questions)
     if not ran:
         return ""
     lines, every = rows(ran), rows(questions)
     picture = f"![Differences with their intervals, and the published ones]({pictures}/{PICTURE}.png)"
-    about = f"{ABOUT} {claims_section.contamination(models)}".strip()
+    about = f"{ABOUT} {claims_section.contamination(results)}".strip()
     absent = [row["question"] for row in every if row not in lines]
     if len(absent) > NAMED:
         about += f" {len(absent)} more questions: not run."
@@ -89,7 +90,7 @@ def render(models: Models, questions: Sequence[ClaimResult], pictures: str) -> s
     return "\n\n".join(filter(None, [picture, markdown.lined(lines), about]))
 
 
-def put(readme: Path, models: Models, questions: Sequence[ClaimResult], report: Path) -> None:
+def put(readme: Path, results: Results, questions: Sequence[ClaimResult], report: Path) -> None:
     """Write the rows and the picture of a report's folder into a file, between two markers; DataError without any."""
     if not questions:
         raise DataError(f"{report} has no rows for {readme}: its data are not the papers'")
@@ -99,4 +100,4 @@ def put(readme: Path, models: Models, questions: Sequence[ClaimResult], report: 
     if not start or not end:
         raise DataError(f"{readme} lacks the lines {START.strip()} and {END.strip()}, between which rows are written")
     pictures = os.path.relpath(report / "pictures", readme.parent)
-    files.write_text(readme, f"{before}{start}{render(models, questions, pictures)}\n{end}{after}")
+    files.write_text(readme, f"{before}{start}{render(results, questions, pictures)}\n{end}{after}")

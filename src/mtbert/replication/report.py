@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from mtbert.replication import claims_section, questions_picture, questions_section
-from mtbert.replication.replicating import Replication
-from mtbert.report import grouping, sentences
+from mtbert.replication.judging import Replication
+from mtbert.report import dev_rows
 from mtbert.report import write as reports
 from mtbert.report.page import PageSection
 from mtbert.report.write import Addition
@@ -34,22 +34,22 @@ def write(
     def add(folder: Path) -> Addition:
         return _addition(replication, folder)
 
-    texts = {} if build is None else sentences.of_build(build)
-    grouped = {} if build is None else grouping.of_build(build)
+    texts = {} if build is None else dev_rows.sentences(build)
+    grouped = {} if build is None else dev_rows.groups(build)
     text = reports.write(judgement, directory, texts, interim, add, grouped)
     if readme is not None:
-        questions_section.put(readme, judgement.models, replication.questions, directory)
+        questions_section.put(readme, judgement.results, replication.questions, directory)
     return text
 
 
 def _addition(replication: Replication, folder: Path) -> Addition:
     """Return claims and questions, and draw the picture of the questions into a report's folder."""
-    models = replication.judgement.models
+    results = replication.judgement.results
     questions_picture.write(replication.questions, folder)
-    claims = claims_section.render(models, replication.claims)
+    claims = claims_section.render(results, replication.claims)
     numbers = {"claims.csv": claims_section.frame(replication.claims)} if replication.claims else {}
     return Addition(
-        first=questions_section.render(models, replication.questions, "pictures"),
+        first=questions_section.render(results, replication.questions, "pictures"),
         sections=[PageSection("claims", "Claims", claims)],
         numbers=numbers,
     )

@@ -16,8 +16,7 @@ from mtbert.judge import UNKNOWN, Request, Verdict
 from mtbert.judge import tables as judged
 from mtbert.judge.tables import COMPARISON_COLUMNS, NUMBER, WORD, WORDS, Line
 from mtbert.replication.claims import Claim, ClaimPart, load
-from mtbert.replication.judging import ClaimComparison, ClaimResult
-from mtbert.replication.replicating import Replication
+from mtbert.replication.judging import ClaimComparison, ClaimResult, Replication
 from mtbert.scores.results import Results
 
 CLAIMS = "claims.parquet"

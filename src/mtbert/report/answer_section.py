@@ -7,9 +7,9 @@ from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Request
 from mtbert.report import markdown, paper_tables, training_section
 from mtbert.report.pictures import costs as picture_of_costs
 from mtbert.report.pictures import ways as picture_of_ways
-from mtbert.report.verdicts import WORDS, in_words
+from mtbert.report.verdicts import in_words, of_ways
 from mtbert.scores.columns import COSTS
-from mtbert.scores.described import Costs
+from mtbert.scores.schemas import Costs
 from mtbert.tasks import are_the_courses, number_of_folds
 
 MOST_NAMED = 3  # ways in a sentence
@@ -80,7 +80,7 @@ def _without_empty_columns(lines: Sequence[Mapping[str, str]]) -> list[dict[str,
 
 def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
     """Return what to know of the lines and their columns."""
-    tasks = answer.models.results.tasks
+    tasks = answer.results.tasks
     texts = [
         ABOUT.format(margin=answer.margin),
         *_of_folds(answer),
@@ -111,7 +111,7 @@ def sentences(answer: Answer) -> Iterator[str]:
 
 def _of_folds(answer: Answer) -> Iterator[str]:
     """Yield how tasks with folds are scored, where there are some."""
-    tasks = answer.models.results.tasks
+    tasks = answer.results.tasks
     with_folds = [task.display_name for task in tasks.values() if task.folds]
     if with_folds:
         yield OF_FOLDS.format(tasks=", ".join(map(markdown.literal, with_folds)), folds=number_of_folds(tasks))
@@ -126,19 +126,19 @@ def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str
     for one in confirmation.disagreements:
         ours, other = (_named(row.label) for row in (answer.favourite, confirmation.other(one)))
         dev, test = (markdown.estimate(comparison.difference, "+") for comparison in (one.dev, one.test))
-        metric = markdown.heading(one.test.part.metric, answer.models.results.tasks)
+        metric = markdown.heading(one.test.part.metric, answer.results.tasks)
         yield f"**Dev and test disagree**: {ours} less {other} ({metric}) is {dev} on dev and {test} on test."
 
 
 def _rates(answer: Answer) -> Iterator[str]:
     """Yield whether learning rates were tried, where that is known."""
     trials = answer.request.trials
-    if trials is None or STUDY not in answer.models.by_paper:
+    if trials is None or STUDY not in answer.results.by_paper:
         return
     if not trials:
         yield "Each way has its default learning rates."
         return
-    names = [name for way in answer.ways if not way.is_baseline for name in answer.models.trained_for(way.names)]
+    names = [name for way in answer.ways if not way.is_baseline for name in answer.results.trained_for(way.names)]
     missing = [name for name in dict.fromkeys(names) if name not in trials]
     defaults = f"; default rates: {', '.join(f'`{name}`' for name in missing)}" if missing else ""
     yield f"Learning rates were tuned, with equally many trials of each model{defaults}."
@@ -167,7 +167,7 @@ def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:
     """Return what test says of the answer as Markdown; empty without a look at it."""
     if confirmation is None:
         return ""
-    tasks = answer.models.results.tasks
+    tasks = answer.results.tasks
     lines: list[dict[str, str]] = []
     for row in confirmation.rows:
         metrics = [metric for metric in (answer.metric, *answer.tasks) if metric in row.scores]
@@ -179,7 +179,7 @@ def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:
         metric = markdown.heading(one.test.part.metric, tasks)
         cells = dict.fromkeys(lines[0], "")
         cells["on test"] = f"{markdown.literal(ours.label)} less {markdown.literal(confirmation.other(one).label)}"
-        cells[metric] = f"{markdown.estimate(one.test.difference, '+')}: {_standing(one.test)}"
+        cells[metric] = f"{markdown.estimate(one.test.difference, '+')}: {_verdict(one.test)}"
         lines.append(cells)
     return f"{CONFIRMED}\n\n{markdown.lined(lines)}"
 
@@ -189,7 +189,7 @@ def _kept(answer: Answer, kept: Row) -> str:
     best, margin = answer.best, f"{answer.margin:g}"
     if kept is not best:
         proved = f"proved to be less than {margin} below {_named(best.label)}, which has {_highest(answer)}"
-        but = ", but is not trained well enough" if best.check.fails else ""
+        but = ", but is not trained well enough" if not best.is_trained_enough else ""
         return f"**Keep {_named(kept.label)}**: {proved}{but}. {_share(kept, answer.single or best)}"
     if len(answer.candidates) == 1 < len(answer.good_enough):
         return f"**Keep {_named(kept.label)}**: no other way that is trained well enough is within the limit."
@@ -203,7 +203,7 @@ def _kept(answer: Answer, kept: Row) -> str:
 def _which_may_be_kept(answer: Answer) -> str:
     """Return what sets the ways that may be kept apart from the others; empty where that are all."""
     conditions: list[str] = []
-    if any(way.check.fails for way in answer.ways):
+    if not all(way.is_trained_enough for way in answer.ways):
         conditions.append("is trained well enough")
     if any(answer.over_limit(way) for way in answer.good_enough):
         conditions.append("is within the limit")
@@ -235,7 +235,7 @@ def _undecided(answer: Answer) -> str:
     choice, best = answer.choice, answer.best
     if choice is None:
         return _too_few(answer)
-    if best.check.fails:
+    if not best.is_trained_enough:
         return _not_trained(answer, choice.likely)
     of_these = f"of these {markdown.count(len(answer.ways))}, {_named(best.label)}"
     highest = f"**Nothing is decided**: {of_these} has {_highest(answer)}"
@@ -289,7 +289,7 @@ def _missing(answer: Answer) -> Iterator[str]:
     against = choice.against
     if choice.lacks_seeds:
         there = "is 1" if choice.seeds == 1 else f"are {choice.seeds}"
-        command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.models.by_paper else ""
+        command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.results.by_paper else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
     elif against and against.obstacle:
         yield f"The two are {in_words(against.verdict, against.obstacle)}."
@@ -311,26 +311,26 @@ def _of_others(answer: Answer) -> Iterator[str]:
 
 def _proved(answer: Answer) -> Iterator[str]:
     """Yield which ways are proved to be better, and which worse, than one model per task."""
-    for standing in (Verdict.BETTER, Verdict.WORSE):
-        named = []
-        for label, comparison in answer.against_single_by_label.items():
-            if comparison.standing is standing and not comparison.is_size_open and comparison.difference:
-                named.append(f"{_named(label)} ({markdown.number(comparison.difference.mean, '+')})")
-        if named:
-            yield f"Proved to be {WORDS[standing]} than one model per task: {_listed(named)}."
+    named: dict[str, list[str]] = {"better": [], "worse": []}
+    for label, comparison in answer.against_single_by_label.items():
+        if comparison.verdict is Verdict.FAILS and comparison.difference:
+            named[of_ways(comparison)].append(f"{_named(label)} ({markdown.number(comparison.difference.mean, '+')})")
+    for which, ways in named.items():
+        if ways:
+            yield f"Proved to be {which} than one model per task: {_listed(ways)}."
 
 
 def _costs(answer: Answer) -> Iterator[str]:
     """Yield the tasks that the way to keep is proved to cost or to help."""
     for comparison in answer.by_task:
-        if comparison.p.verdict is Verdict.FAILS and comparison.difference:
+        if comparison.verdict is Verdict.FAILS and comparison.difference:
             mean = comparison.difference.mean
             effect = "costs" if mean < 0 else "helps"
             yield f"It {effect} {_title(answer, comparison.part.metric)} {markdown.number(abs(mean))}."
 
 
 def _title(answer: Answer, task: str) -> str:
-    return markdown.literal(answer.models.results.tasks[task].display_name)
+    return markdown.literal(answer.results.tasks[task].display_name)
 
 
 def _named(label: str) -> str:
@@ -366,8 +366,8 @@ def _way_line(answer: Answer, way: Row) -> dict[str, str]:
         "mean": markdown.estimate(way.scores[answer.metric]),
         **{_title(answer, task): markdown.estimate(way.scores[task]) for task in answer.tasks},
         DIFFERENCE: markdown.estimate(comparison.difference if comparison else None, "+"),
-        "verdict": _standing(comparison) if comparison else markdown.DASH,
-        TRAINED: training_section.cell(way.check, answer.models.results.tasks),
+        "verdict": _verdict(comparison) if comparison else markdown.DASH,
+        TRAINED: training_section.cell(way, answer.results.tasks),
         WEIGHTS: markdown.number(way.weights["stored"] / 1e6, decimals=2),
         SECONDS: _time(way.seconds),
         **_cost_cells(answer, way),
@@ -382,7 +382,7 @@ def _cost_cells(answer: Answer, way: Row) -> dict[str, str]:
         BATCH: markdown.DASH if of_32 is None else f"{of_32:.1f}",
         REQUESTS: f"{1000 / one:,.0f}" if one else markdown.DASH,
         LOADED: markdown.DASH if megabytes is None else f"{megabytes:,.1f}",
-        PRICE: _price(answer.models.results.costs.get(way.names[0])),
+        PRICE: _price(answer.results.costs.get(way.names[0])),
     }
 
 
@@ -401,11 +401,11 @@ def _baseline_line(answer: Answer, label: str, scores: Mapping[str, str]) -> dic
     }
 
 
-def _standing(comparison: Comparison) -> str:
+def _verdict(comparison: Comparison) -> str:
     """Return what is proved of a way against another, in a word, or why nothing is."""
     if comparison.obstacle == "seeds" and comparison.difference:
         return f"open: {comparison.difference.fewest_seeds} of {SEEDS} seeds"
-    return in_words(comparison.standing, comparison.obstacle, comparison.is_size_open)
+    return of_ways(comparison)
 
 
 def _time(seconds: float | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tabulate import tabulate
 
 from mtbert.scores.metrics import means
-from mtbert.stats import Difference
+from mtbert.stats import Estimate
 from mtbert.tasks import COURSE, Tasks
 
 HEADINGS = {"overall_raw": "overall", "overall_normalised": "normalised"}
@@ -47,7 +47,7 @@ def count(number: int) -> str:
     return COUNTS[number] if number < len(COUNTS) else str(number)
 
 
-def estimate(estimated: Difference | None, sign: str = "") -> str:
+def estimate(estimated: Estimate | None, sign: str = "") -> str:
     """Return such as `0.502 [0.483, 0.521]`; the mean alone where there is no interval, a dash for None."""
     if estimated is None:
         return DASH

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from mtbert.judge import Answer, Models
-from mtbert.judge import groups as judged
-from mtbert.judge.groups import Group, Kind, Names
+from mtbert.judge import Answer, groups
+from mtbert.judge.groups import Group, GroupedBy, Groups
 from mtbert.report import markdown
 from mtbert.scores import metrics
 from mtbert.scores.columns import SURE, UNCALIBRATED, Frame
-from mtbert.stats.calibration import Calibration, calibration
+from mtbert.scores.results import Results
+from mtbert.stats.calibration import calibration
 from mtbert.tasks import Task, main
 
 TITLE = "What to do next"
@@ -42,34 +42,34 @@ COMMANDS = (
 )
 
 
-def render(models: Models, answer: Answer | None, grouped: Mapping[str, Names]) -> str:
+def render(results: Results, answer: Answer | None, grouped: Mapping[str, Groups]) -> str:
     """Return the section as Markdown; empty for tasks that are not one's own.
 
     Args:
-        models: of the results.
+        results: those that are judged.
         answer: which way is to be kept; None shows all models.
         grouped: by task, groups of dev rows, beside the classes.
     """
-    if models.results.data.kind != "own":
+    if results.data.kind != "own":
         return ""
-    names = [*models.about] if answer is None else answer.favourite.names
+    names = [*results.about] if answer is None else answer.favourite.names
     label = "all models" if answer is None else f"*{markdown.literal(answer.favourite.label)}*"
-    parts = [_sureness(models, names, label), *_classes(models, names), _groups(models, names, grouped), COMMANDS]
+    parts = [_sureness(results, names, label), *_classes(results, names), _groups(results, names, grouped), COMMANDS]
     return "\n\n".join(filter(None, parts))
 
 
-def _rows(models: Models, names: Sequence[str], task: str) -> Frame:
-    rows = models.results.scored(task)
+def _rows(results: Results, names: Sequence[str], task: str) -> Frame:
+    rows = results.scored(task)
     return rows[rows["variant"].isin([*names])]
 
 
-def _sureness(models: Models, names: Sequence[str], label: str) -> str:
+def _sureness(results: Results, names: Sequence[str], label: str) -> str:
     """Return calibration and coverage; empty where nobody kept how sure the models were."""
     lines: list[dict[str, str]] = []
-    for task in main(models.results.tasks):
-        rows = _rows(models, names, task)
+    for task in main(results.tasks):
+        rows = _rows(results, names, task)
         if len(rows) and rows[SURE].notna().all():
-            lines.append(_line(rows, models.results.tasks[task]))
+            lines.append(_line(rows, results.tasks[task]))
     if not lines:
         return ""
     lacks = any(line["before"] == markdown.DASH for line in lines)
@@ -80,8 +80,7 @@ def _sureness(models: Models, names: Sequence[str], label: str) -> str:
 def _line(rows: Frame, task: Task) -> dict[str, str]:
     cells = {"task": markdown.literal(task.display_name)}
     for name, column in (("before", UNCALIBRATED), ("after", SURE)):
-        error = of_rows(rows, column)
-        cells[name] = markdown.DASH if error is None else _in_words(error)
+        cells[name] = calibration_error(rows, column)
     right = (rows["label"] == rows["prediction"]).to_numpy()
     cells["right, of all"] = f"{100 * right.mean():.0f} %"
     for threshold in THRESHOLDS:
@@ -93,30 +92,27 @@ def _line(rows: Frame, task: Task) -> dict[str, str]:
     return cells
 
 
-def of_rows(rows: Frame, column: str) -> Calibration | None:
+def calibration_error(rows: Frame, column: str) -> str:
     """Return the calibration error of predictions, whose probabilities are in `column`; of rows that all runs scored.
 
-    None where there are no such rows, or a run has no probabilities.
+    A dash where there are no such rows, or a run has no probabilities.
     """
     right = (rows["label"] == rows["prediction"]).astype(float)
     by_run = rows.assign(right=right, variant=rows["variant"].astype(str)).set_index(["row", "variant", "seed"])
     table = by_run[[column, "right"]].unstack(["variant", "seed"]).dropna()
     if not len(table):
-        return None
+        return markdown.DASH
     clusters = rows.drop_duplicates("row").set_index("row")["cluster"].loc[table.index]
-    return calibration(table[column].to_numpy(float), table["right"].to_numpy(float), clusters.to_numpy())
+    probabilities, right = table[column].to_numpy(float), table["right"].to_numpy(float)
+    error, (low, high) = calibration(probabilities, right, clusters.to_numpy())
+    return f"{markdown.number(error)} [{markdown.number(low)}, {markdown.number(high)}]"
 
 
-def _in_words(error: Calibration) -> str:
-    low, high = (markdown.number(end) for end in error.interval)
-    return f"{markdown.number(error.error)} [{low}, {high}]"
-
-
-def _classes(models: Models, names: Sequence[str]) -> Iterator[str]:
+def _classes(results: Results, names: Sequence[str]) -> Iterator[str]:
     """Yield a table of each task with classes, and what it is before the first."""
     intro = ABOUT_CLASSES.format(MOST_CLASSES)
-    for name in main(models.results.tasks):
-        task, rows = models.results.tasks[name], _rows(models, names, name)
+    for name in main(results.tasks):
+        task, rows = results.tasks[name], _rows(results, names, name)
         if task.has_one_class and len(rows):
             lines = [{"task": markdown.literal(task.display_name), **line} for line in class_lines(rows, task)]
             yield f"{intro}\n\n{markdown.lined(lines[:MOST_CLASSES], texts=3)}".strip()
@@ -146,20 +142,22 @@ def class_lines(rows: Frame, task: Task) -> list[dict[str, str]]:
     return [cells for _, cells in sorted(lines, key=lambda line: line[0])]
 
 
-def _groups(models: Models, names: Sequence[str], grouped: Mapping[str, Names]) -> str:
-    findings = judged.find(models, names, grouped)
-    if not findings.kinds:
+def _groups(results: Results, names: Sequence[str], grouped: Mapping[str, Groups]) -> str:
+    judged = groups.judge(results, names, grouped)
+    if not judged:
         return WRONG + TOO_FEW
-    if not findings.worse:
-        return WRONG + NOWHERE.format(", ".join(findings.kinds))
-    return f"{WRONG}{SOMEWHERE}\n\n{markdown.lined([_group_line(group) for group in findings.worse], texts=2)}"
+    lines = [_group_line(group) for group in judged if group.is_worse]
+    if not lines:
+        groupings = {group.by for group in judged}
+        return WRONG + NOWHERE.format(", ".join(by for by in GroupedBy if by in groupings))
+    return f"{WRONG}{SOMEWHERE}\n\n{markdown.lined(lines, texts=2)}"
 
 
 def _group_line(group: Group) -> dict[str, str]:
-    kind = f"{markdown.literal(group.column)} is " if group.kind == Kind.COLUMN else f"{group.kind.value}: "
+    which = f"{markdown.literal(group.column)} is " if group.by == GroupedBy.COLUMN else f"{group.by.value}: "
     return {
         "task": markdown.literal(group.task.display_name),
-        "rows": f"{kind}{markdown.literal(group.name)}",
+        "rows": f"{which}{markdown.literal(group.name)}",
         "how many": str(group.rows),
         "here": markdown.number(group.inside, decimals=2),
         "elsewhere": markdown.number(group.outside, decimals=2),

@@ -4,19 +4,20 @@ from statistics import fmean
 
 import pandas as pd
 
-from mtbert.judge import Judgement, Models
+from mtbert.judge import Judgement
 from mtbert.scores import metrics
 from mtbert.scores.columns import WEIGHTS, Frame, example_columns, score_columns, shown_metrics
+from mtbert.scores.results import Results
 from mtbert.tasks import Tasks
 
 COUNTED = ("steps", "epoch", "threads", *WEIGHTS)
 
 
-def runs(models: Models) -> Frame:
+def runs(results: Results) -> Frame:
     """Return results.csv: a line for each run and vote, with the columns that do not depend on the clock."""
-    tasks = models.results.tasks
-    abouts = [models.about[name] for name in models.runs["variant"]]
-    table = models.runs.assign(paper=[about.paper for about in abouts], row=[about.row for about in abouts])
+    tasks = results.tasks
+    abouts = [results.about[name] for name in results.trained["variant"]]
+    table = results.trained.assign(paper=[about.paper for about in abouts], row=[about.row for about in abouts])
     scored = [column for column in score_columns(tasks) if table[column].notna().any()]
     first = ["variant", "kind", "paper", "row", "seed", "steps", "epoch", "epochs", "overrides"]
     last = [*WEIGHTS, "times_bert", *example_columns(tasks), "device", "precision", "threads", "machine"]
@@ -25,12 +26,12 @@ def runs(models: Models) -> Frame:
 
 def means(judgement: Judgement) -> dict[str, dict[str, float]]:
     """Return mean dev scores over seeds by variant or ensemble, then metric, to six decimals."""
-    models = judgement.models
+    results = judgement.results
     scores_by_names = {row.names: row.scores for row in judgement.rows}
     by_model: dict[str, dict[str, float]] = {}
-    for name in models.about:
+    for name in results.about:
         scores = scores_by_names.get((name,), {})
-        metrics_shown = [metric for metric in shown_metrics(models.results.tasks) if metric in scores]
+        metrics_shown = [metric for metric in shown_metrics(results.tasks) if metric in scores]
         by_model[name] = {metric: round(scores[metric].mean, 6) for metric in metrics_shown}
     return by_model
 

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mtbert.config import papers
-from mtbert.judge import Judgement, Models, Row
+from mtbert.judge import Judgement, Row
 from mtbert.judge.rows import rank
-from mtbert.judge.sides import differences
+from mtbert.judge.sides import differing_settings
 from mtbert.report import markdown, training_section
 from mtbert.scores.columns import shown_metrics
 from mtbert.scores.metrics import in_words
+from mtbert.scores.results import Results
 from mtbert.stats import LEAST_SEEDS
 from mtbert.tasks import COURSE, Tasks, are_the_courses, main
 
@@ -95,29 +96,27 @@ def of_others(tasks: Tasks) -> str:
 
 def tables(judgement: Judgement) -> list[Table]:
     """Return the tables that have a row of ours, in the papers' order."""
-    models = judgement.models
-    data = "" if models.is_comparable else markdown.plain(models.results.data.name)
-    if models.results.data.kind == "sample":
+    results = judgement.results
+    data = "" if results.is_comparable else markdown.plain(results.data.name)
+    if results.data.kind == "sample":
         data = f"generated sentences, {data}"
     every: list[Table] = []
     for (paper, number), rows in itertools.groupby(judgement.paper_rows, lambda row: (row.paper, row.table)):
-        absent = _absent(models, paper, number) if models.is_comparable else 0
-        every.append(Table(paper, number, [*rows], absent, data, models.results.tasks))
+        absent = _absent(results, paper, number) if results.is_comparable else 0
+        every.append(Table(paper, number, [*rows], absent, data, results.tasks))
     return every
 
 
-def _absent(models: Models, paper: str, number: str) -> int:
+def _absent(results: Results, paper: str, number: str) -> int:
     """Return how many rows of a paper's table were not run; 0 of a table that is not the paper's own."""
     published = papers.load()[paper].tables if paper in papers.load() else {}
     rows = published[number].rows if number in published else {}
-    return sum(len(row.splits) for label, row in rows.items() if not models.answering(paper, label))
+    return sum(len(row.splits) for label, row in rows.items() if not results.answering(paper, label))
 
 
 def render(table: Table, judgement: Judgement) -> str:
     """Return the table as Markdown, with what a reader must know below it."""
-    reasons = {
-        row.label: training_section.reasons(row.check.below, table.tasks) for row in table.rows if row.check.fails
-    }
+    reasons = {row.label: training_section.reasons(row.below, table.tasks) for row in table.rows if row.below}
     splits = {row.split for row in table.rows}
     rows = [*judgement.seedless_rows, *table.rows] if "dev" in splits else table.rows
     is_published = any(row.published for row in rows)
@@ -125,7 +124,7 @@ def render(table: Table, judgement: Judgement) -> str:
     lines = [_line(table, row, is_published, marks.get(row.label, ""), with_split=len(splits) > 1) for row in rows]
     notes = [f"- {markdown.literal(row.label)}: {markdown.literal(row.note)}." for row in table.rows if row.note]
     heading = f"### {markdown.literal(table.heading)}"
-    notes += _alike(table, judgement.models)
+    notes += _alike(table, judgement.results)
     parts = [heading, markdown.lined(lines), _failing(reasons), table.more, "\n".join(dict.fromkeys(notes))]
     return "\n\n".join(filter(None, parts))
 
@@ -139,21 +138,21 @@ def _failing(reasons: Mapping[str, str]) -> str:
     return f"{FAILING} Not trained well enough to compare. {' '.join(sentences)}" if sentences else ""
 
 
-def _alike(table: Table, models: Models) -> Iterator[str]:
+def _alike(table: Table, results: Results) -> Iterator[str]:
     """Yield a line for each two rows that are one training, as where a profile sets what they differ in."""
-    trained = {name for name, settings in models.settings.items() if "model" in settings}
+    trained = {name for name, settings in results.settings.items() if "model" in settings}
     rows = [row for row in table.rows if len(row.names) == 1 and trained.issuperset(row.names)]
     for one, other in itertools.combinations(rows, 2):
         is_alike = one.split == other.split and one.seeds == other.seeds and one.names != other.names
-        if is_alike and _has_one_training(models, one.names, other.names):
+        if is_alike and _has_one_training(results, one.names, other.names):
             labels = f"{markdown.literal(one.label)}, {markdown.literal(other.label)}"
             yield f"- {labels}: trained with the same settings here, so their scores are the same."
 
 
-def _has_one_training(models: Models, one: Sequence[str], other: Sequence[str]) -> bool:
+def _has_one_training(results: Results, one: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether two models differ in nothing that they were trained and scored with."""
-    runs = [models.settings[name].get("run") for name in (*one, *other)]
-    return runs[0] == runs[1] and not differences(models.settings, one, other)
+    runs = [results.settings[name].get("run") for name in (*one, *other)]
+    return runs[0] == runs[1] and not differing_settings(results.settings, one, other)
 
 
 def _line(table: Table, row: Row, is_published: bool, mark: str, with_split: bool) -> dict[str, str]:
@@ -173,7 +172,7 @@ def _line(table: Table, row: Row, is_published: bool, mark: str, with_split: boo
 
 def costs(judgement: Judgement) -> str:
     """Return every row of ours with its weights as Markdown, from the highest mean on dev."""
-    tasks = judgement.models.results.tasks
+    tasks = judgement.results.tasks
     metrics = [metric for metric in shown_metrics(tasks) if any(metric in row.scores for row in judgement.rows)]
     lines: list[dict[str, str]] = []
     for row in sorted(judgement.rows, key=lambda row: rank(row, tasks)):

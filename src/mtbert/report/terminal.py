@@ -1,10 +1,9 @@
 """What a run of the pipeline ends with: the tables that have results, narrow; which way to keep; what to do next."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert.judge import STUDY, Judgement, Row
-from mtbert.report import answer_section, differences, markdown, paper_tables
+from mtbert.report import answer_section, markdown, own_section, paper_tables, training_section
 from mtbert.tasks import are_the_courses
 
 LOOK = """Look at it:        {page}
@@ -14,35 +13,30 @@ NEXT = LOOK + "Change something:  . .venv/bin/activate; dvc exp run -S pals.dim=
 NEXT_OF_STUDY = LOOK + "Use a model:       mtbert predict {model} --file FILE --out ANSWERS"
 
 
-def in_short(
-    judgement: Judgement,
-    tables: Sequence[paper_tables.Table],
-    headlines: Sequence[str],
-    report: Path,
-    interim: str = "",
-) -> str:
+def in_short(judgement: Judgement, page: Path, interim: str = "") -> str:
     """Return the tables, the papers' numbers, an arrow, and ours; one's own differences; the answer; a next step.
 
-    `headlines` are what the answer begins with, in Markdown; some may be empty. `interim` stands in place of the next
-    step while trainings go on.
+    `page` is the report's. `interim` stands in place of the next step while trainings go on.
     """
-    results = judgement.models.results
+    results, tables = judgement.results, paper_tables.tables(judgement)
     paragraphs = [_table(table) for table in tables]
     if tables and not are_the_courses(results.tasks):
         paragraphs.append(markdown.bare(paper_tables.of_others(results.tasks)))
-    if own_lines := differences.lines(judgement):
-        paragraphs.append(f"{differences.TITLE}: first minus second\n\n{markdown.lined(own_lines)}")
+    if own_lines := own_section.lines(judgement):
+        paragraphs.append(f"{own_section.TITLE}: first minus second\n\n{markdown.lined(own_lines)}")
     paragraphs += [f"data: {fault}" for fault in results.data.faults]
-    answer = [] if judgement.answer is None else answer_section.sentences(judgement.answer)
-    paragraphs.append("\n".join(map(markdown.bare, filter(None, [*headlines, *answer]))))
-    page = report / "index.html"
+    sentences = [training_section.headline(results, training_section.rows(judgement))]
+    if judgement.answer is not None:
+        sentences += answer_section.headlines(judgement.answer, judgement.confirmation)
+        sentences += answer_section.sentences(judgement.answer)
+    paragraphs.append("\n".join(map(markdown.bare, filter(None, sentences))))
     following = f"{markdown.bare(interim)}\nLook at it: {page}" if interim else _next(judgement, page)
     return "\n\n".join([*filter(None, paragraphs), following])
 
 
 def _next(judgement: Judgement, page: Path) -> str:
     """Return what to do next; of a study, with a model of the way to keep, else of the best one."""
-    if judgement.answer is None or STUDY not in judgement.models.by_paper:
+    if judgement.answer is None or STUDY not in judgement.results.by_paper:
         return NEXT.format(page=page)
     return NEXT_OF_STUDY.format(page=page, model=judgement.answer.favourite.names[0])
 

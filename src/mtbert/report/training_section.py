@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mtbert.judge import STUDY, Below, Check, Judgement, MayGain, Models, Row
+from mtbert.judge import STUDY, Below, Judgement, MayGain, Row
 from mtbert.judge.rows import rank
 from mtbert.judge.training_check import AHEAD, LEAST_FALL, TAIL
 from mtbert.report import markdown
+from mtbert.scores.results import Results
 from mtbert.tasks import Tasks
 
 TITLE = "Trained well enough?"
@@ -40,29 +41,29 @@ def rows(judgement: Judgement) -> list[Row]:
     ways = [way for way in every_way if not way.is_baseline]
     models_of_ways = {name for way in ways for name in way.names}
     others = [row for row in judgement.rows if not models_of_ways.issuperset(row.names)]
-    return [*ways, *sorted(others, key=lambda row: rank(row, judgement.models.results.tasks))]
+    return [*ways, *sorted(others, key=lambda row: rank(row, judgement.results.tasks))]
 
 
-def headline(models: Models, checked: Sequence[Row]) -> str:
+def headline(results: Results, checked: Sequence[Row]) -> str:
     """Return which rows are not trained well enough, or that all may gain; empty where neither is so."""
-    failing = [row for row in checked if row.check.fails]
-    longer = _longer(models, checked)
+    failing = [row for row in checked if not row.is_trained_enough]
+    longer = _longer(results, checked)
     if failing:
-        facts = "; ".join(_facts(checked, models.results.tasks))
+        facts = "; ".join(_facts(checked, results.tasks))
         if len(failing) == len(checked):
             return f"**These models are not trained well enough to compare**: {facts}. {longer}"
         some = f"**{len(failing)} of {len(checked)} rows are not trained well enough to compare**"
         return f"{some}: {facts}. None of them is recommended. {longer}"
-    if checked and all(row.check.may_gain for row in checked):
-        reasons = {reason for row in checked for of_task in row.check.may_gain.values() for reason in of_task}
+    if checked and all(row.may_gain for row in checked):
+        reasons = {reason for row in checked for of_task in row.may_gain.values() for reason in of_task}
         why = " or ".join(_REASONS[reason] for reason in MayGain if reason in reasons)
         return f"**All of these models may gain from longer training**: {why}. {longer}"
     return ""
 
 
-def _longer(models: Models, checked: Sequence[Row]) -> str:
+def _longer(results: Results, checked: Sequence[Row]) -> str:
     """Return how to train longer: of a study, with as many seeds as there are."""
-    if STUDY not in models.by_paper:
+    if STUDY not in results.by_paper:
         return "Train longer (`training.epochs`), or at another rate (`training.learning_rate`)."
     seeds = max((len(row.seeds) for row in checked), default=1)
     size = "--quick" if seeds <= 1 else f"--seeds {seeds}"
@@ -79,7 +80,7 @@ def _facts(checked: Sequence[Row], tasks: Tasks) -> Iterator[str]:
     """Yield such as `on intent and topic all are below words counted by TF-IDF`, tasks of one fact together."""
     titles_by_fact: dict[str, list[str]] = {}
     for name, task in tasks.items():
-        labels_by_fault = {fault: [row.label for row in checked if fault in row.check.below.get(name, ())]
+        labels_by_fault = {fault: [row.label for row in checked if fault in row.below.get(name, ())]
                            for fault in Below}  # fmt: skip
         said = [f"{_who(labels, len(checked))} {BELOW[fault]}" for fault, labels in _distinct(labels_by_fault).items()]
         if said:
@@ -111,11 +112,11 @@ def _who(labels: Sequence[str], count: int) -> str:
     return f"{named} {'is' if len(labels) == 1 else 'are'}"
 
 
-def cell(check: Check, tasks: Tasks) -> str:
+def cell(row: Row, tasks: Tasks) -> str:
     """Return what a line of a table says of a row: why it fails, else why it may gain; empty for neither."""
-    if check.fails:
-        return f"no: {reasons(check.below, tasks)}"
-    return f"may gain: {reasons(check.may_gain, tasks)}" if check.may_gain else ""
+    if row.below:
+        return f"no: {reasons(row.below, tasks)}"
+    return f"may gain: {reasons(row.may_gain, tasks)}" if row.may_gain else ""
 
 
 def reasons(by_task: Mapping[str, Sequence[Below | MayGain]], tasks: Tasks) -> str:
@@ -127,12 +128,12 @@ def reasons(by_task: Mapping[str, Sequence[Below | MayGain]], tasks: Tasks) -> s
     return "; ".join(f"{SHORT[reason]} ({', '.join(titles)})" for reason, titles in titles_by_reason.items())
 
 
-def render(models: Models, checked: Sequence[Row]) -> str:
+def render(results: Results, checked: Sequence[Row]) -> str:
     """Return the rule and a line for each row that fails or may gain as Markdown; empty for none."""
-    tasks = models.results.tasks
+    tasks = results.tasks
     lines = [
-        {"row": markdown.literal(row.label), "trained well enough": cell(row.check, tasks)}
-        for row in sorted(checked, key=lambda row: not row.check.fails)
-        if row.check.below or row.check.may_gain
+        {"row": markdown.literal(row.label), "trained well enough": cell(row, tasks)}
+        for row in sorted(checked, key=lambda row: row.is_trained_enough)
+        if row.below or row.may_gain
     ]
     return f"{ABOUT}\n\n{markdown.lined(lines, 2)}" if lines else ""

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from mtbert import files
 from mtbert.errors import DataError, first_of
-from mtbert.judge import STUDY, Judgement, Models
-from mtbert.judge.groups import Names
+from mtbert.judge import STUDY, Judgement
+from mtbert.judge.groups import Groups
 from mtbert.report import (
     answer_section,
-    differences,
     markdown,
     next_section,
     numbers,
+    own_section,
     page,
     paper_tables,
     terminal,
@@ -23,9 +23,9 @@ from mtbert.report.page import PageSection
 from mtbert.report.paper_tables import Table
 from mtbert.report.pictures import embeddings, labels, losses, misses
 from mtbert.report.pictures import tasks as task_pictures
-from mtbert.report.sentences import Sentences
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import KeptEpoch
+from mtbert.scores.results import Results
 
 EVIDENCE, THIRD = "evidence", "third"  # folders of tables beside a report, which a new report leaves as they are
 OWN_FILES = {"README.md", "index.html", "results.csv"}  # that each report has
@@ -58,18 +58,13 @@ class Addition:
     numbers: Mapping[str, Frame] = field(default_factory=dict)
 
 
-def nothing(folder: Path) -> Addition:
-    """Add nothing to the report of a folder."""
-    return Addition()
-
-
 def write(
     judgement: Judgement,
     directory: Path,
-    sentences: Sentences | None = None,
+    sentences: Mapping[str, Sequence[str]] | None = None,
     interim: str = "",
-    add: Callable[[Path], Addition] = nothing,
-    grouped: Mapping[str, Names] | None = None,
+    add: Callable[[Path], Addition] = lambda folder: Addition(),
+    grouped: Mapping[str, Groups] | None = None,
 ) -> str:
     """Write the report of what was judged anew; evidence that lies in its folder stays.
 
@@ -94,7 +89,7 @@ def write(
         every = [
             *_first_sections(judgement, addition, partial, interim),
             PageSection(
-                "next", next_section.TITLE, next_section.render(judgement.models, judgement.answer, grouped or {})
+                "next", next_section.TITLE, next_section.render(judgement.results, judgement.answer, grouped or {})
             ),
             *_sections_of_pictures(judgement, sentences or {}, partial),
         ]
@@ -103,18 +98,7 @@ def write(
         text = "\n\n".join([*(section.markdown for section in sections), FILES])
         files.write_text(partial / "README.md", f"{text.removeprefix('#')}\n")
         _keep_evidence(directory, partial)
-    return in_short(judgement, directory, interim)
-
-
-def in_short(judgement: Judgement, directory: Path, interim: str = "") -> str:
-    """Return what a terminal shows: the tables that have results, the answer, and what to do next.
-
-    `directory` is the folder of the report; other arguments as for `write`.
-    """
-    headlines = [training_section.headline(judgement.models, training_section.rows(judgement))]
-    if judgement.answer is not None:
-        headlines += answer_section.headlines(judgement.answer, judgement.confirmation)
-    return terminal.in_short(judgement, paper_tables.tables(judgement), headlines, directory, interim)
+    return terminal.in_short(judgement, directory / "index.html", interim)
 
 
 def _refuse_others(directory: Path) -> None:
@@ -138,81 +122,83 @@ def _keep_evidence(directory: Path, partial: Path) -> None:
 
 def _first_sections(judgement: Judgement, addition: Addition, folder: Path, interim: str) -> Iterator[PageSection]:
     """Yield the sections of text in order, and draw their pictures; a new one is a line here."""
-    models, which_way = judgement.models, judgement.answer
+    results, which_way = judgement.results, judgement.answer
     tables, checked = paper_tables.tables(judgement), training_section.rows(judgement)
     which_way_text = ""
     if which_way is not None:
         which_way_text = answer_section.render(which_way, folder, judgement.confirmation)
         tables = [table for table in tables if table.paper != STUDY]  # the answer has that one
-    first = [interim, training_section.headline(models, checked), which_way_text, addition.first]
-    results = _results(models, first)
-    yield PageSection("results", f"Results: {_size(models)}, on {models.results.data.name}", results)
+    first = [interim, training_section.headline(results, checked), which_way_text, addition.first]
+    title = f"Results: {_size(results)}, on {results.data.name}"
+    yield PageSection("results", title, _results(results, first))
     yield PageSection("tables", "Tables", _tables(judgement, tables))
     yield from addition.sections
     if which_way is not None:
         tried = answer_section.trials(which_way.request)
         yield PageSection("tuning", "Learning rates that were tried", tried, folded=True)
-    yield PageSection("trained", training_section.TITLE, training_section.render(models, checked), folded=True)
+    yield PageSection("trained", training_section.TITLE, training_section.render(results, checked), folded=True)
     yield PageSection("costs", "Scores and weights", paper_tables.costs(judgement), folded=True)
 
 
-def _sections_of_pictures(judgement: Judgement, sentences: Sentences, folder: Path) -> Iterator[PageSection]:
+def _sections_of_pictures(
+    judgement: Judgement, sentences: Mapping[str, Sequence[str]], folder: Path
+) -> Iterator[PageSection]:
     """Yield the sections that are mostly pictures in order, and draw these; a new one is a line here."""
-    models = judgement.models
-    each_task = task_pictures.render(models, judgement.answer, folder, sentences)
-    yield PageSection("tasks", "Each task", each_task, folded=models.is_comparable)
-    yield PageSection("training", "Training loss", losses.render(models, folder))
-    yield PageSection("misses", "Misses", misses.render(models, folder))
-    yield PageSection("embeddings", "Embeddings", embeddings.render(models, folder))
-    yield PageSection("data", "Data", labels.render(models, folder))
+    results = judgement.results
+    each_task = task_pictures.render(results, judgement.answer, folder, sentences)
+    yield PageSection("tasks", "Each task", each_task, folded=results.is_comparable)
+    yield PageSection("training", "Training loss", losses.render(results, folder))
+    yield PageSection("misses", "Misses", misses.render(results, folder))
+    yield PageSection("embeddings", "Embeddings", embeddings.render(results, folder))
+    yield PageSection("data", "Data", labels.render(results, folder))
 
 
-def _results(models: Models, first: Sequence[str]) -> str:
+def _results(results: Results, first: Sequence[str]) -> str:
     """Return the first section: what comes first, and what to know before reading the scores."""
-    notes = "\n".join(f"- {note}" for note in _notes(models))
-    parts = [*first, _trained(models), notes]
+    notes = "\n".join(f"- {note}" for note in _notes(results))
+    parts = [*first, _trained(results), notes]
     return "\n\n".join(filter(None, parts))
 
 
-def _trained(models: Models) -> str:
+def _trained(results: Results) -> str:
     """Return what was trained, on what, from where and by which profile."""
-    encoder = markdown.literal(models.results.starting_weights.name)
-    data = markdown.literal(models.results.data.name)
-    profile = markdown.literal(models.profile)
-    return f"{_size(models)} each, trained on {data} from the encoder {encoder}, profile {profile}."
+    encoder = markdown.literal(results.starting_weights.name)
+    data = markdown.literal(results.data.name)
+    profile = markdown.literal(results.profile)
+    return f"{_size(results)} each, trained on {data} from the encoder {encoder}, profile {profile}."
 
 
-def _size(models: Models) -> str:
+def _size(results: Results) -> str:
     """Return how many variants were trained, and with how many seeds."""
-    variants = sum(not about.members for about in models.about.values())
-    counts = [len(seeds) for seeds in models.seeds.values()]
+    variants = sum(not about.members for about in results.about.values())
+    counts = [len(seeds) for seeds in results.seeds.values()]
     fewest, most = min(counts), max(counts)
     seeds = str(most) if fewest == most else f"{fewest} to {most}"
     return f"{variants} variant{'s' * (variants > 1)}, {seeds} seed{'s' * (most > 1)}"
 
 
-def _notes(models: Models) -> Iterator[str]:
+def _notes(results: Results) -> Iterator[str]:
     """Yield what to know before reading the scores."""
-    data, encoder = models.results.data, models.results.starting_weights.name
+    data, encoder = results.data, results.starting_weights.name
     if data.kind == "sample":
         yield "**Generated sentences.** They show that the machinery works, and say nothing of the methods."
     if data.faults:
         yield f"**Data**: {'; '.join(map(markdown.literal, data.faults))}."
-    if max(map(len, models.seeds.values())) == 1:
+    if max(map(len, results.seeds.values())) == 1:
         yield "**One seed.** Another gives other scores; that one variant is better cannot be concluded."
-    if models.is_comparable and encoder != "bert-base-uncased":
+    if results.is_comparable and encoder != "bert-base-uncased":
         yield "**Another encoder** than the papers' `bert-base-uncased`: compare differences, not scores."
-    yield from _kept_epochs(models)
-    if origins := _origins(models):
+    yield from _kept_epochs(results)
+    if origins := _origins(results):
         yield f"**Trained apart**: {'; '.join(origins)}."
-    if changes := _changes(models):
+    if changes := _changes(results):
         yield f"**Changed settings**: {', '.join(changes)}."
 
 
-def _kept_epochs(models: Models) -> Iterator[str]:
+def _kept_epochs(results: Results) -> Iterator[str]:
     """Yield which epoch is kept and which rows are scored: first what holds for most, then the others by name."""
     names_by_rule: dict[str, list[str]] = {}
-    for name, about in models.about.items():
+    for name, about in results.about.items():
         if not about.members:  # those of an ensemble are named themselves
             names_by_rule.setdefault(_kept_epoch(about.run), []).append(name)
     by_frequency = sorted(names_by_rule.items(), key=lambda item: -len(item[1]))
@@ -227,10 +213,10 @@ def _kept_epoch(run: KeptEpoch) -> str:
     return f"The last epoch is kept{scored_on}."
 
 
-def _origins(models: Models) -> list[str]:
+def _origins(results: Results) -> list[str]:
     """Return in which precision and on which machine models were trained, those of the most first; none where alike."""
     names_by_origin: dict[str, list[str]] = {}
-    for (precision, machine), runs in models.runs.groupby(["precision", "machine"], sort=False):
+    for (precision, machine), runs in results.trained.groupby(["precision", "machine"], sort=False):
         origin = f"in {precision} on {markdown.literal(str(machine))}"
         names_by_origin[origin] = list(dict.fromkeys(runs["variant"].astype(str)))
     if len(names_by_origin) < 2:
@@ -239,29 +225,29 @@ def _origins(models: Models) -> list[str]:
     return [f"most {most}", *(f"{', '.join(names)} {origin}" for origin, names in others)]
 
 
-def _changes(models: Models) -> list[str]:
+def _changes(results: Results) -> list[str]:
     """Return the changed settings; those of some variants alone with their names."""
     variants_by_change: dict[str, list[str]] = {}
-    for name, runs in models.runs.groupby(level="variant", sort=False):
+    for name, runs in results.trained.groupby(level="variant", sort=False):
         for change in filter(None, runs["overrides"].iloc[0].split("; ")):
             variants_by_change.setdefault(markdown.literal(change), []).append(str(name))
     changes: list[str] = []
     for change, names in variants_by_change.items():
-        changes.append(change if len(names) == len(models.about) else f"{change} ({', '.join(names)})")
+        changes.append(change if len(names) == len(results.about) else f"{change} ({', '.join(names)})")
     return changes
 
 
 def _tables(judgement: Judgement, tables: Sequence[Table]) -> str:
     """Return the papers' tables with ours, and the differences of one's own variants."""
-    texts = [*(paper_tables.render(table, judgement) for table in tables), differences.render(judgement)]
+    texts = [*(paper_tables.render(table, judgement) for table in tables), own_section.render(judgement)]
     texts = [text for text in texts if text]
-    return "\n\n".join([paper_tables.about(judgement.models.results.tasks), *texts]) if texts else ""
+    return "\n\n".join([paper_tables.about(judgement.results.tasks), *texts]) if texts else ""
 
 
 def _write_numbers(judgement: Judgement, addition: Addition, directory: Path) -> None:
     means = numbers.means(judgement)
-    files.write_json(directory / "summary.json", numbers.summary(means, judgement.models.results.tasks))
-    _write_csv(directory / "results.csv", numbers.runs(judgement.models), "%.6f")
+    files.write_json(directory / "summary.json", numbers.summary(means, judgement.results.tasks))
+    _write_csv(directory / "results.csv", numbers.runs(judgement.results), "%.6f")
     _write_csv(directory / "scores.csv", numbers.bars(means))
     for name, table in addition.numbers.items():
         _write_csv(directory / name, table, "%.6g")

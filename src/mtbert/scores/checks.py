@@ -1,7 +1,6 @@
 """Check that the tables say the same: files of strangers may hold anything."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,42 +17,27 @@ OTHER_ROWS = "rows or labels that are others in another run; train both on the s
 TRAIN_AGAIN = "`dvc repro --force --single-item train@VARIANT-SEED` makes both"
 
 
-class Check(NamedTuple):
-    """What may be wrong with a table.
-
-    Attributes:
-        message: what is wrong, and what to do.
-        table: it has the columns of `KEY`.
-        is_faulty: which of its rows have the fault, [rows].
-    """
-
-    message: str
-    table: Frame
-    is_faulty: Any
-
-
 def check(results: Results, source: str) -> None:
     """Raise DataError with source and run if a value is of another kind than its column, or tables contradict."""
     try:
-        for message, table, is_faulty in _checks(results):
-            runs = table[is_faulty][KEY].drop_duplicates()
-            if len(runs):
-                names = [f"{run.variant}, seed {run.seed}" for run in runs.itertuples()]
-                raise DataError(f"{message}: {first_of(names, 3)}")
+        _check_runs(results)
+        _check_duplicates(results)
+        _check_names(results)
+        _check_rows(results)
+        _check_scores(results)
     except DataError as error:
         raise DataError(f"{source}: {error}") from None
 
 
-def _checks(results: Results) -> Iterator[Check]:
-    """Yield all checks; one is made only after those before it have found nothing."""
-    yield from _run_checks(results)
-    yield from _duplicate_checks(results)
-    yield from _name_checks(results)
-    yield from _row_checks(results)
-    yield from _score_checks(results)
+def _refuse(message: str, table: Frame, is_faulty: Any) -> None:
+    """Raise DataError with the runs of the faulty rows of a table, which has the columns of `KEY`."""
+    runs = table[is_faulty][KEY].drop_duplicates()
+    if len(runs):
+        names = [f"{run.variant}, seed {run.seed}" for run in runs.itertuples()]
+        raise DataError(f"{message}: {first_of(names, 3)}")
 
 
-def _run_checks(results: Results) -> Iterator[Check]:
+def _check_runs(results: Results) -> None:
     """Runs of a report have profile, data and encoder in common, and all seeds of a variant settings and code."""
     descriptions = results.descriptions
     shared = {
@@ -62,37 +46,36 @@ def _run_checks(results: Results) -> Iterator[Check]:
         "encoder": [run.start.name for run in descriptions],
     }
     for name, values in shared.items():
-        message = f"runs of more than one {name}; a report is of one"
-        yield Check(message, results.runs, np.array(values) != values[0])
+        _refuse(f"runs of more than one {name}; a report is of one", results.runs, np.array(values) != values[0])
     trainings = results.trained.drop_duplicates(["variant", "settings", "code"])
-    yield Check(OTHER_TRAINING, trainings, trainings.duplicated("variant"))
+    _refuse(OTHER_TRAINING, trainings, trainings.duplicated("variant"))
 
 
-def _duplicate_checks(results: Results) -> Iterator[Check]:
+def _check_duplicates(results: Results) -> None:
     """No row stands twice in a table."""
     for name, columns in UNIQUE.items():
         table = getattr(results, name)
-        yield Check(f"{name} twice, or unlike in two sources", table, table.duplicated(columns))
+        _refuse(f"{name} twice, or unlike in two sources", table, table.duplicated(columns))
 
 
-def _name_checks(results: Results) -> Iterator[Check]:
+def _check_names(results: Results) -> None:
     """Tasks and splits are those that the data describe."""
     are_described = [{*run.settings.tasks} <= {*results.tasks} for run in results.descriptions]
-    yield Check("tasks that its data do not describe", results.runs, ~np.array(are_described))
+    _refuse("tasks that its data do not describe", results.runs, ~np.array(are_described))
     predicted = results.predictions
     for column, names in (("task", [*results.tasks]), ("split", [*SPLITS])):
-        yield Check(f"unknown {column}; known: {', '.join(names)}", predicted, ~predicted[column].isin(names))
+        _refuse(f"unknown {column}; known: {', '.join(names)}", predicted, ~predicted[column].isin(names))
 
 
-def _row_checks(results: Results) -> Iterator[Check]:
+def _check_rows(results: Results) -> None:
     """Dev and test have the same rows and labels in all runs."""
     predicted = results.predictions
     shared = predicted[predicted["split"] != "train"]  # each run draws its own training rows
     distinct = shared.drop_duplicates(["task", "split", "row", "id", "label"])
-    yield Check(OTHER_ROWS, distinct, distinct.duplicated(["task", "split", "row"]))
+    _refuse(OTHER_ROWS, distinct, distinct.duplicated(["task", "split", "row"]))
 
 
-def _score_checks(results: Results) -> Iterator[Check]:
+def _check_scores(results: Results) -> None:
     """Scores are those of the predictions."""
     by_run = computed_scores(results)
     if not by_run:  # all labels are withheld
@@ -105,7 +88,7 @@ def _score_checks(results: Results) -> Iterator[Check]:
     differ = ((stated - computed).abs() > ROUNDING) | (stated.isna() != computed.isna())
     columns = ", ".join(differ.columns[differ.any()])
     message = f"{columns} not as the predictions say; {TRAIN_AGAIN}"
-    yield Check(message, stated.index.to_frame(), differ.any(axis=1))
+    _refuse(message, stated.index.to_frame(), differ.any(axis=1))
 
 
 def computed_scores(results: Results) -> dict[tuple[str, int], dict[str, float]]:

@@ -1,7 +1,6 @@
 """Read every trained, merged and voted model of a build folder once, check it, and make tables of them."""
 
 import itertools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,11 @@ from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.provenance import seals, stale
 from mtbert.provenance.stale import Present
-from mtbert.scores import average_precision, checks, data_description, model_rows, points, predictions, sets, tables
-from mtbert.scores.columns import FOLD, MOVES, SURE, UNCALIBRATED, Frame, Predictions
+from mtbert.scores import average_precision, checks, model_rows, points, predictions, sets, tables
+from mtbert.scores.columns import FOLD, KEY, MOVES, SURE, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
-from mtbert.scores.model_rows import ModelRow
 from mtbert.scores.results import Results
-from mtbert.scores.source import Source, read_catalog, source_of
+from mtbert.scores.source import Source, cells, read_catalog, source_of
 from mtbert.tasks import SPLITS, Task, Tasks
 
 # Of a model's files.
@@ -31,22 +29,27 @@ NO_FACTS = {"cluster": -1, "in_train": False, "shares": False}  # of the rows of
 
 
 @dataclass
-class Model:
+class ModelFolder:
     """A model as its folder holds it.
 
     Attributes:
         folder: where it lies.
-        row: of `runs`.
+        row: of `runs`, by column.
         predictions: by split and task.
         history: what its training logged; None of kinds that have none.
         points: places of dev sentences in a picture; None where it has none, or no picture is asked for.
     """
 
     folder: Path
-    row: ModelRow
+    row: Mapping[str, Any]
     predictions: Predictions
     history: Frame | None
     points: Frame | None = None
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """Its variant and seed, which are columns of each table."""
+        return {name: self.row[name] for name in KEY}
 
 
 def collect(build: Path, seeds: Sequence[int] | None = None, pictures: bool = True) -> Results:
@@ -102,7 +105,7 @@ def read_models(build: Path, folders: Sequence[Path], pictures: bool = True) -> 
     return as_results(source, models, with_counts=pictures)
 
 
-def as_results(source: Source, models: Sequence[Model], with_counts: bool = True) -> Results:
+def as_results(source: Source, models: Sequence[ModelFolder], with_counts: bool = True) -> Results:
     """Return the tables of these models; DataError if they do not fit together."""
     results = Results(
         _table_of_runs(source, models, with_counts),
@@ -120,14 +123,13 @@ def check(source: Source, folder: Path) -> None:
     seals.check(folder, only=[*READ, *(file.as_posix() for file in predicted)])
 
 
-def load(source: Source, folder: Path) -> Model:
+def load(source: Source, folder: Path) -> ModelFolder:
     """Read a model; DataError if one of its files holds something else."""
-    makers = {"ensemble": model_rows.vote_row, "baselines": model_rows.baseline_row}
-    row = makers.get(layout.stage(folder), model_rows.run_row)(source, folder)
+    row = model_rows.of_model(source, folder)
     history = folder / layout.HISTORY
-    temperatures = row.metrics.temperatures if row.metrics else {}
+    temperatures = files.read_json(folder / layout.METRICS).get("temperatures", {})
     predicted = _predicted(source, folder, temperatures)
-    return Model(folder, row, predicted, _history(history) if history.is_file() else None)
+    return ModelFolder(folder, row, predicted, _history(history) if history.is_file() else None)
 
 
 def _predicted(source: Source, folder: Path, temperatures: Mapping[str, float]) -> Predictions:
@@ -207,12 +209,12 @@ def _history(file: Path) -> Frame:
         raise DataError(f"{file} is damaged: {error}") from None
 
 
-def place(models: Sequence[Model], source: Source) -> None:
+def place(models: Sequence[ModelFolder], source: Source) -> None:
     """Give each variant's first seed that has embeddings the places of its dev sentences in a picture."""
-    first_seeds: dict[str, Model] = {}
+    first_seeds: dict[str, ModelFolder] = {}
     for model in models:
         if (model.folder / layout.EMBEDDINGS).is_file():
-            first_seeds.setdefault(model.row.variant, model)
+            first_seeds.setdefault(model.row["variant"], model)
     embeddings = [model.folder / layout.EMBEDDINGS for model in first_seeds.values()]
     dev_tables = [model.predictions["dev"] for model in first_seeds.values()]
     labels = [{task: _labels_by_row(table) for task, table in by_task.items()} for by_task in dev_tables]
@@ -229,36 +231,32 @@ def _labels_by_row(table: Frame) -> np.ndarray:
     return labels
 
 
-def _table_of_runs(source: Source, models: Sequence[Model], with_counts: bool) -> Frame:
+def _table_of_runs(source: Source, models: Sequence[ModelFolder], with_counts: bool) -> Frame:
     """Return the table `runs`; each row says of the data and the starting weights what all share."""
-    rows = [model.row for model in models]
-    shared = {
-        "data": json.dumps(data_description.describe(source, with_counts)),
-        "start": json.dumps(source.catalog["encoder"]),
-    }
-    return tables.joined([pd.DataFrame([row.cells() | shared for row in rows])], "runs", source.tasks)
+    shared = cells(source, with_counts)
+    return tables.joined([pd.DataFrame([{**model.row, **shared} for model in models])], "runs", source.tasks)
 
 
-def _table_of_predictions(models: Sequence[Model], tasks: Tasks) -> Frame:
+def _table_of_predictions(models: Sequence[ModelFolder], tasks: Tasks) -> Frame:
     parts: list[Frame] = []
     for model in models:
         for split, by_task in model.predictions.items():
             for task, table in by_task.items():
-                parts.append(table.assign(variant=model.row.variant, seed=model.row.seed, task=task, split=split))
+                parts.append(table.assign(**model.key, task=task, split=split))
     return tables.joined(parts, "predictions", tasks)
 
 
-def _table_of_history(models: Sequence[Model], tasks: Tasks) -> Frame:
+def _table_of_history(models: Sequence[ModelFolder], tasks: Tasks) -> Frame:
     parts: list[Frame] = []
     for model in models:
         if model.history is not None:
-            parts.append(model.history.assign(variant=model.row.variant, seed=model.row.seed))
+            parts.append(model.history.assign(**model.key))
     return tables.joined(parts, "history", tasks)
 
 
-def _table_of_points(models: Sequence[Model], tasks: Tasks) -> Frame:
+def _table_of_points(models: Sequence[ModelFolder], tasks: Tasks) -> Frame:
     parts: list[Frame] = []
     for model in models:
         if model.points is not None:
-            parts.append(model.points.assign(variant=model.row.variant, seed=model.row.seed))
+            parts.append(model.points.assign(**model.key))
     return tables.joined(parts, "points", tasks)

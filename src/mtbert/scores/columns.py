@@ -25,8 +25,7 @@ SURE = "sure"  # the probability of the predicted class, which evidence does wit
 UNCALIBRATED = "sure_uncalibrated"  # the same before a temperature, where training fitted one
 
 Frame = Any  # a pandas.DataFrame: the types of its selections name four kinds at once, which no checker tells apart
-PredictionsByTask = dict[str, Frame]
-Predictions = dict[str, PredictionsByTask]  # by split, then by task
+Predictions = dict[str, dict[str, Frame]]  # by split, then by task
 REPEATED_WORD = pa.dictionary(pa.int32(), pa.string())
 
 

@@ -5,11 +5,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, Json, TypeAdapter
 
-from mtbert.scores.schemas import Count, Lenient
-from mtbert.settings import Name, Section, TaskName
+from mtbert.scores.schemas import Costs, Count, Lenient
+from mtbert.settings import Name, TaskName
 from mtbert.tasks import COURSE, Split, Task, restored
 
 CATALOG = "catalog"  # the paper of a variant that names none, as those in params.yaml do
+RIVALS = "rivals"  # the paper of what is held against PALs beside the papers
 UNTRAINED = "untrained-encoder"  # the variant whose scores are those of the starting weights
 UNTRAINED_LABEL = "Untrained encoder"
 MAJORITY, TFIDF, FROZEN = "baseline-majority", "baseline-tfidf", "baseline-embeddings"
@@ -24,20 +25,6 @@ BY_OTHERS = "other-"  # before the name of who made predictions elsewhere, in th
 def baseline_label(variant: str) -> str:
     """Return the name in reports of a baseline, or of who made predictions elsewhere."""
     return BASELINES.get(variant) or variant.removeprefix(BY_OTHERS)
-
-
-class Costs(Section):
-    """What predictions of others cost, as costs.yaml says.
-
-    Attributes:
-        price: of 1,000 rows.
-        currency: of it.
-        milliseconds: of a prediction.
-    """
-
-    price: float | None = Field(default=None, ge=0)
-    currency: str = Field(default="", max_length=12)
-    milliseconds: float | None = Field(default=None, ge=0)
 
 
 class KeptEpoch(Lenient):

@@ -15,8 +15,8 @@ from mtbert.provenance.inputs import Inputs
 from mtbert.provenance.stale import Present
 from mtbert.scores import predictions
 from mtbert.scores import vote as voting
-from mtbert.scores.columns import Predictions
-from mtbert.scores.schemas import RunMetrics, Scored, Sizes
+from mtbert.scores.columns import WEIGHTS, Predictions
+from mtbert.scores.schemas import RunMetrics, Scored
 from mtbert.tasks import Tasks, read_build, stated
 
 SPLITS = ("dev", "test")  # that are voted on: each run draws training rows of its own
@@ -135,15 +135,10 @@ def voted_by(members: Sequence[Path], tasks: Tasks) -> Predictions:
     return voted
 
 
-def _sizes(members: Sequence[Path]) -> Sizes:
+def _sizes(members: Sequence[Path]) -> dict[str, int]:
     """Return the weights of all members together, and those of one's encoder."""
-    member_sizes = [files.read_as(RunMetrics, run / layout.METRICS, layout.remedy(run)).parameters for run in members]
-    return Sizes(
-        encoder=member_sizes[0].encoder,
-        added=sum(sizes.added for sizes in member_sizes),
-        trained=sum(sizes.trained for sizes in member_sizes),
-        stored=sum(sizes.stored for sizes in member_sizes),
-    )
+    by_member = [files.read_as(RunMetrics, run / layout.METRICS, layout.remedy(run)).parameters for run in members]
+    return {name: sum(sizes[name] for sizes in by_member) for name in WEIGHTS} | {"encoder": by_member[0]["encoder"]}
 
 
 def _settings(vote: Vote, voted: Predictions, tasks: Tasks) -> dict[str, Any]:

@@ -1,26 +1,25 @@
 """Scores, each computed once over a whole set, never as a mean over batches."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mtbert.errors import DataError
 from mtbert.scores import average_precision, sets
 from mtbert.tasks import METRIC_NAMES, Task, Tasks, are_the_courses, main
 
-Values = Sequence[float] | np.ndarray
 OVERALLS = ("overall_raw", "overall_normalised")
 SIGNED = ("mcc", "pearson", "spearman")  # from -1 to 1; the others from 0 to 1
 
 
-def accuracy(labels: Values, predictions: Values) -> float:
+def accuracy(labels: ArrayLike, predictions: ArrayLike) -> float:
     """Return the share of predictions that equal the label, 0 to 1; DataError for none, or for unequal numbers."""
     gold, guess = _aligned(labels, predictions)
     return float(np.mean(gold == guess))
 
 
-def pearson(labels: Values, predictions: Values) -> float:
+def pearson(labels: ArrayLike, predictions: ArrayLike) -> float:
     """Return Pearson's r, -1 to 1; 0 where either side is constant and r is not defined."""
     gold, guess = _aligned(labels, predictions)
     if np.ptp(gold) == 0 or np.ptp(guess) == 0:
@@ -28,7 +27,7 @@ def pearson(labels: Values, predictions: Values) -> float:
     return float(np.clip(np.vecdot(_unit(gold), _unit(guess)), -1, 1))
 
 
-def spearman(labels: Values, predictions: Values) -> float:
+def spearman(labels: ArrayLike, predictions: ArrayLike) -> float:
     """Return Spearman's rho, -1 to 1: Pearson's r of the ranks, equal values at their mean rank; 0 as there."""
     gold, guess = _aligned(labels, predictions)
     from scipy import stats
@@ -36,7 +35,7 @@ def spearman(labels: Values, predictions: Values) -> float:
     return pearson(stats.rankdata(gold), stats.rankdata(guess))
 
 
-def mean_f1(labels: Values, predictions: Values, classes: Sequence[float]) -> float:
+def mean_f1(labels: ArrayLike, predictions: ArrayLike, classes: Sequence[float]) -> float:
     """Return the mean of F1, the harmonic mean of precision and recall, 0 to 1, over those `classes` that rows have.
 
     It is scikit-learn's: a class that is neither label nor prediction of any row does not count, so that all right is
@@ -64,7 +63,7 @@ def f1_classes(metric: str, count: int) -> range:
     return range(1, 2) if metric == "f1" and count == 2 else range(count)
 
 
-def mcc(labels: Values, predictions: Values) -> float:
+def mcc(labels: ArrayLike, predictions: ArrayLike) -> float:
     """Return Matthews' correlation, -1 to 1, of two classes or more; 0 where a side is constant.
 
     Source: Gorodkin (2004), equation 8: Pearson's r of the classes' indicators, over all classes.
@@ -82,13 +81,13 @@ def indicators(gold: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndar
     return is_gold - is_gold.mean(axis=0), is_guess - is_guess.mean(axis=0)
 
 
-def micro_f1(labels: Values, predictions: Values, count: int) -> float:
+def micro_f1(labels: ArrayLike, predictions: ArrayLike, count: int) -> float:
     """Return F1 over each of `count` labels of each row, of sets of labels; 0 where no row has or predicts a label."""
     gold, guess = (sets.members_of(side, count) for side in _aligned(labels, predictions))
     return float(_class_f1(gold, guess)) if gold.any() or guess.any() else 0.0
 
 
-def labels_f1(labels: Values, predictions: Values, count: int) -> float:
+def labels_f1(labels: ArrayLike, predictions: ArrayLike, count: int) -> float:
     """Return the mean of F1 over those of `count` labels that rows have or predict, of sets of labels; 0 without any.
 
     It is scikit-learn's macro-F1 of indicators with `zero_division` NaN.
@@ -110,7 +109,7 @@ OF_SETS_BESIDE = {"micro_f1": "micro_f1", "macro_f1": "labels_f1", AVERAGE_PRECI
 PLAIN = {"accuracy": accuracy, "mcc": mcc, "pearson": pearson, "spearman": spearman}
 
 
-def score(metric: str, labels: Values, predictions: Values, classes: Sequence[float]) -> float:
+def score(metric: str, labels: ArrayLike, predictions: ArrayLike, classes: Sequence[float]) -> float:
     """Return a score by the name of its metric; `classes` are those that F1 is the mean over, or that sets may hold.
 
     Raises:
@@ -121,12 +120,12 @@ def score(metric: str, labels: Values, predictions: Values, classes: Sequence[fl
     return mean_f1(labels, predictions, classes) if metric in F1S else PLAIN[metric](labels, predictions)
 
 
-def task_score(task: Task, labels: Values, predictions: Values) -> float:
+def task_score(task: Task, labels: ArrayLike, predictions: ArrayLike) -> float:
     """Return a task's score; errors as for `score`."""
     return score(task.metric, labels, predictions, f1_classes(task.metric, task.classes))
 
 
-def of_majority(task: Task, counts: Sequence[int], labels: Values) -> float:
+def of_majority(task: Task, counts: Sequence[int], labels: ArrayLike) -> float:
     """Return the score of always predicting a task's most frequent class, of equal ones the first.
 
     Of several labels a row it is the set of the most frequent label alone.
@@ -136,7 +135,7 @@ def of_majority(task: Task, counts: Sequence[int], labels: Values) -> float:
         counts: how many rows of train each class has.
         labels: of the rows that are scored.
     """
-    return task_score(task, labels, np.full(len(labels), majority(task, counts)))
+    return task_score(task, labels, np.full(np.shape(labels), majority(task, counts)))
 
 
 def majority(task: Task, counts: Sequence[int]) -> float:
@@ -145,7 +144,7 @@ def majority(task: Task, counts: Sequence[int]) -> float:
     return sets.number_of([most]) if task.several else float(most)
 
 
-def beside(task: Task, labels: Values, predictions: Values, probabilities: np.ndarray | None) -> dict[str, float]:
+def beside(task: Task, labels: ArrayLike, predictions: ArrayLike, probabilities: np.ndarray | None) -> dict[str, float]:
     """Return by name, as of OF_SETS_BESIDE, the scores of sets of labels that are not the task's own metric.
 
     Args:
@@ -199,25 +198,19 @@ def overall(scores: Mapping[str, float], tasks: Tasks) -> dict[str, float]:
         return {}
     means: dict[str, float] = {}
     for mean in OVERALLS:
-        scaled = [scale(mean, tasks[name]).of(scores[name]) for name in names]
-        means[mean] = sum(scaled) / len(scaled)
+        counted = [counting_as(mean, tasks[name], scores[name]) for name in names]
+        means[mean] = sum(counted) / len(counted)
     return means
 
 
-class Scale(NamedTuple):
-    """How a score counts: factor times the score, plus shift."""
-
-    factor: float
-    shift: float
-
-    def of(self, score: float) -> float:
-        """Return what a score counts as."""
-        return self.factor * score + self.shift
+def is_halved(metric: str, task: Task) -> bool:
+    """Return whether a task's score x counts as (x + 1) / 2: in overall_normalised that of `SIGNED`."""
+    return metric == "overall_normalised" and task.metric in SIGNED
 
 
-def scale(metric: str, task: Task) -> Scale:
-    """Return how a task's score counts in a mean: in overall_normalised x of `SIGNED` as (x + 1) / 2, else as it is."""
-    return Scale(0.5, 0.5) if metric == "overall_normalised" and task.metric in SIGNED else Scale(1.0, 0.0)
+def counting_as(metric: str, task: Task, score: float) -> float:
+    """Return what a task's score counts as in a mean."""
+    return 0.5 * score + 0.5 if is_halved(metric, task) else score
 
 
 def _unit(values: np.ndarray) -> np.ndarray:
@@ -227,7 +220,7 @@ def _unit(values: np.ndarray) -> np.ndarray:
     return centred / (largest * np.linalg.norm(centred / largest, axis=0))  # the digits of scipy.stats.pearsonr
 
 
-def _aligned(labels: Values, predictions: Values) -> tuple[np.ndarray, np.ndarray]:
+def _aligned(labels: ArrayLike, predictions: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return labels and predictions as arrays; DataError if they cannot be scored."""
     gold, guess = np.asarray(labels, dtype=float), np.asarray(predictions, dtype=float)
     if gold.shape != guess.shape or gold.size == 0:

@@ -3,48 +3,45 @@
 Each is read with `mtbert.files.read_as`, which reports what is wrong with an altered file.
 """
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
+from mtbert import files, layout
 from mtbert.provenance.inputs import Machine, Origin
 from mtbert.settings import Section
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
-class Sizes(Section):
-    """Numbers of weights, as `MultitaskModel.sizes` returns them."""
+class Lenient(Section):
+    """Base of files that may have more keys than are read here."""
 
-    encoder: Count = Field(ge=1)
-    added: Count
-    trained: Count
-    stored: Count
+    model_config = ConfigDict(extra="ignore")
 
 
-class WithBeside(Section):
-    """Scores of which some are `beside` those of tasks.
+class Scored(Lenient):
+    """metrics.json of any model; scores by task, and the overalls.
 
     Attributes:
         beside: what else dev is scored by, such as `moods/macro_f1`: only of several labels a row.
+        parameters: numbers of weights of a run or vote, as `MultitaskModel.sizes` returns them.
+        weights: of a baseline, how many numbers it has to keep beside the encoder; None where nobody knows.
     """
-
-    beside: dict[str, float] = {}
-
-    def content(self) -> dict[str, Any]:
-        """Return what is written: `beside` where there is any."""
-        return self.model_dump(exclude=None if self.beside else {"beside"})
-
-
-class Scored(WithBeside):
-    """metrics.json of a vote; scores by task, and the overalls."""
 
     variant: str
     seed: Count
-    parameters: Sizes
     dev: dict[str, float]
     test: dict[str, float]
     train: dict[str, float] = {}
+    beside: dict[str, float] = {}
+    parameters: dict[str, Count] = {}
+    weights: Count | None = None
+
+    def content(self) -> dict[str, Any]:
+        """Return what is written: what the model has."""
+        return self.model_dump(exclude_defaults=True)
 
 
 class RunMetrics(Scored):
@@ -52,40 +49,16 @@ class RunMetrics(Scored):
 
     Attributes:
         epoch: the epoch whose weights are kept.
-        epochs: the epochs that each choosing part of dev chose.
-        chosen_by: the score that chose each of them; none where the last epoch is kept, or the run is older than this.
         examples: number of training examples, by what the sampler drew.
         temperatures: what logits are divided by, by task with classes; none where no training rows were held out.
     """
 
     steps: Count
     epoch: Count
-    epochs: list[Count] = []
-    chosen_by: list[float] = []
     examples: dict[str, Count] | None = None
     temperatures: dict[str, Annotated[float, Field(gt=0)]] = {}
     device: str | None = None
     precision: str | None = None
-
-
-class BaselineMetrics(WithBeside):
-    """metrics.json of a baseline; scores by task, and the overalls.
-
-    Attributes:
-        weights: how many numbers it has to keep beside the encoder; None where nobody knows.
-    """
-
-    variant: str
-    seed: Count
-    weights: Count | None
-    dev: dict[str, float]
-    test: dict[str, float]
-
-
-class Lenient(Section):
-    """Base of files that may have more keys than are read here."""
-
-    model_config = ConfigDict(extra="ignore")
 
 
 class Elsewhere(Section):
@@ -112,6 +85,14 @@ class RunLog(Lenient):
     versions: dict[str, str] = {}
 
 
+def read_log(model: Path) -> RunLog | None:
+    """Return what the log of a model says; None where it is missing; DataError where it is damaged."""
+    file = layout.log(model) / layout.LOG
+    if not file.is_file():
+        return None
+    return files.read_as(RunLog, file, f"dvc repro --force --single-item {layout.stage(model)}")
+
+
 class EncoderCard(Lenient):
     """encoder.json of an encoder's directory."""
 
@@ -125,23 +106,27 @@ class EncoderCard(Lenient):
     pooler: bool
 
 
-class Cost(Section):
-    """What it costs to run a model.
+class Costs(Section):
+    """What it costs to run a model: measured here, or as costs.yaml says of predictions that others made.
 
     Attributes:
         milliseconds: that a text takes for all tasks of the model; a pair as well if it has tasks of pairs.
-        batch_milliseconds: the same where 32 texts are predicted together; None of predictions that others made.
-        megabytes: of the files that are read, 10^6 bytes each; None of predictions that others made.
+        batch_milliseconds: the same where 32 texts are predicted together.
+        megabytes: of the files that are read, 10^6 bytes each.
+        price: of 1,000 rows.
+        currency: of it.
     """
 
-    milliseconds: float
-    batch_milliseconds: float | None = None
-    megabytes: float | None = None
+    milliseconds: float | None = Field(default=None, ge=0)
+    batch_milliseconds: float | None = Field(default=None, ge=0)
+    megabytes: float | None = Field(default=None, ge=0)
+    price: float | None = Field(default=None, ge=0)
+    currency: str = Field(default="", max_length=12)
 
 
 class Speed(Section):
     """build/speed/speed.json: the costs of each model, and seconds of each training by variant and seed."""
 
     machine: str
-    costs: dict[str, Cost]
+    costs: dict[str, Costs]
     seconds: dict[str, dict[str, float]]

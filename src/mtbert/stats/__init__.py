@@ -4,12 +4,12 @@ Below `LEAST_CLUSTERS` clusters of rows, or `LEAST_SEEDS` seeds of a side that h
 interval: so few say little of others.
 """
 
-from mtbert.stats.differences import (
+from mtbert.stats.estimates import (
     LEAST_CLUSTERS,
     LEAST_SEEDS,
     LEVEL,
     ONE_SIDED,
-    Difference,
+    Estimate,
     Interval,
     difference,
     score,
@@ -18,6 +18,6 @@ from mtbert.stats.multiple import holm
 from mtbert.stats.side import Side, mean_of
 
 __all__ = [
-    "LEAST_CLUSTERS", "LEAST_SEEDS", "LEVEL", "ONE_SIDED", "Difference", "Interval", "Side", "difference", "holm",
+    "LEAST_CLUSTERS", "LEAST_SEEDS", "LEVEL", "ONE_SIDED", "Estimate", "Interval", "Side", "difference", "holm",
     "mean_of", "score",
 ]  # fmt: skip

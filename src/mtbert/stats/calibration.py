@@ -9,26 +9,17 @@ estimate, which takes back that a bootstrap sample is noisier than its rows.
 Source: Guo et al. (2017), "On Calibration of Modern Neural Networks", equation 3.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from mtbert import seeding
-from mtbert.stats.differences import LEVEL, Interval
+from mtbert.stats.estimates import LEVEL, Interval
 
 BINS = 10
 SAMPLES = 2000
 
 
-class Calibration(NamedTuple):
-    """The expected calibration error, 0 to 1, and its interval."""
-
-    error: float
-    interval: Interval
-
-
-def calibration(probabilities: np.ndarray, right: np.ndarray, clusters: np.ndarray) -> Calibration:
-    """Return the error of predictions.
+def calibration(probabilities: np.ndarray, right: np.ndarray, clusters: np.ndarray) -> tuple[float, Interval]:
+    """Return the expected calibration error of predictions, 0 to 1, and its interval.
 
     Args:
         probabilities: of the predicted classes, [rows, seeds].
@@ -46,4 +37,4 @@ def calibration(probabilities: np.ndarray, right: np.ndarray, clusters: np.ndarr
     of_samples = np.abs(drawn @ gaps.reshape(count, -1)).sum(axis=1) / seeds / (drawn @ sizes)
     error = float(np.abs(gaps.sum(axis=0)).sum() / seeds / rows)
     low, high = np.quantile(of_samples, [LEVEL / 2, 1 - LEVEL / 2])
-    return Calibration(error, (max(0.0, 2 * error - float(high)), min(1.0, max(error, 2 * error - float(low)))))
+    return error, (max(0.0, 2 * error - float(high)), min(1.0, max(error, 2 * error - float(low))))

@@ -24,18 +24,10 @@ N - 1, of c clusters - 1. benchmarks/folds.py measures how often the interval mi
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from mtbert.stats.side import Side
-
-
-class Variance(NamedTuple):
-    """The two parts of error^2: c, and what other trainings change."""
-
-    rows: float
-    trainings: float
 
 
 def of_pooled(side: Side, fold_of_cluster: np.ndarray, folds: int) -> Side:
@@ -68,13 +60,16 @@ def of_seeds(side: Side, fold_of_seed: Sequence[int], folds: int) -> Side:
     return replace(side, scores=scores, moves=moves, has_seeds=False, folds=folds)
 
 
-def variance(ours: Side, other: Side) -> Variance:
-    """Return the parts of error^2 of the difference of two sides on the same rows, one of which has folds at least."""
+def variance(ours: Side, other: Side) -> tuple[float, float]:
+    """Return the two parts of error^2 of a difference: c, and what other trainings change.
+
+    The sides are scored on the same rows, and one of them has folds at least.
+    """
     folds = max(ours.folds, other.folds)
     moves, scores = ours.moves - other.moves, ours.scores - other.scores  # a side of one column is alike in all
     rows = float((moves.mean(axis=1) ** 2).sum())
     least = rows / (folds - 1)
     if len(scores) < 2:
-        return Variance(rows, least)
+        return rows, least
     beyond_rows = float(scores.var(ddof=1)) - float(moves.var(axis=1, ddof=1).sum())
-    return Variance(rows, max(beyond_rows * (1 / folds + 1 / (folds - 1)), least))
+    return rows, max(beyond_rows * (1 / folds + 1 / (folds - 1)), least)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from scipy import special
 
-from mtbert.stats.differences import ONE_SIDED, Difference
+from mtbert.stats.estimates import ONE_SIDED, Estimate
 
 POWER = 0.8
 MOST = 30  # seeds; more are not asked for
@@ -29,7 +29,7 @@ class Needed:
     rows: int
 
 
-def needed(difference: Difference, margin: float, least: int, comparisons: int) -> Needed | None:
+def needed(difference: Estimate, margin: float, least: int, comparisons: int) -> Needed | None:
     """Return the fewest seeds, from `least` on, that decide on the rows of dev, else on more rows.
 
     None where the error is not known, or where neither MOST seeds nor ten times the rows decide. A verdict is corrected

@@ -70,9 +70,10 @@ class Side:
         """Return the covariance of two sides' means over samples of rows."""
         return float(self.moves.mean(axis=1) @ other.moves.mean(axis=1))
 
-    def scaled(self, factor: float, shift: float = 0.0) -> "Side":
-        """Return the side of the scores `factor` x + `shift`."""
-        return replace(self, scores=factor * self.scores + shift, moves=factor * self.moves)
+    @property
+    def halved(self) -> "Side":
+        """The side of the scores (x + 1) / 2."""
+        return replace(self, scores=0.5 * self.scores + 0.5, moves=0.5 * self.moves)
 
     @property
     def as_trained(self) -> "Side":

@@ -101,7 +101,7 @@ def _kept(params: Params, folder: Path, build: Path) -> list[str]:
     if kept.is_baseline:
         print(f"(the report keeps {kept.label}, which is no trained way; --way names another one)")
         return []
-    if any(answer.models.about[name].members for name in kept.names):
+    if any(answer.results.about[name].members for name in kept.names):
         print(f"(the report keeps {kept.label}, which is made of several models; --way names another one)")
         return []
     return [*kept.names]

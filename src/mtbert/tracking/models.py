@@ -9,7 +9,6 @@ from collections import defaultdict
 from contextlib import redirect_stderr, suppress
 from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import unquote, urlparse
 
 import mlflow
@@ -34,13 +33,6 @@ ENCODER_FILES = ("tokenizer.json", "tokenizer_config.json", "config.json")
 ENCODER_CARD = "encoder.json"
 
 
-class Version(NamedTuple):
-    """A registered version of a variant's model, and the score that chose its epoch."""
-
-    number: int
-    score: float
-
-
 def bring(tracker: Store, records: list[Record]) -> bool:
     """Make and register a model of each run with weights; return False where the server is of MLflow 2, without any."""
     try:
@@ -54,7 +46,7 @@ def bring(tracker: Store, records: list[Record]) -> bool:
 
 def _bring(tracker: Store, records: list[Record]) -> None:
     """Alias each variant's model with the best choosing score, too; of equal ones the first."""
-    versions_of: defaultdict[str, list[Version]] = defaultdict(list)
+    best: dict[str, tuple[float, int]] = {}  # less the score that chose its epoch, and the version's number
     for record in records:
         if not (record.directory / WEIGHTS).is_file():
             continue
@@ -62,10 +54,9 @@ def _bring(tracker: Store, records: list[Record]) -> None:
         number = _version(tracker, name, f"models:/{_model(tracker, record).model_id}")
         score = choosing(record)
         if score is not None:
-            versions_of[name].append(Version(number, score))
-    for name, versions in versions_of.items():
-        best = min(versions, key=lambda version: (-version.score, version.number))
-        tracker.client.set_registered_model_alias(name, BEST, str(best.number))
+            best[name] = min(best.get(name, (-score, number)), (-score, number))
+    for name, (_, number) in best.items():
+        tracker.client.set_registered_model_alias(name, BEST, str(number))
 
 
 def _version(tracker: Store, name: str, source: str) -> int:
@@ -86,11 +77,11 @@ def choosing(record: Record) -> float | None:
     if record.chosen_by is not None:
         return record.chosen_by
     scores_at: defaultdict[int, list[float]] = defaultdict(list)  # by step
-    last_phase = max((point.phase for point in record.points), default=1)
-    for point in record.points:
-        group, _, name = point.name.partition("/")
-        if group == "dev" and name not in OVERALLS and point.phase == last_phase:
-            scores_at[point.step].append(point.value)
+    last_phase = max((entry.phase for entry in record.entries), default=1)
+    for entry in record.entries:
+        group, _, name = entry.name.partition("/")
+        if group == "dev" and name not in OVERALLS and entry.phase == last_phase:
+            scores_at[entry.step].append(entry.value)
     if not scores_at:
         return None
     means = {step: sum(scores) / len(scores) for step, scores in scores_at.items()}
@@ -104,9 +95,9 @@ def _model(tracker: Store, record: Record) -> LoggedModel:
         if model.status == "READY":
             return model
         tracker.client.delete_logged_model(model.model_id)
-    run_id = tracker.find(record).complete[0].info.run_id
+    (complete, *_), _ = tracker.find(record)
     tags = {RUN_KEY: record.run_key, "choosing": str(choosing(record))}
-    new_model = tracker.client.create_logged_model(experiment, record.tags["variant"], run_id, tags)
+    new_model = tracker.client.create_logged_model(experiment, record.tags["variant"], complete.info.run_id, tags)
     columns = [ColSpec("string", "text"), *(ColSpec("string", name, required=False) for name in ("text_pair", "task"))]
     task = ParamSchema([ParamSpec("task", "string", "")])  # type: ignore[arg-type]  # of rows whose column names none
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(action="ignore"):  # of MLflow's own code
@@ -115,7 +106,7 @@ def _model(tracker: Store, record: Record) -> LoggedModel:
         Model.log(
             artifact_path=None,
             flavor=mlflow.pyfunc,
-            run_id=run_id,
+            run_id=complete.info.run_id,
             model_id=new_model.model_id,
             step=FINAL_STEP,  # MLflow gives the model the scores of that step
             python_model=str(SERVED),

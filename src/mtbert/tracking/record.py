@@ -12,8 +12,7 @@ from mtbert import files, layout
 from mtbert.layout import HISTORY, METRICS, SETTINGS
 from mtbert.provenance import inputs, seals
 from mtbert.provenance.parameters import parameters, setting_text
-from mtbert.scores import run_log
-from mtbert.scores.schemas import BaselineMetrics, RunLog, Scored
+from mtbert.scores.schemas import RunLog, Scored, read_log
 from mtbert.tasks import COURSE, restored
 from mtbert.tracking import view
 from mtbert.tracking.view import CHANGED
@@ -36,7 +35,7 @@ TOTALS = {"seconds", "examples_per_second", "peak_memory_mb", "peak_gpu_memory_m
 ABOUT = "`final/...` is the result. `dev/...` are scores by which an epoch is chosen: compare no models by them."
 
 
-class Point(NamedTuple):
+class LogEntry(NamedTuple):
     """A value of a run at a step of a phase."""
 
     name: str
@@ -55,7 +54,7 @@ class Record:
         params, tags: in MLflow's form. The tag `inputs` is the SHA-256 of inputs.json: what the run is made from.
         run_key: SHA-256 over that and the results, which are others on another machine: identifies the run.
         chosen_by: the score that chose the epoch of its weights; None where the run's folder does not say it.
-        points: the final scores, the dev scores of each epoch, the rest of the history: MLflow's pages keep that order.
+        entries: the final scores, the dev scores of each epoch, the rest of the history; MLflow keeps that order.
         started, ended: milliseconds since 1970; None where the log is missing.
         directory: its folder.
     """
@@ -67,7 +66,7 @@ class Record:
     tags: dict[str, str]
     run_key: str = ""
     chosen_by: float | None = None
-    points: Sequence[Point] = ()
+    entries: Sequence[LogEntry] = ()
     started: int | None = None
     ended: int | None = None
     directory: Path = Path()
@@ -175,32 +174,32 @@ def of_run(directory: Path, catalog: Mapping[str, Any]) -> Record:
     return replace(
         record,
         chosen_by=next(iter(results.get("chosen_by", [])), None),
-        points=[*record.points, *_read_history(directory / HISTORY)],
+        entries=[*record.entries, *_read_history(directory / HISTORY)],
     )
 
 
 def of_vote(directory: Path, catalog: Mapping[str, Any]) -> Record:
     """Return the record of a vote, from `build/votes/<name>/<seed>`; DataError as for `of_run`."""
     seals.check(directory, (*FILES[:2], layout.INPUTS))
-    metrics = files.read_as(Scored, directory / METRICS, layout.remedy(directory)).model_dump()
+    metrics = files.read_as(Scored, directory / METRICS, layout.remedy(directory)).content()
     return _of_results(directory, files.read_yaml(directory / SETTINGS), metrics, catalog)
 
 
 def of_baseline(directory: Path, catalog: Mapping[str, Any]) -> Record:
     """Return the record of a baseline, from `build/baselines/<name>/0` and its log; DataError as for `of_run`."""
     seals.check(directory, (*FILES[:2], layout.INPUTS))
-    metrics = files.read_as(BaselineMetrics, directory / METRICS, layout.remedy(directory)).model_dump()
+    metrics = files.read_as(Scored, directory / METRICS, layout.remedy(directory)).content()
     settings = {"variant": metrics["variant"], "profile": catalog["profile"]}
     settings["tasks"] = files.read_yaml(directory / SETTINGS)["tasks"]
-    results = metrics | {"parameters": {} if metrics["weights"] is None else {"stored": metrics["weights"]}}
-    return _of_results(directory, settings, results, catalog)
+    sizes = {"stored": metrics["weights"]} if "weights" in metrics else {}
+    return _of_results(directory, settings, metrics | {"parameters": sizes}, catalog)
 
 
 def _of_results(
     directory: Path, settings: Mapping[str, Any], results: Mapping[str, Any], catalog: Mapping[str, Any]
 ) -> Record:
     """Return the record of a model with its final scores, and with its times where it has a log."""
-    log = run_log.read(directory)
+    log = read_log(directory)
     started, ended = None, None
     if log is not None and log.started:
         started = int(1000 * datetime.fromisoformat(log.started).timestamp())
@@ -208,7 +207,7 @@ def _of_results(
     return replace(
         begun(settings, int(results["seed"]), inputs.identity(directory), catalog),
         run_key=_run_key(directory),
-        points=[Point(name, FINAL_STEP, value) for name, value in _final(results, log).items()],
+        entries=[LogEntry(name, FINAL_STEP, value) for name, value in _final(results, log).items()],
         started=started,
         ended=ended,
         directory=directory,
@@ -233,9 +232,9 @@ def _final(results: Mapping[str, Any], log: RunLog | None) -> dict[str, float]:
     return final | {f"run/{name}": value for name, value in totals.items()}
 
 
-def _read_history(file: Path) -> list[Point]:
-    """Return the points of a run's history, the dev scores first; each kind stays in its order."""
+def _read_history(file: Path) -> list[LogEntry]:
+    """Return the entries of a run's history, the dev scores first; each kind stays in its order."""
     with file.open(encoding="utf-8", newline="") as handle:
         rows = [*csv.DictReader(handle)]
-    points = [Point(row["name"], int(row["step"]), float(row["value"]), int(row["phase"])) for row in rows]
-    return sorted(points, key=lambda point: not point.name.startswith("dev/"))
+    entries = [LogEntry(row["name"], int(row["step"]), float(row["value"]), int(row["phase"])) for row in rows]
+    return sorted(entries, key=lambda entry: not entry.name.startswith("dev/"))

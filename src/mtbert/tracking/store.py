@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
@@ -111,16 +111,6 @@ def create(file: Path) -> None:
             partial.replace(file)
 
 
-class RunsOfKey(NamedTuple):
-    """MLflow's runs of a record: the complete ones with its key, and those of the same inputs that were broken off.
-
-    There may be several complete ones, since a client begins a run twice where an answer was lost.
-    """
-
-    complete: "list[Run]"
-    broken_off: "list[Run]"
-
-
 class Store:
     """MLflow at one address. Every method may raise MlflowException."""
 
@@ -155,20 +145,24 @@ class Store:
             tags = {"mlflow.note.content": ABOUT, view.TAG: saved_view}
             return self.client.create_experiment(name, location, tags)
 
-    def find(self, record: Record) -> RunsOfKey:
-        """Return the runs of a record."""
+    def find(self, record: Record) -> "tuple[list[Run], list[Run]]":
+        """Return the complete runs of a record, and those of the same inputs that were broken off.
+
+        There may be several complete ones, since a client begins a run twice where an answer was lost.
+        """
         query = f"tags.{INPUTS} = '{record.tags[INPUTS]}'"
         runs = self.client.search_runs([self.experiment(record)], query)
         complete = [run for run in runs if run.data.tags.get(RUN_KEY) == record.run_key]
         broken_off = [run for run in runs if RUN_KEY not in run.data.tags]
-        return RunsOfKey(complete, broken_off)
+        return complete, broken_off
 
     def begin(self, record: Record) -> str:
         """Start a run in the place of those that were broken off; return its id."""
         from mlflow.entities import Param
         from mlflow.tracking.context.registry import resolve_tags
 
-        self.delete(self.find(record).broken_off)
+        _, broken_off = self.find(record)
+        self.delete(broken_off)
         tags = {**resolve_tags(), **record.tags}
         run = self.client.create_run(self.experiment(record), record.started, tags, record.name)
         self.client.log_batch(run.info.run_id, params=[Param(name, value) for name, value in record.params.items()])
@@ -189,7 +183,7 @@ class Store:
             return False
         run_id = self.begin(record)
         time = record.ended or 0  # the times of single steps are not stored
-        metrics = [Metric(point.name, float(point.value), time, point.step) for point in record.points]
+        metrics = [Metric(entry.name, float(entry.value), time, entry.step) for entry in record.entries]
         self.client.log_batch(run_id, metrics)
         self.client.set_terminated(run_id, "FINISHED", record.ended)
         self.client.set_tag(run_id, RUN_KEY, record.run_key)

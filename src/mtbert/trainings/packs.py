@@ -16,8 +16,8 @@ from mtbert.errors import DataError, UnknownNameError, first_of
 from mtbert.machine import locking
 from mtbert.provenance import inputs, manifests, seals
 from mtbert.provenance.inputs import Origin
-from mtbert.scores import collect, run_log
-from mtbert.scores.schemas import Elsewhere
+from mtbert.scores import collect
+from mtbert.scores.schemas import Elsewhere, read_log
 from mtbert.settings import Section
 from mtbert.trainings import archives, dvc, many
 from mtbert.trainings.many import BUILD, OUTPUT, SCRIPT, Training, say
@@ -205,7 +205,7 @@ def _mark(run: Path) -> None:
 
 def ran_on(run: Path) -> Origin:
     """Return the machine that a run was made on, by its log; DataError where that does not say it."""
-    log = run_log.read(run)
+    log = read_log(run)
     if log is None or log.machine is None:
         raise DataError("its log does not say on which machine it ran")
     return Origin(**log.machine.model_dump(), torch=log.versions.get("torch", ""))

@@ -10,7 +10,7 @@ import pytest
 from mtbert.baselines import others
 from mtbert.baselines.rows import Rows
 from mtbert.errors import DataError
-from mtbert.scores.described import Costs
+from mtbert.scores.schemas import Costs
 from mtbert.tasks import Split, Task
 
 TOPIC = Task("topic", 2, ("body",), "topic", "accuracy", labels={"bug": 0, "praise": 1})

@@ -19,7 +19,7 @@ from mtbert.pretrained import embeddings
 from mtbert.provenance import inputs, seals
 from mtbert.scores import collect
 from mtbert.scores.columns import COSTS
-from mtbert.scores.described import Costs
+from mtbert.scores.schemas import Costs
 from mtbert.tasks import Task, stated
 from mtbert.tracking import record
 
@@ -219,10 +219,10 @@ def test_a_baseline_is_a_run_in_mlflow_with_its_scores_and_seconds(build: Path):
     assert (found.name, found.tags["variant"], found.params["tasks"]) == (
         "data=mine baseline-tfidf seed 0", "baseline-tfidf", '["topic", "same"]',
     )  # fmt: skip
-    points = {point.name: point.value for point in found.points}
-    assert points["final/dev/topic"] == 1
-    assert points["parameters/stored"] == files.read_json(folder / "metrics.json")["weights"]
-    assert points["run/seconds"] == files.read_json(layout.log(folder) / "run.json")["seconds"]
+    values = {entry.name: entry.value for entry in found.entries}
+    assert values["final/dev/topic"] == 1
+    assert values["parameters/stored"] == files.read_json(folder / "metrics.json")["weights"]
+    assert values["run/seconds"] == files.read_json(layout.log(folder) / "run.json")["seconds"]
 
 
 def test_a_baseline_of_another_encoder_or_of_damaged_weights_is_refused(build: Path):
@@ -304,7 +304,7 @@ def test_predictions_of_others_are_a_row_beside_the_baselines(build: Path):
     ]  # fmt: skip
     folder = build / "baselines/other-gpt/0"
     metrics = files.read_json(folder / "metrics.json")
-    assert (metrics["weights"], metrics["dev"]["topic"], metrics["test"]) == (None, 1, {})
+    assert (metrics.get("weights"), metrics["dev"]["topic"], metrics["test"]) == (None, 1, {})
     made_from = inputs.of_model(folder)
     assert made_from is not None
     digest = files.sha256(build / "mine/others/gpt/topic-dev.csv")
@@ -320,8 +320,8 @@ def test_predictions_of_others_are_a_row_beside_the_baselines(build: Path):
         "other-gpt": Costs(price=0.4, currency="EUR", milliseconds=800)
     }
     assert results.by_run["other-gpt", 0, "dev"]["topic"]["sure"].tolist() == [0.75] * 10
-    points = record.of_baseline(folder, record.read_catalog(build)).points
-    assert [point.name for point in points if "parameters" in point.name] == []
+    entries = record.of_baseline(folder, record.read_catalog(build)).entries
+    assert [entry.name for entry in entries if "parameters" in entry.name] == []
 
 
 def test_faulty_predictions_of_others_end_the_stage_before_anything_is_trained_or_removed(build: Path):

@@ -55,42 +55,41 @@ def test_where_few_rows_differ_p_is_near_mcnemars_exact_one(of_right: Compare, o
 @pytest.mark.parametrize("ours", [range(1), range(24), [range(24)] * 6])
 def test_below_six_clusters_there_is_no_interval_and_no_p(of_right: Compare, ours: Any) -> None:
     found = of_right(ours, () if isinstance(ours, range) else [()] * 6, 24, clusters=np.arange(24) % 5)
-    assert (found.standing, found.difference.interval, found.difference.p) == (Verdict.OPEN, None, None)
+    assert (found.verdict, found.difference.interval, found.difference.p) == (Verdict.OPEN, None, None)
     assert [score.interval for score in found.scores] == [None, None]
     assert as_text(found).splitlines()[5].endswith("not known")
     assert "open, too few clusters of rows: 5, and 6 are needed (margin" in as_text(found)
 
 
 @pytest.mark.parametrize(
-    ("rows", "ours", "theirs", "margin", "standing", "is_size_open"),
+    ("rows", "ours", "theirs", "margin", "answer"),
     [
-        (1_000, 900, 600, 0.01, Verdict.BETTER, False),
-        (1_000, 600, 900, 0.01, Verdict.WORSE, False),
-        (1_000, 900, 600, 0.5, Verdict.CLOSE, False),
-        (1_000, 900, 600, 0.3, Verdict.BETTER, True),
-        (1_000, 600, 900, 0.3, Verdict.WORSE, True),
-        (1_000, 602, 600, 0.001, Verdict.TOO_CLOSE, False),
+        (1_000, 900, 600, 0.01, "better"),
+        (1_000, 600, 900, 0.01, "worse"),
+        (1_000, 900, 600, 0.5, "apart by less than the margin"),
+        (1_000, 900, 600, 0.3, "better, by how much is open"),
+        (1_000, 600, 900, 0.3, "worse, by how much is open"),
+        (1_000, 602, 600, 0.001, "not significant, the difference could be 0"),
     ],
 )
 def test_answers_of_one_model_each(
-    of_right: Compare, rows: int, ours: int, theirs: int, margin: float, standing: Verdict, is_size_open: bool
+    of_right: Compare, rows: int, ours: int, theirs: int, margin: float, answer: str
 ) -> None:
-    result = of_right(range(ours), range(theirs), rows, margin)
-    assert (result.standing, result.is_size_open) == (standing, is_size_open)
+    assert f": {answer} (margin {margin:g})." in as_text(of_right(range(ours), range(theirs), rows, margin))
 
 
 @pytest.mark.parametrize(
-    ("differences", "margin", "standing"),
+    ("differences", "margin", "verdict"),
     [
         ([50, 50, 50, 51, 49], 0.01, Verdict.OPEN),  # five seeds decide nothing
-        ([50, 50, 50, 51, 49, 50], 0.01, Verdict.BETTER),
-        ([1, -1, 0, 1, -1, 0], 0.1, Verdict.CLOSE),
+        ([50, 50, 50, 51, 49, 50], 0.01, Verdict.FAILS),
+        ([1, -1, 0, 1, -1, 0], 0.1, Verdict.HOLDS),
         ([50, -60, 40, -30, 20, -10], 0.01, Verdict.TOO_CLOSE),
     ],
 )
-def test_answers_of_several_seeds(of_right: Compare, differences: list[int], margin: float, standing: Verdict) -> None:
+def test_answers_of_several_seeds(of_right: Compare, differences: list[int], margin: float, verdict: Verdict) -> None:
     ours, theirs = [range(250 + by) for by in differences], [range(250)] * len(differences)
-    assert of_right(ours, theirs, 500, margin).standing is standing
+    assert of_right(ours, theirs, 500, margin).verdict is verdict
 
 
 def test_one_model_each_has_the_error_of_scipys_paired_bootstrap(tmp_path: Path) -> None:
@@ -108,7 +107,7 @@ def test_one_model_each_has_the_error_of_scipys_paired_bootstrap(tmp_path: Path)
     )
     assert found.difference.mean == pytest.approx(difference(labels, ours, theirs))
     assert found.difference.error == pytest.approx(expected.standard_error, rel=0.15)
-    assert found.standing is Verdict.BETTER
+    assert found.verdict is Verdict.FAILS
 
 
 def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessing_found(tmp_path: Path) -> None:
@@ -152,7 +151,7 @@ def test_a_baseline_has_no_seeds_and_needs_none(tmp_path: Path) -> None:
         predicted(tmp_path, f"runs/pals/{seed}", [1.0] * (90 + seed % 3) + [0.0] * (10 - seed % 3))
     predicted(tmp_path, "baselines/tfidf/0", [0.0, 1.0] * 50)
     found = compare_files("pals", "tfidf", task="sst", build=tmp_path)
-    assert (found.difference.seeds, found.standing) == ((6, 0), Verdict.BETTER)
+    assert (found.difference.seeds, found.verdict) == ((6, 0), Verdict.FAILS)
     lines = as_text(found).splitlines()
     assert lines[2].endswith("95 % interval over seeds and rows; of tfidf over rows")
     assert lines[9] == "pals against tfidf: better (margin 0.01)."
@@ -475,4 +474,4 @@ def test_a_margin_is_a_number_of_0_or_more(of_right: Compare, margin: float) -> 
 
 
 def test_where_all_rows_differ_nothing_can_be_told(of_right: Compare) -> None:
-    assert of_right(range(8), (), 8).standing is Verdict.TOO_CLOSE
+    assert of_right(range(8), (), 8).verdict is Verdict.TOO_CLOSE

@@ -6,29 +6,33 @@ import numpy as np
 import pandas as pd
 
 from mtbert.judge import groups
-from mtbert.judge.groups import Kind
+from mtbert.judge.groups import Group, GroupedBy
 from mtbert.tasks import Task
 
 TOPIC = Task("topic", 2, ("text",), "topic", "macro_f1", labels={"bug": 0, "praise": 1})
 SAME = Task("same", 1, ("a", "b"), "same", "pearson", highest=5.0)
 
 
-def models(task: Task, labels: np.ndarray, *by_seed: np.ndarray) -> SimpleNamespace:
+def results(task: Task, labels: np.ndarray, *by_seed: np.ndarray) -> SimpleNamespace:
     rows = [
         pd.DataFrame({"label": labels, "prediction": predicted, "cluster": range(len(labels))})
         .rename_axis("row").reset_index().assign(variant="a", seed=seed)
         for seed, predicted in enumerate(by_seed)
     ]  # fmt: skip
-    return SimpleNamespace(results=SimpleNamespace(tasks={task.name: task}, scored=lambda _: pd.concat(rows)))
+    return SimpleNamespace(tasks={task.name: task}, scored=lambda _: pd.concat(rows))
+
+
+def worse(judged: list[Group]) -> list[Group]:
+    return [group for group in judged if group.is_worse]
 
 
 def test_a_class_that_is_mostly_wrong_is_named():
     labels = np.arange(200.0) % 2
     predicted = np.where((labels == 1) & (np.arange(200) % 3 > 0), 0.0, labels)
     predicted[0] = 1.0
-    found = groups.find(models(TOPIC, labels, predicted, predicted), ["a"], {})
-    assert found.kinds == [Kind.CLASS]
-    (group,) = found.worse
+    found = groups.judge(results(TOPIC, labels, predicted, predicted), ["a"], {})
+    assert {group.by for group in found} == {GroupedBy.CLASS}
+    (group,) = worse(found)
     assert (group.name, group.rows, group.outside) == ("praise", 100, 0.99)
     assert 0.3 < group.inside < 0.4
     assert group.p < 1e-10
@@ -38,11 +42,11 @@ def test_a_group_that_is_no_worse_is_not_named_and_p_are_corrected_together():
     labels, rows = np.zeros(400), np.arange(400)
     predicted = np.where(rows < 60, rows % 2, rows % 10 < 3).astype(float)  # half of 60 wrong, of others 0.3: p 0.003
     names = ["first" if row < 60 else f"other {row // 10 % 5}" for row in rows]
-    alone = groups.find(models(TOPIC, labels, predicted), ["a"], {"topic": {(Kind.LENGTH, ""): names}})
-    assert [group.name for group in alone.worse] == ["first"]
-    columns = {(Kind.COLUMN, f"column {number}"): [str(row % 7) for row in rows] for number in range(9)}
-    many = groups.find(models(TOPIC, labels, predicted), ["a"], {"topic": {(Kind.LENGTH, ""): names, **columns}})
-    assert many.worse == []
+    alone = groups.judge(results(TOPIC, labels, predicted), ["a"], {"topic": {(GroupedBy.LENGTH, ""): names}})
+    assert [group.name for group in worse(alone)] == ["first"]
+    columns = {(GroupedBy.COLUMN, f"column {number}"): [str(row % 7) for row in rows] for number in range(9)}
+    many = groups.judge(results(TOPIC, labels, predicted), ["a"], {"topic": {(GroupedBy.LENGTH, ""): names, **columns}})
+    assert worse(many) == []
 
 
 def test_a_group_is_proved_worse_at_the_one_sided_level_of_all_verdicts():
@@ -52,8 +56,8 @@ def test_a_group_is_proved_worse_at_the_one_sided_level_of_all_verdicts():
 
     def found(wrong_of_first: int) -> list[str]:
         predicted = (wrong_of_others | (rows < wrong_of_first)).astype(float)
-        grouped = {"topic": {(Kind.LENGTH, ""): names}}
-        return [group.name for group in groups.find(models(TOPIC, np.zeros(200), predicted), ["a"], grouped).worse]
+        grouped = {"topic": {(GroupedBy.LENGTH, ""): names}}
+        return [group.name for group in worse(groups.judge(results(TOPIC, np.zeros(200), predicted), ["a"], grouped))]
 
     assert found(25) == []  # p 0.040
     assert found(27) == ["first"]  # p 0.016
@@ -62,19 +66,18 @@ def test_a_group_is_proved_worse_at_the_one_sided_level_of_all_verdicts():
 def test_groups_of_few_rows_are_not_tested():
     labels = np.arange(60.0) % 2
     names = ["rare" if row < 19 else "" for row in range(60)]
-    found = groups.find(models(TOPIC, labels, 1 - labels), ["a"], {"topic": {(Kind.SCRIPT, ""): names}})
-    assert found.kinds == [Kind.CLASS]
+    found = groups.judge(results(TOPIC, labels, 1 - labels), ["a"], {"topic": {(GroupedBy.SCRIPT, ""): names}})
+    assert {group.by for group in found} == {GroupedBy.CLASS}
 
 
 def test_a_score_counts_with_its_distance_from_the_label():
     labels = np.tile([1.0, 4.0], 50)
     predicted = labels + np.where(np.arange(100) < 50, 2.0, 0.5) * np.where(np.arange(100) % 3 > 0, 1, -0.9)
     names = ["long" if row < 50 else "short" for row in range(100)]
-    found = groups.find(models(SAME, labels, predicted), ["a"], {"same": {(Kind.LENGTH, ""): names}})
-    (group,) = found.worse
+    found = groups.judge(results(SAME, labels, predicted), ["a"], {"same": {(GroupedBy.LENGTH, ""): names}})
+    (group,) = worse(found)
     assert (group.name, round(group.inside, 1), round(group.outside, 1)) == ("long", 1.9, 0.5)
 
 
 def test_without_rows_of_the_way_nothing_is_looked_at():
-    found = groups.find(models(TOPIC, np.zeros(50), np.zeros(50)), ["b"], {})
-    assert (found.kinds, found.worse) == ([], [])
+    assert groups.judge(results(TOPIC, np.zeros(50), np.zeros(50)), ["b"], {}) == []

@@ -5,7 +5,6 @@ from typing import Any
 import made
 import pytest
 
-from mtbert.judge.models import Models
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.scores.results import Results
 
@@ -19,7 +18,7 @@ def board(*left_out: str, **settings: dict[str, Any]) -> Scoreboard:
     settings["student"] = {"teachers": ["sst", "sts"]}
     results = made.results({(name, 1): {task: made.LABELS[task] for task in TASKS[name]} for name in names}, settings)
     runs = results.runs.assign(seconds=results.runs["variant"].map(SECONDS))
-    return Scoreboard(Models(Results(runs, results.predictions, results.history)))
+    return Scoreboard(Results(runs, results.predictions, results.history))
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,17 @@ import pandas as pd
 
 from mtbert.baselines.rows import Rows
 from mtbert.labelling import doubtful
-from mtbert.labelling.doubtful import Opinion
 from mtbert.tasks import Task
 
 TOPIC = Task("topic", 3, ("text",), "topic", "accuracy", labels={"bug": 0, "praise": 1, "query": 2})
 SAME = Task("same", 1, ("a", "b"), "same", "pearson", highest=5.0)
 LABELS = np.array([0.0, 1.0, 2.0, 0.0])
+TRAINED_ON = [np.nan] * 3
 
 
 def test_the_label_that_is_least_probable_comes_first():
     outputs = np.array([[0.6, 0.3, 0.1], [0.5, 0.25, 0.25], [0.7, 0.2, 0.1], [0.3, 0.4, 0.3]])
-    doubts = doubtful.ranked(TOPIC, LABELS, [Opinion(np.arange(4), outputs)])
+    doubts = doubtful.ranked(TOPIC, LABELS, [outputs])
     assert doubts.index.tolist() == [2, 1, 3]  # row 0 is predicted as its label
     assert doubts["doubt"].round(3).tolist() == [0.9, 0.75, 0.7]
     assert doubts["predicted"].tolist() == [0.0, 0.0, 1.0]
@@ -24,19 +24,19 @@ def test_the_label_that_is_least_probable_comes_first():
 
 
 def test_models_are_averaged_over_the_rows_that_each_predicts():
-    first = Opinion(np.array([0, 1]), np.array([[0.1, 0.9, 0.0], [0.6, 0.4, 0.0]]))
-    second = Opinion(np.array([1]), np.array([[0.2, 0.8, 0.0]]))
+    first = np.array([[0.1, 0.9, 0.0], [0.6, 0.4, 0.0], TRAINED_ON, TRAINED_ON])
+    second = np.array([TRAINED_ON, [0.2, 0.8, 0.0], TRAINED_ON, TRAINED_ON])
     doubts = doubtful.ranked(TOPIC, LABELS, [first, second])
     assert doubts.index.tolist() == [0]  # of row 1 the mean is its label; no model predicts rows 2 and 3
     assert doubts[["agree", "models"]].to_numpy().tolist() == [[1, 1]]
-    third = Opinion(np.array([1]), np.array([[1.0, 0.0, 0.0]]))
+    third = np.array([TRAINED_ON, [1.0, 0.0, 0.0], TRAINED_ON, TRAINED_ON])
     doubts = doubtful.ranked(TOPIC, LABELS, [first, second, third])
     assert doubts.loc[1, ["agree", "models"]].tolist() == [2, 3]
 
 
 def test_the_score_that_is_farthest_off_comes_first():
-    opinions = [Opinion(np.arange(2), np.array([[4.0], [1.0]])), Opinion(np.arange(2), np.array([[2.0], [0.0]]))]
-    doubts = doubtful.ranked(SAME, np.array([2.5, 4.0]), opinions)
+    predicted = [np.array([[4.0], [1.0]]), np.array([[2.0], [0.0]])]
+    doubts = doubtful.ranked(SAME, np.array([2.5, 4.0]), predicted)
     assert doubts.index.tolist() == [1, 0]
     assert doubts["doubt"].tolist() == [3.5, 0.5]
     assert doubts["agree"].tolist() == [2, 1]  # of row 0 one model is above the label, the other below
@@ -44,7 +44,7 @@ def test_the_score_that_is_farthest_off_comes_first():
 
 def test_at_most_a_hundred_rows_are_doubtful():
     outputs = np.tile([0.0, 1.0, 0.0], (150, 1))
-    assert len(doubtful.ranked(TOPIC, np.zeros(150), [Opinion(np.arange(150), outputs)])) == 100
+    assert len(doubtful.ranked(TOPIC, np.zeros(150), [outputs])) == 100
 
 
 def test_a_row_is_predicted_by_a_model_that_did_not_see_it():
@@ -69,7 +69,7 @@ def test_a_line_has_text_labels_and_the_place_in_the_file():
         "split": ["dev"], "file": ["topic-dev.csv"], "line": [7], "id": ["a"], "label": [0.0],
         "sentence1": ["it works"],
     })  # fmt: skip
-    doubts = doubtful.ranked(TOPIC, np.array([0.0]), [Opinion(np.array([0]), np.array([[0.1, 0.9, 0.0]]))])
+    doubts = doubtful.ranked(TOPIC, np.array([0.0]), [np.array([[0.1, 0.9, 0.0]])])
     assert doubtful.listed(TOPIC, table, doubts) == [{
         "text": "it works", "label": "bug", "predicted": "praise", "probability": "0.900",
         "probability_of_label": "0.100", "agree": 1, "models": 1, "split": "dev", "file": "topic-dev.csv", "line": 7,

@@ -161,7 +161,8 @@ def test_a_merged_model_is_written_once_and_predicts(build: Path):
     assert torch.equal(both[head], sts[head])
     model = loading.load("both", build=build)
     assert model.tasks == ("sst", "sts")
-    assert model.metrics.parameters.stored == model.metrics.parameters.encoder + model.metrics.parameters.added
+    sizes = model.metrics.parameters
+    assert sizes["stored"] == sizes["encoder"] + sizes["added"]
     assert len(model.predict(task="sts", rows=[("A cat.", "A dog.")])) == 1
 
 

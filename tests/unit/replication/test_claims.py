@@ -5,10 +5,10 @@ import pytest
 from mtbert.judge import Verdict
 from mtbert.judge.rule import NOTHING
 from mtbert.replication import Claim, ClaimComparison, ClaimPart, ClaimResult, claims_section
-from mtbert.stats import Difference
+from mtbert.stats import Estimate
 
-ABOVE = Difference(0.02, 0.005, 10.0, (6, 6), 100, 100)  # its interval is 0.009 to 0.031
-ACROSS = Difference(0.02, 0.02, 10.0, (6, 6), 100, 100)
+ABOVE = Estimate(0.02, 0.005, 10.0, (6, 6), 100, 100)  # its interval is 0.009 to 0.031
+ACROSS = Estimate(0.02, 0.02, 10.0, (6, 6), 100, 100)
 
 
 def part(metric: str = "sst") -> ClaimPart:

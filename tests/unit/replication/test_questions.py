@@ -7,7 +7,7 @@ import made
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.judge import Models, Verdict
+from mtbert.judge import Verdict
 from mtbert.judge.rule import NOTHING
 from mtbert.replication import (
     Claim,
@@ -20,7 +20,7 @@ from mtbert.replication import (
 )
 from mtbert.report import answer_section, markdown
 from mtbert.scores import tables
-from mtbert.stats import Difference
+from mtbert.stats import Estimate
 
 ROOT = Path(__file__).parents[3]
 OURS = f"{markdown.MINUS}0.023"
@@ -29,14 +29,14 @@ OURS = f"{markdown.MINUS}0.023"
 def result(seeds: int = 6, verdict: Verdict = Verdict.OPEN, obstacle: str = "", **part: Any) -> ClaimResult:
     """An answer to a question about SST-5, of so many seeds; none were trained where that is 0."""
     values = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.01} | part
-    found = Difference(-0.0234, None, 0.0, (seeds, 6), 100, 100) if seeds else None
+    found = Estimate(-0.0234, None, 0.0, (seeds, 6), 100, 100) if seeds else None
     claim = Claim(name="c", paper="front", statement="Better?", parts=(ClaimPart(**values),))
     return ClaimResult(claim, verdict, obstacle, NOTHING, (ClaimComparison(claim.parts[0], obstacle, found),))
 
 
 def worse(expects: str, mean: float = -0.017) -> ClaimResult:
     """An answer whose interval ends below 0, and of which nothing is proved once it is corrected."""
-    difference = Difference(mean, 0.005, 10.0, (6, 6), 100, 100)
+    difference = Estimate(mean, 0.005, 10.0, (6, 6), 100, 100)
     part = ClaimPart(ours="new", other="old", metric="sst", expects=expects, margin=0.01)
     claim = Claim(name="c", paper="front", statement="As good?", parts=(part,))
     return ClaimResult(claim, Verdict.WORSE, "", NOTHING, (ClaimComparison(part, "", difference),))
@@ -64,9 +64,9 @@ def test_a_row(answer: ClaimResult, cells: dict[str, str]):
 
 
 def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
-    models, readme = Models(made.results({("old", 1): {"sst": [0, 1, 2, 0]}})), tmp_path / "README.md"
+    results, readme = made.results({("old", 1): {"sst": [0, 1, 2, 0]}}), tmp_path / "README.md"
     readme.write_text(f"before\n{questions_section.START}old\n{questions_section.END}after\n")
-    questions_section.put(readme, models, [result(verdict=Verdict.HOLDS)], tmp_path / "reports/mine")
+    questions_section.put(readme, results, [result(verdict=Verdict.HOLDS)], tmp_path / "reports/mine")
     lines = readme.read_text().splitlines()
     assert (lines[:2], lines[-2:]) == (
         ["before", questions_section.START.strip()],
@@ -75,21 +75,21 @@ def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
     assert "(reports/mine/pictures/questions.png)" in lines[2]
     assert "old" not in lines
     with pytest.raises(DataError, match=r"README\.md"):
-        questions_section.put(readme, models, [], tmp_path)
+        questions_section.put(readme, results, [], tmp_path)
     readme.write_text("before\n")
     with pytest.raises(DataError, match="questions"):
-        questions_section.put(readme, models, [result(verdict=Verdict.HOLDS)], tmp_path)
+        questions_section.put(readme, results, [result(verdict=Verdict.HOLDS)], tmp_path)
 
 
 def test_questions_that_were_not_run_are_named_or_counted_and_not_shown():
-    models = Models(made.results({("old", 1): {"sst": [0, 1, 2, 0]}}))
+    results = made.results({("old", 1): {"sst": [0, 1, 2, 0]}})
     ran, not_run = result(verdict=Verdict.HOLDS), result(0, Verdict.NOT_RUN, "not run")
-    shown = questions_section.render(models, [ran, not_run], "pictures")
+    shown = questions_section.render(results, [ran, not_run], "pictures")
     assert shown.endswith(" Not run, and open with 0 of 6 seeds: *Better? (SST-5)*.")
-    shown = questions_section.render(models, [ran, not_run, not_run, not_run], "pictures")
+    shown = questions_section.render(results, [ran, not_run, not_run, not_run], "pictures")
     assert shown.count("Better?") == 1
     assert shown.endswith(" 3 more questions: not run.")
-    assert questions_section.render(models, [not_run], "pictures") == ""
+    assert questions_section.render(results, [not_run], "pictures") == ""
 
 
 def test_the_page_of_the_papers_says_what_the_evidence_does(tmp_path: Path):
@@ -98,7 +98,7 @@ def test_the_page_of_the_papers_says_what_the_evidence_does(tmp_path: Path):
     page = tmp_path / "docs/course.md"
     page.write_text((ROOT / "docs/course.md").read_text())
     replication = replicate(results, before)
-    questions_section.put(page, replication.judgement.models, replication.questions, tmp_path / "reports/laptop")
+    questions_section.put(page, replication.judgement.results, replication.questions, tmp_path / "reports/laptop")
     assert page.read_text() == (ROOT / "docs/course.md").read_text()
 
 

@@ -37,7 +37,7 @@ def replication(results: Results) -> Replication:
 
 
 def test_claims_are_judged_of_these_tables(replication: Replication):
-    known = of_results(replication.judgement.models.results)
+    known = of_results(replication.judgement.results)
     assert known.dev["qqp"].predictions["pals", 1].tolist() == QQP
     assert known.dev["sst"].rows["leaked"].tolist() == [True, False, False, False]
     (close,) = [result for result in replication.claims if result.claim.name == "pals-close-to-single"]

@@ -8,7 +8,7 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.judge import Answer, Below, Check, Judgement, Request, Row, judge, request_of
+from mtbert.judge import Answer, Below, Judgement, Request, Row, judge, request_of
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import answer_section, markdown, terminal
 from mtbert.report.pictures import costs as picture
@@ -135,16 +135,14 @@ def test_what_the_rule_s_own_power_asks_for_is_said(monkeypatch):
 
 def test_the_terminal_has_the_sentences_without_marks(monkeypatch):
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
-    judgement = Judgement(one.models, [], answer=one)
-    told = terminal.in_short(judgement, [], ["**First** of all.", ""], Path("build/report"))
-    assert told.startswith(
-        "First of all.\nKeep Shared: it has the highest mean, and no way has fewer weights.\nProved to be better"
-    )
+    judgement = Judgement(one.results, [], answer=one)
+    told = terminal.in_short(judgement, Path("build/report/index.html"))
+    assert told.startswith("Keep Shared: it has the highest mean, and no way has fewer weights.\nProved to be better")
 
 
 def test_a_study_ends_with_the_command_that_uses_its_model(monkeypatch):
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
-    told = terminal.in_short(Judgement(one.models, [], answer=one), [], [], Path("build/report"))
+    told = terminal.in_short(Judgement(one.results, [], answer=one), Path("build/report/index.html"))
     assert told.endswith("\nUse a model:       mtbert predict shared --file FILE --out ANSWERS")
 
 
@@ -159,7 +157,7 @@ def test_a_way_that_does_not_beat_the_majority_class_is_never_kept(monkeypatch):
     one = found(monkeypatch, 6, single=0.9, heads=0.15)
     assert one.majority == {"sst": 0.2, "qqp": 0.5}
     (heads,) = [way for way in one.ways if way.label == "Heads"]
-    assert heads.check.below == {"sst": [Below.MAJORITY], "qqp": [Below.MAJORITY]}
+    assert heads.below == {"sst": [Below.MAJORITY], "qqp": [Below.MAJORITY]}
     assert ([way.label for way in one.candidates], one.kept) == (["One model per task"], None)
     first, *others = answer_section.sentences(one)
     assert first == "**Nothing is decided**: *One model per task* alone is trained well enough to compare."
@@ -168,7 +166,7 @@ def test_a_way_that_does_not_beat_the_majority_class_is_never_kept(monkeypatch):
     ]
 
 
-FAILS = Check({"sst": [Below.TFIDF]})
+FAILS = {"sst": [Below.TFIDF]}
 
 
 def test_where_the_best_way_is_not_trained_well_enough_none_below_it_is_recommended(monkeypatch):
@@ -190,15 +188,15 @@ def test_a_way_that_is_proved_as_good_as_the_best_is_kept_where_the_best_is_not_
     )
 
 
-def failing(name: str) -> Callable[[TrainingCheck, tuple[str, ...]], Check]:
+def failing(name: str) -> Callable[[TrainingCheck, Row], Row]:
     """A check that the model of this name alone fails."""
-    return lambda checked, names: FAILS if names == (name,) else Check()
+    return lambda checked, row: replace(row, below=FAILS if row.names == (name,) else {})
 
 
 def test_a_cheaper_way_that_is_not_trained_well_enough_is_not_said_to_be_proved_worse(monkeypatch):
     one = found(monkeypatch, 6, single=0.95, shared=0.8)
     single, shared = one.ways
-    one = replace(one, ways=[single, replace(shared, check=FAILS)])
+    one = replace(one, ways=[single, replace(shared, below=FAILS)])
     assert answer_section._kept(one, single) == (
         "**Keep *One model per task***: it has the highest mean, and no way that is trained well enough has fewer "
         "weights."
@@ -226,8 +224,8 @@ def test_a_way_that_sees_a_task_more_or_less_often_is_told_by_the_share_of_the_l
 ):
     one = found(monkeypatch, 1, single=0.9, shared=0.7)
     for task in SHARED:
-        of_run = one.models.runs["variant"].map({"shared": examples, f"of-{task}": 100.0})
-        one.models.runs[f"examples_{task}"] = of_run.fillna(0.0)
+        of_run = one.results.trained["variant"].map({"shared": examples, f"of-{task}": 100.0})
+        one.results.trained[f"examples_{task}"] = of_run.fillna(0.0)
     assert [way.label for way in one.unequal] == ["Shared"] * unequal
 
 

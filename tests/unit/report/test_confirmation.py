@@ -147,7 +147,7 @@ def test_predictions_of_others_are_a_row_that_is_judged_and_not_one_to_keep(monk
 def test_others_who_predicted_some_tasks_have_a_line_without_a_mean(monkeypatch, tmp_path: Path):
     judgement = answered(monkeypatch, {"single": 0.8, "shared": 0.8, OTHER_ONE: 0.99}, None, of_others=["sst"])
     judged_tables.write(judgement, tmp_path)
-    for one in (judgement, judged_tables.read(tmp_path, judgement.models.results)):
+    for one in (judgement, judged_tables.read(tmp_path, judgement.results)):
         assert [way.label for way in the_answer(one).ways] == [way.label for way in the_answer(judgement).ways]
         assert "gpt" not in [way.label for way in the_answer(one).ways]
         line = cells(the_answer(one), "gpt", tmp_path)

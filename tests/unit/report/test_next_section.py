@@ -9,9 +9,8 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.errors import DataError
-from mtbert.judge import Models
-from mtbert.judge.groups import Kind
-from mtbert.report import grouping, markdown, next_section
+from mtbert.judge.groups import GroupedBy
+from mtbert.report import dev_rows, markdown, next_section
 from mtbert.scores.columns import SURE, UNCALIBRATED
 from mtbert.tasks import COURSE, Task
 
@@ -32,18 +31,18 @@ def cells(text: str) -> list[list[str]]:
 
 
 def test_tasks_that_are_not_ones_own_have_no_section():
-    assert next_section.render(Models(results("course")), None, {}) == ""
+    assert next_section.render(results("course"), None, {}) == ""
 
 
 def test_the_calibration_error_before_and_after_and_what_a_threshold_answers():
-    line = cells(next_section.render(Models(results()), None, {}))[2]
+    line = cells(next_section.render(results(), None, {}))[2]
     assert line[0] == "QQP"
     assert [line[1][:5], line[2][:5]] == ["0.250", "0.300"]  # seeds: 0.49 and 0.01; 0.35 and 0.25
     assert line[3:6] == ["75 %", "50 % answered, 100 % right", "50 % answered, 100 % right"]
 
 
 def test_without_a_temperature_nothing_is_claimed_of_before():
-    text = next_section.render(Models(results(before=None)), None, {})
+    text = next_section.render(results(before=None), None, {})
     assert cells(text)[2][1] == markdown.DASH
     assert next_section.NO_TEMPERATURE in text
 
@@ -51,7 +50,7 @@ def test_without_a_temperature_nothing_is_claimed_of_before():
 def test_where_nobody_kept_how_sure_the_models_were_there_is_no_calibration():
     without = results()
     without.predictions[SURE] = np.float32("nan")
-    assert "When may it decide alone?" not in next_section.render(Models(without), None, {})
+    assert "When may it decide alone?" not in next_section.render(without, None, {})
 
 
 def test_a_class_has_precision_recall_and_f1():
@@ -65,7 +64,7 @@ def test_a_class_has_precision_recall_and_f1():
 
 
 def test_few_rows_tell_nothing_of_groups():
-    assert next_section.WRONG + next_section.TOO_FEW in next_section.render(Models(results()), None, {})
+    assert next_section.WRONG + next_section.TOO_FEW in next_section.render(results(), None, {})
 
 
 @pytest.mark.parametrize(
@@ -73,16 +72,16 @@ def test_few_rows_tell_nothing_of_groups():
     [("A dog, un café", "Latin"), ("Собака ok", "Cyrillic"), ("日本 a", "Cjk"), ("123 :-)", "none"), ("", "none")],
 )
 def test_the_script_is_that_of_most_letters(text: str, script: str):
-    assert grouping.script(text) == script
+    assert dev_rows.script(text) == script
 
 
 def test_lengths_are_thirds():
-    assert grouping.lengths(["a", "b" * 5, "c" * 9]) == [
+    assert dev_rows.lengths(["a", "b" * 5, "c" * 9]) == [
         "at most 1 characters",
         "2 to 5 characters",
         "more than 5 characters",
     ]
-    assert grouping.by_text([]) == {(Kind.LENGTH, ""): [], (Kind.SCRIPT, ""): []}
+    assert dev_rows.by_text([]) == {(GroupedBy.LENGTH, ""): [], (GroupedBy.SCRIPT, ""): []}
 
 
 def test_columns_of_few_values_beside_text_and_label_are_groups(tmp_path: Path):
@@ -92,12 +91,12 @@ def test_columns_of_few_values_beside_text_and_label_are_groups(tmp_path: Path):
     sentences = {line: (f"text {line - 2}",) for line in range(2, 32)}
     first = {line: sentences[line] for line in (2, 3, 5)}
     file = tmp_path / "dev.csv"
-    assert grouping.by_column(file, task, first) == {
-        (Kind.COLUMN, "channel"): ["phone", "web", "phone"],
-        (Kind.COLUMN, "ticket"): ["0", "1", "3"],
+    assert dev_rows.by_column(file, task, first) == {
+        (GroupedBy.COLUMN, "channel"): ["phone", "web", "phone"],
+        (GroupedBy.COLUMN, "ticket"): ["0", "1", "3"],
     }
-    assert [*grouping.by_column(file, task, sentences)] == [(Kind.COLUMN, "channel")]
-    assert grouping.by_column(tmp_path / "moved.csv", task, sentences) == {}
+    assert [*dev_rows.by_column(file, task, sentences)] == [(GroupedBy.COLUMN, "channel")]
+    assert dev_rows.by_column(tmp_path / "moved.csv", task, sentences) == {}
 
 
 @pytest.mark.parametrize(("text", "line"), [("text\nb\na\n", 2), ("text\na\n", 3)])
@@ -105,7 +104,7 @@ def test_columns_of_other_rows_are_refused(tmp_path: Path, text: str, line: int)
     (tmp_path / "dev.csv").write_text(text)
     task = Task("topic", 2, ("text",), "topic", "accuracy")
     with pytest.raises(DataError, match=rf"dev\.csv, line {line}: the row is another than when dev was read from this"):
-        grouping.by_column(tmp_path / "dev.csv", task, {2: ("a",), 3: ("b",)})
+        dev_rows.by_column(tmp_path / "dev.csv", task, {2: ("a",), 3: ("b",)})
 
 
 def test_groups_of_held_out_rows_are_read_from_the_file_of_train(tmp_path: Path):
@@ -120,4 +119,4 @@ def test_groups_of_held_out_rows_are_read_from_the_file_of_train(tmp_path: Path)
     dev = layout.examples(layout.data(tmp_path), "topic", "dev")
     dev.parent.mkdir(parents=True)
     pd.DataFrame({"line": [2, 4], "sentence1": ["train 0", "train 2"]}).to_parquet(dev)
-    assert grouping.of_build(tmp_path)["topic"][Kind.COLUMN, "channel"] == ["web", "phone"]
+    assert dev_rows.groups(tmp_path)["topic"][GroupedBy.COLUMN, "channel"] == ["web", "phone"]

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.judge import Models, judge
-from mtbert.report import sentences, write
+from mtbert.judge import judge
+from mtbert.report import dev_rows, write
 from mtbert.report.pictures import drawing, embeddings, labels, losses, misses
 from mtbert.report.pictures import tasks as of_each
 from mtbert.scores import points, tables
@@ -40,16 +40,11 @@ def results() -> Results:
     return placed(made.results(predicted, data={"rows": ROWS}))
 
 
-@pytest.fixture(scope="module")
-def models(results: Results) -> Models:
-    return Models(results)
-
-
-def logged(*entries: tuple[str, int, int, str, float]) -> Models:
+def logged(*entries: tuple[str, int, int, str, float]) -> Results:
     """Models whose trainings logged these: variant, seed, step, name, value."""
     results = made.results({(name, 1): {"sst": SST} for name in dict.fromkeys(entry[0] for entry in entries)})
     history = pd.DataFrame(entries, columns=["variant", "seed", "step", "name", "value"]).assign(phase=1)
-    return Models(Results(results.runs, results.predictions, tables.joined([history], "history", COURSE)))
+    return Results(results.runs, results.predictions, tables.joined([history], "history", COURSE))
 
 
 def test_a_loss_is_the_mean_over_seeds_and_a_tenth_of_the_longest_training():
@@ -75,8 +70,8 @@ def test_more_variants_than_colours_have_another_picture(tmp_path: Path):
     assert "training loss by step (2 of 2)" in text
 
 
-def test_shares_of_predictions_by_their_distance_from_the_label_over_seeds(models: Models):
-    assert {name: shares.tolist() for name, shares in misses.distances(models).items()} == {
+def test_shares_of_predictions_by_their_distance_from_the_label_over_seeds(results: Results):
+    assert {name: shares.tolist() for name, shares in misses.distances(results).items()} == {
         "pals": [0.875, 0, 0, 0.125, 0]
     }
 
@@ -89,8 +84,8 @@ def test_the_share_of_misses_that_are_one_step_off(shares: list[float], within: 
 def test_rows_that_do_not_count_are_no_misses(results: Results):
     unscored = results.predictions.assign(scored=results.predictions["row"] < 3)
     of_train = results.predictions.assign(split="train")
-    models = Models(Results(results.runs, pd.concat([unscored, of_train]), results.history))
-    assert misses.distances(models)["pals"].tolist() == [1, 0, 0, 0, 0]
+    partly_scored = Results(results.runs, pd.concat([unscored, of_train]), results.history)
+    assert misses.distances(partly_scored)["pals"].tolist() == [1, 0, 0, 0, 0]
 
 
 def test_shares_of_labels_where_they_are_known():
@@ -106,13 +101,13 @@ def test_labels_have_the_names_of_their_classes_or_the_ends_of_their_range():
     assert [*labels._names(of_three, 2)] == ["neg / negative", "pos"]
 
 
-def test_sizes_of_the_data_are_a_table(models: Models, tmp_path: Path):
-    last = labels.render(models, tmp_path).splitlines()[-1]
+def test_sizes_of_the_data_are_a_table(results: Results, tmp_path: Path):
+    last = labels.render(results, tmp_path).splitlines()[-1]
     assert [cell.strip() for cell in last.split("|")[1:-1]] == ["SST-5", "8,544", "\N{EN DASH}", "2,210"]
 
 
-def test_pairs_that_are_alike_and_those_that_are_not_with_their_lengths(models: Models):
-    found = embeddings.pairs(models)
+def test_pairs_that_are_alike_and_those_that_are_not_with_their_lengths(results: Results):
+    found = embeddings.pairs(results)
     assert {of: table["kind"].tolist() for of, table in found.items()} == {
         ("pals", "qqp"): [points.UNLIKE, points.ALIKE, points.ALIKE, points.UNLIKE],
         ("pals", "sts"): [points.UNLIKE, points.UNLIKE, points.ALIKE],  # 2 of 5 is neither
@@ -121,21 +116,21 @@ def test_pairs_that_are_alike_and_those_that_are_not_with_their_lengths(models: 
     assert embeddings.lengths(found["pals", "qqp"]) == pytest.approx({points.ALIKE: 5 / 33, points.UNLIKE: 5 / 33})
 
 
-def test_at_most_fifty_pairs_of_a_kind(monkeypatch: pytest.MonkeyPatch, models: Models):
+def test_at_most_fifty_pairs_of_a_kind(monkeypatch: pytest.MonkeyPatch, results: Results):
     monkeypatch.setattr(points, "PAIRS", 1)
-    assert embeddings.pairs(models)["pals", "qqp"]["x"].tolist() == [0, 10]
+    assert embeddings.pairs(results)["pals", "qqp"]["x"].tolist() == [0, 10]
 
 
-def test_how_many_sentences_have_a_place_is_told(models: Models, tmp_path: Path):
-    assert "SST-5 by label, all 4 rows of dev" in embeddings.render(models, tmp_path)
-    points = models.results.points
-    some = Models(replace(models.results, points=points[points["row"] < 2]))
+def test_how_many_sentences_have_a_place_is_told(results: Results, tmp_path: Path):
+    assert "SST-5 by label, all 4 rows of dev" in embeddings.render(results, tmp_path)
+    points = results.points
+    some = replace(results, points=points[points["row"] < 2])
     told = "2 of 4 rows of dev; the mean of their labels is 0.50, of all 1.50"
     assert told in embeddings.render(some, tmp_path)
 
 
-def test_more_than_eight_panels_are_told(models: Models, tmp_path: Path):
-    table = embeddings.sentences(models)["pals"]
+def test_more_than_eight_panels_are_told(results: Results, tmp_path: Path):
+    table = embeddings.sentences(results)["pals"]
     told = embeddings._put("catalog", "embeddings", "all", dict.fromkeys("abcdefghi", table), tmp_path)
     assert told.splitlines()[0] == "**Variants of one's own**: all; the first 8 of 9 panels"
 
@@ -177,7 +172,7 @@ def test_sentences_are_shown_of_the_sample_and_of_tasks_whose_owner_wishes_it(
         (tmp_path / "data" / task).mkdir()
         table = pd.DataFrame({"sentence1": ["a"], "sentence2": second})
         table.to_parquet(tmp_path / "data" / task / "dev.parquet")
-    assert sentences.of_build(tmp_path) == shown
+    assert dev_rows.sentences(tmp_path) == shown
 
 
 def test_a_picture_of_eight_variants_with_all_of_sst_is_small(tmp_path: Path):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.judge import Judgement, Models, judge
+from mtbert.judge import Judgement, judge
 from mtbert.judge import tables as judged
 from mtbert.report import markdown, numbers, paper_tables, terminal, write
 from mtbert.scores import tables
@@ -142,7 +142,7 @@ def test_of_other_tasks_the_terminal_says_what_is_scored_and_what_the_mean_is():
     described = {name: stated(task) for name, task in own.items()}
     results = made.results({("pals", 1): {"qqp": QQP, "sts": STS}}, SETTINGS, {"tasks": described, "whose": "own"})
     judgement = judge(results)
-    told = terminal.in_short(judgement, paper_tables.tables(judgement), [], Path("build/report"))
+    told = terminal.in_short(judgement, Path("build/report/index.html"))
     scored = "QQP (F1 of duplicate), STS-B (Pearson)"
     assert f"\n\nThe mean is over {scored}, where a correlation or MCC, x, counts as (x + 1) / 2.\n\n" in told
 
@@ -200,10 +200,10 @@ def test_what_was_trained_on_another_machine_is_told(results: Results):
     of_run = results.runs["variant"].map({"mine": "AMD EPYC, torch 2.13.0"}).fillna("NVIDIA H100, torch 2.11.0")
     precision = results.runs["variant"].map({"mine": "fp32"}).fillna("bf16")
     runs = results.runs.assign(machine=of_run, precision=precision)
-    models = Models(Results(runs, results.predictions, results.history))
+    apart = Results(runs, results.predictions, results.history)
     told = "**Trained apart**: most in bf16 on NVIDIA H100, torch 2.11.0; mine in fp32 on AMD EPYC, torch 2.13.0."
-    assert [*write._notes(models)][-1] == told
-    alike = Models(Results(runs.assign(machine="a", precision="bf16"), results.predictions, results.history))
+    assert [*write._notes(apart)][-1] == told
+    alike = Results(runs.assign(machine="a", precision="bf16"), results.predictions, results.history)
     assert not any("Trained apart" in note for note in write._notes(alike))
 
 
@@ -212,8 +212,8 @@ def test_variants_that_are_scored_in_another_way_are_named():
     rules = {"a": half, "b": last, "c": {"keep": "last", "selection": "whole"}, "d": half, "e": last,
              "f": {"keep": "best", "selection": "cross"}}  # fmt: skip
     settings = {name: {"run": run} for name, run in rules.items()} | {"vote": {"members": ["a", "d"]}}
-    models = Models(made.results({(name, 1): {"sst": SST} for name in settings}, settings))
-    assert [note for note in write._notes(models) if "poch" in note] == [
+    results = made.results({(name, 1): {"sst": SST} for name in settings}, settings)
+    assert [note for note in write._notes(results) if "poch" in note] == [
         "The last epoch is kept.",
         "**Scored in another way**, a, d: The last epoch is kept; dev scores are of one half of the set.",
         "**Scored in another way**, f: Each half of dev is scored with the epoch that is the best on the other half.",
@@ -222,5 +222,5 @@ def test_variants_that_are_scored_in_another_way_are_named():
 
 def test_a_changed_setting_is_told_with_those_that_have_it_where_not_all_do(results: Results):
     of_run = results.runs["variant"].map({"mine": "training.epochs=2; pals.dim=8"}).fillna("pals.dim=8")
-    models = Models(Results(results.runs.assign(overrides=of_run), results.predictions, results.history))
-    assert [*write._notes(models)][-1] == "**Changed settings**: pals.dim=8, training.epochs=2 (mine)."
+    changed = Results(results.runs.assign(overrides=of_run), results.predictions, results.history)
+    assert [*write._notes(changed)][-1] == "**Changed settings**: pals.dim=8, training.epochs=2 (mine)."

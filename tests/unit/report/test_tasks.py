@@ -7,7 +7,7 @@ import made
 import pandas as pd
 import pytest
 
-from mtbert.judge import Models, judge
+from mtbert.judge import judge
 from mtbert.report.pictures import tasks as of_each
 from mtbert.scores.columns import MOVES, SURE
 from mtbert.tasks import COURSE
@@ -51,7 +51,7 @@ def test_a_task_shows_its_classes_errors_and_curves_and_texts_only_where_they_ma
     dev = [{"variant": "a", "seed": 1, "phase": 1, "step": 10, "name": "dev/qqp", "value": 0.5}]
     results.history = pd.concat([results.history, pd.DataFrame(dev)], ignore_index=True)
     judgement = judge(results)
-    told = of_each.render(judgement.models, judgement.answer, tmp_path, {"qqp": ["w", "x", "y", "a text"]})
+    told = of_each.render(judgement.results, judgement.answer, tmp_path, {"qqp": ["w", "x", "y", "a text"]})
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines() if line.startswith("|")]
     assert ["other question", "50", "50"] in lines
     assert ["a text", "other question", "duplicate", "0.75"] in lines
@@ -64,7 +64,7 @@ def test_a_task_shows_its_classes_errors_and_curves_and_texts_only_where_they_ma
 def test_where_no_ways_are_compared_the_errors_are_those_of_all_models(tmp_path: Path):
     results = made.results({("a", 1): {"qqp": [0.0, 1.0, 1.0, 1.0]}, ("b", 1): {"qqp": [0.0, 1.0, 0.0, 1.0]}})
     results.predictions[SURE] = 0.75
-    told = of_each.render(Models(results), None, tmp_path, {})
+    told = of_each.render(results, None, tmp_path, {})
     assert told.startswith("With all models, the mean over seeds.")
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines() if line.startswith("|")]
     assert lines[-2:] == [

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.judge import Below, Check, MayGain, Models, Row, training_check
+from mtbert.judge import Below, MayGain, Row, training_check
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import training_section
@@ -17,7 +17,7 @@ from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
 
 LABELS = {"sst": [0.0, 1.0, 2.0, 3.0] * 25, "qqp": [0.0, 1.0] * 50, "sts": np.linspace(0, 5, 100).tolist()}
-FALLS = Check(may_gain={"sst": [MayGain.LOSS_FALLS]})
+FALLS = {"sst": [MayGain.LOSS_FALLS]}
 
 
 def said(task: str, wrong: int) -> list[float]:
@@ -41,16 +41,16 @@ def board(monkeypatch: pytest.MonkeyPatch, untrained: dict[str, float] | None = 
         row = results.runs.iloc[[0]].assign(kind="encoder", variant="untrained-encoder", seed=0)
         row = row.assign(**{f"dev_{task}": untrained.get(task, np.nan) for task in COURSE if not COURSE[task].serves})
         results = Results(pd.concat([results.runs, row]), results.predictions, results.history)
-    return Scoreboard(Models(results))
+    return Scoreboard(results)
 
 
-def checked(label: str, check: Check) -> Row:
+def checked(label: str, below: dict[str, list[Below]], may_gain: dict[str, list[MayGain]] | None = None) -> Row:
     """A row of which the check found this."""
-    return Row(label, (label,), {}, check=check)
+    return Row(label, (label,), {}, below=below, may_gain=may_gain or {})
 
 
 def below(scored: Scoreboard, name: str) -> object:
-    return TrainingCheck(scored).of((name,)).below
+    return TrainingCheck(scored).of(scored.row((name,))).below
 
 
 def losses(fall: float, noise: float = 0.02, level: float = 1.0) -> pd.DataFrame:
@@ -81,7 +81,7 @@ def test_a_row_fails_where_its_gain_over_the_most_frequent_class_may_be_chance_b
 def test_a_constant_score_is_a_correlation_of_zero(monkeypatch):
     monkeypatch.setattr(made, "LABELS", LABELS)
     predicted = {("one", 1): {"sts": [2.5] * 100}, ("two", 1): {"sts": LABELS["sts"]}}
-    scored = Scoreboard(Models(made.results(predicted)))
+    scored = Scoreboard(made.results(predicted))
     assert below(scored, "one") == {"sts": [Below.MAJORITY]}
     assert below(scored, "two") == {}
 
@@ -117,8 +117,8 @@ def test_losses_of_several_phases_are_those_of_the_last(monkeypatch):
     for phases, finds in (([falling], {"sst": [MayGain.LOSS_FALLS]}), ([falling, level], {})):
         history = pd.concat(phases).assign(variant="one", seed=1, name="loss/sst")
         history = tables.joined([history], "history", COURSE)
-        scored = Scoreboard(Models(Results(made_results.runs, made_results.predictions, history)))
-        assert TrainingCheck(scored).of(("one",)).may_gain == finds
+        scored = Scoreboard(Results(made_results.runs, made_results.predictions, history))
+        assert TrainingCheck(scored).of(scored.row(("one",))).may_gain == finds
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ def test_the_best_epoch_is_the_last_one_of_those_scored(monkeypatch, keep, value
     dev = pd.DataFrame({"phase": 1, "step": [10, 20], "name": "dev/sst", "value": values, "variant": "one", "seed": 1})
     overall = dev.assign(name="dev/overall_raw", value=values[::-1])
     history = tables.joined([dev, overall], "history", COURSE)
-    scored = Scoreboard(Models(Results(one.runs, one.predictions, history)))
-    found = TrainingCheck(scored).of(("one",)).may_gain
+    scored = Scoreboard(Results(one.runs, one.predictions, history))
+    found = TrainingCheck(scored).of(scored.row(("one",))).may_gain
     assert found == ({"sst": [MayGain.LAST_EPOCH]} if finds else {})
 
 
@@ -148,17 +148,17 @@ def test_where_an_earlier_epoch_is_the_best_a_falling_loss_says_nothing(monkeypa
     spared = pd.DataFrame({"step": [50, 100], "name": "spared/sst", "value": values})
     history = pd.concat([falling, spared]).assign(phase=1, variant="one", seed=1)
     history = tables.joined([history], "history", COURSE)
-    scored = Scoreboard(Models(Results(one.runs.assign(epoch=2), one.predictions, history)))
-    assert TrainingCheck(scored).of(("one",)).may_gain == finds
+    scored = Scoreboard(Results(one.runs.assign(epoch=2), one.predictions, history))
+    assert TrainingCheck(scored).of(scored.row(("one",))).may_gain == finds
 
 
 def test_where_all_rows_fail_the_headline_says_so_and_what_to_do(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20, "qqp": 10})
     rows = [
-        checked("LoRA", Check({"sst": [Below.TFIDF, Below.UNTRAINED]})),
-        checked("PALs", Check({"sst": [Below.TFIDF], "qqp": [Below.MAJORITY, Below.UNTRAINED]})),
+        checked("LoRA", {"sst": [Below.TFIDF, Below.UNTRAINED]}),
+        checked("PALs", {"sst": [Below.TFIDF], "qqp": [Below.MAJORITY, Below.UNTRAINED]}),
     ]
-    assert training_section.headline(scored.models, rows) == (
+    assert training_section.headline(scored.results, rows) == (
         "**These models are not trained well enough to compare**: on SST-5 all are below words counted by TF-IDF; "
         "on QQP *PALs* is not significantly better than a constant prediction. "
         "Train longer: `mtbert study FOLDER --quick --steps 2x`."
@@ -167,38 +167,38 @@ def test_where_all_rows_fail_the_headline_says_so_and_what_to_do(monkeypatch):
 
 def test_training_longer_keeps_the_number_of_seeds(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20})
-    rows = [replace(checked("LoRA", FALLS), seeds=(1, 2, 3, 4, 5, 6))]
-    assert training_section.headline(scored.models, rows).endswith("`mtbert study FOLDER --seeds 6 --steps 2x`.")
+    rows = [replace(checked("LoRA", {}, FALLS), seeds=(1, 2, 3, 4, 5, 6))]
+    assert training_section.headline(scored.results, rows).endswith("`mtbert study FOLDER --seeds 6 --steps 2x`.")
 
 
 def test_tasks_of_which_the_same_is_said_are_named_together(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20, "qqp": 10})
-    rows = [checked("LoRA", Check({"sst": [Below.UNTRAINED], "qqp": [Below.UNTRAINED]})), checked("PALs", Check({}))]
+    rows = [checked("LoRA", {"sst": [Below.UNTRAINED], "qqp": [Below.UNTRAINED]}), checked("PALs", {})]
     assert "compare**: on SST-5 and QQP *LoRA* is below the untrained encoder. " in training_section.headline(
-        scored.models, rows
+        scored.results, rows
     )
 
 
 def test_where_some_rows_fail_they_are_named(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20})
-    rows = [checked("LoRA", FALLS), checked("PALs", Check({"sst": [Below.UNTRAINED]}))]
-    assert training_section.headline(scored.models, rows).startswith(
+    rows = [checked("LoRA", {}, FALLS), checked("PALs", {"sst": [Below.UNTRAINED]})]
+    assert training_section.headline(scored.results, rows).startswith(
         "**1 of 2 rows are not trained well enough to compare**: on SST-5 *PALs* is below the untrained encoder. "
     )
 
 
 def test_that_models_may_gain_is_the_headline_only_if_all_do(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20})
-    assert training_section.headline(scored.models, [checked("LoRA", FALLS), checked("PALs", Check())]) == ""
-    assert training_section.headline(scored.models, [checked("LoRA", FALLS)] * 2) == (
+    assert training_section.headline(scored.results, [checked("LoRA", {}, FALLS), checked("PALs", {})]) == ""
+    assert training_section.headline(scored.results, [checked("LoRA", {}, FALLS)] * 2) == (
         "**All of these models may gain from longer training**: their training loss still falls at the end. "
         "Train longer: `mtbert study FOLDER --quick --steps 2x`."
     )
 
 
 def test_a_cell_says_why_a_row_fails_else_why_it_may_gain():
-    fails = Check({"sst": [Below.TFIDF], "qqp": [Below.TFIDF, Below.MAJORITY]}, FALLS.may_gain)
+    fails = checked("LoRA", {"sst": [Below.TFIDF], "qqp": [Below.TFIDF, Below.MAJORITY]}, FALLS)
     reasons = "below TF-IDF (SST-5, QQP); not significantly above a constant (QQP)"
     assert training_section.cell(fails, COURSE) == f"no: {reasons}"
-    assert training_section.cell(FALLS, COURSE) == "may gain: loss still falls (SST-5)"
-    assert training_section.cell(Check(), COURSE) == ""
+    assert training_section.cell(checked("LoRA", {}, FALLS), COURSE) == "may gain: loss still falls (SST-5)"
+    assert training_section.cell(checked("LoRA", {}), COURSE) == ""

@@ -39,7 +39,7 @@ def test_a_vote_has_settings_scores_and_predictions_as_a_run_has(build: Path):
         "tasks": ["sst"], "profile": "own",
     }  # fmt: skip
     assert files.read_json(folder / "metrics.json") == {
-        "variant": "vote", "seed": 1, "dev": {"sst": 2 / 3}, "test": {}, "train": {},
+        "variant": "vote", "seed": 1, "dev": {"sst": 2 / 3}, "test": {},
         "parameters": {"encoder": 1000, "added": 20, "trained": 2020, "stored": 2020},
     }  # fmt: skip
     table = pd.read_parquet(folder / "predictions/sst-dev.parquet")

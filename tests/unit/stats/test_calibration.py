@@ -9,16 +9,16 @@ from mtbert.stats.calibration import calibration
 def test_the_error_is_the_mean_gap_of_bins():
     probabilities = np.array([[0.95], [0.95], [0.55], [0.55]])
     right = np.array([[1.0], [0.0], [1.0], [0.0]])
-    assert calibration(probabilities, right, np.arange(4)).error == pytest.approx((2 * 0.45 + 2 * 0.05) / 4)
+    assert calibration(probabilities, right, np.arange(4))[0] == pytest.approx((2 * 0.45 + 2 * 0.05) / 4)
 
 
 def test_gaps_of_one_bin_cancel_and_of_seeds_do_not():
     right = np.array([[1.0, 1.0], [1.0, 0.0]])
-    assert calibration(np.full((2, 2), 0.75), right, np.arange(2)).error == pytest.approx((0.25 + 0.25) / 2)
+    assert calibration(np.full((2, 2), 0.75), right, np.arange(2))[0] == pytest.approx((0.25 + 0.25) / 2)
 
 
 def test_a_probability_of_1_is_in_the_last_bin():
-    assert calibration(np.array([[1.0]]), np.array([[1.0]]), np.zeros(1)).error == 0.0
+    assert calibration(np.array([[1.0]]), np.array([[1.0]]), np.zeros(1))[0] == 0.0
 
 
 def test_the_interval_holds_a_gap_that_is_truly_there():

@@ -9,8 +9,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from mtbert.scores import metrics
-from mtbert.stats import Difference, Side, difference, holm, influence, mean_of, score
-from mtbert.stats.differences import welch
+from mtbert.stats import Estimate, Side, difference, holm, influence, mean_of, score
+from mtbert.stats.estimates import welch
 from mtbert.tasks import METRIC_NAMES
 
 OURS, OTHER = np.array([0.71, 0.74, 0.72, 0.70]), np.array([0.70, 0.69, 0.73, 0.68, 0.70])
@@ -134,7 +134,7 @@ def test_two_sides_without_seeds_are_compared_by_rows_alone() -> None:
     ("seeds", "fewest", "lacks"), [((6, 7), 6, False), ((5, 0), 5, True), ((0, 6), 6, False), ((0, 0), None, False)]
 )
 def test_seeds_are_asked_only_of_sides_that_have_them(seeds: tuple[int, int], fewest: int | None, lacks: bool) -> None:
-    found = Difference(0.0, None, 0.0, seeds, rows=1, clusters=1)
+    found = Estimate(0.0, None, 0.0, seeds, rows=1, clusters=1)
     assert (found.fewest_seeds, found.lacks_seeds(6)) == (fewest, lacks)
 
 

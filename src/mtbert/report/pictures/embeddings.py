@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from mtbert.judge import Models
 from mtbert.report import markdown
 from mtbert.report.paper_tables import title
 from mtbert.report.pictures import drawing
 from mtbert.scores import points
 from mtbert.scores.columns import KEY, PLACES, Frame
 from mtbert.scores.points import PICTURED
+from mtbert.scores.results import Results
 from mtbert.tasks import COURSE, Task, main
 
 EMBEDDINGS, PAIRS = "embeddings", "pairs"  # names of pictures
@@ -34,20 +34,20 @@ ABOUT_PAIRS = (
 )
 
 
-def render(models: Models, folder: Path) -> str:
+def render(results: Results, folder: Path) -> str:
     """Draw the pictures into a report's folder; return them as Markdown, empty if there are no points."""
-    pair_pictures = _pair_pictures(models, folder)
+    pair_pictures = _pair_pictures(results, folder)
     if pair_pictures:
         pair_pictures = [ABOUT_PAIRS, *pair_pictures]
-    pictures = [*_sentence_pictures(models, folder), *pair_pictures]
+    pictures = [*_sentence_pictures(results, folder), *pair_pictures]
     return "\n\n".join([ABOUT, *pictures]) if pictures else ""
 
 
-def _sentence_pictures(models: Models, folder: Path) -> list[str]:
+def _sentence_pictures(results: Results, folder: Path) -> list[str]:
     """Draw a picture of the sentences of each paper that has points of them."""
-    by_variant = sentences(models)
+    by_variant = sentences(results)
     pictures: list[str] = []
-    for paper, names in models.by_paper.items():
+    for paper, names in results.by_paper.items():
         panels = {name: by_variant[name] for name in names if name in by_variant}
         if panels:
             caption = f"{COURSE[PICTURED].title} by label, {_shown_rows(next(iter(panels.values())))}"
@@ -55,11 +55,11 @@ def _sentence_pictures(models: Models, folder: Path) -> list[str]:
     return pictures
 
 
-def _pair_pictures(models: Models, folder: Path) -> list[str]:
+def _pair_pictures(results: Results, folder: Path) -> list[str]:
     """Draw a picture of the pairs of each paper that has points of them."""
-    by_model, tasks = pairs(models), models.results.tasks
+    by_model, tasks = pairs(results), results.tasks
     pictures: list[str] = []
-    for paper, names in models.by_paper.items():
+    for paper, names in results.by_paper.items():
         panels: dict[str, Frame] = {}
         for name, task in itertools.product(names, main(tasks)):
             if (name, task) in by_model:
@@ -91,31 +91,31 @@ def _put(paper: str, picture: str, caption: str, panels: Mapping[str, Frame], fo
     return drawing.put(figure, folder, f"{paper}-{picture}", text, f"Dev sentences in the plane, {picture} of {paper}")
 
 
-def sentences(models: Models) -> dict[str, Frame]:
+def sentences(results: Results) -> dict[str, Frame]:
     """Return by variant x, y and label of dev sentences, of the seed that has points; not all rows need to have one."""
-    if models.results.tasks.get(PICTURED) != COURSE[PICTURED]:
+    if results.tasks.get(PICTURED) != COURSE[PICTURED]:
         return {}
-    return {variant: table[["x", "y", "label"]] for (variant, task), table in _placed(models) if task == PICTURED}
+    return {variant: table[["x", "y", "label"]] for (variant, task), table in _placed(results) if task == PICTURED}
 
 
-def pairs(models: Models) -> dict[tuple[str, str], Frame]:
+def pairs(results: Results) -> dict[tuple[str, str], Frame]:
     """Return by variant and task x, y, x2, y2 and `kind` of pairs that have points: those of one seed.
 
     At most `points.PAIRS` of either kind, in the order of dev.
     """
     by_model: dict[tuple[str, str], Frame] = {}
-    tasks = models.results.tasks
-    for (variant, task), placed in _placed(models):
+    tasks = results.tasks
+    for (variant, task), placed in _placed(results):
         table = _pairs(placed, tasks[task]) if task in main(tasks) else []
         if len(table):
             by_model[variant, task] = table
     return by_model
 
 
-def _placed(models: Models) -> Iterator[tuple[tuple[str, str], Frame]]:
+def _placed(results: Results) -> Iterator[tuple[tuple[str, str], Frame]]:
     """Yield variant and task with the dev predictions and PLACES, NaN of rows without a point; each has one seed."""
-    by_run = models.results.by_run
-    for (variant, seed, task), places in models.results.points.groupby([*KEY, "task"], observed=True, sort=False):
+    by_run = results.by_run
+    for (variant, seed, task), places in results.points.groupby([*KEY, "task"], observed=True, sort=False):
         predicted = by_run.get((variant, int(seed), "dev"), {}).get(task)
         if predicted is not None:
             yield (variant, task), predicted.merge(places[["row", *PLACES]], on="row", how="left")

@@ -7,24 +7,23 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from mtbert.judge import Models
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.scores.described import RowCounts
+from mtbert.scores.results import Results
 from mtbert.tasks import SPLITS, Split, Task, Tasks
 
 COLOURS: dict[Split, str] = {"train": drawing.PALETTE[0], "dev": drawing.PALETTE[1]}
 COLUMNS = 3  # of panels
-CountsBySplit = Mapping[Split, RowCounts]
 ABOUT = (
     "Share of each label in train and dev; scores are counted by fifths of their range. Where the two differ, a model "
     "learns other labels than it is scored on."
 )
 
 
-def render(models: Models, folder: Path) -> str:
+def render(results: Results, folder: Path) -> str:
     """Draw the picture into a report's folder; return it and the table of sizes as Markdown, empty if unknown."""
-    tasks, counts_by_task = models.results.tasks, models.results.data.rows
+    tasks, counts_by_task = results.tasks, results.data.rows
     lines: list[dict[str, str]] = []
     shares_by_task: dict[str, dict[str, np.ndarray]] = {}
     for name, task in tasks.items():
@@ -40,7 +39,7 @@ def render(models: Models, folder: Path) -> str:
     return "\n\n".join(filter(None, [picture, markdown.lined(lines)]))
 
 
-def shares(counts: CountsBySplit, several: bool = False) -> dict[str, np.ndarray]:
+def shares(counts: Mapping[Split, RowCounts], several: bool = False) -> dict[str, np.ndarray]:
     """Return the share of each label [labels] in train and dev, where labels are known; of rows, if these have several.
 
     Else it is the share of labels, which is the same.
@@ -53,7 +52,7 @@ def shares(counts: CountsBySplit, several: bool = False) -> dict[str, np.ndarray
     return shares
 
 
-def _line(task: Task, counts: CountsBySplit) -> dict[str, str]:
+def _line(task: Task, counts: Mapping[Split, RowCounts]) -> dict[str, str]:
     cells = {"rows": task.display_name}
     for split in SPLITS:
         cells[split] = f"{counts[split].rows:,}" if split in counts else markdown.DASH

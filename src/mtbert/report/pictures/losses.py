@@ -6,11 +6,11 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from mtbert.judge import Models
 from mtbert.report import markdown
 from mtbert.report.paper_tables import title
 from mtbert.report.pictures import drawing
 from mtbert.scores.columns import Frame
+from mtbert.scores.results import Results
 from mtbert.tasks import Tasks
 
 LINES = len(drawing.PALETTE)  # of a picture; further variants of a paper have one more
@@ -21,41 +21,40 @@ ABOUT = (
     f"1/{POINTS // SMOOTHED} of the longest training's steps, and over seeds. A lower line fits the training rows "
     "better, which dev scores need not follow. Heads with another loss have another scale."
 )
-Curves = dict[str, dict[str, Frame]]  # by task and variant: the loss, by the last step that it is a mean of
 
 
-def render(models: Models, folder: Path) -> str:
+def render(results: Results, folder: Path) -> str:
     """Draw the pictures into a report's folder; return them as Markdown, empty where no loss was logged."""
     pictures: list[str] = []
-    for paper, names in models.by_paper.items():
-        parts = [curves(models, names[start : start + LINES]) for start in range(0, len(names), LINES)]
+    for paper, names in results.by_paper.items():
+        parts = [curves(results, names[start : start + LINES]) for start in range(0, len(names), LINES)]
         parts = [loss_curves for loss_curves in parts if loss_curves]
         for number, loss_curves in enumerate(parts, 1):
             part = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
             name = f"{paper}-loss-{number}" if number > 1 else f"{paper}-loss"
             paper_title = markdown.literal(title(paper))
             text, alt = f"**{paper_title}**: training loss by step{part}", f"Training loss, {paper_title}{part}"
-            pictures.append(drawing.put(_drawn(loss_curves, models.results.tasks), folder, name, text, alt))
+            pictures.append(drawing.put(_drawn(loss_curves, results.tasks), folder, name, text, alt))
     return "\n\n".join([ABOUT, *pictures]) if pictures else ""
 
 
-def curves(models: Models, names: Sequence[str]) -> Curves:
-    """Return the smoothed training loss of variants on their own tasks; tasks without a loss are left out.
+def curves(results: Results, names: Sequence[str]) -> dict[str, dict[str, Frame]]:
+    """Return by task and variant the smoothed training loss, by step, of own tasks; those without one are left out.
 
     All that was logged within 1 / POINTS of the longest training's steps is averaged, and then each SMOOTHED of these
     averages, at the last step of the middle one. Where nothing was logged, there is no point.
     """
-    history = models.results.history
+    history = results.history
     losses = history[history["variant"].isin([*names]) & history["name"].str.startswith("loss/")]
     if losses.empty:
         return {}
     longest = int(losses["step"].max())
     parts = -(-losses["step"].astype(int) * POINTS // longest)  # rounded up: 1 to POINTS
     means = losses.assign(part=parts).groupby(["name", "variant", "part"], observed=True)["value"].mean()
-    by_task: Curves = {}
-    for task, name in itertools.product(models.results.tasks, names):
+    by_task: dict[str, dict[str, Frame]] = {}
+    for task, name in itertools.product(results.tasks, names):
         is_logged = (f"loss/{task}", name) in means
-        if is_logged and task in models.about[name].tasks:
+        if is_logged and task in results.about[name].tasks:
             by_task.setdefault(task, {})[name] = _smoothed(means[f"loss/{task}", name], longest / POINTS)
     return by_task
 
@@ -67,7 +66,7 @@ def _smoothed(means: Frame, width: float) -> Frame:
     return smoothed[means.index].set_axis(width * means.index)
 
 
-def _drawn(curves_by_task: Curves, tasks: Tasks) -> Figure:
+def _drawn(curves_by_task: dict[str, dict[str, Frame]], tasks: Tasks) -> Figure:
     """A panel for each task; every second line is dashed, so that one behind it is seen."""
     figure = drawing.empty(3.4)
     names = [*dict.fromkeys(name for curve_by_variant in curves_by_task.values() for name in curve_by_variant)]

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from mtbert.judge import Models
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.scores.points import PICTURED
+from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
 
 STEPS = ("#d5dde5", "#f3c183", "#df8136", "#a8431a", "#57190a")  # right, then one to four steps off; ever darker
@@ -18,23 +18,23 @@ ABOUT = (
 )
 
 
-def render(models: Models, folder: Path) -> str:
+def render(results: Results, folder: Path) -> str:
     """Draw the picture into a report's folder; return it as Markdown, empty where SST-5 is none of the tasks."""
-    shares = distances(models)
+    shares = distances(results)
     alt = f"Shares of {COURSE[PICTURED].title} predictions by their distance from the label"
     return drawing.put(_drawn(shares), folder, "misses", ABOUT, alt) if shares else ""
 
 
-def distances(models: Models) -> dict[str, np.ndarray]:
+def distances(results: Results) -> dict[str, np.ndarray]:
     """Return by variant the share of dev rows whose predicted class is 0, 1, ... steps from the label, [classes]."""
-    if models.results.tasks.get(PICTURED) != COURSE[PICTURED]:
+    if results.tasks.get(PICTURED) != COURSE[PICTURED]:
         return {}
-    predicted = models.results.scored(PICTURED)
+    predicted = results.scored(PICTURED)
     steps = (predicted["prediction"] - predicted["label"]).abs().astype(int)
     counts = predicted.assign(steps=steps).groupby(["variant", "steps"], observed=True).size().unstack(fill_value=0)
     counts = counts.reindex(columns=range(COURSE[PICTURED].classes), fill_value=0)
     shares: dict[str, np.ndarray] = {}
-    for name in models.about:
+    for name in results.about:
         if name in counts.index:
             step_counts = counts.loc[name].to_numpy()
             shares[name] = step_counts / step_counts.sum()

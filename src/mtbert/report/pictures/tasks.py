@@ -3,7 +3,7 @@
 Where ways are compared, it is with the one to keep; else over all models.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from mtbert.judge import Answer, Models
+from mtbert.judge import Answer
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
-from mtbert.report.sentences import Sentences
 from mtbert.scores import metrics, sets
 from mtbert.scores.columns import KEY, MOVES, SURE, Frame
-from mtbert.stats import LEAST_SEEDS, Difference, Side, influence, score
+from mtbert.scores.results import Results
+from mtbert.stats import LEAST_SEEDS, Estimate, Side, influence, score
 from mtbert.tasks import METRIC_NAMES, Task, main
 
 SUREST = 10  # errors of each task
@@ -39,33 +39,33 @@ UNSURE = "*Share* is that of the trainings which say so: how sure each is nobody
 OF_CURVES = "Dev scores while the models train; the last is of the model that is kept."
 
 
-def render(models: Models, answer: Answer | None, folder: Path, sentences: Sentences) -> str:
+def render(results: Results, answer: Answer | None, folder: Path, sentences: Mapping[str, Sequence[str]]) -> str:
     """Draw the curves into a report's folder; return them and each task's tables as Markdown."""
-    tasks = models.results.tasks
-    names = [*models.about] if answer is None else answer.favourite.names
+    tasks = results.tasks
+    names = [*results.about] if answer is None else answer.favourite.names
     tables: list[str] = []
     for name in main(tasks):
-        rows = models.results.scored(name)
+        rows = results.scored(name)
         tables += _task_tables(rows[rows["variant"].isin(names)], tasks[name], sentences.get(name))
         if tasks[name].several:
-            tables.append(markdown.lined([*_beside_lines(models, answer, tasks[name])]))
+            tables.append(markdown.lined([*_beside_lines(results, answer, tasks[name])]))
     if not tables:
         return ""
-    parts = [_about(models, answer, sentences), *tables, _curves_picture(models, answer, folder)]
+    parts = [_about(results, answer, sentences), *tables, _curves_picture(results, answer, folder)]
     return "\n\n".join(filter(None, parts))
 
 
-def _beside_lines(models: Models, answer: Answer | None, task: Task) -> Iterator[dict[str, str]]:
+def _beside_lines(results: Results, answer: Answer | None, task: Task) -> Iterator[dict[str, str]]:
     """Yield a line for each way, or model, with all that sets of labels are scored by on dev."""
-    of_models = {name: (name,) for name in [*models.baselines, *models.about]}
+    of_models = {name: (name,) for name in [*results.baselines, *results.about]}
     ways = of_models if answer is None else {way.label: way.names for way in answer.ways}
-    rows, runs = models.results.scored(task.name), models.results.runs.set_index(KEY)
+    rows, runs = results.scored(task.name), results.runs.set_index(KEY)
     precisions = runs[f"dev_{task.name}/{metrics.AVERAGE_PRECISION}"]
     for label, names in ways.items():
         of_way = rows[rows["variant"].isin([*names])]
         if not len(of_way):
             continue
-        has_seeds = not {*names} <= {*models.baselines}
+        has_seeds = not {*names} <= {*results.baselines}
         sides = {name: f1_side(of_way, task, metric) for name, metric in F1S.items()}
         if not task.folds:  # whose models rank the rows of one fold each
             sides["mean average precision"] = precision_side(of_way, precisions)
@@ -93,35 +93,35 @@ def _by_run(rows: Frame, values: str, index: str = "row") -> Frame:
     return rows.astype({"variant": str}).pivot(index=index, columns=KEY, values=values)
 
 
-def _score(side: Side, has_seeds: bool) -> Difference:
+def _score(side: Side, has_seeds: bool) -> Estimate:
     """Return a side's score with its interval; of fewer seeds than an interval needs, over rows alone."""
     side = replace(side, has_seeds=has_seeds)
     return score(side.as_trained if 0 < side.seeds < LEAST_SEEDS else side, (0.0, 1.0))
 
 
-def _about(models: Models, answer: Answer | None, sentences: Sentences) -> str:
+def _about(results: Results, answer: Answer | None, sentences: Mapping[str, Sequence[str]]) -> str:
     """Return what to know of the tables."""
     with_which = ALL if answer is None else f"*{markdown.literal(answer.favourite.label)}*"
     texts = [ABOUT.format(with_which)]
-    if any(task.several for task in models.results.tasks.values()):
+    if any(task.several for task in results.tasks.values()):
         texts.append(OF_SETS)
-    if models.results.predictions[SURE].isna().all():
+    if results.predictions[SURE].isna().all():
         texts.append(UNSURE)
-    if not {*main(models.results.tasks)} <= {*sentences}:
+    if not {*main(results.tasks)} <= {*sentences}:
         texts.append(HIDDEN)
     return " ".join(texts)
 
 
-def _curves_picture(models: Models, answer: Answer | None, folder: Path) -> str:
+def _curves_picture(results: Results, answer: Answer | None, folder: Path) -> str:
     """Draw the dev scores of each way, or of each model, by step; return them as Markdown, empty without history."""
-    ways = {name: (name,) for name in models.about}
+    ways = {name: (name,) for name in results.about}
     if answer is not None:
         ways = {way.label: way.names for way in answer.ways}
-    curves = {label: _curves(models, names) for label, names in ways.items()}
+    curves = {label: _curves(results, names) for label, names in ways.items()}
     curves = {label: task_curves for label, task_curves in curves.items() if task_curves}
     if not curves:
         return ""
-    return drawing.put(_drawn(models, curves), folder, "curves", OF_CURVES, "Dev scores by step")
+    return drawing.put(_drawn(results, curves), folder, "curves", OF_CURVES, "Dev scores by step")
 
 
 def _task_tables(rows: Frame, task: Task, texts: Sequence[str] | None) -> list[str]:
@@ -213,13 +213,13 @@ def _value(task: Task, value: float) -> str:
     return markdown.literal(task.class_names[int(value)]) if task.class_names else markdown.number(value, decimals=2)
 
 
-def _curves(models: Models, names: Sequence[str]) -> dict[str, Frame]:
+def _curves(results: Results, names: Sequence[str]) -> dict[str, Frame]:
     """Return the mean dev score of each task by the share of the training that is done."""
-    history = models.results.history
+    history = results.history
     history = history[history["variant"].isin([*names])]
     last_steps = history.groupby(["variant", "seed"], observed=True)["step"].transform("max")
     curves: dict[str, Frame] = {}
-    for task in main(models.results.tasks):
+    for task in main(results.tasks):
         scores = history[history["name"] == f"dev/{task}"]
         if len(scores):
             done = (scores["step"] / last_steps[scores.index]).round(3)
@@ -227,9 +227,9 @@ def _curves(models: Models, names: Sequence[str]) -> dict[str, Frame]:
     return curves
 
 
-def _drawn(models: Models, curves: dict[str, dict[str, Frame]]) -> Figure:
+def _drawn(results: Results, curves: dict[str, dict[str, Frame]]) -> Figure:
     """A panel for each task, a line for each of the first ways."""
-    tasks = main(models.results.tasks)
+    tasks = main(results.tasks)
     down = -(-len(tasks) // 3)
     figure = drawing.empty(0.6 + 2.6 * down)
     lines = {}
@@ -239,7 +239,7 @@ def _drawn(models: Models, curves: dict[str, dict[str, Frame]]) -> Figure:
             if task in curve_by_task:
                 curve = curve_by_task[task]
                 (lines[label],) = axes.plot(curve.index, curve, "o-", color=colour, markersize=3)
-        axes.set_title(models.results.tasks[task].display_name, fontsize="medium")
+        axes.set_title(results.tasks[task].display_name, fontsize="medium")
         axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         axes.set_xlabel("done of the training", fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)

@@ -13,7 +13,7 @@ from mtbert.scores.columns import SURE, TABLES, UNCALIBRATED
 from mtbert.scores.results import Results
 
 
-def merge(sources: Sequence[Path]) -> Results:
+def merged(sources: Sequence[Path]) -> Results:
     """Return the runs of all sources, each a build directory or a folder of tables.
 
     Raises:
@@ -22,9 +22,9 @@ def merge(sources: Sequence[Path]) -> Results:
     several = [packed(tables.read(_folder(source))) for source in sources]
     tasks = several[0].tasks
     joined = [tables.joined([getattr(results, name) for results in several], name, tasks) for name in TABLES]
-    merged = Results(*(table.drop_duplicates(ignore_index=True) for table in joined))
-    checks.check(merged, ", ".join(map(str, sources)))
-    return merged
+    results = Results(*(table.drop_duplicates(ignore_index=True) for table in joined))
+    checks.check(results, ", ".join(map(str, sources)))
+    return results
 
 
 def _folder(source: Path) -> Path:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mtbert.stats.groups import less_the_rest
+from mtbert.judge.groups import less_the_rest
 
 
 def test_without_shared_clusters_it_is_welchs_test():

@@ -3,17 +3,16 @@
 from pathlib import Path
 
 from mtbert import files
-from mtbert.scores import nothing
 
 
 def test_an_empty_folder_holds_why(tmp_path: Path):
-    nothing.explain(tmp_path / "votes", "Nobody votes.")
+    files.explain_empty(tmp_path / "votes", "Nobody votes.")
     assert [file.name for file in (tmp_path / "votes").iterdir()] == ["nothing.txt"]
     assert (tmp_path / "votes/nothing.txt").read_text() == "Nobody votes.\n"
 
 
 def test_the_file_goes_where_there_is_something(tmp_path: Path):
-    nothing.explain(tmp_path, "Nobody votes.")
+    files.explain_empty(tmp_path, "Nobody votes.")
     files.write_text(tmp_path / "vote/1/metrics.json", "{}")
-    nothing.explain(tmp_path, "Nobody votes.")
+    files.explain_empty(tmp_path, "Nobody votes.")
     assert [file.name for file in tmp_path.iterdir()] == ["vote"]

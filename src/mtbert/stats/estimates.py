@@ -1,4 +1,4 @@
-"""The difference of two rows of a table, over other seeds and other rows of dev.
+"""Estimates with errors: the difference of two rows of a table, or a score, over other seeds and other rows of dev.
 
 Both sides are scored on the same rows; their seeds are independent. The mean difference varies with
 
@@ -36,8 +36,8 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Difference:
-    """A mean difference, first minus second; or a mean score, where there is no second.
+class Estimate:
+    """A mean with its error: of a difference, first minus second, or of a score.
 
     Attributes:
         mean: over seeds.
@@ -105,34 +105,34 @@ class Difference:
         return self.fewest_seeds is not None and self.fewest_seeds < least
 
     @property
-    def turned(self) -> "Difference":
+    def turned(self) -> "Estimate":
         """Second minus first."""
         lowest, highest = self.bounds
         return replace(self, mean=-self.mean, seeds=self.seeds[::-1], bounds=(-highest, -lowest))
 
 
-def difference(ours: Side, other: Side, differing: int | None = None) -> Difference:
+def difference(ours: Side, other: Side, differing: int | None = None) -> Estimate:
     """Compare two sides that are scored on the same rows; they may have other seeds, or none.
 
     `differing` is the number of clusters in which the two differ, where these may be few. There is no error where a
     side that has seeds has too few, where there are too few clusters, and where nothing varies.
     """
     mean, seeds = ours.mean - other.mean, (ours.seeds, other.seeds)
-    result = Difference(mean, None, 0.0, seeds, ours.rows, ours.clusters, differing=differing)
+    result = Estimate(mean, None, 0.0, seeds, ours.rows, ours.clusters, differing=differing)
     if result.lacks_seeds(LEAST_SEEDS) or ours.clusters < LEAST_CLUSTERS:
         return result
     clusters = ours.clusters if differing is None else differing
     if count := max(ours.folds, other.folds):
-        return _of_folds(result, folds.variance(ours, other), count, clusters)
+        return _of_folds(result, *folds.variance(ours, other), count, clusters)
     row_variance = max(0.0, ours.row_covariance + other.row_covariance - 2 * ours.covariance(other))
     error, freedom = welch((ours.variance, other.variance), result.seeds, row_variance, clusters)
     return replace(result, error=error if error > ROUNDING else None, freedom=freedom, row_variance=row_variance)
 
 
-def _of_folds(result: Difference, variance: folds.Variance, count: int, clusters: int) -> Difference:
-    """Return the difference of sides with so many folds; more seeds shrink no part of its error."""
-    total = variance.rows + variance.trainings
-    spread = variance.trainings**2 / (count - 1) + variance.rows**2 / max(1, clusters - 1)
+def _of_folds(result: Estimate, of_rows: float, of_trainings: float, count: int, clusters: int) -> Estimate:
+    """Return the difference of sides with so many folds, by its variances; more seeds shrink no part of its error."""
+    total = of_rows + of_trainings
+    spread = of_trainings**2 / (count - 1) + of_rows**2 / max(1, clusters - 1)
     error = math.sqrt(total)
     freedom = total**2 / spread if spread else 0.0
     return replace(result, error=error if error > ROUNDING else None, freedom=freedom, row_variance=total)
@@ -157,7 +157,7 @@ def welch(
     return math.sqrt(total), total**2 / spread if spread else 0.0
 
 
-def score(side: Side, bounds: Interval) -> Difference:
+def score(side: Side, bounds: Interval) -> Estimate:
     """Return a side's mean score with its error: its difference from nothing.
 
     `bounds` are the lowest and the highest possible score. There is no error where `difference` has none.

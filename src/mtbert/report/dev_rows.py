@@ -1,6 +1,7 @@
-"""Groups of dev rows: by length, by script, and by the file's columns of few values. A report never shows a text.
+"""What a report reads of a build directory's dev rows: the sentences that it may show, and groups.
 
-A column may be the label of another task of the file.
+Groups are by length, by script, and by the file's columns of few values, which may be the label of another task of the
+file. No table of results holds a sentence, so a report of evidence has neither.
 """
 
 import unicodedata
@@ -13,13 +14,34 @@ import numpy as np
 from mtbert import files, layout
 from mtbert.data import drawing, held_out, readers
 from mtbert.errors import DataError
-from mtbert.judge.groups import Kind, Names
+from mtbert.judge.groups import GroupedBy, Groups
 from mtbert.tasks import Task, main, read_build
 
+BETWEEN = " / "  # the two sentences of a pair
 MOST_VALUES = 20  # of a column by which rows are grouped
 
 
-def of_build(build: Path) -> dict[str, Names]:
+def sentences(build: Path) -> dict[str, list[str]]:
+    """Return by task the sentences of a build directory's dev rows, in the order of dev, a pair as one text.
+
+    None of a task whose sentences may not be shown: only those of the sample, and of data whose owner wishes it, may.
+    """
+    tasks, is_sample = read_build(build), layout.data_kind(build) == "sample"
+    texts: dict[str, list[str]] = {}
+    for name in main(tasks):
+        file = layout.examples(layout.data(build), name, "dev")
+        may_be_shown = is_sample or tasks[name].show_text
+        if may_be_shown and file.is_file():
+            texts[name] = _texts(file, tasks[name])
+    return texts
+
+
+def _texts(file: Path, task: Task) -> list[str]:
+    table = files.read_parquet(file, ["sentence1", "sentence2"][: len(task.sentences)])
+    return [BETWEEN.join(sentences) for sentences in table.itertuples(index=False)]
+
+
+def groups(build: Path) -> dict[str, Groups]:
     """Return by task the groups of a build directory's dev rows; none unless the data are one's own.
 
     Raises:
@@ -29,20 +51,20 @@ def of_build(build: Path) -> dict[str, Names]:
         return {}
     tasks, data_dir = read_build(build), Path(layout.read_catalog(build, "data_dir")["data_dir"])
     are_held_out = held_out.tasks_of(build)
-    grouped: dict[str, Names] = {}
+    grouped: dict[str, Groups] = {}
     for name in main(tasks):
         file = layout.examples(layout.data(build), name, "dev")
         if file.is_file():
             table = files.read_parquet(file, ["line", *["sentence1", "sentence2"][: len(tasks[name].sentences)]])
-            sentences = [*table.drop(columns="line").itertuples(index=False, name=None)]
+            texts = [*table.drop(columns="line").itertuples(index=False, name=None)]
             source = "train" if name in are_held_out else drawing.source(tasks[name], "dev")
             file_of_dev = data_dir / tasks[name].files[source]
-            by_line = dict(zip(table["line"].tolist(), sentences, strict=True))
-            grouped[name] = {**by_text([*map(" ".join, sentences)]), **by_column(file_of_dev, tasks[name], by_line)}
+            by_line = dict(zip(table["line"].tolist(), texts, strict=True))
+            grouped[name] = {**by_text([*map(" ".join, texts)]), **by_column(file_of_dev, tasks[name], by_line)}
     return grouped
 
 
-def by_column(file: Path, task: Task, sentences: Mapping[int, tuple[str, ...]]) -> dict[tuple[Kind, str], list[str]]:
+def by_column(file: Path, task: Task, sentences: Mapping[int, tuple[str, ...]]) -> Groups:
     """Return the groups of dev's rows by column of their file; none where the file is there no more.
 
     Args:
@@ -64,17 +86,17 @@ def by_column(file: Path, task: Task, sentences: Mapping[int, tuple[str, ...]]) 
             )
     lines = [*sentences]
     used = {*task.sentences, task.label, task.id}
-    grouped: dict[tuple[Kind, str], list[str]] = {}
+    grouped: dict[tuple[GroupedBy, str], list[str]] = {}
     for column in dict.fromkeys(column for line in lines for column in rows.get(line, {})):
         names = ["" if (value := rows[line].get(column)) is None else str(value) for line in lines]
         if column not in used and 2 <= len({*names} - {""}) <= MOST_VALUES:
-            grouped[Kind.COLUMN, str(column)] = names
+            grouped[GroupedBy.COLUMN, str(column)] = names
     return grouped
 
 
-def by_text(texts: Sequence[str]) -> Mapping[tuple[Kind, str], list[str]]:
-    """Return the groups of texts, by kind."""
-    return {(Kind.LENGTH, ""): lengths(texts), (Kind.SCRIPT, ""): [script(text) for text in texts]}
+def by_text(texts: Sequence[str]) -> Groups:
+    """Return the groups of texts, by what they are grouped by."""
+    return {(GroupedBy.LENGTH, ""): lengths(texts), (GroupedBy.SCRIPT, ""): [script(text) for text in texts]}
 
 
 def lengths(texts: Sequence[str]) -> list[str]:

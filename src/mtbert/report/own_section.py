@@ -16,7 +16,7 @@ ABOUT = (
 
 def lines(judgement: Judgement) -> list[dict[str, str]]:
     """Return a line for each pair, with a column for each metric that any pair has."""
-    tasks = judgement.models.results.tasks
+    tasks = judgement.results.tasks
     compared = {comparison.part.metric for comparison in judgement.own}
     metrics = [metric for metric in shown_metrics(tasks) if metric in compared]
     lines: list[dict[str, str]] = []
