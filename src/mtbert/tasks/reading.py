@@ -32,6 +32,7 @@ TAKEN = (IGNORE, "all", "each", OTHERS_FOLDER, "smallest", "features", "adapter"
 COLUMNS = ("row", "way", "mean", "overall", "normalised", "verdict", "seeds")  # of tables, beside those of tasks
 SHOWN = 5  # most numbers in a message
 KEYS_OF_DRAWS = ("group_on", "time_on", "time_format", "folds")
+CODES_OF_YEARS = ("%Y", "%y", "%G", "%c", "%x")  # of `strptime`
 FEWEST_FOLDS, MOST_FOLDS = 2, 10
 OF_SCORES = ("pearson", "spearman")
 OF_SETS: dict[str, Metric] = {"micro_f1": "micro_f1", "f1": "labels_f1"}  # by the name in tasks.yaml
@@ -48,6 +49,7 @@ ALLOWED = {  # where pydantic speaks of types
     "sentences": "[COLUMN], or [COLUMN, OTHER]",
     "files": "{train: FILE, dev: FILE, test: FILE}",
     "folds": f"{FEWEST_FOLDS} to {MOST_FOLDS}",
+    "matters": "above 0 and below 1, since scores are from 0 to 1: 0.02 is two points of a hundred",
     **dict.fromkeys(("several", "show_text", "in_mean"), "true or false, without quotation marks"),
 }
 ASKED = "?"  # which `mtbert study` writes in place of an answer
@@ -99,7 +101,7 @@ class Described(BaseModel):
     time_on: str = ""
     time_format: str = ""
     folds: int | None = None
-    matters: float = Field(default=0.01, gt=0)
+    matters: float = Field(default=0.01, gt=0, lt=1)
     show_text: StrictBool = False
     in_mean: StrictBool = True
     submission: str = ""
@@ -134,7 +136,8 @@ def read(file: Path) -> dict[str, Task]:
         if not task.serves:
             continue
         if task.serves not in tasks or tasks[task.serves].serves:
-            raise _fault(file, (name, "serves"), str(UnknownNameError("task", task.serves, tasks)))
+            own = [other for other in tasks if not tasks[other].serves]
+            raise _fault(file, (name, "serves"), str(UnknownNameError("task", task.serves, own)))
         served = tasks[task.serves]
         if served.several:
             raise _fault(file, (name, "serves"), f"{served.name} has several labels a row; allowed: a task with one")
@@ -410,8 +413,9 @@ def _rules_of_draws(entry: Described) -> Iterator[Rule]:
     yield Rule("folds", has_folds and bool(entry.time_on), both)
     is_alone = bool(entry.time_format) and not entry.time_on
     yield Rule("time_format", is_alone, "it says how dates are written, and `time_on` names no column of them")
-    is_no_format = bool(entry.time_format) and "%" not in entry.time_format
-    yield Rule("time_format", is_no_format, f'it is {entry.time_format!r}; allowed: such as "%d/%m/%Y"')
+    has_no_year = bool(entry.time_format) and not any(code in entry.time_format for code in CODES_OF_YEARS)
+    fault = f'it is {entry.time_format!r}, which has no code for the year; allowed: such as "%d/%m/%Y"'
+    yield Rule("time_format", has_no_year, fault)
 
 
 def _rules_of_classes(entry: Described) -> Iterator[Rule]:
