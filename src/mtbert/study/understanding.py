@@ -1,5 +1,6 @@
 """Read all rows of a folder's tasks, and note what is odd in them."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +20,11 @@ from mtbert.study import guessing, naming
 from mtbert.tasks import SPLITS, Split, Task, label_text
 
 CLASSES_SHOWN = 6
-SHOWN = 5  # files and columns
+SHOWN = 5  # files, columns and labels
+NO_GROUPS = ("unknown", "anonymous", "guest", "-1")  # may stand for no group, as what may stand for no label does
 FIRST = 0  # fold
 FOLDED: tuple[Split, ...] = ("train", "dev")  # the splits that a fold divides
+ZEROS = re.compile(r"^0+(?=\d)")  # which a code may lose where it is taken for a number
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 SplitRows = dict[Split, list[Example]]
 
@@ -40,10 +43,12 @@ def understand(splits: drawing.Splits, task: Task, is_new: bool, most_refused: f
     place = Place(splits.data_dir, task, tasks_of_file(splits.tasks, task))
     rows: SplitRows = {}
     notes: list[str] = []
+    labels_left_out: set[str] = set()
     for split in SPLITS:
         if drawing.source(task, split) in task.files:
             of_split = splits.read(task, split)
             notes += _notes(place, split, of_split, most_refused)
+            labels_left_out |= {refusal.label for refusal in of_split.refusals if not refusal.is_faulty}
             rows[split] = splits.read(task, split, FIRST).examples if task.folds else of_split.examples
     if task.kind != "score":
         _check_classes(place, rows)
@@ -55,7 +60,9 @@ def understand(splits: drawing.Splits, task: Task, is_new: bool, most_refused: f
             f"{place.file('dev')}: all rows of dev have {of_all}, so that no score tells models apart; add rows of "
             "another"
         )
-    notes += [*_notes_of_columns(place, rows, is_new), *_notes_of_rows(place, rows)]
+    if unknown := [label for label in task.left_out if label and label not in labels_left_out]:
+        notes.append(f"{place.shown('train')}: no row has the label {first_of(unknown, SHOWN)}, which is `left_out`")
+    notes += [*_notes_of_columns(place, rows, is_new), *_notes_of_rows(place, rows), *_odd_groups(place, rows)]
     return TaskRows(task, rows, notes)
 
 
@@ -266,6 +273,24 @@ def _notes_of_groups(place: Place, split: Split, rows: drawing.RowsOfSplit) -> I
         yield f"{shown}: {without:,} of {len(rows.examples):,} rows have no {group_on}, so train may know their group"
     if split == "train" and len({row.group for row in rows.examples}) == len(rows.examples):
         yield f"{shown}: {group_on} is another in each row, so `group_on` keeps no rows together"
+
+
+def _odd_groups(place: Place, rows: SplitRows) -> Iterator[str]:
+    """Yield which groups look alike and are different ones, and which may stand for no group."""
+    group_on, shown = place.task.group_on, place.shown("train")
+    counts = Counter(row.group.removeprefix(f"{group_on} ") for of_split in rows.values() for row in of_split)
+    del counts[""]
+    spellings: dict[str, str] = {}  # by what is seen of a group
+    for group in counts:
+        other = spellings.setdefault(labels_of.seen(ZEROS.sub("", group)), group)
+        if other != group:
+            fault = f"{other!r} and {group!r} look alike, and are two groups"
+            yield f"{shown}: {group_on} {fault}, of which one may be in train and one in dev; write both alike"
+            break
+    for group, count in counts.items():
+        if count > 1 and (labels_of.is_stand_in(group) or group.casefold() in NO_GROUPS):
+            remedy = "if it stands for none, give each of them a group of its own"
+            yield f"{shown}: {count:,} rows have the {group_on} {group!r}, so they are kept together; {remedy}"
 
 
 def files_not_read(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:

@@ -421,6 +421,17 @@ FAULTS = {
         },
         "tasks.yaml:2: a.files: it has to name that of train, and files below the folder",
     ),
+    "columns that bars separate": (
+        {"a-train.csv": TRAIN.replace(",", "|")},
+        "a-train.csv: its columns seem to be separated by |; allowed: commas, semicolons or tabs",
+    ),
+    "a yes or no to each label": (
+        {
+            "a-train.csv": None,
+            "a-train.jsonl": "".join(f'{{"text": "t {n}", "labels": [{n % 2}, 1]}}\n' for n in range(9)),
+        },
+        "a-train.jsonl: its labels holds [0, 1] and lists as long, a yes or no to each of several labels; write a col",
+    ),
     "no train": ({"a-train.csv": None, "a-dev.csv": TRAIN}, "a has a-dev.csv, but no train; add a-train.csv"),
     "a class that only dev has drawn": (
         {
@@ -616,6 +627,25 @@ def test_a_date_to_come_is_told(
     files.write_yaml(folder / "tasks.yaml", {"a": described["a"] | {"classes": ["no", "yes"]}})
     lines = told(folder, params, capsys, a_train="\n".join(rows) + "\n")
     assert [line for line in lines if "after today" in line] == note
+
+
+def test_groups_that_look_alike_or_stand_for_none_and_a_label_left_out_that_no_row_has_are_told(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    described = {"files": {"train": "a-train.csv", "dev": "a-dev.csv"}, "sentences": ["text"], "label": "label"}
+    more = {"classes": ["no", "yes"], "group_on": "customer", "left_out": ["N/A"]}
+    files.write_yaml(folder / "tasks.yaml", {"a": described | more})
+    train = "".join(f"text {n},{'yes' if n % 2 else 'no'},{'Unknown' if n < 5 else f'{n:03d}'}\n" for n in range(40))
+    dev = "text,label,customer\nx,yes,7\ny,no,41\n"
+    assert told(folder, params, capsys, a_train=f"text,label,customer\n{train}", a_dev=dev)[1:] == [
+        "a-train.csv: no row has the label N/A, which is `left_out`",
+        "a-train.csv: customer '007' and '7' look alike, and are two groups, of which one may be in train and one in "
+        "dev; write both alike",
+        "a-train.csv: 5 rows have the customer 'Unknown', so they are kept together; if it stands for none, give each "
+        "of them a group of its own",
+    ]
 
 
 def test_predictions_of_others_are_no_task_and_are_told_or_refused(
