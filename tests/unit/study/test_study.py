@@ -484,6 +484,27 @@ def test_other_words_for_it_are_refused(text: str):
         times(text)
 
 
+def test_what_params_yaml_has_of_an_earlier_study_is_told_and_rates_of_another_folder_go(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    rates = {"own-single-old": {"training": {"learning_rate": 0.1}}, "pals": {"training": {"learning_rate": 0.2}}}
+    files.edit_yaml(params, {"tuned": rates, "training.rows": 30, "held_out": 9})
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for split in ("train", "dev"):
+        (folder / f"a-{split}.csv").write_text(TRAIN)
+    run(folder, QUICK, "utf-8", params)
+    lines = capsys.readouterr().out.splitlines()
+    assert f"own-single-old: rates of another folder or encoder are no longer in `tuned` in {params}" in lines
+    assert f"{params} changes the recipe: training.rows 30, held_out 9; a key that is null does not" in lines
+    assert files.read_yaml(params, "")["tuned"] == {"pals": {"training": {"learning_rate": 0.2}}}
+    files.edit_yaml(params, {"tuned": rates})
+    run(folder, QUICK, "utf-8", params)
+    assert files.read_yaml(params, "")["tuned"] == rates
+    run(folder, Wishes(quick=True, encoder="bert-base-uncased"), "utf-8", params)
+    assert [*files.read_yaml(params, "")["tuned"]] == ["pals"]
+
+
 def test_a_fault_of_the_settings_names_params_yaml_and_its_line(tmp_path: Path, params: Path):
     desk.write(tmp_path / "desk", "csv", SMALL)
     lines = params.read_text().splitlines()
