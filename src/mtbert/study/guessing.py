@@ -171,6 +171,8 @@ def _train(folder: Path, name: str, files: naming.FilesOfTask) -> str:
         return files["train"]
     fault = f"{name} has {first_of([*files.values()], 3)}, but no train"
     remedy = f"add {name}-train.csv, or rename it like the train of its task"
+    if unreadable := naming.unreadable_files(folder):
+        remedy = f"{remedy}; not read: {first_of(unreadable, 3)}; allowed: {', '.join(readers.ENDINGS)}"
     raise DataError(f"{folder}: {fault}; {remedy}{naming.other_name(folder, name, files)}")
 
 

@@ -1,6 +1,5 @@
 """Read all rows of a folder's tasks, and note what is odd in them."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +15,13 @@ from mtbert.data.preprocess import are_too_many, classes_without_rows
 from mtbert.data.readers import Example
 from mtbert.errors import DataError, first_of
 from mtbert.scores import metrics
-from mtbert.study import guessing, naming
+from mtbert.study import guessing, naming, oddities
 from mtbert.tasks import SPLITS, Split, Task, label_text
 
 CLASSES_SHOWN = 6
 SHOWN = 5  # files, columns and labels
-NO_GROUPS = ("unknown", "anonymous", "guest", "-1")  # may stand for no group, as what may stand for no label does
 FIRST = 0  # fold
 FOLDED: tuple[Split, ...] = ("train", "dev")  # the splits that a fold divides
-ZEROS = re.compile(r"^0+(?=\d)")  # which a code may lose where it is taken for a number
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 SplitRows = dict[Split, list[Example]]
 
@@ -62,7 +59,7 @@ def understand(splits: drawing.Splits, task: Task, is_new: bool, most_refused: f
         )
     if unknown := [label for label in task.left_out if label and label not in labels_left_out]:
         notes.append(f"{place.shown('train')}: no row has the label {first_of(unknown, SHOWN)}, which is `left_out`")
-    notes += [*_notes_of_columns(place, rows, is_new), *_notes_of_rows(place, rows), *_odd_groups(place, rows)]
+    notes += [*_notes_of_columns(place, rows, is_new), *_notes_of_rows(place, rows)]
     return TaskRows(task, rows, notes)
 
 
@@ -149,20 +146,39 @@ def _hints(place: Place, unused: Sequence[str]) -> Iterator[str]:
 
 
 def _notes_of_rows(place: Place, rows: SplitRows) -> Iterator[str]:
-    """Yield what is odd in the rows: contradicting labels, rows of train in another split, and lacking classes."""
+    """Yield what is odd in the rows: contradicting labels, rows that two splits have, and lacking classes."""
     task = place.task
     digests: dict[Split, Any] = {split: checks.digests(of_split) for split, of_split in rows.items()}
-    if task.kind != "score" and (conflicts := checks.conflicts(digests["train"])):
-        text = "text has rows" if conflicts == 1 else "texts have rows"
-        yield f"{place.shown('train')}: {conflicts:,} {text} of different labels"
     for split, of_split in digests.items():
         shown = place.shown(split)
-        if split != "train" and (count := int(of_split["folded"].isin(digests["train"]["folded"]).sum())):
-            yield f"{shown}: {count:,} of {len(of_split):,} {split} rows are in train, too"
+        if task.kind != "score" and (conflicts := checks.conflicts(of_split)):
+            text = "text has rows" if conflicts == 1 else "texts have rows"
+            yield f"{shown}: {conflicts:,} {'' if split == 'train' else f'{split} '}{text} of different labels"
+        yield from (f"{shown}: {oddity}" for oddity in oddities.texts(rows[split]))
+        yield from (f"{shown}: {shared}" for shared in _rows_of_earlier_splits(split, digests))
         if split != "test" and (lacking := classes_without_rows(task, of_split)):
             yield f"{shown}: no row of {split} has the label {first_of(lacking, CLASSES_SHOWN)}"
         if split != "test" and task.several and (in_all := several.in_all(task, of_split["label"])):
             yield f"{shown}: every row of {split} has the label {first_of(in_all, CLASSES_SHOWN)}"
+    for oddity in _oddities_between_splits(place, rows):
+        yield f"{place.shown('train')}: {oddity}"
+
+
+def _rows_of_earlier_splits(split: Split, digests: Mapping[Split, Any]) -> Iterator[str]:
+    """Yield how many rows of a split are rows of train, or of dev, too."""
+    rows = digests[split]
+    for earlier in SPLITS[: SPLITS.index(split)]:
+        if count := int(rows["folded"].isin(digests[earlier]["folded"]).sum()):
+            yield f"{count:,} of {len(rows):,} {split} rows are in {earlier}, too"
+
+
+def _oddities_between_splits(place: Place, rows: SplitRows) -> Iterator[str]:
+    task = place.task
+    yield from oddities.groups(task, rows)
+    yield from oddities.scales(task, rows)
+    for split in SPLITS[1:]:
+        if split in task.files and task.has_one_class:
+            yield from oddities.numberings(task, place.folder, split)
 
 
 def rows_in_other_trains(folder: Path, task_rows: Sequence[TaskRows]) -> Iterator[str]:
@@ -273,24 +289,6 @@ def _notes_of_groups(place: Place, split: Split, rows: drawing.RowsOfSplit) -> I
         yield f"{shown}: {without:,} of {len(rows.examples):,} rows have no {group_on}, so train may know their group"
     if split == "train" and len({row.group for row in rows.examples}) == len(rows.examples):
         yield f"{shown}: {group_on} is another in each row, so `group_on` keeps no rows together"
-
-
-def _odd_groups(place: Place, rows: SplitRows) -> Iterator[str]:
-    """Yield which groups look alike and are different ones, and which may stand for no group."""
-    group_on, shown = place.task.group_on, place.shown("train")
-    counts = Counter(row.group.removeprefix(f"{group_on} ") for of_split in rows.values() for row in of_split)
-    del counts[""]
-    spellings: dict[str, str] = {}  # by what is seen of a group
-    for group in counts:
-        other = spellings.setdefault(labels_of.seen(ZEROS.sub("", group)), group)
-        if other != group:
-            fault = f"{other!r} and {group!r} look alike, and are two groups"
-            yield f"{shown}: {group_on} {fault}, of which one may be in train and one in dev; write both alike"
-            break
-    for group, count in counts.items():
-        if count > 1 and (labels_of.is_stand_in(group) or group.casefold() in NO_GROUPS):
-            remedy = "if it stands for none, give each of them a group of its own"
-            yield f"{shown}: {count:,} rows have the {group_on} {group!r}, so they are kept together; {remedy}"
 
 
 def files_not_read(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:

@@ -669,6 +669,44 @@ def test_groups_that_look_alike_or_stand_for_none_and_a_label_left_out_that_no_r
     ]
 
 
+def test_words_for_no_text_and_rows_of_dev_in_test_are_told(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    train = HEAD + "".join(f"{'nan' if n % 8 == 0 else f'text {n}'},{'yes' if n % 2 else 'no'}\n" for n in range(40))
+    dev = f"{HEAD}x,yes\nX,no\n"
+    assert told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev, a_test=dev)[1:] == [
+        "a-train.csv: 5 rows have the text 'nan'; if it stands for none, empty it",
+        "a-dev.csv: 1 dev text has rows of different labels",
+        "a-test.csv: 1 test text has rows of different labels",
+        "a-test.csv: 2 of 2 test rows are in dev, too",
+    ]
+
+
+def test_two_sentences_that_are_one_are_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
+    rows = "text,text_pair,label\n" + "".join(f"x {n},X {n},{n % 2}\n" for n in range(40))
+    lines = told(tmp_path / "mine", params, capsys, a_train=rows, a_dev=rows)
+    assert "a-train.csv: both sentences are the same in every row" in lines
+
+
+def test_scores_of_another_scale_are_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
+    train, dev = ("text,score\n" + "".join(f"{scale} {n},{n * scale}\n" for n in range(20)) for scale in (1.0, 0.05))
+    assert told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev)[1:] == [
+        "a-train.csv: its score is 0 to 0.95 in dev, and 0 to 19 in train; write both on one scale"
+    ]
+
+
+def test_classes_that_dev_numbers_otherwise_are_told_by_the_words_beside_them(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    train, dev = (
+        "text,label,name\n" + "".join(f"{split} {n},{n % 2},{names[n % 2]}\n" for n in range(20))
+        for split, names in (("a", ["neg", "pos"]), ("b", ["pos", "neg"]))
+    )
+    assert told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev)[2:] == [
+        "a-train.csv: name has 'pos' beside 0 in dev, and beside 1 in train; number the classes alike in both files"
+    ]
+
+
 def test_predictions_of_others_are_no_task_and_are_told_or_refused(
     tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
 ):
