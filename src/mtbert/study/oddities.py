@@ -31,10 +31,14 @@ def texts(rows: Sequence[Example]) -> Iterator[str]:
         yield "both sentences are the same in every row"
 
 
+def counts_of_groups(task: Task, rows: Sequence[Example]) -> Counter[str]:
+    """Return how many rows have each group, by its value in the file."""
+    return Counter(row.group.removeprefix(f"{task.group_on} ") for row in rows if row.group)
+
+
 def groups(task: Task, rows: Mapping[Split, Sequence[Example]]) -> Iterator[str]:
     """Yield which groups look alike and are different ones, and which may stand for no group."""
-    counts = Counter(row.group.removeprefix(f"{task.group_on} ") for of_split in rows.values() for row in of_split)
-    del counts[""]
+    counts = counts_of_groups(task, [row for of_split in rows.values() for row in of_split])
     spellings: dict[str, str] = {}  # by what is seen of a group
     for group in counts:
         other = spellings.setdefault(labels_of.seen(ZEROS.sub("", group)), group)

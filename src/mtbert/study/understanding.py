@@ -1,5 +1,6 @@
 """Read all rows of a folder's tasks, and note what is odd in them."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -197,6 +198,22 @@ def rows_in_other_trains(folder: Path, task_rows: Sequence[TaskRows]) -> Iterato
             of_other = digests[other, "train"]
             if other != name and (count := int((rows["folded"].isin(of_other["folded"]) & ~is_in_own).sum())):
                 yield f"{shown}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
+
+
+def groups_in_other_trains(task_rows: Sequence[TaskRows]) -> Iterator[str]:
+    """Yield whose groups of dev another task trains on, where its column has another name: they count as different."""
+    groups = {
+        (of_task.task.name, split): oddities.counts_of_groups(of_task.task, rows).keys()
+        for of_task in task_rows
+        for split, rows in of_task.rows.items()
+    }
+    for task, other in itertools.permutations([of_task.task for of_task in task_rows], 2):
+        of_dev = groups[task.name, "dev"]
+        shared = of_dev & groups[other.name, "train"]
+        if task.group_on != other.group_on and 2 * len(shared) > len(of_dev):
+            of_dev_in_words = f"{len(shared):,} of {len(of_dev):,} groups of dev, by {task.group_on}"
+            in_train = f"in train of {other.name}, by {other.group_on}"
+            yield f"{task.name}: {of_dev_in_words}, are {in_train}; if both mean the same, call the columns alike"
 
 
 def rows_of_predictions(task_rows: Sequence[TaskRows]) -> others.ReadRows:

@@ -707,6 +707,26 @@ def test_classes_that_dev_numbers_otherwise_are_told_by_the_words_beside_them(
     ]
 
 
+def test_groups_that_another_task_has_in_a_column_of_another_name_are_told(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for task, column in (("a", "customer"), ("b", "customer_id")):
+        rows = "".join(f"{task} {n},{'yes' if n % 2 else 'no'},C{n % 10}\n" for n in range(40))
+        (folder / f"{task}.csv").write_text(f"text,label,{column}\n{rows}")
+    described = {"sentences": ["text"], "label": "label", "classes": ["no", "yes"]}
+    more = {
+        name: {"files": {"train": f"{name}.csv"}, "group_on": of}
+        for name, of in (("a", "customer"), ("b", "customer_id"))
+    }
+    files.write_yaml(folder / "tasks.yaml", {name: described | entry for name, entry in more.items()})
+    assert [line for line in told(folder, params, capsys) if "mean the same" in line] == [
+        "a: 2 of 2 groups of dev, by customer, are in train of b, by customer_id; if both mean the same, call the columns alike",
+        "b: 2 of 2 groups of dev, by customer_id, are in train of a, by customer; if both mean the same, call the columns alike",
+    ]
+
+
 def test_predictions_of_others_are_no_task_and_are_told_or_refused(
     tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
 ):
