@@ -130,21 +130,12 @@ def read(file: Path) -> dict[str, Task]:
     content: Any = files.read_yaml(file, "correct it")
     if not isinstance(content, dict) or not content:
         raise SettingsError(f"{file} has to hold tasks by name, and holds none")
-    _check_ignored(file, content.pop(IGNORE, []))
+    ignored = checked_ignored(file, content.pop(IGNORE, []))
     tasks = {str(name): _task(file, str(name), entry) for name, entry in content.items()}
     for name, task in tasks.items():
-        if not task.serves:
-            continue
-        if task.serves not in tasks or tasks[task.serves].serves:
-            own = [other for other in tasks if not tasks[other].serves]
-            raise _fault(file, (name, "serves"), str(UnknownNameError("task", task.serves, own)))
-        served = tasks[task.serves]
-        if served.several:
-            raise _fault(file, (name, "serves"), f"{served.name} has several labels a row; allowed: a task with one")
-        if task.classes > served.classes:
-            allowed = "a score" if served.kind == "score" else f"0 to {served.classes - 1}"
-            fault = f"its last class is {task.classes - 1}; allowed: {allowed}, as {served.name} has, which it serves"
-            raise _fault(file, (name, "classes"), fault)
+        _check_serves(file, task, tasks)
+        if both := ignored & {*task.files.values()}:
+            raise _fault(file, (IGNORE,), f"{min(both)} is a file of {name}; allowed: files of no task")
     _check_titles(file, tasks)
     _check_draws(file, tasks)
     _check_folds(file, tasks)
@@ -152,6 +143,23 @@ def read(file: Path) -> dict[str, Task]:
     if not main(tasks):
         raise SettingsError(f"{file}: no task is part of the mean; allowed: one at least without `in_mean: false`")
     return tasks
+
+
+def _check_serves(file: Path, task: Task, tasks: Tasks) -> None:
+    """Raise SettingsError where a task serves one that it cannot."""
+    if not task.serves:
+        return
+    own = [name for name, other in tasks.items() if not other.serves]
+    if task.serves not in own:
+        raise _fault(file, (task.name, "serves"), str(UnknownNameError("task", task.serves, own)))
+    served = tasks[task.serves]
+    if served.several:
+        fault = f"{served.name} has several labels a row; allowed: a task with one"
+        raise _fault(file, (task.name, "serves"), fault)
+    if task.classes > served.classes:
+        allowed = "a score" if served.kind == "score" else f"0 to {served.classes - 1}"
+        fault = f"its last class is {task.classes - 1}; allowed: {allowed}, as {served.name} has, which it serves"
+        raise _fault(file, (task.name, "classes"), fault)
 
 
 def _without_gaps(task: Task, tasks: Tasks) -> Task:
@@ -162,13 +170,14 @@ def _without_gaps(task: Task, tasks: Tasks) -> Task:
     return replace(task, left_out=(*task.left_out, ""))
 
 
-def _check_ignored(file: Path, ignored: Any) -> None:
-    """Raise SettingsError where `ignore` is no list of files that are there."""
+def checked_ignored(file: Path, ignored: Any) -> set[str]:
+    """Return the files that tasks.yaml ignores; SettingsError where `ignore` is no list of files that are there."""
     if not isinstance(ignored, list) or not all(isinstance(name, str) for name in ignored):
         raise _fault(file, (IGNORE,), f"it is {ignored!r}; allowed: [FILE, OTHER]")
     for number, name in enumerate(ignored):
         if not (file.parent / name).is_file():
             raise _fault(file, (IGNORE, number), f"{name} is not there; allowed: files below the folder")
+    return {PurePath(name).as_posix() for name in ignored}
 
 
 def _check_titles(file: Path, tasks: Tasks) -> None:

@@ -421,6 +421,15 @@ FAULTS = {
         },
         "tasks.yaml:2: a.files: it has to name that of train, and files below the folder",
     ),
+    "a file to ignore that is not there, beside one that would be asked about": (
+        {"tasks.yaml": f"ignore: ['*.csv']\n{ENTRY}  classes: [no, yes]\n", "notes.csv": "x\n1\n"},
+        "tasks.yaml:1: ignore.0: *.csv is not there; allowed: files below the folder",
+    ),
+    "a file to ignore that is a task's": (
+        {"tasks.yaml": f"ignore: [a-train.csv]\n{ENTRY}  classes: [no, yes]\n"},
+        "tasks.yaml:1: ignore: a-train.csv is a file of a; allowed: files of no task",
+    ),
+    "tasks.yaml by another name": ({"tasks.yml": ENTRY}, "tasks.yml is not read; call it tasks.yaml"),
     "columns that bars separate": (
         {"a-train.csv": TRAIN.replace(",", "|")},
         "a-train.csv: its columns seem to be separated by |; allowed: commas, semicolons or tabs",
