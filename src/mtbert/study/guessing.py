@@ -83,8 +83,10 @@ def describe(folder: Path, name: str, entry: Entry, encoding: str) -> list[Guess
     if not rows:
         raise DataError(f"{file}: it holds no row")
     columns = [*dict.fromkeys(column for row in rows for column in row)]  # in JSON lines, each row has its own
-    if len(columns) == 1 and "|" in columns[0] and readers.ending(file) in HEADED:
-        raise DataError(f"{file}: its columns seem to be separated by |; allowed: commas, semicolons or tabs")
+    if len(columns) == 1 and re.search(r"[,;|\t]", columns[0]) and readers.ending(file) in HEADED:
+        fault = f"its only column is {columns[0]!r}, which seems to be several"
+        allowed = "commas, semicolons or tabs between columns, in .tsv tabs, and no quotes around a line"
+        raise DataError(f"{file}: {fault}; allowed: {allowed}")
     guesses = _guesses(file, name, entry, rows, columns)
     others = [folder / other for split, other in files.items() if split != "train"]
     rest: Entry = {"encoding": encoding} if encoding != "utf-8" else {}

@@ -16,19 +16,36 @@ from mtbert.tasks import Split, Task, label_text
 
 NO_GROUPS = ("unknown", "anonymous", "guest", "-1")  # may stand for no group, as what may stand for no label does
 ZEROS = re.compile(r"^0+(?=\d)")  # which a code loses where it is taken for a number
+LOST = "\ufffd"  # what a program writes in place of bytes that it cannot decode
+LONGEST_SHOWN = 40  # characters of a text
 LEAST_SCORES = 20  # of a split whose scale is compared
 OTHER_SCALE = 10  # times the range of another split's scores
 
 
 def texts(rows: Sequence[Example]) -> Iterator[str]:
-    """Yield words that may stand for no text and come often, and whether both sentences are the same in every row."""
-    words = Counter(labels_of.visible(text) for row in rows for text in (row.sentence1, row.sentence2) if text)
+    """Yield spoilt texts and words for no text that come often, and whether both sentences are one in every row."""
+    every_text = [text for row in rows for text in (row.sentence1, row.sentence2) if text]
+    spoilt = [text for text in every_text if _is_spoilt(text)]
+    if are_too_many(len(spoilt), len(rows), MOST_REFUSED):
+        fault = f"{len(spoilt):,} texts were read or saved in a wrong encoding, such as {spoilt[0][:LONGEST_SHOWN]!r}"
+        yield f"{fault}; save them again from their source, in UTF-8"
+    words = Counter(map(labels_of.visible, every_text))
     for word, count in words.items():
         is_for_none = word.casefold() == "nan" or (labels_of.is_stand_in(word) and any(map(str.isalpha, word)))
         if is_for_none and are_too_many(count, len(rows), MOST_REFUSED):
             yield f"{count:,} rows have the text {word!r}; if it stands for none, empty it"
     if all(checks.folded(row.sentence1) == checks.folded(row.sentence2 or "") for row in rows):
         yield "both sentences are the same in every row"
+
+
+def _is_spoilt(text: str) -> bool:
+    """Return whether a text has lost a character, or is UTF-8 that was taken for Windows' encoding."""
+    if text.isascii():
+        return False
+    try:
+        return LOST in text or bool(text.encode("cp1252").decode("utf-8"))
+    except UnicodeError:
+        return False
 
 
 def counts_of_groups(task: Task, rows: Sequence[Example]) -> Counter[str]:

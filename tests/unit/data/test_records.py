@@ -168,12 +168,22 @@ def test_a_text_of_one_column_may_be_called_like_it():
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"\x1f\x8b\x08\x00", "a.csv: it is no text, but compressed by gzip; unpack it, or let its name end in .gz"),
-        (b"PK\x03\x04\x14\x00", "a.csv: it is no text, but a spreadsheet or a zip archive; save its table as .csv"),
-        (b"PAR1", "a.csv: it is no text, but a Parquet file; let its name end in .parquet"),
+        (
+            b"\x1f\x8b\x08\x00",
+            "a.csv: it holds no rows, but is compressed by gzip; unpack it, or let its name end in .gz",
+        ),
+        (
+            b"PK\x03\x04\x14\x00",
+            "a.csv: it holds no rows, but is a spreadsheet or a zip archive; save its table as .csv",
+        ),
+        (b"PAR1", "a.csv: it holds no rows, but is a Parquet file; let its name end in .parquet"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\n",
+            "a.csv: it holds no rows, but is a pointer of Git LFS; `git lfs pull` fetches the file",
+        ),
     ],
 )
-def test_what_is_no_text_is_said(content: bytes, told: str):
+def test_what_holds_no_rows_is_said(content: bytes, told: str):
     with pytest.raises(DataError) as error:
         decoded(content, "a.csv")
     assert str(error.value) == told

@@ -432,7 +432,7 @@ FAULTS = {
     "tasks.yaml by another name": ({"tasks.yml": ENTRY}, "tasks.yml is not read; call it tasks.yaml"),
     "columns that bars separate": (
         {"a-train.csv": TRAIN.replace(",", "|")},
-        "a-train.csv: its columns seem to be separated by |; allowed: commas, semicolons or tabs",
+        "a-train.csv: its only column is 'text|label', which seems to be several; allowed: commas, semicolons or tabs",
     ),
     "a yes or no to each label": (
         {
@@ -689,6 +689,25 @@ def test_words_for_no_text_and_rows_of_dev_in_test_are_told(
         "a-test.csv: 1 test text has rows of different labels",
         "a-test.csv: 2 of 2 test rows are in dev, too",
     ]
+
+
+def test_texts_in_a_wrong_encoding_are_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
+    train = HEAD + "".join(f"caf\u00c3\u00a9 {n},{'yes' if n % 2 else 'no'}\n" for n in range(40))
+    dev = HEAD + "".join(f"caf\ufffd {n},{'yes' if n % 2 else 'no'}\n" for n in range(100, 140))
+    test = HEAD + "".join(f"caf\u00e9 {n},{'yes' if n % 2 else 'no'}\n" for n in range(200, 240))
+    lines = told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev, a_test=test)
+    assert [line.partition("; ")[0] for line in lines[1:]] == [
+        "a-train.csv: 40 texts were read or saved in a wrong encoding, such as 'caf\u00c3\u00a9 0'",
+        "a-dev.csv: 40 texts were read or saved in a wrong encoding, such as 'caf\ufffd 100'",
+    ]
+
+
+def test_a_link_to_a_file_that_is_not_there_is_refused(tmp_path: Path, params: Path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a-train.csv").write_text(TRAIN)
+    (tmp_path / "mine/a-dev.csv").symlink_to("gone.csv")
+    with pytest.raises(MtbertError, match=r"a-dev\.csv is a link to gone\.csv, which is not there; fetch the file, or"):
+        run(tmp_path / "mine", QUICK, "utf-8", params)
 
 
 def test_two_sentences_that_are_one_are_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
