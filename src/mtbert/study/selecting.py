@@ -16,6 +16,7 @@ from mtbert.errors import SettingsError, first_of
 from mtbert.errors import in_words as faults_in_words
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.heads import PAIRS_APART
+from mtbert.pretrained import folders
 from mtbert.pretrained.settings import EncoderSettings
 from mtbert.study import costs, folds
 from mtbert.study.understanding import TaskRows
@@ -227,11 +228,17 @@ def _rate(encoder: str) -> float:
 
 
 def _encoder(name: str, place: str) -> EncoderSettings:
-    """Return the encoder of a name; SettingsError, which says the place where it was set, for an unknown one."""
+    """Return the encoder of a name.
+
+    SettingsError, which says the place where it was set, for an unknown one; EncoderError for a folder that holds none.
+    """
     try:
-        return EncoderSettings(name=name)
+        settings = EncoderSettings(name=name)
     except pydantic.ValidationError as error:
         raise SettingsError(f"{place}: {faults_in_words(error)}") from None
+    if settings.folder:
+        folders.check_config(settings.folder)
+    return settings
 
 
 def _usual_epochs(file: Path) -> int:

@@ -525,6 +525,15 @@ def test_a_fault_of_the_settings_names_params_yaml_and_its_line(tmp_path: Path, 
     assert f"{params}:{number + 1}: limit.milliseconds: Input should be greater than 0, got 0" in str(error.value)
 
 
+def test_a_folder_that_holds_no_encoder_is_refused(tmp_path: Path, params: Path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a-train.csv").write_text(TRAIN)
+    with pytest.raises(MtbertError, match=r"encoder\.name is .*/no, which is no folder"):
+        run(tmp_path / "mine", Wishes(encoder=f"{tmp_path}/no"), "utf-8", params)
+    with pytest.raises(MtbertError, match=r"the encoder's folder .*/mine lacks config\.json; weights in \.bin files"):
+        run(tmp_path / "mine", Wishes(encoder=f"{tmp_path}/mine"), "utf-8", params)
+
+
 def test_an_unknown_encoder_is_refused_with_those_that_are_known(tmp_path: Path, params: Path):
     desk.write(tmp_path / "desk", "csv", SMALL)
     with pytest.raises(MtbertError, match=r"--encoder: name: unknown encoder 'bert'.*minilm"):
