@@ -98,7 +98,7 @@ def test_a_data_dir_with_credentials_is_refused_and_not_repeated(monkeypatch: py
     """It would stand in plan files, in dvc.lock and in the report's command."""
     set_data_dir(tmp_path, "https://ann:s3cret@host/x")
     message = told(monkeypatch, tmp_path, "plan", "params.yaml", "plan")
-    assert "data_dir: https://***@host/x holds no file of a task" in message
+    assert "data_dir: https://***@host/x is no folder; allowed: data/sample" in message
     assert not (tmp_path / "plan").exists()
     assert "git checkout" not in message
 
@@ -114,7 +114,7 @@ def test_a_refused_value_that_dvc_has_written_into_the_working_tree_is_told_with
     os.utime(tmp_path / "params.yaml", (0, 0))
     message = told(monkeypatch, tmp_path, "plan", "params.yaml", "plan")
     assert ((tmp_path / "params.yaml").stat().st_mtime > 0) == is_told  # so that git looks at it again
-    assert "data_dir: nowhere holds no file of a task" in message
+    assert "data_dir: nowhere is no folder; allowed: data/sample" in message
     assert ("`git checkout params.yaml` undoes" in message) == is_told
 
 

@@ -127,7 +127,12 @@ def test_the_metric_is_the_one_that_is_named_or_that_of_the_kind(tmp_path: Path,
             {"time_format": "%d"},
             "mood.time_format: it says how dates are written, and `time_on` names no column",
         ),
-        ("mood", {"time_on": "sent", "time_format": "dd/mm"}, "it is 'dd/mm'; allowed: such as \"%d/%m/%Y\""),
+        (
+            "mood",
+            {"time_on": "sent", "time_format": "dd/mm"},
+            "it is 'dd/mm', which has no code for the year; allowed: su",
+        ),
+        ("mood", {"time_on": "sent", "time_format": "%d/%m"}, "it is '%d/%m', which has no code for the year"),
         (
             "mood",
             {"sentences": ["text", "mood"]},
@@ -189,6 +194,11 @@ def test_the_metric_is_the_one_that_is_named_or_that_of_the_kind(tmp_path: Path,
         ),
         ("mood", {"matters": 0.0}, "mood.matters"),
         (
+            "mood",
+            {"matters": 2},
+            "mood.matters: it is 2; allowed: above 0 and below 1, since scores are from 0 to 1: 0.02",
+        ),
+        (
             "a-b",
             {},
             "tasks.yaml:1: a-b: 'a-b' cannot be a task's name; allowed: a to z, 0 to 9 and _ between them, a l",
@@ -222,6 +232,11 @@ def test_two_tasks_may_not_have_one_title(tmp_path: Path):
 def test_a_class_that_the_served_task_lacks_is_refused(tmp_path: Path, served: dict[str, Any], told: str):
     with pytest.raises(SettingsError, match=told):
         read(tmp_path, mood=served, other=MOOD | {"serves": "mood", "classes": {"a": 0, "b": 2}})
+
+
+def test_a_task_that_serves_itself_is_told_of_the_others(tmp_path: Path):
+    with pytest.raises(SettingsError, match=r"other\.serves: unknown task 'other'; known: mood$"):
+        read(tmp_path, mood=MOOD, other=MOOD | {"serves": "other"})
 
 
 @pytest.mark.parametrize("change", [{"score": [5, 0]}, {"metric": "accuracy"}, {"weights": "balanced"}])

@@ -139,6 +139,7 @@ def trained(estimator: Any, matrix: Matrix, labels: np.ndarray, penalty: float) 
     # are finite. scikit-learn refuses features that are not.
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         warnings.simplefilter("ignore", ConvergenceWarning)  # the number of steps is bounded on purpose
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)  # a row or two of each may do
         estimator.fit(matrix, labels if is_ridge else labels.astype(int))
     if not np.isfinite(estimator.coef_).all():
         raise TrainingError(f"scikit-learn's {estimator} has coefficients that are not finite numbers.")

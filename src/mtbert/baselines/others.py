@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from mtbert import files
 from mtbert.baselines.rows import Rows
 from mtbert.data import readers, several
+from mtbert.data.labels import visible
 from mtbert.data.records import NumberedRow
 from mtbert.errors import DataError, UnknownNameError, in_words
 from mtbert.scores.columns import SURE, Predictions
@@ -165,7 +166,7 @@ class _Source:
 
     def key_of_texts(self, values: Mapping[str, Any]) -> Key:
         """Return a row's texts."""
-        return tuple(_folded(_cell(values.get(column))) for column in self.texts)
+        return tuple(visible(_cell(values.get(column))) for column in self.texts)
 
     def check_columns(self) -> None:
         """Raise DataError where the columns do not say which row is predicted as what, once."""
@@ -252,7 +253,7 @@ def _table(file: Path, task: Task, split: Split, rows: Rows) -> pd.DataFrame:
     lines = [*readers.rows_of(file)]
     source = _Source(file, task, split, [*dict.fromkeys(column for line in lines for column in line.values)])
     source.check_columns()
-    texts: list[Key] = [*zip(*([_folded(text) for text in column] for column in rows.columns), strict=True)]
+    texts: list[Key] = [*zip(*([visible(text) for text in column] for column in rows.columns), strict=True)]
     keys: list[Key] = [(identifier,) for identifier in rows.ids] if source.has_ids else texts
     by_key: dict[Key, _Prediction] = {}
     for line, values in lines:
@@ -291,11 +292,6 @@ def _allowed(task: Task) -> str:
 
 def _cell(value: Any) -> str:
     return "" if value is None else str(value)
-
-
-def _folded(text: str) -> str:
-    """Return a text with its spacing folded, which others may have changed."""
-    return " ".join(text.split())
 
 
 def _short(key: Key) -> str:

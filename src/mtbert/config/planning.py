@@ -22,6 +22,7 @@ from mtbert.provenance import seals
 from mtbert.variants.settings import RATES, VariantSettings
 
 Documents = dict[str, dict[str, Any]]  # contents of files, by name
+BY_TASK = ("batch_sizes", "weights", "divide")  # keys of sections that hold a value for each task that is trained
 NO_EFFECT = "{!r:.80} changes none of the selected variants; allowed: null, or a selection that it changes"
 
 
@@ -34,7 +35,7 @@ def plan(params: Params) -> Documents:
     _refuse(
         params,
         [
-            *_without_effect(departures),
+            *_without_effect(departures, selected),
             *_part_faults(params),
             *_merge_faults(params, selected),
             *teachers.find_faults(params, selected),
@@ -68,10 +69,13 @@ def _resolved(params: Params) -> Documents:
     return selected
 
 
-def _without_effect(departures: Iterable[Override]) -> Iterator[Fault]:
-    """Yield the values set for all variants that change none of the selected ones."""
+def _without_effect(departures: Iterable[Override], selected: Documents) -> Iterator[Fault]:
+    """Yield the values set for all variants that change none of the selected ones, or are of a task none trains."""
+    trained = {task for document in selected.values() for phase in document["phases"] for task in phase["tasks"]}
     for override in departures:
-        if override.place[0] in SECTIONS and not override.changes:
+        section, *keys = override.place
+        is_of_other_task = len(keys) == 2 and keys[0] in BY_TASK and keys[1] not in trained
+        if section in SECTIONS and (is_of_other_task or not override.changes):
             yield Fault(override.place, NO_EFFECT.format(override.value))
 
 

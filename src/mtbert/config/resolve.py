@@ -18,6 +18,7 @@ from mtbert.learning.schedules import SCHEDULES
 from mtbert.models.adapters import ADAPTERS, SIZED
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.heads import HEADS
+from mtbert.pretrained import folders
 from mtbert.pretrained.settings import SBERT, EncoderSettings, SbertSettings
 from mtbert.provenance import code
 from mtbert.registry import Chosen
@@ -116,6 +117,7 @@ def choose(settings: Settings, names: Sequence[str], encoder: EncoderSettings) -
 def _sizes(encoder: EncoderSettings) -> tuple[int, int]:
     """Return the encoder's width and number of layers; EncoderError where a folder does not tell."""
     if encoder.folder:
+        folders.check_config(encoder.folder)
         _, config = read_config(encoder.folder)
         return config.hidden_size, config.num_hidden_layers
     return encoder.source.width or encoder.width, encoder.known_layers

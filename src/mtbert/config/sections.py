@@ -39,6 +39,7 @@ from mtbert.variants.settings import ModelSettings, PhaseSettings, Published, Ru
 
 # dvc.yaml puts data_dir into commands and paths: it may hold nothing that a shell, YAML or DVC interprets.
 PLAIN = re.compile(r"(?!-)(?!.*\.\.)[\w/.,=+@:-]+( +[\w/.,=+@:-]+)*")
+DATA_FOLDERS = "data/sample, data/official (`make official`), or a folder of your own"
 OWN_FILES = ("catalog", "encoder", "needs", "pretrain")  # of the plan, beside the variants'
 CODE_FILE = "code-"  # how the names of the plan's further files begin
 MOST = 2**31 - 1  # that any key may hold whose field says nothing: larger numbers overflow
@@ -231,8 +232,21 @@ class _Document(Layer):
 
 
 def find_faults(params: Params) -> list[Fault]:
-    """Return faults of single values; where there are none, of whole sections; where none either, of the data."""
-    return [*_value_faults(params)] or [*_section_faults(params)] or [*_data_faults(params)]
+    """Return the first faults of these: no data folder, single values, whole sections, a data folder without files.
+
+    Of a folder that is not there, nobody knows the tasks, and so the names of variants.
+    """
+    return (
+        [*_folder_faults(params)] or [*_value_faults(params)] or [*_section_faults(params)] or [*_data_faults(params)]
+    )
+
+
+def _folder_faults(params: Params) -> Iterator[Fault]:
+    """Yield a fault where the data folder is not there."""
+    data_dir = params.get("data_dir")
+    is_path = isinstance(data_dir, str) and PLAIN.fullmatch(data_dir)
+    if is_path and not (params.file.parent / data_dir).is_dir():
+        yield Fault(("data_dir",), f"{data_dir} is no folder; allowed: {DATA_FOLDERS}")
 
 
 def _value_faults(params: Params) -> Iterator[Fault]:
@@ -268,7 +282,6 @@ def _data_faults(params: Params) -> Iterator[Fault]:
     data = params.file.parent / params.get("data_dir")
     names = [file for task in params.tasks.values() for file in task.files.values()]
     if not any((data / file).is_file() for file in names):
-        allowed = "data/sample, data/official (`make official`), or a folder of your own"
         example = "such as cs224n/ids-sst-train.csv"
-        lacking = f"holds no file of a task, {example}{files.compressed(data, names)}; allowed: {allowed}"
+        lacking = f"holds no file of a task, {example}{files.compressed(data, names)}; allowed: {DATA_FOLDERS}"
         yield Fault(("data_dir",), f"{params.get('data_dir')} {lacking}")

@@ -1,8 +1,8 @@
 """Find duplicates in a corpus, and what two corpora share.
 
-Sentences are compared in two forms: with case and spacing folded, and with punctuation dropped as well. A pair equals
-another in either order. Of each form only Python's hash of 8 bytes is kept, so that large corpora can be compared, in
-one process. Two different rows share it with a probability of 2^-64.
+Sentences are compared in two forms: with case, spacing and the coding of characters folded, and with punctuation
+dropped as well. A pair equals another in either order. Of each form only Python's hash of 8 bytes is kept, so that
+large corpora can be compared, in one process. Two different rows share it with a probability of 2^-64.
 """
 
 import re
@@ -15,6 +15,7 @@ import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from mtbert.data.labels import visible
 from mtbert.data.readers import Example
 
 PUNCTUATION = re.compile(r"""[.,;:!?\u2026'"`\u00b4\u2018-\u201f\u00ab\u00bb\u2039\u203a()\[\]{}\u00a1\u00bf]""")
@@ -24,8 +25,8 @@ COLUMNS = {"line": "int64", "label": "float64"} | dict.fromkeys(["folded", "bare
 
 
 def folded(text: str) -> str:
-    """Return the text with case and spacing folded: `"A  dog. "` is `"a dog."`."""
-    return " ".join(text.casefold().split())
+    """Return what a reader sees of the text, with case and spacing folded: `"A  dog. "` is `"a dog."`."""
+    return visible(text).casefold()
 
 
 def bare(text: str) -> str:

@@ -10,6 +10,7 @@ from mtbert.errors import DataError
 from mtbert.tasks import Task
 
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}\S*)?")  # not 20240105, which may be any number
+NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")  # as spreadsheets count days, and computers seconds
 DAYS = ("%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y%m%d")
 USUAL = [f"{day}{time}" for day in DAYS for time in ("", " %H:%M", " %H:%M:%S")]  # formats that a message names
 
@@ -38,8 +39,16 @@ def read(file: Path, task: Task, values_by_line: Mapping[int, Any]) -> dict[int,
         if form != first_form:
             first = next(iter(texts.values()))
             raise DataError(f"{place} is {text!r}, and the first row has {first!r}; allowed: one format in a column")
-        dates[line] = moment.astimezone(UTC) if moment.tzinfo else moment
+        dates[line] = _in_utc(moment) if moment.tzinfo else moment
     return dates
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """Return a moment in UTC; on the first and last day of the calendar, its offset may not count."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:  # 9999-12-31 stands for never in databases
+        return moment.replace(tzinfo=UTC)
 
 
 def _text(value: Any) -> str:
@@ -73,6 +82,8 @@ def _remedy(task: Task, texts: Iterable[str], is_first: bool) -> str:
         return "allowed: a date such as 2024-01-05, as in the rows before it"
     texts = [*texts]
     fitting = [f'"{usual}"' for usual in USUAL if all(_moment(text, usual) for text in texts)]
+    if not fitting and all(NUMBER.fullmatch(text) for text in texts):
+        return "allowed: a date such as 2024-01-05; convert numbers of days or seconds into dates"
     formats = " or ".join(fitting) or '"%d/%m/%Y"'
     which = "which only you know, " if len(fitting) > 1 else ""
     example = "" if fitting else "such as "

@@ -257,7 +257,7 @@ def hint(task: Task, label: object) -> str:
     """Return what else to say of a label that a task has not: which one looks like it, or how to write a number."""
     text = label_text(label)
     for other in task.labels:
-        if _visible(other) == _visible(text):
+        if visible(other) == visible(text):
             codes = f"{text!a} and {other!a}"
             return f"; it looks like {other!r}, and differs in how its characters are coded: {codes}; write both alike"
         if seen(other) == seen(text):
@@ -274,13 +274,15 @@ def seen(label: str) -> str:
 
     Capitals, the number of blanks, how a character is coded, and characters without width do not count.
     """
-    text = _visible(unicodedata.normalize("NFKC", label)).casefold()
+    text = visible(unicodedata.normalize("NFKC", label)).casefold()
     return repr(float(text)) if NUMBER.fullmatch(text) else text
 
 
-def _visible(label: str) -> str:
-    """Return a label with each character in one coding, without those that have no width, and with plain blanks."""
-    normal = unicodedata.normalize("NFC", label)
+def visible(text: str) -> str:
+    """Return a text with each character in one coding, without those that have no width, and with plain blanks."""
+    if text.isascii():
+        return " ".join(text.split())
+    normal = unicodedata.normalize("NFC", text)
     return " ".join("".join(character for character in normal if unicodedata.category(character) != "Cf").split())
 
 
@@ -288,7 +290,7 @@ def _alike(labels: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield two labels that look the same."""
     first: dict[str, str] = {}
     for label in labels:
-        other = first.setdefault(_visible(label), label)
+        other = first.setdefault(visible(label), label)
         if other != label:
             yield other, label
 

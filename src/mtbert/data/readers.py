@@ -25,6 +25,7 @@ LONGEST_SHOWN = 60  # characters of a faulty value in a message
 WITHHELD = "-1"  # what stands in place of a test file's labels, if it is none of the task's
 MOST_LABELS = 12  # in a message
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.I)  # not `1_0`, which Python takes for 10
+ROUNDED = re.compile(r"[0-9]+([.,][0-9]+)?e\+[0-9]+", re.I)  # how spreadsheets and pandas write long numbers
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
 
 
@@ -32,7 +33,7 @@ class Refusal(NamedTuple):
     """A row that is left out: the line it starts on (from 1), and the reason.
 
     Attributes:
-        label: its label, where the task has no such label.
+        label: its label, where the task has no such label, or leaves its rows out.
         is_faulty: not so where its annotators did not agree.
     """
 
@@ -71,6 +72,7 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
         raise DataError(f"{path}: no such file; `files` of {task.name} in tasks.yaml names it: correct or remove it")
     examples: dict[str, Example] = {}  # by id
     refusals: list[Refusal] = []
+    _check_class_names(data_dir, task, split)
     is_labelled = split != "test" or _has_labels(path, task)
     columns: dict[str, None] = {}  # of all rows: in JSON lines, each has its own
     for row in rows_of(path, task.encoding, task.name):
@@ -85,7 +87,7 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
     if columns:
         _check_columns(path, [*columns], task, split)
     if not examples:
-        reasons = [f"; line {refusal.line}: {refusal.reason}" for refusal in refusals[:1]]
+        reasons = [f"; line {refusal.line}: {refusal.reason}" for refusal in refusals[:2]]
         if columns and not refusals:
             reasons = [f" for {task.name}: its {task.label} is empty in every row"]
         raise DataError(f"{path}: it holds no row that can be used{''.join(reasons)}")
@@ -93,9 +95,12 @@ def read(data_dir: Path, task: Task, split: Split) -> tuple[list[Example], list[
 
 
 def _has_labels(path: Path, task: Task) -> bool:
-    """Return whether a test file tells its labels; by its first row, or by all where some are of other tasks alone."""
+    """Return whether a test file tells its labels; by its first row, or by all where a row without one may be left out.
+
+    Such rows are of other tasks alone, or -1 is left out.
+    """
     rows = rows_of(path, task.encoding, task.name)
-    if "" not in task.left_out and not task.several:
+    if {"", WITHHELD}.isdisjoint(task.left_out) and not task.several:
         rows = itertools.islice(rows, 1)
     columns: set[str] = set()
     for row in rows:
@@ -137,12 +142,12 @@ def _checked(
     identifier = str(identifier) if isinstance(identifier, int) else identifier
     label: Any = several.value_of(task, fields)
     if is_labelled and label_text(label) in task.left_out:
-        return Refusal(line, f"its {task.label} is {label!r}, which is left out", is_faulty=False)
+        return Refusal(line, f"its {task.label} is {label!r}, which is left out", label_text(label), is_faulty=False)
     faults = [fault_of_text(name, fields.get(name)) for name in task.sentences]
     faults.append(fault_of_text("its id", identifier))
     group = group_of(task, fields)
-    if needs_group and task.group_on and not group:
-        faults.append(f"{task.group_on} is empty")
+    if task.group_on:
+        faults.append(_fault_of_group(task, fields, needs_group))
     reading = several.read(task, label) if task.several else several.Reading(_number(task, label), label=str(label))
     value = reading.number if is_labelled else None
     has_other_label = is_labelled and value is None
@@ -163,6 +168,16 @@ def group_of(task: Task, fields: Mapping[str, Any]) -> str:
     """Return a row's group as `Example` has it; empty where it has none."""
     value = label_text(fields.get(task.group_on)) if task.group_on else ""
     return f"{task.group_on} {value}" if value else ""
+
+
+def _fault_of_group(task: Task, fields: Mapping[str, Any], is_needed: bool) -> str | None:
+    """Return why a row's group cannot be used; None where it can, or where there is none and none is needed."""
+    value = label_text(fields.get(task.group_on))
+    if not value and is_needed:
+        return f"{task.group_on} is empty"
+    if ROUNDED.fullmatch(value):
+        return f"{task.group_on} is {value}, a number that was rounded when it was saved; save its column as text"
+    return None
 
 
 def fault_of_text(name: str, text: object) -> str | None:
@@ -286,6 +301,21 @@ def class_names(path: Path, column: str) -> list[str]:
         return []
     is_names = isinstance(names, list) and all(isinstance(name, str) and name for name in names)
     return names if is_names and len({*names}) == len(names) else []
+
+
+def _check_class_names(data_dir: Path, task: Task, split: Split) -> None:
+    """Raise DataError where a Parquet file names the classes 0, 1, ... otherwise than train does."""
+    paths = [data_dir / task.files[each] for each in ("train", split) if each in task.files]
+    train, path = paths[0], paths[-1]
+    if ending(train) != ".parquet" or ending(path) != ".parquet" or not train.is_file():
+        return
+    of_train, names = class_names(train, task.label), class_names(path, task.label)
+    if of_train and names and names != of_train:
+        own, others = (first_of(each, MOST_LABELS) for each in (names, of_train))
+        raise DataError(
+            f"{path}: its {task.label} numbers the classes {own}, and {train.name} numbers them {others}; write both "
+            "with the same names in the same order"
+        )
 
 
 def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> None:

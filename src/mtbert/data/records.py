@@ -25,6 +25,16 @@ MARK = "\ufeff"  # of the byte order, at the start of a file
 NAMELESS = "one without a name"
 UNCLOSED = "a quote opens here and nothing closes it; a quote within a text is doubled"
 SAVE_AS_UTF8 = "; save it as UTF-8"
+NO_TEXT = {  # first bytes of files that are no text of rows: what they are, and what to do
+    b"\x1f\x8b": "compressed by gzip; unpack it, or let its name end in .gz",
+    b"PK\x03\x04": "a spreadsheet or a zip archive; save its table as .csv",
+    b"\xd0\xcf\x11\xe0": "a spreadsheet; save its table as .csv",
+    b"PAR1": "a Parquet file; let its name end in .parquet",
+    b"version https://git-lfs": "a pointer of Git LFS; `git lfs pull` fetches the file",
+    b"<!DOCTYPE html": "a web page; fetch the file again",
+}
+# ISO 8859 has control characters where Windows has marks such as curly quotes. NEL is a line's end of mainframes.
+OF_WINDOWS = re.compile(r"[\x80-\x84\x86-\x9f]")
 
 
 class NumberedRow(NamedTuple):
@@ -46,6 +56,8 @@ def unpacked(content: bytes, name: str) -> bytes:
 
 def decoded(content: bytes, name: str, encoding: str = "utf-8", remedy: str = SAVE_AS_UTF8) -> str:
     """Decode a text, with or without a byte order mark; DataError with line and remedy where it is something else."""
+    if kind := next((kind for start, kind in NO_TEXT.items() if content.startswith(start)), None):
+        raise DataError(f"{name}: it holds no rows, but is {kind}")
     try:
         codec = codecs.lookup(encoding).name
         text = content.decode(encoding).lstrip(MARK)
@@ -57,6 +69,10 @@ def decoded(content: bytes, name: str, encoding: str = "utf-8", remedy: str = SA
     if not codec.startswith("utf") and _is_utf8(content):
         fault = f"it is UTF-8 text, and its encoding is said to be {encoding}"
         raise DataError(f"{name}: {fault}; leave the encoding out, and save files of another one as UTF-8")
+    if codec.startswith("iso8859") and (odd := OF_WINDOWS.search(text)):
+        line = text.count("\n", 0, odd.start()) + 1
+        fault = f"it holds {odd[0]!r}, which is no character of {encoding}, but may be one of Windows"
+        raise DataError(f"{name}, line {line}: {fault}; set the encoding to cp1252 or the like")
     position = text.find("\0")  # no file of text has one, and UTF-16 has many
     if position >= 0:
         line = text.count("\n", 0, position) + 1

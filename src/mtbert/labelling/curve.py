@@ -15,6 +15,7 @@ Source: Hestness et al. (2017), "Deep Learning Scaling is Predictable, Empirical
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from mtbert.tasks import Task
 SHARES = (0.125, 0.25, 0.5, 1.0)
 DRAWS = (1, 2, 3)  # of each share but all; a training draws by its seed
 LEAST = 20  # rows of the smallest part
+MOST_OF_NEXT = 0.75  # of the rows of the next part, which have to be more: one large cluster may fill two parts
 LEAST_POINTS = 3  # for a line and what is left of it
 SAMPLES = 4000  # of the bootstrap
 
@@ -58,7 +60,11 @@ class Gain:
 def measure(
     name: str, task: Task, train: Rows, dev: Rows, embed: Callable[..., np.ndarray], shares: Sequence[float] = SHARES
 ) -> list[Point]:
-    """Train a baseline on parts of train and score it on dev; return a point for each part that has LEAST rows."""
+    """Train a baseline on parts of train and score it on dev.
+
+    Returns:
+        A point for each part that has LEAST rows, and fewer than the next one.
+    """
     clusters, dev_clusters = train.clusters(), dev.clusters()
     points: list[Point] = []
     for share in shares:
@@ -72,7 +78,13 @@ def measure(
             predicted.append(model.predict(dev.columns)["prediction"])
         side = influence.task_side(task, dev.labels, np.stack(predicted, axis=1), dev_clusters)
         points.append(Point(round(float(np.mean([*map(len, numbers_by_draw)]))), side))
-    return points
+    return of_other_sizes(points)
+
+
+def of_other_sizes(points: Sequence[Point]) -> list[Point]:
+    """Return the points, the smallest first, without those that have about as many rows as the next one."""
+    parts = [part for part, larger in pairwise(points) if part.rows <= MOST_OF_NEXT * larger.rows]
+    return [*parts, *points[-1:]]
 
 
 def scored(task: Task, point: Point) -> Estimate:

@@ -8,7 +8,7 @@ import numpy as np
 from mtbert import files, layout, tasks
 from mtbert.data import parts
 from mtbert.errors import DataError
-from mtbert.labelling.curve import LEAST, Point
+from mtbert.labelling.curve import LEAST, Point, of_other_sizes
 from mtbert.provenance import manifests, seals
 from mtbert.scores.columns import FOLD, Frame
 from mtbert.stats import influence
@@ -16,7 +16,7 @@ from mtbert.tasks import Task
 
 
 def measure(build: Path, task: Task, variants: Mapping[float, str], seeds: Sequence[int]) -> list[Point]:
-    """Return a point for each share of train that has LEAST rows in each draw, the smallest first.
+    """Return a point for each share of train that has LEAST rows in each draw, the smallest first, as `curve.measure`.
 
     A point has a column for each seed; of a task with folds, for each round of seeds, which predict each row once.
 
@@ -52,7 +52,7 @@ def measure(build: Path, task: Task, variants: Mapping[float, str], seeds: Seque
         counts = is_scored & ~np.isnan(labels)
         side = influence.task_side(task, labels[counts], np.stack(columns, axis=1)[counts], clusters[counts])
         points.append(Point(round(float(np.mean(sizes))), side))
-    return points
+    return of_other_sizes(points)
 
 
 def _rounds(task: Task, seeds: Sequence[int]) -> Iterable[list[int]]:

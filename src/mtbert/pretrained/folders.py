@@ -51,6 +51,11 @@ def check(folder: Path, names: Sequence[str]) -> None:
         )
 
 
+def check_config(folder: Path) -> None:
+    """Raise EncoderError where a folder lacks the file that says what the encoder is."""
+    check(folder, (CONFIG,))
+
+
 def shards(folder: Path) -> dict[str, set[str]]:
     """Return the shards that a folder's index names, and the names of the weights of each; none without an index.
 

@@ -23,7 +23,7 @@ from mtbert.study.parts import WayOnParts
 from mtbert.tasks import Task
 
 FIRST = 0  # fold
-SHORT = "cannot be told: fewer than three parts of train have 20 rows"
+SHORT = "cannot be told: fewer than three parts of train have 20 rows and another size"
 ONE_SEED = "cannot be told: one seed, or one round of folds, does not show how trainings differ"
 
 

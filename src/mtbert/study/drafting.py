@@ -15,7 +15,7 @@ from mtbert.data.readers import ENDINGS
 from mtbert.errors import DataError, first_of
 from mtbert.study import guessing, naming
 from mtbert.study.guessing import Entry, Guess
-from mtbert.tasks.reading import ASKED, COLUMNS, IGNORE, TAKEN
+from mtbert.tasks.reading import ASKED, COLUMNS, IGNORE, TAKEN, checked_ignored
 from mtbert.tasks.task import LONGEST_NAME
 
 ENCODING = "utf-8"  # if none is given
@@ -186,15 +186,20 @@ def _entries(folder: Path) -> tuple[dict[str, Entry], set[str]]:
     """Return the tasks of tasks.yaml as it has them, and the files that it ignores; `tasks.read` checks both later."""
     file = folder / tasks.FILE
     if not file.is_file():
+        _check_spelling(folder)
         return {}, set()
     content = files.read_yaml(file, "correct it")
     if not isinstance(content, dict) or not content:
         tasks.read(file)  # which says what is wrong
     entries = {str(name): entry for name, entry in content.items() if name != IGNORE and isinstance(entry, dict)}
-    files_to_ignore = content.get(IGNORE)
-    if not isinstance(files_to_ignore, list):
-        return entries, set()
-    return entries, {PurePath(name).as_posix() for name in files_to_ignore if isinstance(name, str)}
+    return entries, checked_ignored(file, content.get(IGNORE, []))
+
+
+def _check_spelling(folder: Path) -> None:
+    """Raise DataError where tasks.yaml has another name that nobody reads, such as tasks.yml."""
+    for file in folder.iterdir():
+        if file.name.casefold() in (tasks.FILE, tasks.FILE.replace("yaml", "yml")):
+            raise DataError(f"{file} is not read; call it {tasks.FILE}")
 
 
 @contextlib.contextmanager

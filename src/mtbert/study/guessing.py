@@ -83,6 +83,10 @@ def describe(folder: Path, name: str, entry: Entry, encoding: str) -> list[Guess
     if not rows:
         raise DataError(f"{file}: it holds no row")
     columns = [*dict.fromkeys(column for row in rows for column in row)]  # in JSON lines, each row has its own
+    if len(columns) == 1 and re.search(r"[,;|\t]", columns[0]) and readers.ending(file) in HEADED:
+        fault = f"its only column is {columns[0]!r}, which seems to be several"
+        allowed = "commas, semicolons or tabs between columns, in .tsv tabs, and no quotes around a line"
+        raise DataError(f"{file}: {fault}; allowed: {allowed}")
     guesses = _guesses(file, name, entry, rows, columns)
     others = [folder / other for split, other in files.items() if split != "train"]
     rest: Entry = {"encoding": encoding} if encoding != "utf-8" else {}
@@ -169,6 +173,8 @@ def _train(folder: Path, name: str, files: naming.FilesOfTask) -> str:
         return files["train"]
     fault = f"{name} has {first_of([*files.values()], 3)}, but no train"
     remedy = f"add {name}-train.csv, or rename it like the train of its task"
+    if unreadable := naming.unreadable_files(folder):
+        remedy = f"{remedy}; not read: {first_of(unreadable, 3)}; allowed: {', '.join(readers.ENDINGS)}"
     raise DataError(f"{folder}: {fault}; {remedy}{naming.other_name(folder, name, files)}")
 
 
@@ -315,10 +321,14 @@ def _beside_lists(values: Sequence[object]) -> dict[int, str]:
 
 def _sets(file: Path, column: str, values: Sequence[object], separator: str) -> dict[str, Any]:
     """Return the entries of tasks.yaml about labels of which a row has several; DataError where they are wrong."""
-    labels: set[str] = set()
+    lists: list[list[str]] = []
     for value in values:
         with contextlib.suppress(DataError):  # a faulty row is named where rows are counted
-            labels.update(several.parts(value, separator))
+            lists.append(several.parts(value, separator))
+    labels = {label for of_row in lists for label in of_row}
+    if labels <= {"0", "1"} and len({*map(len, lists)}) == 1 and len(lists[0]) > 1:
+        shown = f"{file}: its {column} holds [{', '.join(lists[0])}] and lists as long"
+        raise DataError(f"{shown}, a yes or no to each of several labels; {TASK_OF_EACH}")
     _check_labels(file, column, labels)
     if len(labels) > MOST_IN_A_SET:
         remedy = f"allowed: at most {MOST_IN_A_SET}; leave out rare ones, or make two tasks of them"

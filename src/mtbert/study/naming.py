@@ -88,9 +88,13 @@ def deep_files(folder: Path) -> list[str]:
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     for file in sorted([*folder.glob("*"), *folder.glob("*/*")]):
         path = file.relative_to(folder)
-        if path.parent.name == OTHERS_FOLDER:
+        is_hidden = any(part.startswith(".") for part in path.parts)  # such as .ipynb_checkpoints
+        if path.parent.name == OTHERS_FOLDER or is_hidden:
             continue
-        if file.is_file() and not any(part.startswith(".") for part in path.parts):  # such as .ipynb_checkpoints
+        if file.is_symlink() and not file.exists() and readers.ending(file) in ENDINGS:
+            fault = f"{file} is a link to {file.readlink()}, which is not there"
+            raise DataError(f"{fault}; fetch the file, or remove the link")
+        if file.is_file():
             yield path.as_posix(), file
 
 

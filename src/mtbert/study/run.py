@@ -38,6 +38,7 @@ def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
         print(understanding.table(task_rows))
         notes += [note for of_task in task_rows for note in of_task.notes]
         notes += understanding.rows_in_other_trains(folder, task_rows)
+        notes += understanding.groups_in_other_trains(task_rows)
         predictions = others.read(folder, tasks_by_name, understanding.rows_of_predictions(task_rows))
         notes += others.in_lines(predictions, tasks_by_name)
         separators = understanding.separators_in_words(folder, tasks_by_name)

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +12,11 @@ from mtbert import files, tasks
 from mtbert.config import papers, planning, studies
 from mtbert.config.params import REST, Params, at
 from mtbert.data.preprocess import MOST_REFUSED
-from mtbert.errors import SettingsError
+from mtbert.errors import SettingsError, first_of
 from mtbert.errors import in_words as faults_in_words
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.heads import PAIRS_APART
+from mtbert.pretrained import folders
 from mtbert.pretrained.settings import EncoderSettings
 from mtbert.study import costs, folds
 from mtbert.study.understanding import TaskRows
@@ -25,6 +26,7 @@ WAYS = "own"  # the paper of what is trained: papers/own.yaml
 PROFILE = "own"  # the recipe of its ways: profiles.own in params.yaml
 QUICK = 3  # ways of it that are trained with --quick
 FEW_PAIRS = 1000  # rows of train of a task of pairs with classes, below which it has PAIRS_APART
+SHOWN = 5  # names or keys in a line
 USUAL_WIDTH, USUAL_RATE = 384, 2e-4  # of MiniLM, by the search of data/searches/own-recipe.csv
 
 
@@ -57,8 +59,7 @@ def is_prepared(file: Path, folder: Path) -> bool:
     if not file.is_file() or not (folder / tasks.FILE).is_file():
         return False
     settings = files.read_yaml(file, "correct it", aliases=True)
-    data = (file.resolve().parent / str(at(settings, ("data_dir",)))).resolve()
-    return at(settings, ("profile",)) == PROFILE and data == folder.resolve()
+    return at(settings, ("profile",)) == PROFILE and _is_set_to(file, settings, folder.resolve())
 
 
 def most_refused(file: Path) -> float:
@@ -74,40 +75,108 @@ def most_refused(file: Path) -> float:
 
 def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRows]) -> str:
     """Set params.yaml to the folder; print how long that takes, and return what is trained. It is checked before."""
-    home = file.resolve().parent
     data = folder.resolve()
-    ways = [*papers.load(home / "papers")[WAYS].variants.items()]
+    ways = papers.load(file.resolve().parent / "papers")[WAYS].variants
     tasks_by_name = tasks.read_folder(folder)
     seeds = folds.in_rounds(1 if wishes.quick else wishes.seeds, tasks.number_of_folds(tasks_by_name))
-    if wishes.quick:
-        ways = ways[:QUICK]
-    names = [*studies.expanded(dict(ways), tasks.main(tasks_by_name))]
-    values: dict[str, Any] = {
-        "profile": PROFILE,
-        "data_dir": (data.relative_to(home) if data.is_relative_to(home) else data).as_posix(),
+    chosen = [*ways][: QUICK if wishes.quick else None]
+    names = [*studies.expanded({way: ways[way] for way in chosen}, tasks.main(tasks_by_name))]
+    before = files.read_yaml(file, "correct it", aliases=True)
+    old_rates = _rates_of_another_study(file, before, data, wishes.encoder, [*ways])
+    values = {
+        **_of_folder(file.resolve().parent, data),
+        **_of_wishes(file, wishes),
         "seeds": [*range(1, 1 + seeds)],
         "variants": names,
         "model.heads": heads(file, wishes.encoder, data, task_rows),
     }
-    if wishes.encoder is not None:
-        values["encoder.name"] = wishes.encoder
-        values[f"profiles.{PROFILE}.training.learning_rate.encoder"] = _rate(wishes.encoder)  # `tuned` is above it
-    if wishes.steps is not None:
-        values["training.epochs"] = max(1, round(wishes.steps * _usual_epochs(file)))
+    if old_rates:
+        values["tuned"] = {name: entry for name, entry in before["tuned"].items() if name not in old_rates}
     with files.new_file(file) as partial:
         shutil.copy(file, partial)
         files.edit_yaml(partial, values)
         planned = planning.plan(Params(partial, shown=file))
         variants = {name: VariantSettings(**planned[name]) for name in names}
-        before = at(files.read_yaml(file, "correct it", aliases=True), ("model", "heads")) or {}
-        here = [of_task.task.name for of_task in task_rows]
-        had_it = [task for task in here if before.get(task) == PAIRS_APART]
-        if dropped := [task for task in had_it if values["model.heads"].get(task) != PAIRS_APART]:
-            print(f"\n{', '.join(dropped)}: {PAIRS_APART} of an earlier study is no longer in `model.heads` in {file}")
-        if apart := [task for task, head in values["model.heads"].items() if head == PAIRS_APART]:
-            print(f"\n{', '.join(apart)}: both sentences are encoded apart (`model.heads` in {file})")
+        for line in _changes_of_heads(file, at(before, ("model", "heads")) or {}, values["model.heads"], task_rows):
+            print(f"\n{line}")
+        if old_rates:
+            print(
+                f"\n{first_of(old_rates, SHOWN)}: rates of another folder or encoder are no longer in `tuned` in {file}"
+            )
+        if changes := _changes_of_recipe(planned["catalog"], names):
+            print(f"\n{file} changes the recipe: {first_of(changes, SHOWN)}; a key that is null does not")
         print(f"\n{costs.in_words(EncoderSettings(**planned['encoder']), variants, seeds, task_rows)}")
     return f"{len(names)} models, {'one seed' if seeds == 1 else f'{seeds} seeds'} each,"
+
+
+def _of_folder(home: Path, data: Path) -> dict[str, Any]:
+    """Return what a study of a folder sets in params.yaml, which is in `home`, whatever a person wishes."""
+    shown = data.relative_to(home) if data.is_relative_to(home) else data
+    return {"profile": PROFILE, "data_dir": shown.as_posix()}
+
+
+def _of_wishes(file: Path, wishes: Wishes) -> dict[str, Any]:
+    """Return what params.yaml has to say for another encoder or length."""
+    values: dict[str, Any] = {}
+    if wishes.encoder is not None:
+        values["encoder.name"] = wishes.encoder
+        values[f"profiles.{PROFILE}.training.learning_rate.encoder"] = _rate(wishes.encoder)
+    if wishes.steps is not None:
+        values["training.epochs"] = max(1, round(wishes.steps * _usual_epochs(file)))
+    return values
+
+
+def _changes_of_heads(
+    file: Path, before: Mapping[str, Any], now: Mapping[str, str | None], task_rows: Sequence[TaskRows]
+) -> Iterator[str]:
+    """Yield which tasks have lost the head for pairs that are encoded apart, and which have it."""
+    here = [of_task.task.name for of_task in task_rows]
+    if dropped := [task for task in here if before.get(task) == PAIRS_APART and now.get(task) != PAIRS_APART]:
+        yield f"{', '.join(dropped)}: {PAIRS_APART} of an earlier study is no longer in `model.heads` in {file}"
+    if apart := [task for task, head in now.items() if head == PAIRS_APART]:
+        yield f"{', '.join(apart)}: both sentences are encoded apart (`model.heads` in {file})"
+
+
+def _rates_of_another_study(
+    file: Path, settings: Any, data: Path, encoder: str | None, ways: Sequence[str]
+) -> list[str]:
+    """Return the variants of ways whose rates in `tuned` were found for another folder, or for another encoder.
+
+    Args:
+        file: params.yaml.
+        settings: what it says before the study.
+        data: the study's folder, resolved.
+        encoder: that of the study; None for the one of the settings.
+        ways: the names of all ways.
+    """
+    tuned = at(settings, ("tuned",))
+    is_same = _is_set_to(file, settings, data) and encoder in (None, _encoder_before(settings))
+    if is_same or not isinstance(tuned, dict):
+        return []
+    return [name for name in tuned if any(f"{name}-".startswith(f"{way}-") for way in ways)]
+
+
+def _is_set_to(file: Path, settings: Any, data: Path) -> bool:
+    """Return whether the settings of params.yaml name a folder, which is resolved."""
+    return (file.resolve().parent / str(at(settings, ("data_dir",)))).resolve() == data
+
+
+def _encoder_before(settings: Any) -> Any:
+    """Return the encoder of studies, as params.yaml says."""
+    return at(settings, ("encoder", "name")) or at(settings, ("profiles", PROFILE, "encoder", "name"))
+
+
+def _changes_of_recipe(catalog: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Return what params.yaml sets beside the recipe for some of these variants, such as `training.epochs 12`.
+
+    Heads are told by themselves.
+    """
+    changes: dict[str, Any] = {}
+    for name in names:
+        changes |= catalog["variants"][name]["overrides"]
+    if catalog["held_out"] is not None:
+        changes["held_out"] = catalog["held_out"]
+    return [f"{key} {value}" for key, value in changes.items() if not key.startswith("model.heads.")]
 
 
 def heads(file: Path, encoder: str | None, data: Path, task_rows: Sequence[TaskRows]) -> dict[str, str | None]:
@@ -128,10 +197,10 @@ def heads(file: Path, encoder: str | None, data: Path, task_rows: Sequence[TaskR
     """
     settings = files.read_yaml(file, "correct it", aliases=True)
     stated = at(settings, ("model", "heads")) or {}
-    usual = at(settings, ("encoder", "name")) or at(settings, ("profiles", PROFILE, "encoder", "name"))
+    usual = _encoder_before(settings)
     chosen_encoder = _encoder(encoder, "--encoder") if encoder else _encoder(usual, f"{file}: encoder.name")
     knows_sentences = chosen_encoder.embeds_sentences
-    is_same_folder = (file.resolve().parent / str(at(settings, ("data_dir",)))).resolve() == data
+    is_same_folder = _is_set_to(file, settings, data)
     here = {of_task.task.name for of_task in task_rows}
     known = {*here, *tasks.COURSE, REST}  # heads of another folder's tasks go
     chosen = {name: head for name, head in stated.items() if name in known}
@@ -159,11 +228,17 @@ def _rate(encoder: str) -> float:
 
 
 def _encoder(name: str, place: str) -> EncoderSettings:
-    """Return the encoder of a name; SettingsError, which says the place where it was set, for an unknown one."""
+    """Return the encoder of a name.
+
+    SettingsError, which says the place where it was set, for an unknown one; EncoderError for a folder that holds none.
+    """
     try:
-        return EncoderSettings(name=name)
+        settings = EncoderSettings(name=name)
     except pydantic.ValidationError as error:
         raise SettingsError(f"{place}: {faults_in_words(error)}") from None
+    if settings.folder:
+        folders.check_config(settings.folder)
+    return settings
 
 
 def _usual_epochs(file: Path) -> int:

@@ -1,5 +1,6 @@
 """Read all rows of a folder's tasks, and note what is odd in them."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +16,11 @@ from mtbert.data.preprocess import are_too_many, classes_without_rows
 from mtbert.data.readers import Example
 from mtbert.errors import DataError, first_of
 from mtbert.scores import metrics
-from mtbert.study import guessing, naming
+from mtbert.study import guessing, naming, oddities
 from mtbert.tasks import SPLITS, Split, Task, label_text
 
 CLASSES_SHOWN = 6
-SHOWN = 5  # files and columns
+SHOWN = 5  # files, columns and labels
 FIRST = 0  # fold
 FOLDED: tuple[Split, ...] = ("train", "dev")  # the splits that a fold divides
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
@@ -40,10 +41,12 @@ def understand(splits: drawing.Splits, task: Task, is_new: bool, most_refused: f
     place = Place(splits.data_dir, task, tasks_of_file(splits.tasks, task))
     rows: SplitRows = {}
     notes: list[str] = []
+    labels_left_out: set[str] = set()
     for split in SPLITS:
         if drawing.source(task, split) in task.files:
             of_split = splits.read(task, split)
             notes += _notes(place, split, of_split, most_refused)
+            labels_left_out |= {refusal.label for refusal in of_split.refusals if not refusal.is_faulty}
             rows[split] = splits.read(task, split, FIRST).examples if task.folds else of_split.examples
     if task.kind != "score":
         _check_classes(place, rows)
@@ -55,6 +58,8 @@ def understand(splits: drawing.Splits, task: Task, is_new: bool, most_refused: f
             f"{place.file('dev')}: all rows of dev have {of_all}, so that no score tells models apart; add rows of "
             "another"
         )
+    if unknown := [label for label in task.left_out if label and label not in labels_left_out]:
+        notes.append(f"{place.shown('train')}: no row has the label {first_of(unknown, SHOWN)}, which is `left_out`")
     notes += [*_notes_of_columns(place, rows, is_new), *_notes_of_rows(place, rows)]
     return TaskRows(task, rows, notes)
 
@@ -142,20 +147,39 @@ def _hints(place: Place, unused: Sequence[str]) -> Iterator[str]:
 
 
 def _notes_of_rows(place: Place, rows: SplitRows) -> Iterator[str]:
-    """Yield what is odd in the rows: contradicting labels, rows of train in another split, and lacking classes."""
+    """Yield what is odd in the rows: contradicting labels, rows that two splits have, and lacking classes."""
     task = place.task
     digests: dict[Split, Any] = {split: checks.digests(of_split) for split, of_split in rows.items()}
-    if task.kind != "score" and (conflicts := checks.conflicts(digests["train"])):
-        text = "text has rows" if conflicts == 1 else "texts have rows"
-        yield f"{place.shown('train')}: {conflicts:,} {text} of different labels"
     for split, of_split in digests.items():
         shown = place.shown(split)
-        if split != "train" and (count := int(of_split["folded"].isin(digests["train"]["folded"]).sum())):
-            yield f"{shown}: {count:,} of {len(of_split):,} {split} rows are in train, too"
+        if task.kind != "score" and (conflicts := checks.conflicts(of_split)):
+            text = "text has rows" if conflicts == 1 else "texts have rows"
+            yield f"{shown}: {conflicts:,} {'' if split == 'train' else f'{split} '}{text} of different labels"
+        yield from (f"{shown}: {oddity}" for oddity in oddities.texts(rows[split]))
+        yield from (f"{shown}: {shared}" for shared in _rows_of_earlier_splits(split, digests))
         if split != "test" and (lacking := classes_without_rows(task, of_split)):
             yield f"{shown}: no row of {split} has the label {first_of(lacking, CLASSES_SHOWN)}"
         if split != "test" and task.several and (in_all := several.in_all(task, of_split["label"])):
             yield f"{shown}: every row of {split} has the label {first_of(in_all, CLASSES_SHOWN)}"
+    for oddity in _oddities_between_splits(place, rows):
+        yield f"{place.shown('train')}: {oddity}"
+
+
+def _rows_of_earlier_splits(split: Split, digests: Mapping[Split, Any]) -> Iterator[str]:
+    """Yield how many rows of a split are rows of train, or of dev, too."""
+    rows = digests[split]
+    for earlier in SPLITS[: SPLITS.index(split)]:
+        if count := int(rows["folded"].isin(digests[earlier]["folded"]).sum()):
+            yield f"{count:,} of {len(rows):,} {split} rows are in {earlier}, too"
+
+
+def _oddities_between_splits(place: Place, rows: SplitRows) -> Iterator[str]:
+    task = place.task
+    yield from oddities.groups(task, rows)
+    yield from oddities.scales(task, rows)
+    for split in SPLITS[1:]:
+        if split in task.files and task.has_one_class:
+            yield from oddities.numberings(task, place.folder, split)
 
 
 def rows_in_other_trains(folder: Path, task_rows: Sequence[TaskRows]) -> Iterator[str]:
@@ -174,6 +198,22 @@ def rows_in_other_trains(folder: Path, task_rows: Sequence[TaskRows]) -> Iterato
             of_other = digests[other, "train"]
             if other != name and (count := int((rows["folded"].isin(of_other["folded"]) & ~is_in_own).sum())):
                 yield f"{shown}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
+
+
+def groups_in_other_trains(task_rows: Sequence[TaskRows]) -> Iterator[str]:
+    """Yield whose groups of dev another task trains on, where its column has another name: they count as different."""
+    groups = {
+        (of_task.task.name, split): oddities.counts_of_groups(of_task.task, rows).keys()
+        for of_task in task_rows
+        for split, rows in of_task.rows.items()
+    }
+    for task, other in itertools.permutations([of_task.task for of_task in task_rows], 2):
+        of_dev = groups[task.name, "dev"]
+        shared = of_dev & groups[other.name, "train"]
+        if task.group_on != other.group_on and 2 * len(shared) > len(of_dev):
+            of_dev_in_words = f"{len(shared):,} of {len(of_dev):,} groups of dev, by {task.group_on}"
+            in_train = f"in train of {other.name}, by {other.group_on}"
+            yield f"{task.name}: {of_dev_in_words}, are {in_train}; if both mean the same, call the columns alike"
 
 
 def rows_of_predictions(task_rows: Sequence[TaskRows]) -> others.ReadRows:

@@ -32,6 +32,7 @@ TAKEN = (IGNORE, "all", "each", OTHERS_FOLDER, "smallest", "features", "adapter"
 COLUMNS = ("row", "way", "mean", "overall", "normalised", "verdict", "seeds")  # of tables, beside those of tasks
 SHOWN = 5  # most numbers in a message
 KEYS_OF_DRAWS = ("group_on", "time_on", "time_format", "folds")
+CODES_OF_YEARS = ("%Y", "%y", "%G", "%c", "%x")  # of `strptime`
 FEWEST_FOLDS, MOST_FOLDS = 2, 10
 OF_SCORES = ("pearson", "spearman")
 OF_SETS: dict[str, Metric] = {"micro_f1": "micro_f1", "f1": "labels_f1"}  # by the name in tasks.yaml
@@ -48,6 +49,7 @@ ALLOWED = {  # where pydantic speaks of types
     "sentences": "[COLUMN], or [COLUMN, OTHER]",
     "files": "{train: FILE, dev: FILE, test: FILE}",
     "folds": f"{FEWEST_FOLDS} to {MOST_FOLDS}",
+    "matters": "above 0 and below 1, since scores are from 0 to 1: 0.02 is two points of a hundred",
     **dict.fromkeys(("several", "show_text", "in_mean"), "true or false, without quotation marks"),
 }
 ASKED = "?"  # which `mtbert study` writes in place of an answer
@@ -99,7 +101,7 @@ class Described(BaseModel):
     time_on: str = ""
     time_format: str = ""
     folds: int | None = None
-    matters: float = Field(default=0.01, gt=0)
+    matters: float = Field(default=0.01, gt=0, lt=1)
     show_text: StrictBool = False
     in_mean: StrictBool = True
     submission: str = ""
@@ -128,20 +130,12 @@ def read(file: Path) -> dict[str, Task]:
     content: Any = files.read_yaml(file, "correct it")
     if not isinstance(content, dict) or not content:
         raise SettingsError(f"{file} has to hold tasks by name, and holds none")
-    _check_ignored(file, content.pop(IGNORE, []))
+    ignored = checked_ignored(file, content.pop(IGNORE, []))
     tasks = {str(name): _task(file, str(name), entry) for name, entry in content.items()}
     for name, task in tasks.items():
-        if not task.serves:
-            continue
-        if task.serves not in tasks or tasks[task.serves].serves:
-            raise _fault(file, (name, "serves"), str(UnknownNameError("task", task.serves, tasks)))
-        served = tasks[task.serves]
-        if served.several:
-            raise _fault(file, (name, "serves"), f"{served.name} has several labels a row; allowed: a task with one")
-        if task.classes > served.classes:
-            allowed = "a score" if served.kind == "score" else f"0 to {served.classes - 1}"
-            fault = f"its last class is {task.classes - 1}; allowed: {allowed}, as {served.name} has, which it serves"
-            raise _fault(file, (name, "classes"), fault)
+        _check_serves(file, task, tasks)
+        if both := ignored & {*task.files.values()}:
+            raise _fault(file, (IGNORE,), f"{min(both)} is a file of {name}; allowed: files of no task")
     _check_titles(file, tasks)
     _check_draws(file, tasks)
     _check_folds(file, tasks)
@@ -149,6 +143,23 @@ def read(file: Path) -> dict[str, Task]:
     if not main(tasks):
         raise SettingsError(f"{file}: no task is part of the mean; allowed: one at least without `in_mean: false`")
     return tasks
+
+
+def _check_serves(file: Path, task: Task, tasks: Tasks) -> None:
+    """Raise SettingsError where a task serves one that it cannot."""
+    if not task.serves:
+        return
+    own = [name for name, other in tasks.items() if not other.serves]
+    if task.serves not in own:
+        raise _fault(file, (task.name, "serves"), str(UnknownNameError("task", task.serves, own)))
+    served = tasks[task.serves]
+    if served.several:
+        fault = f"{served.name} has several labels a row; allowed: a task with one"
+        raise _fault(file, (task.name, "serves"), fault)
+    if task.classes > served.classes:
+        allowed = "a score" if served.kind == "score" else f"0 to {served.classes - 1}"
+        fault = f"its last class is {task.classes - 1}; allowed: {allowed}, as {served.name} has, which it serves"
+        raise _fault(file, (task.name, "classes"), fault)
 
 
 def _without_gaps(task: Task, tasks: Tasks) -> Task:
@@ -159,13 +170,14 @@ def _without_gaps(task: Task, tasks: Tasks) -> Task:
     return replace(task, left_out=(*task.left_out, ""))
 
 
-def _check_ignored(file: Path, ignored: Any) -> None:
-    """Raise SettingsError where `ignore` is no list of files that are there."""
+def checked_ignored(file: Path, ignored: Any) -> set[str]:
+    """Return the files that tasks.yaml ignores; SettingsError where `ignore` is no list of files that are there."""
     if not isinstance(ignored, list) or not all(isinstance(name, str) for name in ignored):
         raise _fault(file, (IGNORE,), f"it is {ignored!r}; allowed: [FILE, OTHER]")
     for number, name in enumerate(ignored):
         if not (file.parent / name).is_file():
             raise _fault(file, (IGNORE, number), f"{name} is not there; allowed: files below the folder")
+    return {PurePath(name).as_posix() for name in ignored}
 
 
 def _check_titles(file: Path, tasks: Tasks) -> None:
@@ -410,8 +422,9 @@ def _rules_of_draws(entry: Described) -> Iterator[Rule]:
     yield Rule("folds", has_folds and bool(entry.time_on), both)
     is_alone = bool(entry.time_format) and not entry.time_on
     yield Rule("time_format", is_alone, "it says how dates are written, and `time_on` names no column of them")
-    is_no_format = bool(entry.time_format) and "%" not in entry.time_format
-    yield Rule("time_format", is_no_format, f'it is {entry.time_format!r}; allowed: such as "%d/%m/%Y"')
+    has_no_year = bool(entry.time_format) and not any(code in entry.time_format for code in CODES_OF_YEARS)
+    fault = f'it is {entry.time_format!r}, which has no code for the year; allowed: such as "%d/%m/%Y"'
+    yield Rule("time_format", has_no_year, fault)
 
 
 def _rules_of_classes(entry: Described) -> Iterator[Rule]:

@@ -86,9 +86,10 @@ def test_three_rows_a_class_are_enough_and_a_class_of_one_row_is_learnt():
 
 
 def test_a_class_per_row_and_a_single_class_are_no_errors():
+    matrix, task = np.eye(30, dtype=np.float32), Task("id", 30, ("text",), "id", "accuracy")
+    every_class = linear.fit(task, matrix, np.arange(30.0), alone(30))
+    assert every_class.model.predict(matrix, task).tolist() == [*range(30)]
     matrix = np.eye(4, dtype=np.float32)
-    every_class = linear.fit(Task("id", 4, ("text",), "id", "accuracy"), matrix, np.arange(4.0), alone(4))
-    assert every_class.model.predict(matrix, Task("id", 4, ("text",), "id", "accuracy")).tolist() == [0, 1, 2, 3]
     single = linear.fit(TOPIC, matrix, np.full(4, 2.0), alone(4)).model
     assert single.probabilities(matrix, 3).tolist() == [[0, 0, 1]] * 4
 

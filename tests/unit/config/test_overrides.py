@@ -64,6 +64,9 @@ def test_the_catalog_tells_of_each_variant_what_changes_it() -> None:
         [("linear.dropout", 0.5)],
         [("model.heads.cfimdb", "linear")],
         [("pals.dim", 12), ("variants", ["pals"]), ("catalog.pals.pals.dim", 24)],
+        [("training.batch_sizes.sts", 8), ("variants", ["bert-sst"])],
+        [("annealed.divide.cfimdb", 2.0), ("training.sampler", "annealed")],
+        [("fixed.weights.qqp", 2.0), ("training.weighting", "fixed"), ("variants", ["bert-sst", "bert-sts"])],
     ],
 )
 def test_a_value_set_for_all_that_changes_no_selected_variant_is_refused(edits: list[Any]) -> None:

@@ -97,6 +97,11 @@ EVERY_PART = ["encoder", "features", "adapters", "connector", "heads"]
         ),
         ("smart.weight", 1e38, "smart.weight: allowed: at most 2147483647, got 1e+38"),
         ("data_dir", "/", "data_dir: / holds no file of a task, such as cs224n/ids-sst-train.csv; allowed: data/"),
+        (
+            "data_dir",
+            "data/moved",
+            "data_dir: data/moved is no folder; allowed: data/sample, data/official (`make offici",
+        ),
         ("data_dir", "../data", "data_dir: it cannot be part of a command; allowed: letters"),
         ("data_dir", "$(x)", "data_dir: it cannot be part of a command"),
     ],
@@ -223,6 +228,7 @@ def test_corpora_are_refused_beside_a_tasks_yaml_whose_tasks_all_count(tmp_path:
 
 def test_a_fault_names_file_and_line_also_in_a_paper(tmp_path: Path) -> None:
     (tmp_path / "papers").mkdir()
+    (tmp_path / "data/sample").mkdir(parents=True)
     (tmp_path / "papers/mine.yaml").write_text("title: Mine\norder: 1\nvariants:\n  plain:\n    tasks: [sts, stss]\n")
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(PARAMS.own | {"variants": ["plain"]}))
     lines = (tmp_path / "params.yaml").read_text().splitlines()
@@ -240,6 +246,7 @@ def test_a_fault_names_file_and_line_also_in_a_paper(tmp_path: Path) -> None:
 @pytest.mark.parametrize("member", [["pals"], {"pals": 1}])
 def test_a_member_of_another_type_is_refused(tmp_path: Path, member: Any) -> None:
     (tmp_path / "papers").mkdir()
+    (tmp_path / "data/sample").mkdir(parents=True)
     ensembles = {"all": {"members": [member]}}
     content = {"title": "Mine", "order": 1, "variants": {"plain": {"tasks": "each"}}, "ensembles": ensembles}
     (tmp_path / "papers/mine.yaml").write_text(yaml.safe_dump(content))
@@ -252,6 +259,7 @@ def test_a_member_of_another_type_is_refused(tmp_path: Path, member: Any) -> Non
 
 def test_a_fault_of_an_entry_of_every_task_is_told_once(tmp_path: Path) -> None:
     (tmp_path / "papers").mkdir()
+    (tmp_path / "data/sample").mkdir(parents=True)
     (tmp_path / "papers/mine.yaml").write_text(
         "title: Mine\norder: 1\nvariants:\n  plain:\n    tasks: each\n    run: {log_every: 0}\n"
     )

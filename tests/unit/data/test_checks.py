@@ -23,6 +23,10 @@ def test_folding_drops_case_and_spacing_and_bareness_also_punctuation() -> None:
     assert bare("A dog's day, $5 .") == "a dogs day $5"
 
 
+def test_texts_that_look_alike_are_the_same_however_their_characters_are_coded() -> None:
+    assert folded("cafe\u0301 no\u200bw") == folded("caf\u00e9 now")
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [("C++", "C#"), ("+1", "-1"), ("\U0001f600", "\U0001f621"), ("\u0915\u0940", "\u0915\u093e"), ("!", "?")],

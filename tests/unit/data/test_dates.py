@@ -34,6 +34,10 @@ def test_dates_with_time_zones_are_compared_in_utc() -> None:
     ]
 
 
+def test_the_last_day_of_the_calendar_stands_for_never() -> None:
+    assert read("9999-12-31T23:59:59-05:00") == [datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)]
+
+
 def test_other_formats_are_read_as_they_are_said() -> None:
     assert read("05/01/2024", time_format="%d/%m/%Y") == [datetime(2024, 1, 5)]
 
@@ -52,6 +56,12 @@ def test_other_formats_are_read_as_they_are_said() -> None:
             "",
             "a.csv, line 2: its sent is '05/01/2024'; allowed: 2024-01-05, or its format, as `time_format` of topic in "
             'tasks.yaml: "%d/%m/%Y"',
+        ),
+        (
+            ["45296", "45297.5"],
+            "",
+            "a.csv, line 2: its sent is '45296'; allowed: a date such as 2024-01-05; convert numbers of days or "
+            "seconds into dates",
         ),
         (
             ["soon"],

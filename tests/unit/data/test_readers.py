@@ -113,6 +113,14 @@ def test_minus_one_is_a_score_where_it_is_within_its_range(tmp_path: Path) -> No
     assert read(tmp_path, task, "test")[0] == [Example("a.csv:2", "One .", "Two .", -1.0, 2)]
 
 
+def test_a_first_row_whose_label_is_left_out_does_not_say_that_a_test_file_has_no_labels(tmp_path: Path) -> None:
+    task = replace(COURSE["sst"], files={"test": "a.csv"}, id="", left_out=("-1",))
+    (tmp_path / "a.csv").write_text("sentence,sentiment\nOdd .,-1\nFine .,3\n")
+    assert read(tmp_path, task, "test")[0] == [Example("a.csv:3", "Fine .", None, 3.0, 3)]
+    (tmp_path / "a.csv").write_text("sentence,sentiment\nOdd .,-1\nFine .,-1\n")
+    assert [row.label for row in read(tmp_path, task, "test")[0]] == [None, None]
+
+
 def test_a_missing_label_is_none_of_the_labels_in_every_form(tmp_path: Path) -> None:
     """Null, NaN, the word nan, and empty text, beside the word None, which is a label."""
     values = [None, float("nan"), "nan", "", "None"]
@@ -146,6 +154,28 @@ def test_a_parquet_file_of_datasets_names_its_classes(tmp_path: Path, metadata: 
     pq.write_table(table, tmp_path / "a.parquet")
     assert class_names(tmp_path / "a.parquet", "label") == names
     assert class_names(tmp_path / "a.parquet", "other") == []
+
+
+def test_a_parquet_file_that_names_its_classes_otherwise_than_train_is_refused(tmp_path: Path) -> None:
+    for split, names in (("train", ["neg", "pos"]), ("dev", ["pos", "neg"])):
+        info = json.dumps({"info": {"features": {"sentiment": {"names": names, "_type": "ClassLabel"}}}})
+        table = pa.table({"sentence": [f"{split} row"], "sentiment": [0]})
+        pq.write_table(table.replace_schema_metadata({"huggingface": info}), tmp_path / f"{split}.parquet")
+    task = replace(COURSE["sst"], id="", files={"train": "train.parquet", "dev": "dev.parquet"})
+    assert len(read(tmp_path, task, "train")[0]) == 1
+    told = "dev.parquet: its sentiment numbers the classes pos, neg, and train.parquet numbers them neg, pos; write bo"
+    with pytest.raises(DataError, match=told):
+        read(tmp_path, task, "dev")
+
+
+def test_a_group_that_is_a_rounded_number_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("sentence,sentiment,user\none,3,1.23457E+17\ntwo,3,1234\n")
+    task = replace(COURSE["sst"], files={"test": "a.csv"}, id="", group_on="user")
+    kept, refused = read(tmp_path, task, "test")
+    assert [row.group for row in kept] == ["user 1234"]
+    assert refused == [
+        Refusal(2, "user is 1.23457E+17, a number that was rounded when it was saved; save its column as text")
+    ]
 
 
 def test_categories_of_a_parquet_file_are_their_words(tmp_path: Path) -> None:
@@ -263,6 +293,11 @@ def test_a_score_may_be_written_in_many_ways(tmp_path: Path, score: str, number:
         ("sst", b"\tid\tsentence\tsentiment\n0\ta\t\t3\n", "that can be used; line 2: sentence is empty"),
         ("sst", b"\tid\tsentence\tsentiment\n0\ta\tb\n", ", line 2: it has 3 fields, the header 4"),
         ("sst", b"\tid\tsentence\tsentiment\n0\ta\tcaf\xe9\t3\n", ", line 2: not UTF-8 text"),
+        (
+            "sst",
+            b"\tid\tsentence\tsentiment\n0\ta\t\t3\n0\tb\tx\t9\n",
+            "line 2: sentence is empty; line 3: sentiment is",
+        ),
         ("snli", b"\tid\tsentence1\n", ", line 1: not JSON"),
         ("snli", b'{"gold_label": "neutral"}\n', "missing: pairID, sentence1, sentence2; it has ['gold_l"),
     ],

@@ -163,3 +163,37 @@ def test_a_row_that_repeats_the_header_is_known(row: str, repeats: bool):
 
 def test_a_text_of_one_column_may_be_called_like_it():
     assert not repeats_header({"text": "text"})
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (
+            b"\x1f\x8b\x08\x00",
+            "a.csv: it holds no rows, but is compressed by gzip; unpack it, or let its name end in .gz",
+        ),
+        (
+            b"PK\x03\x04\x14\x00",
+            "a.csv: it holds no rows, but is a spreadsheet or a zip archive; save its table as .csv",
+        ),
+        (b"PAR1", "a.csv: it holds no rows, but is a Parquet file; let its name end in .parquet"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\n",
+            "a.csv: it holds no rows, but is a pointer of Git LFS; `git lfs pull` fetches the file",
+        ),
+    ],
+)
+def test_what_holds_no_rows_is_said(content: bytes, told: str):
+    with pytest.raises(DataError) as error:
+        decoded(content, "a.csv")
+    assert str(error.value) == told
+
+
+def test_marks_of_windows_are_no_characters_of_iso_8859():
+    content = "text\nit\u2019s \u00e9".encode("cp1252")
+    with pytest.raises(
+        DataError, match=r"^a\.csv, line 2: it holds '\\x92', which is no character of latin-1, but may "
+    ):
+        decoded(content, "a.csv", "latin-1")
+    assert decoded(content, "a.csv", "cp1252") == "text\nit\u2019s \u00e9"
+    assert decoded("\u00e9".encode("latin-1"), "a.csv", "latin-1") == "\u00e9"

@@ -81,3 +81,10 @@ def test_a_part_of_fewer_than_20_rows_is_left_out():
     assert [point.rows for point in measured] == [20, 40, 80]
     assert [len(point.side.scores) for point in measured] == [3, 3, 1]
     assert measured[-1].side.mean == 1.0
+
+
+def test_parts_that_one_large_cluster_fills_are_one_part():
+    texts = [f"text {row}" for row in range(60)]
+    rows = Rows([str(row) for row in range(60)], [texts], np.arange(60.0) % 2, groups=["a"] * 30 + ["b"] * 30)
+    measured = curve.measure(TFIDF, TOPIC, rows, rows, lambda _: np.zeros((0, 1)))
+    assert [point.rows for point in measured] == [30, 60]

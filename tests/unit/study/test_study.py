@@ -421,6 +421,26 @@ FAULTS = {
         },
         "tasks.yaml:2: a.files: it has to name that of train, and files below the folder",
     ),
+    "a file to ignore that is not there, beside one that would be asked about": (
+        {"tasks.yaml": f"ignore: ['*.csv']\n{ENTRY}  classes: [no, yes]\n", "notes.csv": "x\n1\n"},
+        "tasks.yaml:1: ignore.0: *.csv is not there; allowed: files below the folder",
+    ),
+    "a file to ignore that is a task's": (
+        {"tasks.yaml": f"ignore: [a-train.csv]\n{ENTRY}  classes: [no, yes]\n"},
+        "tasks.yaml:1: ignore: a-train.csv is a file of a; allowed: files of no task",
+    ),
+    "tasks.yaml by another name": ({"tasks.yml": ENTRY}, "tasks.yml is not read; call it tasks.yaml"),
+    "columns that bars separate": (
+        {"a-train.csv": TRAIN.replace(",", "|")},
+        "a-train.csv: its only column is 'text|label', which seems to be several; allowed: commas, semicolons or tabs",
+    ),
+    "a yes or no to each label": (
+        {
+            "a-train.csv": None,
+            "a-train.jsonl": "".join(f'{{"text": "t {n}", "labels": [{n % 2}, 1]}}\n' for n in range(9)),
+        },
+        "a-train.jsonl: its labels holds [0, 1] and lists as long, a yes or no to each of several labels; write a col",
+    ),
     "no train": ({"a-train.csv": None, "a-dev.csv": TRAIN}, "a has a-dev.csv, but no train; add a-train.csv"),
     "a class that only dev has drawn": (
         {
@@ -473,6 +493,27 @@ def test_other_words_for_it_are_refused(text: str):
         times(text)
 
 
+def test_what_params_yaml_has_of_an_earlier_study_is_told_and_rates_of_another_folder_go(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    rates = {"own-single-old": {"training": {"learning_rate": 0.1}}, "pals": {"training": {"learning_rate": 0.2}}}
+    files.edit_yaml(params, {"tuned": rates, "training.rows": 30, "held_out": 9})
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for split in ("train", "dev"):
+        (folder / f"a-{split}.csv").write_text(TRAIN)
+    run(folder, QUICK, "utf-8", params)
+    lines = capsys.readouterr().out.splitlines()
+    assert f"own-single-old: rates of another folder or encoder are no longer in `tuned` in {params}" in lines
+    assert f"{params} changes the recipe: training.rows 30, held_out 9; a key that is null does not" in lines
+    assert files.read_yaml(params, "")["tuned"] == {"pals": {"training": {"learning_rate": 0.2}}}
+    files.edit_yaml(params, {"tuned": rates})
+    run(folder, QUICK, "utf-8", params)
+    assert files.read_yaml(params, "")["tuned"] == rates
+    run(folder, Wishes(quick=True, encoder="bert-base-uncased"), "utf-8", params)
+    assert [*files.read_yaml(params, "")["tuned"]] == ["pals"]
+
+
 def test_a_fault_of_the_settings_names_params_yaml_and_its_line(tmp_path: Path, params: Path):
     desk.write(tmp_path / "desk", "csv", SMALL)
     lines = params.read_text().splitlines()
@@ -482,6 +523,15 @@ def test_a_fault_of_the_settings_names_params_yaml_and_its_line(tmp_path: Path, 
     with pytest.raises(MtbertError) as error:
         run(tmp_path / "desk", Wishes(quick=True, encoder="tiny"), "utf-8", params)
     assert f"{params}:{number + 1}: limit.milliseconds: Input should be greater than 0, got 0" in str(error.value)
+
+
+def test_a_folder_that_holds_no_encoder_is_refused(tmp_path: Path, params: Path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a-train.csv").write_text(TRAIN)
+    with pytest.raises(MtbertError, match=r"encoder\.name is .*/no, which is no folder"):
+        run(tmp_path / "mine", Wishes(encoder=f"{tmp_path}/no"), "utf-8", params)
+    with pytest.raises(MtbertError, match=r"the encoder's folder .*/mine lacks config\.json; weights in \.bin files"):
+        run(tmp_path / "mine", Wishes(encoder=f"{tmp_path}/mine"), "utf-8", params)
 
 
 def test_an_unknown_encoder_is_refused_with_those_that_are_known(tmp_path: Path, params: Path):
@@ -616,6 +666,103 @@ def test_a_date_to_come_is_told(
     files.write_yaml(folder / "tasks.yaml", {"a": described["a"] | {"classes": ["no", "yes"]}})
     lines = told(folder, params, capsys, a_train="\n".join(rows) + "\n")
     assert [line for line in lines if "after today" in line] == note
+
+
+def test_groups_that_look_alike_or_stand_for_none_and_a_label_left_out_that_no_row_has_are_told(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    described = {"files": {"train": "a-train.csv", "dev": "a-dev.csv"}, "sentences": ["text"], "label": "label"}
+    more = {"classes": ["no", "yes"], "group_on": "customer", "left_out": ["N/A"]}
+    files.write_yaml(folder / "tasks.yaml", {"a": described | more})
+    train = "".join(f"text {n},{'yes' if n % 2 else 'no'},{'Unknown' if n < 5 else f'{n:03d}'}\n" for n in range(40))
+    dev = "text,label,customer\nx,yes,7\ny,no,41\n"
+    assert told(folder, params, capsys, a_train=f"text,label,customer\n{train}", a_dev=dev)[1:] == [
+        "a-train.csv: no row has the label N/A, which is `left_out`",
+        "a-train.csv: customer '007' and '7' look alike, and are two groups, of which one may be in train and one in "
+        "dev; write both alike",
+        "a-train.csv: 5 rows have the customer 'Unknown', so they are kept together; if it stands for none, give each "
+        "of them a group of its own",
+    ]
+
+
+def test_words_for_no_text_and_rows_of_dev_in_test_are_told(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    train = HEAD + "".join(f"{'nan' if n % 8 == 0 else f'text {n}'},{'yes' if n % 2 else 'no'}\n" for n in range(40))
+    dev = f"{HEAD}x,yes\nX,no\n"
+    assert told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev, a_test=dev)[1:] == [
+        "a-train.csv: 5 rows have the text 'nan'; if it stands for none, empty it",
+        "a-dev.csv: 1 dev text has rows of different labels",
+        "a-test.csv: 1 test text has rows of different labels",
+        "a-test.csv: 2 of 2 test rows are in dev, too",
+    ]
+
+
+def test_texts_in_a_wrong_encoding_are_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
+    train = HEAD + "".join(f"caf\u00c3\u00a9 {n},{'yes' if n % 2 else 'no'}\n" for n in range(40))
+    dev = HEAD + "".join(f"caf\ufffd {n},{'yes' if n % 2 else 'no'}\n" for n in range(100, 140))
+    test = HEAD + "".join(f"caf\u00e9 {n},{'yes' if n % 2 else 'no'}\n" for n in range(200, 240))
+    lines = told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev, a_test=test)
+    assert [line.partition("; ")[0] for line in lines[1:]] == [
+        "a-train.csv: 40 texts were read or saved in a wrong encoding, such as 'caf\u00c3\u00a9 0'",
+        "a-dev.csv: 40 texts were read or saved in a wrong encoding, such as 'caf\ufffd 100'",
+    ]
+
+
+def test_a_link_to_a_file_that_is_not_there_is_refused(tmp_path: Path, params: Path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a-train.csv").write_text(TRAIN)
+    (tmp_path / "mine/a-dev.csv").symlink_to("gone.csv")
+    with pytest.raises(MtbertError, match=r"a-dev\.csv is a link to gone\.csv, which is not there; fetch the file, or"):
+        run(tmp_path / "mine", QUICK, "utf-8", params)
+
+
+def test_two_sentences_that_are_one_are_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
+    rows = "text,text_pair,label\n" + "".join(f"x {n},X {n},{n % 2}\n" for n in range(40))
+    lines = told(tmp_path / "mine", params, capsys, a_train=rows, a_dev=rows)
+    assert "a-train.csv: both sentences are the same in every row" in lines
+
+
+def test_scores_of_another_scale_are_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
+    train, dev = ("text,score\n" + "".join(f"{scale} {n},{n * scale}\n" for n in range(20)) for scale in (1.0, 0.05))
+    assert told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev)[1:] == [
+        "a-train.csv: its score is 0 to 0.95 in dev, and 0 to 19 in train; write both on one scale"
+    ]
+
+
+def test_classes_that_dev_numbers_otherwise_are_told_by_the_words_beside_them(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    train, dev = (
+        "text,label,name\n" + "".join(f"{split} {n},{n % 2},{names[n % 2]}\n" for n in range(20))
+        for split, names in (("a", ["neg", "pos"]), ("b", ["pos", "neg"]))
+    )
+    assert told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev)[2:] == [
+        "a-train.csv: name has 'pos' beside 0 in dev, and beside 1 in train; number the classes alike in both files"
+    ]
+
+
+def test_groups_that_another_task_has_in_a_column_of_another_name_are_told(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for task, column in (("a", "customer"), ("b", "customer_id")):
+        rows = "".join(f"{task} {n},{'yes' if n % 2 else 'no'},C{n % 10}\n" for n in range(40))
+        (folder / f"{task}.csv").write_text(f"text,label,{column}\n{rows}")
+    described = {"sentences": ["text"], "label": "label", "classes": ["no", "yes"]}
+    more = {
+        name: {"files": {"train": f"{name}.csv"}, "group_on": of}
+        for name, of in (("a", "customer"), ("b", "customer_id"))
+    }
+    files.write_yaml(folder / "tasks.yaml", {name: described | entry for name, entry in more.items()})
+    notes = [line for line in told(folder, params, capsys) if line.endswith("mean the same, call the columns alike")]
+    assert [note.partition("; if")[0] for note in notes] == [
+        "a: 2 of 2 groups of dev, by customer, are in train of b, by customer_id",
+        "b: 2 of 2 groups of dev, by customer_id, are in train of a, by customer",
+    ]
 
 
 def test_predictions_of_others_are_no_task_and_are_told_or_refused(
