@@ -10,6 +10,7 @@ from runs import settings
 
 from mtbert.errors import SettingsError
 from mtbert.models.connectors import CONNECTORS
+from mtbert.models.encoder import base
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import MultitaskModel, check_apart
 from mtbert.tasks import COURSE
@@ -141,3 +142,26 @@ def test_a_connector_is_a_part_of_its_own():
     model = small_model(connector={"name": "relational"})
     trained = model.train_only(["connector"])
     assert [id(p) for p in trained] == [id(p) for p in model.connector.parameters()]
+
+
+def gradients_and_passes(model: MultitaskModel) -> tuple[list[torch.Tensor], int]:
+    """Train on 4 rows of 6 tokens; return the gradients, and how often the first layer was begun."""
+    passes: list[int] = []
+    first = model.encoder.layer_modules()[0]
+    with first.register_forward_pre_hook(lambda *_: passes.append(1)):
+        torch.manual_seed(1)
+        batch = small_batch("sst")
+        model.zero_grad()
+        model.loss(batch, model(batch)).backward()
+    return [p.grad for p in model.parameters() if p.grad is not None], len(passes)
+
+
+def test_layers_of_a_large_batch_are_computed_twice_for_the_same_gradients(monkeypatch: pytest.MonkeyPatch):
+    """With dropout, whose masks are drawn again."""
+    model = small_model(PALS | {"dropout": 0.5}).train()
+    monkeypatch.setattr(base, "TOKENS", 24)
+    gradients, passes = gradients_and_passes(model)
+    monkeypatch.setattr(base, "TOKENS", 23)
+    same, twice = gradients_and_passes(model)
+    assert (passes, twice) == (1, 2)
+    assert all(torch.equal(gradient, again) for gradient, again in zip(gradients, same, strict=True))

@@ -24,6 +24,11 @@ GAIN = 1.1  # as many times as fast bf16 has to be, against ties
 # Names by torch.cpu.get_capabilities of processors that multiply bf16 in hardware (x86 and Arm); on others bf16 is
 # emulated, up to two hundred times slower than fp32, and not worth to be measured.
 _CPU_BF16 = ("amx_bf16", "avx512_bf16", "sve_bf16")
+# oneDNN multiplies bf16 on a CPU. It and PyTorch each keep the kernels of the last 1,024 products, half a MiB a product
+# together. Each length of a batch has some thirty products, and a step needs only its own. Both read these variables at
+# their first product.
+KEPT_KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+os.environ |= {**KEPT_KERNELS, **os.environ}
 
 
 @dataclass(frozen=True)

@@ -141,3 +141,30 @@ def test_memory_that_is_kept_and_not_used_is_given_back():
     """Even where a block that is used lies behind it."""
     done = subprocess.run([sys.executable, "-c", GIVES_BACK], capture_output=True, text=True, check=True)
     assert 390 <= int(done.stdout) <= 410
+
+
+KEEPS_FEW_KERNELS = """
+import resource, torch
+from pathlib import Path
+from mtbert.machine import hardware
+
+def resident_mb():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() >> 20
+
+def multiply(lengths):
+    for length in lengths:
+        torch.mm(torch.ones(length, 384, dtype=torch.bfloat16), matrix)
+
+matrix = torch.ones(384, 384, dtype=torch.bfloat16)
+multiply(range(100, 200))
+before = resident_mb()
+multiply(range(200, 500))
+print(resident_mb() - before)
+"""
+
+
+@pytest.mark.skipif(not torch.cpu.get_capabilities().get("avx512_bf16"), reason="emulated bf16 takes long")
+def test_products_of_more_lengths_take_no_more_memory():
+    """Where kernels of all lengths are kept, 300 products take 100 MiB and more."""
+    done = subprocess.run([sys.executable, "-c", KEEPS_FEW_KERNELS], capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= 20

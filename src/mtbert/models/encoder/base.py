@@ -4,16 +4,19 @@ Legend: rows sequences of a batch; tokens the longest of them; width the hidden 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from mtbert.models.encoder.config import Config
 from mtbert.models.encoder.slot import LinearName, Slot
 
 Slots = Callable[[int], Slot]  # from a layer's number
 Compute = Callable[[int, Tensor, Slot], Tensor]  # a layer's output, from its number, its input and a slot
+TOKENS = 8192  # of a batch, padding counted: more are trained on in less memory and more time
 
 
 class Layer(nn.Module):
@@ -83,9 +86,15 @@ class Backbone(nn.Module):
         Slots map a layer's number (0, 1, ...) to a slot. Tasks share what a layer computes as long as their slots are
         the same objects: without an adapter, all of it; with one in upper layers alone, the lower layers.
 
+        Training on a CPU keeps of a batch of more than TOKENS tokens only the layers' outputs, and computes each layer
+        once more in the backward pass, with the same result: Chen et al. (2016), "Training Deep Nets with Sublinear
+        Memory Cost". A GPU that lacks memory raises an error; a CPU's system would end the training without one.
+
         Shapes: words [rows, tokens, width], token_types [rows, tokens], mask [rows, 1, 1, tokens], results like words.
         """
         first, compute = self.begin(words, token_types, mask)
+        if self.training and first.device.type == "cpu" and first.shape[0] * first.shape[1] > TOKENS:
+            compute = partial(checkpoint, compute, use_reentrant=False)
         states = [first] * len(slots)  # of each task
         for number in range(len(self.layer_modules())):
             computed: list[tuple[Tensor, Slot, Tensor]] = []  # inputs, slots and outputs in this layer
