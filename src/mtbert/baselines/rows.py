@@ -22,7 +22,7 @@ class Rows:
         ids: [rows].
         columns: for each of one or two sentences, its texts [rows].
         labels: [rows]; NaN where they are withheld.
-        groups: the group of each row, empty of one that has none; none if no row has.
+        groups: a name for each row, the same for rows that belong together, empty of a row alone; none if all are.
         folds: of train and dev of a task with folds, the fold of each row, [rows]; else None.
     """
 
@@ -54,7 +54,7 @@ class Rows:
         return Rows([self.ids[pick] for pick in picks], columns, self.labels[numbers], folds, groups)
 
     def clusters(self) -> np.ndarray:
-        """Return the number of each row's cluster, [rows]: rows that share a sentence or group have the same one."""
+        """Return each row's cluster, [rows], whose rows share a sentence or group, directly or through others."""
         second = self.columns[1] if len(self.columns) > 1 else [None] * len(self.ids)
         groups = self.groups or [""] * len(self.ids)
         rows = zip(self.ids, self.columns[0], second, groups, strict=True)
@@ -65,7 +65,7 @@ class Rows:
 def read(data: Path, task: Task, split: Split) -> Rows | None:
     """Read the rows of a split from the folder of all examples; None where it has none.
 
-    Of train, only rows with labels, and at most MOST.
+    Of train, only rows with labels, and at most MOST. Rows of train that are one cluster there are one group here.
     """
     file = layout.examples(data, task.name, split)
     if not file.is_file():
@@ -75,9 +75,12 @@ def read(data: Path, task: Task, split: Split) -> Rows | None:
     if task.folds and split != "test":  # train and dev have the same rows
         table = table.assign(fold=files.read_parquet(layout.rows(data, task.name, "dev"), ["fold"])["fold"])
     if split == "train":
+        cluster = files.read_parquet(layout.rows(data, task.name, "train"), ["cluster"])["cluster"]
+        table = table.assign(group=cluster.astype(str))
         table = table[table["label"].notna()]
         order = seeding.stream(0, "baselines", "rows", task.name).permutation(len(table))
         table = table.iloc[np.sort(order[:MOST])]
     folds = table["fold"].to_numpy() if "fold" in table else None
+    groups: list[str] = table["group"].tolist() if "group" in table else []
     columns = [table[name].tolist() for name in names]
-    return Rows(table["id"].tolist(), columns, table["label"].to_numpy(float), folds)
+    return Rows(table["id"].tolist(), columns, table["label"].to_numpy(float), folds, groups)

@@ -10,16 +10,17 @@ from mtbert.baselines.rows import Rows
 from mtbert.data import drawing
 from mtbert.scores import sets
 from mtbert.scores.columns import Frame
-from mtbert.tasks import SPLITS, Task
+from mtbert.tasks import SPLITS, Split, Task
 
 TEXTS = ("sentence1", "sentence2")
 
 
 def read(data: Path, task: Task, has_held_out: bool = False) -> Frame:
-    """Return the rows of all splits, train first: split, file, line, id, label, and the columns of `texts`.
+    """Return the rows of all splits, train first: split, file, line, id, label, group, and the columns of `texts`.
 
-    A withheld label is NaN. Of a task with folds, whose train and dev have the same rows, each stands once, as train's.
-    Where dev `has_held_out` rows of train, they lie in train's file.
+    A withheld label is NaN. Rows of a split that belong together have one `group`; those of test have none. Of a task
+    with folds, whose train and dev have the same rows, each stands once, as train's. Where dev `has_held_out` rows of
+    train, they lie in train's file.
     """
     parts: list[Frame] = []
     for split in SPLITS:
@@ -27,10 +28,18 @@ def read(data: Path, task: Task, has_held_out: bool = False) -> Frame:
         if file.is_file() and not (task.folds and split == "dev"):
             part: Frame = files.read_parquet(file, ["line", "id", "label", *texts(task)])
             source = "train" if has_held_out and split == "dev" else drawing.source(task, split)
-            parts.append(part.assign(split=split, file=task.files[source]))
-    columns = ["split", "file", "line", "id", "label", *texts(task)]
+            parts.append(part.assign(split=split, file=task.files[source], group=_groups(data, task, split)))
+    columns = ["split", "file", "line", "id", "label", "group", *texts(task)]
     joined: Frame = pd.concat([pd.DataFrame(columns=columns), *parts], ignore_index=True)
     return joined[columns].astype({"label": float})
+
+
+def _groups(data: Path, task: Task, split: Split) -> list[str] | str:
+    """Return what rows that belong together have in common: their split and cluster; of test nothing is known."""
+    if split == "test":
+        return ""
+    clusters = files.read_parquet(layout.rows(data, task.name, split), ["cluster"])["cluster"].tolist()
+    return [f"{split} {cluster}" for cluster in clusters]
 
 
 def texts(task: Task) -> list[str]:
@@ -45,7 +54,9 @@ def columns(table: Frame, task: Task) -> list[list[str]]:
 
 def as_rows(table: Frame, task: Task) -> Rows:
     """Return the rows as baselines take them."""
-    return Rows(table["id"].tolist(), columns(table, task), table["label"].to_numpy(float))
+    return Rows(
+        table["id"].tolist(), columns(table, task), table["label"].to_numpy(float), groups=table["group"].tolist()
+    )
 
 
 def label_in_words(task: Task, label: float) -> str:

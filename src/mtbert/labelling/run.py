@@ -52,7 +52,7 @@ def _write(task: Task, table: Frame, build: Path, present: Present, embed: Embed
         predicted = _predicted(task, labelled, build, present, embed)
         doubts = doubtful.ranked(task, labelled["label"].to_numpy(), predicted)
         _write_csv(folder / f"{task.name}.csv", doubtful.listed(task, labelled, doubts))
-        doubtful_labels = f"{len(doubts)} doubtful labels of {len(labelled):,}"
+        doubtful_labels = f"{len(doubts)} doubtful label{'s' * (len(doubts) != 1)} of {len(labelled):,}"
     is_small = len(table) <= duplicates.MOST_ROWS
     pairs = duplicates.find(task, table, embed if is_small else None)
     _write_csv(folder / f"{task.name}-duplicates.csv", duplicates.listed(task, table, pairs))

@@ -41,6 +41,8 @@ def write(build: Path, task: str, split: str, rows: list[tuple]) -> None:
     file = layout.examples(build / "data", task, split)
     file.parent.mkdir(parents=True, exist_ok=True)
     table.astype({"label": float}).to_parquet(file)
+    if split == "train":
+        table[["id"]].assign(cluster=range(len(table))).to_parquet(layout.rows(build / "data", task, "train"))
 
 
 @pytest.fixture
@@ -115,7 +117,7 @@ def test_a_folder_says_what_the_baseline_was_made_from(build: Path):
     assert made_from.code == {"baselines/linear.py": "c0de"}
     of_data = [name for name in made_from.files if name.startswith("data/")]
     assert of_data == [
-        f"data/{task}/{split}.parquet" for task in ("same", "topic") for split in ("dev", "test", "train")
+        f"data/{task}/{file}.parquet" for task in ("same", "topic") for file in ("dev", "test", "train-rows", "train")
     ]
     assert made_from.files["data/topic/dev.parquet"] == files.sha256(build / "data/topic/dev.parquet")
     assert made_from.files["encoders/base/config.json"] == files.sha256(build / "encoders/base/config.json")

@@ -44,6 +44,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         file = layout.examples(layout.data(tmp_path), "topic", split)
         file.parent.mkdir(parents=True, exist_ok=True)
         rows(split, count).to_parquet(file)
+        pd.DataFrame({"cluster": range(count)}).to_parquet(layout.rows(layout.data(tmp_path), "topic", split))
     files.write_yaml(layout.plan(tmp_path), {"tasks": {"topic": TOPIC}})
     files.write_text(layout.encoder(tmp_path) / "encoder.json", "{}")
     for folder in (layout.data(tmp_path), layout.encoder(tmp_path)):
@@ -95,7 +96,23 @@ def test_a_model_of_a_fold_has_a_say_on_its_fold_and_each_row_stands_once(
     assert [(line["text"], line["file"], line["models"]) for line in lines] == [
         ("crash train 2", "topic-train.csv", "2")
     ]
-    assert "1 doubtful labels of 20" in capsys.readouterr().out
+    assert "1 doubtful label of 20" in capsys.readouterr().out
+
+
+def test_rows_of_a_group_do_not_judge_each_other(build: Path):
+    """The faulty label is that of all rows of its group, whose texts alone say which group it is."""
+    customers = [row % 5 for row in range(20)]
+    table = rows("train", 20).assign(
+        sentence1=[f"{'great' if customer == 0 else 'crash'} {row}" for row, customer in enumerate(customers)],
+        label=[float(customer == 0) for customer in customers],
+    )
+    table.to_parquet(layout.examples(layout.data(build), "topic", "train"))
+    pd.DataFrame({"cluster": customers}).to_parquet(layout.rows(layout.data(build), "topic", "train"))
+    layout.examples(layout.data(build), "topic", "dev").unlink()
+    seals.seal(layout.data(build))
+    run.run(build)
+    lines = [*csv.DictReader(io.StringIO((build / "doubtful/topic.csv").read_text()))]
+    assert sorted(line["text"] for line in lines) == ["great 0", "great 10", "great 15", "great 5"]
 
 
 def test_of_several_labels_a_row_near_duplicates_alone_are_listed(build: Path, capsys: pytest.CaptureFixture[str]):
