@@ -1,9 +1,10 @@
-"""Load on `mtbert serve`, and on a plain handler of FastAPI side by side: `python benchmarks/serving.py FOLDER`.
+"""Load on `mtbert serve`, and on other servers side by side: `python benchmarks/serving.py FOLDER --mlflow MODEL`.
 
 FOLDER is what `mtbert export VARIANT FOLDER --format onnx` wrote. Each client sends one made-up text after the other,
-as long as those of SST's training set, and waits for each answer. Both servers run all the time, and are asked in turn.
-The plain handler computes each request by itself, one at a time as `mtbert serve` does, with one thread and else
-onnxruntime's own settings.
+as long as those of SST's training set, and waits for each answer. All servers run all the time, and are asked in turn.
+The plain handler of FastAPI computes each request by itself, one at a time as `mtbert serve` does, with one thread and
+else onnxruntime's own settings. MODEL is the variant's folder in MLflow, the one with the file MLmodel, for
+`mlflow models serve`.
 """
 
 import argparse
@@ -11,7 +12,6 @@ import asyncio
 import contextlib
 import itertools
 import json
-import os
 import random
 import socket
 import subprocess
@@ -21,9 +21,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import psutil
 
 from mtbert.errors import MtbertError
 from mtbert.machine.program import report_errors
@@ -80,11 +81,27 @@ def texts(folder: Path) -> list[str]:
     return [" ".join(chance.choices(words, k=length - 2)) for length in lengths]
 
 
-class Contestant:
-    """A server, in a process of its own."""
+class Protocol(NamedTuple):
+    """What a server is asked: the path that tells whether it is ready, that of predictions, and the form of a body."""
 
-    def __init__(self, name: str, command: Sequence[str], port: int) -> None:
-        self.name, self.port = name, port
+    ready: str
+    predict: str
+    body: str
+
+    def bodies(self, texts: Sequence[str]) -> list[bytes]:
+        """Return the body of a request for each text."""
+        return [(self.body % json.dumps(text)).encode() for text in texts]
+
+
+OURS = Protocol("/ready", "/predict", '{"texts": %s}')
+MLFLOW = Protocol("/ping", "/invocations", '{"dataframe_records": [{"text": %s}]}')
+
+
+class Contestant:
+    """A server, in a process of its own, which may have children."""
+
+    def __init__(self, name: str, command: Sequence[str], port: int, protocol: Protocol) -> None:
+        self.name, self.port, self.protocol = name, port, protocol
         started = time.monotonic()
         self.process = subprocess.Popen(
             [*command, "--port", str(port)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -98,19 +115,31 @@ class Contestant:
 
     def _is_ready(self) -> bool:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1) as connection:
-            connection.sendall(b"GET /ready HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            request = f"GET {self.protocol.ready} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+            connection.sendall(request.encode())
             return connection.recv(100).startswith(b"HTTP/1.1 200")
         return False
 
+    def processes(self) -> list[psutil.Process]:
+        """Return its process and the children."""
+        process = psutil.Process(self.process.pid)
+        return [process, *process.children(recursive=True)]
+
     def cpu_seconds(self) -> float:
         """Return the processor's time that it took so far."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        times = [process.cpu_times() for process in self.processes()]
+        return sum(one.user + one.system for one in times)
 
     def memory(self) -> float:
         """Return its resident memory in MiB."""
-        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+        return sum(process.memory_info().rss for process in self.processes()) / 2**20
+
+    def end(self) -> None:
+        """End all its processes."""
+        processes = self.processes()
+        for process in processes:
+            process.terminate()
+        psutil.wait_procs(processes)
 
 
 @dataclass
@@ -130,27 +159,28 @@ class Load:
     seconds: float = 0.0
     cpu: float = 0.0
 
-    async def turn(self, contestant: Contestant, bodies: Iterator[bytes], clients: int, seconds: float) -> None:
+    async def turn(self, contestant: Contestant, texts: Sequence[str], clients: int, seconds: float) -> None:
         """Let so many clients ask for so many seconds."""
+        bodies = itertools.cycle(contestant.protocol.bodies(texts))
         started, cpu = time.monotonic(), contestant.cpu_seconds()
         watching = asyncio.create_task(self._watch(contestant))
         end = started + seconds
-        await asyncio.gather(*(self._ask(contestant.port, bodies, end) for _ in range(clients)))
+        await asyncio.gather(*(self._ask(contestant, bodies, end) for _ in range(clients)))
         self.seconds += time.monotonic() - started
         self.cpu += contestant.cpu_seconds() - cpu
         watching.cancel()
 
-    async def _ask(self, port: int, bodies: Iterator[bytes], end: float) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    async def _ask(self, contestant: Contestant, bodies: Iterator[bytes], end: float) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", contestant.port)
+        head = f"POST {contestant.protocol.predict} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n".encode()
         while time.monotonic() < end:
             body, started = next(bodies), time.monotonic()
-            writer.write(b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
-            writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-            head = await reader.readuntil(b"\r\n\r\n")
-            size = int(head.lower().partition(b"content-length:")[2].split()[0])
+            writer.write(b"%sContent-Length: %d\r\n\r\n%s" % (head, len(body), body))
+            answer = await reader.readuntil(b"\r\n\r\n")
+            size = int(answer.lower().partition(b"content-length:")[2].split()[0])
             await reader.readexactly(size)
             self.latencies.append(time.monotonic() - started)
-            self.errors += not head.startswith(b"HTTP/1.1 200")
+            self.errors += not answer.startswith(b"HTTP/1.1 200")
         writer.close()
 
     async def _watch(self, contestant: Contestant) -> None:
@@ -169,38 +199,42 @@ class Load:
         }  # fmt: skip
 
 
-def compared(servers: Sequence[Contestant], bodies: Sequence[bytes], clients: int, seconds: float) -> list[Load]:
+def compared(servers: Sequence[Contestant], texts: Sequence[str], clients: int, seconds: float) -> list[Load]:
     """Return the load of each server; they are asked in turn, so that a busy machine is as busy for each."""
     loads = [Load() for _ in servers]
     for _ in range(TURNS):
         for server, seen in zip(servers, loads, strict=True):
-            asyncio.run(seen.turn(server, itertools.cycle(bodies), clients, seconds / TURNS))
+            asyncio.run(seen.turn(server, texts, clients, seconds / TURNS))
     return loads
 
 
 @contextlib.contextmanager
-def contestants(folder: Path) -> Iterator[list[Contestant]]:
+def contestants(folder: Path, mlflow_model: Path | None) -> Iterator[list[Contestant]]:
     """Start the servers, and end them."""
     own = [sys.executable, "-m", "mtbert", "serve", str(folder)]
     other = [sys.executable, __file__, str(folder), "--plain"]
+    servers = [("mtbert serve", own, OURS), ("plain handler", other, OURS)]
+    if mlflow_model:
+        mlflow = [sys.executable, "-m", "mlflow", "models", "serve", "--env-manager", "local", "-m", str(mlflow_model)]
+        servers.append(("mlflow", mlflow, MLFLOW))
     running: list[Contestant] = []
     try:
-        for name, command in (("mtbert serve", own), ("plain handler", other)):
+        for name, command, protocol in servers:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 port = free.getsockname()[1]
-            running.append(Contestant(name, command, port))
+            running.append(Contestant(name, command, port, protocol))
         yield running
     finally:
         for contestant in running:
-            contestant.process.terminate()
-            contestant.process.wait()
+            contestant.end()
 
 
 def main() -> None:
     """Parse the command line, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--mlflow", type=Path, metavar="MODEL", help="the same variant's folder in MLflow")
     parser.add_argument("--seconds", type=float, default=30.0, help="of each measurement")
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 64])
     parser.add_argument("--record", type=Path, metavar="FOLDER", help="keep results.json, and a table in README.md")
@@ -211,12 +245,12 @@ def main() -> None:
         plain(chosen.folder, chosen.port)
         return
     description.check(chosen.folder, description.read(chosen.folder))
-    bodies = [json.dumps({"texts": text}).encode() for text in texts(chosen.folder)]
+    asked = texts(chosen.folder)
     rows: list[dict[str, Any]] = []
-    with contestants(chosen.folder) as servers:
+    with contestants(chosen.folder, chosen.mlflow) as servers:
         starts = [{"server": each.name, "s to start": each.seconds, "CPU s": each.cpu} for each in servers]
         for clients in chosen.clients:
-            loads = compared(servers, bodies, clients, chosen.seconds)
+            loads = compared(servers, asked, clients, chosen.seconds)
             for server, seen in zip(servers, loads, strict=True):
                 rows.append({"server": server.name, "clients": clients} | seen.row())
     import record  # with torch, which would take memory and time from the servers
