@@ -289,7 +289,8 @@ def _missing(answer: Answer) -> Iterator[str]:
     against = choice.against
     if choice.lacks_seeds:
         there = "is 1" if choice.seeds == 1 else f"are {choice.seeds}"
-        command = f": `mtbert study FOLDER --seeds {SEEDS}`" if STUDY in answer.results.by_paper else ""
+        can_be_asked = STUDY in answer.results.by_paper and not answer.is_interim
+        command = f": `mtbert study FOLDER --seeds {SEEDS}`" if can_be_asked else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
     elif against and against.obstacle:
         yield f"The two are {in_words(against.verdict, against.obstacle)}."

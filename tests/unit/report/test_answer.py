@@ -110,6 +110,8 @@ def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(mo
     assert rest == []
     one = found(monkeypatch, 1, single=0.9, shared=0.89)
     assert next(answer_section.sentences(one)).endswith("there is 1: `mtbert study FOLDER --seeds 6`.")
+    while_it_trains = replace(one, request=Request(6))
+    assert next(answer_section.sentences(while_it_trains)).endswith("there is 1.")
 
 
 def test_the_best_and_smallest_is_not_kept_by_one_seed(monkeypatch):
