@@ -136,10 +136,12 @@ class Contestant:
 
     def end(self) -> None:
         """End all its processes."""
-        processes = self.processes()
-        for process in processes:
-            process.terminate()
-        psutil.wait_procs(processes)
+        _, *children = self.processes()
+        for child in children:
+            child.terminate()
+        self.process.terminate()
+        self.process.wait()
+        psutil.wait_procs(children)
 
 
 @dataclass
