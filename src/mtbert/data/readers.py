@@ -326,7 +326,9 @@ def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> 
     if split == "train":
         needed += filter(None, [task.time_on])
     if missing := [name for name in needed if name not in columns]:
+        alike = [column for column in columns if labels.seen(column) in map(labels.seen, missing)]
+        remedy = f"; write {alike[0]!r} as it is in train and tasks.yaml, with its capitals and blanks" if alike else ""
         raise DataError(
             f"{path} needs the columns {', '.join(needed)}; missing: {', '.join(missing)}; it has "
-            f"{_shown(columns)}; tasks.yaml says what {task.name} reads"
+            f"{_shown(columns)}; tasks.yaml says what {task.name} reads{remedy}"
         )

@@ -288,6 +288,11 @@ def test_a_score_may_be_written_in_many_ways(tmp_path: Path, score: str, number:
             b"\tid\tsentence\n0\ta\tx\n",
             "needs the columns id, sentence, sentiment; missing: sentiment; it has [",
         ),
+        (
+            "sst",
+            b"\tid\tsentence\t Sentiment\n0\ta\tx\t3\n",
+            "what sst reads; write ' Sentiment' as it is in train and tasks.yaml, with its capitals and blanks",
+        ),
         ("sst", b"id sentence sentiment\na x 3\n", "it has ['id sentence sentiment']"),
         ("sst", b"\tid\tsentence\tsentiment\n", ": it holds no row"),
         ("sst", b"\tid\tsentence\tsentiment\n0\ta\t\t3\n", "that can be used; line 2: sentence is empty"),
