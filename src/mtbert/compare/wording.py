@@ -90,7 +90,7 @@ def _answer(comparison: Comparison) -> str:
     if result.clusters < LEAST_CLUSTERS:
         return f"open, too few clusters of rows: {result.clusters}, and {LEAST_CLUSTERS} are needed"
     if result.interval is None:
-        return "open, the two differ alike in every cluster of rows, which shows no noise to compare with"
+        return "open, the difference is the same in every cluster of rows, so its noise cannot be estimated"
     if comparison.verdict is Verdict.FAILS:
         return "better" if result.mean > 0 else "worse"
     return VERDICTS[comparison.verdict]
@@ -104,7 +104,7 @@ def _scope(comparison: Comparison) -> str:
     """Return what the answer is about: trainings, or these models alone."""
     names, seeds = _names(comparison), _difference(comparison).seeds
     if not any(seeds):
-        return "This is of these two models: one training each says nothing of other trainings."
+        return "This compares two trained models: one training each says nothing about other trainings."
     if all(seeds):
         return "This is of {} and {} seeds: an answer needs {} of each.".format(*seeds, SEEDS)
     alone = seeds.index(0)

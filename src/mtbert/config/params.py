@@ -48,7 +48,7 @@ class Params:
         self.file = file
         self.shown = shown or file
         if not file.is_file():
-            raise SettingsError(f"{file} is missing; commands run at the repository's root")
+            raise SettingsError(f"{file} is missing; give commands in the root of the repository")
         self.own: dict[str, Any] = files.read_yaml(file, "correct it", aliases=True)
         if not isinstance(self.own, dict):
             raise SettingsError(f"{file} has to hold sections, but holds {type(self.own).__name__}")

@@ -252,7 +252,7 @@ def _faults_of_labels(file: str, entry: dict[str, Any]) -> Iterator[str]:
     if entry.get("in_all"):
         yield f"{file}: every row has the label {', '.join(entry['in_all'])}"
     if entry["is_constant"]:
-        yield f"{file}: all rows have one label, so that no score tells models apart"
+        yield f"{file}: all rows have one label, so no score can tell models apart"
 
 
 def _faults_of_dev(task: str, file: str, entry: dict[str, Any]) -> Iterator[str]:

@@ -53,7 +53,7 @@ def in_words(
     device = "its GPU" if on_gpu else f"{jobs} cores"
     text = (
         f"At most about {time_in_words} on {device} of this machine, if nothing else runs: {steps:,} steps of "
-        f"{1000 * speed.seconds:,.0f} ms; a model that stops to improve ends sooner. "
+        f"{1000 * speed.seconds:,.0f} ms; early stopping may end sooner. "
         f"About {gigabytes:,.1f} GB of weights."
     )
     return f"{text}\nAdapters' weights, in millions: {'; '.join(adapters)}." if adapters else text

@@ -24,7 +24,7 @@ from mtbert.tasks import Task
 
 FIRST = 0  # fold
 SHORT = "cannot be told: fewer than three parts of train have 20 rows and another size"
-ONE_SEED = "cannot be told: one seed, or one round of folds, does not show how trainings differ"
+ONE_SEED = "cannot be told from one seed, or one round of folds"
 
 
 def run(folder: Path, build: Path) -> None:
@@ -60,7 +60,7 @@ def run_trained(way: WayOnParts, build: Path) -> None:
     Raises: DataError as for `trained.measure`.
     """
     seeds = "one seed" if len(way.seeds) == 1 else f"{len(way.seeds)} seeds, each on parts of its own"
-    print(f"\nThe same of {way.name}, {seeds}:")
+    print(f"\nThe same for {way.name}, {seeds}:")
     tasks_by_name = tasks.read_build(build)
     for name, variants in way.variants.items():
         _print(tasks_by_name[name], way.name, trained.measure(build, tasks_by_name[name], variants, way.seeds))

@@ -38,8 +38,8 @@ MOST_CLASSES = 200
 HEADED = (".csv", ".tsv")
 WHOLE = re.compile(r"-?[0-9]+")
 COLUMNS_TO_WRITE = (
-    "Write the label's here, and the one or two of text at `sentences`, such as [text]. Of several labels, such as "
-    "[topic, urgent], each becomes a task"
+    "Write the label's column here, and the text's (of a pair both) at `sentences`, such as [text]. Of several labels, "
+    "such as [topic, urgent], each becomes a task"
 )
 NO_TASK = "If it is the file of no task, write `ignore: [FILE]` in place of these lines"
 Entry = dict[str, Any]  # a task as tasks.yaml has it
@@ -228,7 +228,7 @@ def _label_columns(name: str, rows: Records, columns: Sequence[str]) -> list[str
     if len(labels) == 1 or (labels and not _pair(columns)):
         return labels
     shown = f" (it may be {first_of(candidates, 3)})" if candidates else ""
-    raise DoubtError("label", f"which of them is the label cannot be told{shown}. {COLUMNS_TO_WRITE}")
+    raise DoubtError("label", f"it is not clear which one is the label{shown}. {COLUMNS_TO_WRITE}")
 
 
 def _several_labels(rows: Records, candidates: Sequence[str]) -> list[str]:
@@ -291,7 +291,7 @@ def _labels(file: Path, rows: Records, label: str) -> set[str]:
         shown = f"{file}: its {label} holds {several[0]}"
         if faults := _beside_lists(values):
             number, fault = next(iter(faults.items()))
-            more = f" ({len(faults):,} rows are no such list)" if len(faults) > 1 else ""
+            more = f" ({len(faults):,} rows are not lists)" if len(faults) > 1 else ""
             raise DataError(f"{shown}, and in row {number} it is {fault}{more}")
         if several[0].startswith("{"):
             raise DataError(f"{shown}, an object; write the label alone in its place, as a word or a number")
@@ -408,9 +408,7 @@ def _sentences(rows: Records, columns: Sequence[str], labels: Sequence[str]) -> 
     if not texts:
         texts = columns  # a handful of rows has few values in each
     if len(texts) != 1:
-        raise DoubtError(
-            "sentences", "which of them are the one or two of text cannot be told. Write them here, such as [text]"
-        )
+        raise DoubtError("sentences", "it is not clear which hold the text. Write them here, such as [text]")
     return texts
 
 

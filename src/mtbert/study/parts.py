@@ -90,7 +90,7 @@ def _variants(params: Params, way: str) -> list[str]:
 def _kept(params: Params, folder: Path, build: Path) -> list[str]:
     """Return the variants of the way that the report keeps; print why there are none."""
     if not layout.results(build).is_dir() or not _is_of(folder, build):
-        print("(no way is trained for these tasks yet: `make reproduce` does; --way names one, such as own-shared)")
+        print("(no way is trained for these tasks yet: give `make reproduce`, or choose one by --way own-shared)")
         return []
     answer = judge(tables.read(layout.results(build)), request_of(layout.read_catalog(build, "seeds"))).answer
     if answer is None or answer.kept is None:
@@ -99,10 +99,10 @@ def _kept(params: Params, folder: Path, build: Path) -> list[str]:
         return []
     kept = answer.kept
     if kept.is_baseline:
-        print(f"(the report keeps {kept.label}, which is no trained way; --way names another one)")
+        print(f"(the report keeps {kept.label}, which is a baseline; choose a trained way by --way)")
         return []
     if any(answer.results.about[name].members for name in kept.names):
-        print(f"(the report keeps {kept.label}, which is made of several models; --way names another one)")
+        print(f"(the report keeps {kept.label}, which is made of several models; choose another way by --way)")
         return []
     return [*kept.names]
 

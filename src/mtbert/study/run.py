@@ -45,8 +45,8 @@ def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
         print("\n".join(["", *separators, *understanding.files_not_read(folder, tasks_by_name), *notes]))
         models = select(file, folder, wishes, task_rows)
     print(
-        f"\n{task_file} {_state(is_new, [*draft.changes])}.\n{file} trains {models} for these tasks now; "
-        "`make reproduce` does."
+        f"\n{task_file} {_state(is_new, [*draft.changes])}.\n{file} is set to {models} for these tasks; "
+        "`make reproduce` trains them."
     )
 
 
@@ -80,5 +80,5 @@ def _state(is_new: bool, changes: Sequence[str]) -> str:
     if is_new:
         return "is written: correct it where it is wrong, and give this command again"
     if changes:
-        return f"says more now ({', '.join(changes)}): correct it where it is wrong, and give this command again"
+        return f"has new entries ({', '.join(changes)}): correct it where it is wrong, and give this command again"
     return "is read"

@@ -65,7 +65,7 @@ def is_prepared(file: Path, folder: Path) -> bool:
 def most_refused(file: Path) -> float:
     """Return which share of a file's rows may be faulty, by params.yaml; what is no number there is refused later."""
     if not file.is_file():
-        raise SettingsError(f"{file} is missing; commands run at the repository's root")
+        raise SettingsError(f"{file} is missing; give commands in the root of the repository")
     if not (ways := file.resolve().parent / "papers" / f"{WAYS}.yaml").is_file():
         raise SettingsError(f"{file}: {ways}, which says what is trained, is missing; name params.yaml of a repository")
     settings = files.read_yaml(file, "correct it", aliases=True)

@@ -55,7 +55,7 @@ def understand(splits: drawing.Splits, task: Task, is_new: bool, most_refused: f
     if len({row.label for row in rows["dev"]}) < 2:
         of_all = f"the same set of labels in {task.label}" if task.several else f"one {task.label}"
         raise DataError(
-            f"{place.file('dev')}: all rows of dev have {of_all}, so that no score tells models apart; add rows of "
+            f"{place.file('dev')}: all rows of dev have {of_all}, so no score can tell models apart; add rows of "
             "another"
         )
     if unknown := [label for label in task.left_out if label and label not in labels_left_out]:
@@ -140,10 +140,10 @@ def _hints(place: Place, unused: Sequence[str]) -> Iterator[str]:
     shown, task = place.file("train").name, place.task
     for column in guessing.groups(unused) if not task.group_on else ():
         remedy = f"to keep its rows in one split, write `group_on: {column}` into tasks.yaml"
-        yield f"{shown}: {column} may tell which rows belong together; {remedy}"
+        yield f"{shown}: {column} may say which rows belong together; {remedy}"
     for column in guessing.times(unused) if not task.time_on and drawing.draws(task) else ():
         instead = " in place of `folds`" if task.folds else ""
-        yield f"{shown}: {column} may tell dates; to draw the latest rows for dev, write `time_on: {column}`{instead}"
+        yield f"{shown}: {column} looks like dates; to draw the latest rows for dev, write `time_on: {column}`{instead}"
 
 
 def _notes_of_rows(place: Place, rows: SplitRows) -> Iterator[str]:
@@ -303,7 +303,8 @@ def _notes_of_groups(place: Place, split: Split, rows: drawing.RowsOfSplit) -> I
     if of_groups := [refusal for refusal in rows.refusals if refusal.reason.startswith(reason)]:
         yield f"{shown}: {len(of_groups):,} rows are left out; line {of_groups[0].line}: {of_groups[0].reason}"
     if without := sum(not row.group for row in rows.examples):
-        yield f"{shown}: {without:,} of {len(rows.examples):,} rows have no {group_on}, so train may know their group"
+        unknown = f"{without:,} of {len(rows.examples):,} rows have no {group_on}"
+        yield f"{shown}: {unknown}, so rows of their group may be in train"
     if split == "train" and len({row.group for row in rows.examples}) == len(rows.examples):
         yield f"{shown}: {group_on} is another in each row, so `group_on` keeps no rows together"
 

@@ -188,7 +188,7 @@ def test_a_name_is_no_pattern_of_names(tmp_path: Path) -> None:
         (range(65), range(52), "better, by how much is open"),
         (range(52), range(65), "worse, by how much is open"),
         (range(50), range(50), "no difference, both are right on the same rows"),
-        (range(100), (), "open, the two differ alike in every cluster of rows, which shows no noise to compare with"),
+        (range(100), (), "open, the difference is the same in every cluster of rows, so its noise cannot be estimated"),
     ],
 )
 def test_an_answer_says_why_it_is_open(of_right: Compare, ours: Any, theirs: Any, answer: str) -> None:
@@ -240,7 +240,7 @@ def test_what_is_said_of_two_models(of_right: Compare) -> None:
         "p of no difference: 0.00155",
         "",
         "us against them: better (margin 0.01).",
-        "This is of these two models: one training each says nothing of other trainings.",
+        "This compares two trained models: one training each says nothing about other trainings.",
     ]
 
 

@@ -282,7 +282,7 @@ def test_what_is_wrong_and_does_not_end_the_stage_is_told(data_dir: Path, tmp_pa
         "cs224n/ids-sst-train.csv: no row has the label 0, 1, 2",
         "cs224n/ids-sst-dev.csv: 1 of 1 dev rows are in train, too",
         "cs224n/ids-sst-dev.csv: no row has the label 0, 1, 2, 4",
-        "cs224n/ids-sst-dev.csv: all rows have one label, so that no score tells models apart",
+        "cs224n/ids-sst-dev.csv: all rows have one label, so no score can tell models apart",
     ]
 
 

@@ -392,19 +392,19 @@ def test_what_the_files_do_not_tell_is_refused(tmp_path: Path, files: dict[str, 
     [
         (
             {"a_csv": columns_of("text,sentiment,score", ["neg", "pos"] * 30, range(60))},
-            "its columns are text, sentiment, score, and which of them is the label cannot be told (it may be score, "
-            "sentiment). Write the label's here, and the one or two of text at `sentences`, such as [text]",
+            "its columns are text, sentiment, score, and it is not clear which one is the label (it may be score, "
+            "sentiment). Write the label's column here, and the text's (of a pair both) at `sentences`, such as [text]",
         ),
         (
             {
                 "a_csv": "premise,hypothesis,class,score\n"
                 + "".join(f"a {n},b {n},{n % 2},{n % 6}\n" for n in range(60))
             },
-            "which of them is the label cannot be told (it may be class, score). Write",
+            "it is not clear which one is the label (it may be class, score). Write",
         ),
         (
             {"a_csv": columns_of("text,target,sentiment", [f"{n % 25}" for n in range(60)], ["neg", "pos"] * 30)},
-            "which of them is the label cannot be told (it may be target, sentiment)",
+            "it is not clear which one is the label (it may be target, sentiment)",
         ),
         (
             {"a_csv": columns_of("text,row", range(60))},

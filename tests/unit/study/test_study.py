@@ -195,7 +195,7 @@ def test_as_many_rows_may_be_faulty_as_params_yaml_says(
 
 
 def test_outside_a_repository_nothing_is_read(tmp_path: Path):
-    with pytest.raises(MtbertError, match=r"params.yaml is missing; commands run at the repository's root$"):
+    with pytest.raises(MtbertError, match=r"params.yaml is missing; give commands in the root of the repository$"):
         run(tmp_path, QUICK, "utf-8", tmp_path / "params.yaml")
 
 
@@ -276,7 +276,7 @@ def test_a_task_more_is_added_to_tasks_yaml_and_after_a_fault_it_is_as_it_was(
     assert own.read_text() == before
     (folder / "b-dev.csv").write_text(HEAD + "x,yes\ny,no\n")
     run(folder, QUICK, "utf-8", params)
-    assert f"{own} says more now (b): correct it where it is wrong" in capsys.readouterr().out
+    assert f"{own} has new entries (b): correct it where it is wrong" in capsys.readouterr().out
     assert own.read_text().startswith(before)
     assert [*tasks.read_folder(folder)] == ["a", "b"]
 
@@ -611,9 +611,10 @@ def test_columns_that_may_be_groups_and_dates_are_neither_text_nor_label_and_are
         "another fold as dev; to have one dev, delete `folds` there",
         "a-train.csv: each of its 60 rows is predicted by a model that did not see it (5 folds, drawn by their text)",
         "a-train.csv: not used: customer_id, date",
-        "a-train.csv: customer_id may tell which rows belong together; to keep its rows in one split, write `group_on: "
+        "a-train.csv: customer_id may say which rows belong together; to keep its rows in one split, write `group_on: "
         "customer_id` into tasks.yaml",
-        "a-train.csv: date may tell dates; to draw the latest rows for dev, write `time_on: date` in place of `folds`",
+        "a-train.csv: date looks like dates; to draw the latest rows for dev, write `time_on: date` in place of "
+        "`folds`",
     ]
 
 
@@ -631,7 +632,7 @@ def test_how_dev_is_drawn_and_which_rows_are_left_out_for_it_is_told(
     assert [line for line in told(folder, params, capsys) if line.startswith("a-")] == [
         "a-train.csv: 2 rows are left out; line 8: its customer_id is that of a row of dev or test",
         "a-train.csv: tasks.yaml names no dev file, so 12 of its rows, the latest by date, are dev",
-        "a-test.csv: 1 of 2 rows have no customer_id, so train may know their group",
+        "a-test.csv: 1 of 2 rows have no customer_id, so rows of their group may be in train",
         "a-train.csv: 11 of 12 dev rows of a are in train of b",
     ]
     entries["b"] |= {"group_on": "customer_id", "time_on": "date"}
