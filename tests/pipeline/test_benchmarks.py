@@ -186,7 +186,7 @@ def test_a_training_tells_of_the_machine_it_ran_on_and_not_of_the_one_where_its_
     finished = campaign.train(campaign.Job(build, "crossed", 1))
     about = logs.machine()
     parts = [about["processor"], about["accelerator"], f"torch {logs.versions()['torch']}"]
-    assert finished.model.row.machine == ", ".join(filter(None, parts))
+    assert finished.model.row["machine"] == ", ".join(filter(None, parts))
 
 
 def test_a_part_that_its_process_cannot_write_is_written_at_the_end(tmp_path, monkeypatch):
