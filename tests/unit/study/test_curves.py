@@ -50,7 +50,7 @@ def test_a_trained_way_has_a_line_for_each_task_and_one_seed_tells_no_gain(
     )
     unknown = "cannot be told from one seed, or one round of folds"
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "The same of own-shared, one seed:",
+        "The same for own-shared, one seed:",
         f"SST-5        own-shared     accuracy 0.500 (20)  0.500 (40)  0.500 (80); twice as many rows: {unknown}",
         f"STS-B        own-shared     Pearson 0.500 (20)  0.500 (40)  0.500 (80); twice as many rows: {unknown}",
     ]

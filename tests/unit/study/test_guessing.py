@@ -408,12 +408,15 @@ def test_what_the_files_do_not_tell_is_refused(tmp_path: Path, files: dict[str, 
         ),
         (
             {"a_csv": columns_of("text,row", range(60))},
-            "its columns are text, row, and which of them is the label cann",
+            "its columns are text, row, and it is not clear which one is the label",
         ),
-        ({"a_csv": "x,y\n" + "".join(f"a {n} b,c {n} d\n" for n in range(60))}, "which of them is the label cannot be"),
+        (
+            {"a_csv": "x,y\n" + "".join(f"a {n} b,c {n} d\n" for n in range(60))},
+            "it is not clear which one is the label",
+        ),
         (
             {"a_csv": "text,label\n" + "".join(f"a {n} b,c {n % 300} d\n" for n in range(600))},
-            "its columns are text, label, and label holds 300 words. Write the label's here, ",
+            "its columns are text, label, and label holds 300 words. Write the label's column here, ",
         ),
     ],
 )
@@ -434,8 +437,8 @@ def test_texts_that_the_files_do_not_tell_are_asked(tmp_path: Path, header: str,
     drafted = draft(tmp_path)
     assert drafted.changes == {"a": {"files": {"train": "a.csv"}, "sentences": "?", "label": "label"}}
     assert drafted.questions == [
-        f"a.sentences: a.csv: its columns are {header.replace(',', ', ')}, and which of them are the one or two of "
-        "text cannot be told. Write them here, such as [text]. If it is the file of no task, write `ignore: [FILE]` in "
+        f"a.sentences: a.csv: its columns are {header.replace(',', ', ')}, and it is not clear which hold the "
+        "text. Write them here, such as [text]. If it is the file of no task, write `ignore: [FILE]` in "
         "place of these lines"
     ]
 

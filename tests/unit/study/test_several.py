@@ -120,5 +120,5 @@ def test_rows_of_dev_that_have_the_same_set_of_labels_are_refused(tmp_path: Path
     (tmp_path / "tasks.yaml").write_text(
         "moods: {files: {train: moods.csv}, sentences: [text], label: [joy, fear], several: true}\n"
     )
-    with pytest.raises(DataError, match="all rows of dev have the same set of labels in joy, fear, so that no score"):
+    with pytest.raises(DataError, match="all rows of dev have the same set of labels in joy, fear, so no score can"):
         study(tmp_path)
