@@ -5,7 +5,7 @@ First all values are checked, then the selected variants that are resolved from 
 at once.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from mtbert.provenance import seals
 from mtbert.variants.settings import RATES, VariantSettings
 
 Documents = dict[str, dict[str, Any]]  # contents of files, by name
-BY_TASK = ("batch_sizes", "weights", "divide")  # keys of sections that hold a value for each task that is trained
 NO_EFFECT = "{!r:.80} changes none of the selected variants; allowed: null, or a selection that it changes"
 
 
@@ -35,7 +34,7 @@ def plan(params: Params) -> Documents:
     _refuse(
         params,
         [
-            *_without_effect(departures, selected),
+            *_without_effect(departures, selected, {*tasks.COURSE, *params.tasks}),
             *_part_faults(params),
             *_merge_faults(params, selected),
             *teachers.find_faults(params, selected),
@@ -69,13 +68,14 @@ def _resolved(params: Params) -> Documents:
     return selected
 
 
-def _without_effect(departures: Iterable[Override], selected: Documents) -> Iterator[Fault]:
-    """Yield the values set for all variants that change none of the selected ones, or are of a task none trains."""
-    trained = {task for document in selected.values() for phase in document["phases"] for task in phase["tasks"]}
+def _without_effect(departures: Iterable[Override], selected: Documents, known: Collection[str]) -> Iterator[Fault]:
+    """Yield the values set for all variants that change none of the selected ones, or are of a task that none has."""
+    own_tasks = [document["tasks"] for document in selected.values()]
+    trained = [phase["tasks"] for document in selected.values() for phase in document["phases"]]
+    other_tasks = {*known}.difference(*own_tasks, *trained)
     for override in departures:
         section, *keys = override.place
-        is_of_other_task = len(keys) == 2 and keys[0] in BY_TASK and keys[1] not in trained
-        if section in SECTIONS and (is_of_other_task or not override.changes):
+        if section in SECTIONS and (not override.changes or not other_tasks.isdisjoint(keys)):
             yield Fault(override.place, NO_EFFECT.format(override.value))
 
 
