@@ -1,5 +1,6 @@
 """Estimate how long trainings take on this machine, and what their models store."""
 
+import math
 import os
 import re
 import time
@@ -10,6 +11,8 @@ import torch
 
 from mtbert import seeding
 from mtbert.data.batches import Batch
+from mtbert.machine import hardware
+from mtbert.machine.hardware import Hardware
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
@@ -89,8 +92,9 @@ class Speed(NamedTuple):
 
 
 def _measure(backbone: Backbone, settings: VariantSettings, tokens: int) -> Speed:
-    """Train such a model for some steps on made-up rows of so many tokens."""
+    """Train such a model for some steps on made-up rows of so many tokens, in the precision of a training."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    on = Hardware(device, hardware.precision(settings.run.precision, device))
     now = time.thread_time if device.type == "cpu" else time.perf_counter  # other programs on a CPU do not count
     model = build_model(settings, backbone, 1).to(device).train()
     optimiser = torch.optim.AdamW(model.parameters())
@@ -98,13 +102,16 @@ def _measure(backbone: Backbone, settings: VariantSettings, tokens: int) -> Spee
     described = settings.described[name]
     shape = (size, described.classes) if described.several else (size,)
     sequences = 2 if settings.model.is_apart(described) else 1
-    ids = torch.from_numpy(seeding.stream(1, "study").integers(5, LEAST_PIECES, (sequences * size, tokens)))
+    per_sequence = math.ceil(tokens / sequences)
+    ids = torch.from_numpy(seeding.stream(1, "study").integers(5, LEAST_PIECES, (sequences * size, per_sequence)))
     mask, types, labels = torch.ones_like(ids), torch.zeros_like(ids), torch.zeros(shape)
     batch = Batch(name, ("",) * size, ids, mask, types, labels, sequences).to(device)
     torch.set_num_threads(settings.run.threads)
     ends: list[float] = []
     while len(ends) < LEAST or ends[-1] - ends[0] < TRIED:  # the first step is slower
-        model.loss(batch, model(batch)).backward()
+        with on.autocast():
+            loss = model.loss(batch, model(batch))
+        loss.backward()
         optimiser.step()
         optimiser.zero_grad()
         ends.append(now())

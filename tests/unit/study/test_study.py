@@ -10,15 +10,18 @@ from typing import Any
 
 import desk
 import pytest
+import torch
 
 from mtbert import files, tasks
 from mtbert.data.readers import Example
 from mtbert.errors import MtbertError
+from mtbert.machine import hardware
 from mtbert.study import costs, selecting
 from mtbert.study.run import run
 from mtbert.study.selecting import Wishes, times
 from mtbert.study.understanding import majority_score
 from mtbert.tasks import Split
+from mtbert.variants.building import build_model
 
 ROOT = Path(__file__).parents[3]
 SMALL = dict.fromkeys(desk.SIZES, (60, 40))
@@ -93,6 +96,28 @@ def test_the_time_of_other_programs_is_no_part_of_the_estimate(
 
 def pairs(rows: int, label: str) -> str:
     return "text,text_pair,label\n" + "".join(f"a {n},b {n},{label.split()[n % 2]}\n" for n in range(rows))
+
+
+def test_steps_are_tried_in_the_precision_of_trainings_on_rows_of_as_many_tokens(
+    tmp_path: Path, params: Path, monkeypatch: pytest.MonkeyPatch
+):
+    tried: set[tuple[bool, tuple[int, ...]]] = set()
+
+    def build(*arguments: Any) -> Any:
+        model = build_model(*arguments)
+        model.register_forward_pre_hook(
+            lambda _, given: tried.add((torch.is_autocast_enabled("cpu"), (*given[0].input_ids.shape,)))
+        )
+        return model
+
+    monkeypatch.setattr(costs, "in_words", IN_WORDS)
+    monkeypatch.setattr(costs, "TRIED", 0.0)
+    monkeypatch.setattr(costs, "build_model", build)
+    monkeypatch.setattr(hardware, "faster", lambda: "bf16")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a-train.csv").write_text(pairs(400, "no yes"))
+    run(tmp_path / "mine", QUICK, "utf-8", params)
+    assert tried == {(True, (64, 4))}  # 32 pairs of 8 tokens, whose sentences are encoded apart
 
 
 def test_pairs_with_scores_and_few_pairs_with_classes_are_encoded_apart(
