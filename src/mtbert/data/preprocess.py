@@ -11,7 +11,7 @@ twice, `digests.json` all that was written. The same files give the same bytes.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,12 @@ import pyarrow.parquet as pq
 from mtbert import layout
 from mtbert.data import checks, drawing, held_out, official, readers, several
 from mtbert.data.readers import Example
-from mtbert.data.tokens import SpecialTokens
+from mtbert.data.tokens import SpecialTokens, Tokenize, once
 from mtbert.errors import DataError, first_of
 from mtbert.files import compressed, new_directory, new_file, read_parquet, sha256, write_json
 from mtbert.provenance import seals
 from mtbert.tasks import SPLITS, Split, Task, Tasks, number_of_folds, read_folder
 
-Tokenize = Callable[[list[str]], list[list[int]]]
 TaskSplit = tuple[str, Split]  # task and split
 Digests = dict[TaskSplit, Any]  # pandas.DataFrames, as `checks.digests` returns them
 Folds = Mapping[str, np.ndarray]  # by task that has folds, the fold of each row, [rows]
@@ -91,8 +90,10 @@ def preprocess(
         entries: dict[str, dict[str, Any]] = {}
         digests: Digests = {}
         splits = drawing.Splits(data_dir, tasks)
+        tokenizers = {name: once(tokenize) for name in _shared_files(names)}
         for task, split in present:
-            entry, rows = _write(splits, tasks[task], split, directory, tokenize)
+            tokenize_file = tokenizers.get(names[task, split], tokenize)
+            entry, rows = _write(splits, tasks[task], split, directory, tokenize_file)
             if (task, split) in required:
                 _check_refused(data_dir, tasks[task], entry, rows, most_refused)
             entries[f"{task}/{split}"] = entry
@@ -108,9 +109,11 @@ def preprocess(
                 is_joined, limit = longest[task]
                 room = limit - special_tokens.count(pair=is_joined and tasks[task].is_pair)
                 entries[f"{task}/{split}"]["cut"] = _share_cut(file, is_joined, room)
-        file_digests = {names[key]: sha256(data_dir / names[key]) for key in present}
-        kind = "own" if held_out_rows else official.data_kind(file_digests)
-        report = {"files": entries, "faults": _faults(entries), "whose": kind}
+        report = {
+            "files": entries,
+            "faults": _faults(entries, _shared_files(names)),
+            "whose": "own" if held_out_rows else official.data_kind(_digests_of_files(data_dir, names, present)),
+        }
         write_json(layout.data_report(directory), report)
         _write_pretraining(directory, pretraining)
         seals.seal(directory)
@@ -141,6 +144,19 @@ def _file_names(tasks: Tasks) -> dict[TaskSplit, str]:
             if source in task.files:
                 names[task.name, split] = task.files[source]
     return names
+
+
+def _digests_of_files(data_dir: Path, names: Mapping[TaskSplit, str], present: Sequence[TaskSplit]) -> dict[str, str]:
+    """Return the SHA-256 of each file, by its name."""
+    return {names[key]: sha256(data_dir / names[key]) for key in present}
+
+
+def _shared_files(names: Mapping[TaskSplit, str]) -> set[str]:
+    """Return the names of the files that have the labels of several tasks."""
+    tasks_by_file: dict[str, set[str]] = {}
+    for (task, _), name in names.items():
+        tasks_by_file.setdefault(name, set()).add(task)
+    return {name for name, tasks in tasks_by_file.items() if len(tasks) > 1}
 
 
 def _is_wanted(tasks: Tasks, key: TaskSplit, required: set[TaskSplit]) -> bool:
@@ -217,15 +233,12 @@ def classes_without_rows(task: Task, rows: pd.DataFrame) -> list[str]:
     return [label for number, label in enumerate(task.class_labels) if number not in labels]
 
 
-def _faults(entries: dict[str, Any]) -> list[str]:
+def _faults(entries: dict[str, Any], shared_files: Collection[str]) -> list[str]:
     """Return what is wrong with the files, a line each: such as refused rows, or a dev that is part of train."""
     lines: list[str] = []
-    tasks_by_file: dict[str, set[str]] = {}
-    for key, entry in entries.items():
-        tasks_by_file.setdefault(entry["file"], set()).add(key.split("/")[0])
     for key, entry in entries.items():
         task, split = key.split("/")
-        file = entry["file"] if len(tasks_by_file[entry["file"]]) == 1 else f"{entry['file']}, task {task}"
+        file = f"{entry['file']}, task {task}" if entry["file"] in shared_files else entry["file"]
         if entry.get("folds"):
             rows = f"each of its {entry['kept']:,} rows is predicted by a model that did not see it"
             lines.append(f"{file}: {rows} ({entry['folds']} folds, {entry['drawn']})")

@@ -13,6 +13,7 @@ from mtbert.errors import EncoderError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+Tokenize = Callable[[list[str]], list[list[int]]]  # from texts to the ids of their word pieces
 TOKENIZER, NAMES = "tokenizer.json", "tokenizer_config.json"
 GROUP = 2**14  # sentences at once: what the library returns takes far more memory than the ids
 # What tokenizers call their special tokens: BERT's, ModernBERT's and DeBERTa's, and RoBERTa's.
@@ -61,7 +62,7 @@ class SpecialTokens:
         return TokenSequence(first_part + second_part, len(first_part))
 
 
-def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
+def wordpieces(encoder: Path) -> Tokenize:
     """Return a function from sentences to word-piece ids, without special tokens, by an encoder's tokenizer."""
     tokenizer = read(encoder)
 
@@ -71,6 +72,18 @@ def wordpieces(encoder: Path) -> Callable[[list[str]], list[list[int]]]:
             encodings = tokenizer.encode_batch_fast(sentences[start : start + GROUP], add_special_tokens=False)
             ids += [encoding.ids for encoding in encodings]
         return ids
+
+    return encode
+
+
+def once(tokenize: Tokenize) -> Tokenize:
+    """Return `tokenize` as a function that remembers the ids of each text, and computes those of new texts alone."""
+    ids_by_text: dict[str, list[int]] = {}
+
+    def encode(sentences: list[str]) -> list[list[int]]:
+        new = [*dict.fromkeys(sentence for sentence in sentences if sentence not in ids_by_text)]
+        ids_by_text.update(zip(new, tokenize(new), strict=True))
+        return [ids_by_text[sentence] for sentence in sentences]
 
     return encode
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import torch
 
 from mtbert import layout
 from mtbert.data.batches import Examples
-from mtbert.data.tokens import SpecialTokens
+from mtbert.data.tokens import SpecialTokens, Tokenize
 from mtbert.errors import first_of
 from mtbert.inference import answers
 from mtbert.inference.answers import ModelError, Row, task_name
@@ -60,7 +60,7 @@ class Model:
     settings: VariantSettings
     metrics: RunMetrics
     network: MultitaskModel
-    tokenize: Callable[[list[str]], list[list[int]]]
+    tokenize: Tokenize
     special_tokens: SpecialTokens
     device: torch.device
     run: Path

@@ -259,6 +259,23 @@ def test_what_tasks_of_one_file_share_is_told_and_numbered(tmp_path: Path):
     ]
 
 
+def test_a_text_of_a_file_of_several_tasks_is_tokenised_once(tmp_path: Path):
+    (tmp_path / "notes.csv").write_text("text,mood,topic\ngood,1,\nbad,0,1\nbad,0,0\nfine,,1\n")
+    (tmp_path / "dev.csv").write_text("text,mood,topic\nwell,1,0\n")
+    task = "files: {train: notes.csv, dev: dev.csv}, sentences: [text], classes: 2"
+    (tmp_path / "tasks.yaml").write_text("".join(f"{name}: {{{task}, label: {name}}}\n" for name in ("mood", "topic")))
+    tokenised: list[str] = []
+
+    def recording(texts: list[str]) -> list[list[int]]:
+        tokenised.extend(texts)
+        return tokenize(texts)
+
+    preprocess(tmp_path, tmp_path / "out", recording, set())
+    assert sorted(tokenised) == ["bad", "fine", "good", "well"]
+    topic = pq.read_table(tmp_path / "out/topic/train.parquet").to_pydict()
+    assert topic["tokens1"] == [[3], [3], [4]]
+
+
 def test_tasks_that_share_no_text_have_no_file_of_it(data_dir: Path, tmp_path: Path):
     preprocess(data_dir, tmp_path / "out", tokenize, set())
     assert not [*(tmp_path / "out").glob("*/*-shared.parquet")]
