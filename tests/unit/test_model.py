@@ -144,24 +144,42 @@ def test_a_connector_is_a_part_of_its_own():
     assert [id(p) for p in trained] == [id(p) for p in model.connector.parameters()]
 
 
-def gradients_and_passes(model: MultitaskModel) -> tuple[list[torch.Tensor], int]:
-    """Train on 4 rows of 6 tokens; return the gradients, and how often the first layer was begun."""
-    passes: list[int] = []
+def gradients_and_shapes(model: MultitaskModel) -> tuple[list[torch.Tensor], list[tuple[int, int]]]:
+    """Train on rows of 6, 4, 6 and 6 tokens; return gradients, and rows and tokens of each pass of the first layer."""
+    shapes: list[tuple[int, int]] = []
     first = model.encoder.layer_modules()[0]
-    with first.register_forward_pre_hook(lambda *_: passes.append(1)):
+    with first.register_forward_pre_hook(lambda _, inputs: shapes.append(tuple(inputs[0].shape[:2]))):
         torch.manual_seed(1)
         batch = small_batch("sst")
         model.zero_grad()
         model.loss(batch, model(batch)).backward()
-    return [p.grad for p in model.parameters() if p.grad is not None], len(passes)
+    return [p.grad for p in model.parameters() if p.grad is not None], shapes
 
 
-def test_layers_of_a_large_batch_are_computed_twice_for_the_same_gradients(monkeypatch: pytest.MonkeyPatch):
-    """With dropout, whose masks are drawn again."""
+@pytest.mark.parametrize("kind", ["bert", "roberta", "modernbert", "deberta-v2"])
+def test_a_large_batch_is_trained_on_in_parts_for_the_same_gradients(monkeypatch: pytest.MonkeyPatch, kind: str):
+    model = small_model(PALS | {"dropout": 0.0}, kind=kind, pooling="mean").eval()
+    whole, shapes = gradients_and_shapes(model)
+    assert shapes == [(4, 6)]
+    monkeypatch.setattr(base, "TOKENS", 11)
+    model.encoder.backbone.training = True  # its dropout is left out
+    in_parts, shapes = gradients_and_shapes(model)
+    assert sorted(shapes) == [(1, 4), (1, 4), *[(1, 6)] * 6]
+    for gradient, of_parts in zip(whole, in_parts, strict=True):
+        torch.testing.assert_close(of_parts, gradient)
+
+
+def test_a_layer_of_a_large_batch_drops_the_same_values_when_it_is_computed_again(monkeypatch: pytest.MonkeyPatch):
     model = small_model(PALS | {"dropout": 0.5}).train()
-    monkeypatch.setattr(base, "TOKENS", 24)
-    gradients, passes = gradients_and_passes(model)
-    monkeypatch.setattr(base, "TOKENS", 23)
-    same, twice = gradients_and_passes(model)
-    assert (passes, twice) == (1, 2)
-    assert all(torch.equal(gradient, again) for gradient, again in zip(gradients, same, strict=True))
+    monkeypatch.setattr(base, "TOKENS", 11)
+    again, shapes = gradients_and_shapes(model)
+    monkeypatch.setattr(base, "checkpoint", lambda compute, *inputs, use_reentrant: compute(*inputs))
+    kept, shapes_kept = gradients_and_shapes(model)
+    assert (len(shapes), len(shapes_kept)) == (8, 4)
+    assert all(torch.equal(gradient, computed) for gradient, computed in zip(kept, again, strict=True))
+
+
+def test_parts_of_a_batch_have_few_tokens_or_one_row(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(base, "TOKENS", 8)
+    parts = [(rows.start, rows.stop, longest) for rows, longest in base.parts_of_rows([2, 3, 2, 9, 1, 4])]
+    assert parts == [(0, 2, 3), (2, 3, 2), (3, 4, 9), (4, 6, 4)]

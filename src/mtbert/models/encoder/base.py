@@ -3,12 +3,13 @@
 Legend: rows sequences of a batch; tokens the longest of them; width the hidden size.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from mtbert.models.encoder.config import Config
@@ -16,7 +17,7 @@ from mtbert.models.encoder.slot import LinearName, Slot
 
 Slots = Callable[[int], Slot]  # from a layer's number
 Compute = Callable[[int, Tensor, Slot], Tensor]  # a layer's output, from its number, its input and a slot
-TOKENS = 8192  # of a batch, padding counted: more are trained on in less memory and more time
+TOKENS = 8192  # of a batch, padding counted: more are trained on in parts
 
 
 class Layer(nn.Module):
@@ -72,8 +73,20 @@ class Backbone(nn.Module):
         """Return the layers, the lowest first."""
         raise NotImplementedError
 
-    def begin(self, words: Tensor, token_types: Tensor, mask: Tensor) -> tuple[Tensor, Compute]:
-        """Return the first layer's input, and what computes a layer; shapes as of `forward`."""
+    def first_input(self, words: Tensor, token_types: Tensor) -> Tensor:
+        """Return the first layer's input; shapes as of `forward`.
+
+        It is in autocast's precision: else the residuals stay fp32, and each layer casts them. That serves where
+        LayerNorm follows the sum with the residual, so that no sum passes more than one sub-layer.
+        """
+        first = self.embeddings(words, token_types)
+        device_type = first.device.type
+        if not torch.is_autocast_enabled(device_type):
+            return first
+        return first.to(torch.get_autocast_dtype(device_type))
+
+    def computing(self, mask: Tensor) -> Compute:
+        """Return what computes a layer for rows of this mask; shapes as of `forward`."""
         raise NotImplementedError
 
     def end(self, hidden: Tensor) -> Tensor:
@@ -86,15 +99,30 @@ class Backbone(nn.Module):
         Slots map a layer's number (0, 1, ...) to a slot. Tasks share what a layer computes as long as their slots are
         the same objects: without an adapter, all of it; with one in upper layers alone, the lower layers.
 
-        Training on a CPU keeps of a batch of more than TOKENS tokens only the layers' outputs, and computes each layer
-        once more in the backward pass, with the same result: Chen et al. (2016), "Training Deep Nets with Sublinear
-        Memory Cost". A GPU that lacks memory raises an error; a CPU's system would end the training without one.
-
         Shapes: words [rows, tokens, width], token_types [rows, tokens], mask [rows, 1, 1, tokens], results like words.
         """
-        first, compute = self.begin(words, token_types, mask)
+        first = self.first_input(words, token_types)
         if self.training and first.device.type == "cpu" and first.shape[0] * first.shape[1] > TOKENS:
-            compute = partial(checkpoint, compute, use_reentrant=False)
+            return self._states_in_parts(first, mask, slots)
+        return self._states(first, self.computing(mask), slots)
+
+    def _states_in_parts(self, first: Tensor, mask: Tensor, slots: Sequence[Slots]) -> list[Tensor]:
+        """Return the same as `_states` in less memory: a GPU that lacks memory raises an error, a CPU's system kills.
+
+        Parts of the rows are as long as their longest row, so that one long text pads no others; padding becomes 0. Of
+        the layers only the outputs are kept, and each layer is computed once more in the backward pass: Chen et al.
+        (2016), "Training Deep Nets with Sublinear Memory Cost".
+        """
+        states_by_part: list[list[Tensor]] = []
+        for rows, longest in parts_of_rows([int(length) for length in mask.sum(dim=(1, 2, 3))]):
+            compute = partial(checkpoint, self.computing(mask[rows, ..., :longest]), use_reentrant=False)
+            states = self._states(first[rows, :longest], compute, slots)
+            padding = first.shape[1] - longest
+            states_by_part.append([F.pad(state, (0, 0, 0, padding)) for state in states])
+        return [torch.cat(states) for states in zip(*states_by_part, strict=True)]
+
+    def _states(self, first: Tensor, compute: Compute, slots: Sequence[Slots]) -> list[Tensor]:
+        """Return the last layer's hidden states for each of `slots`, from the first layer's input."""
         states = [first] * len(slots)  # of each task
         for number in range(len(self.layer_modules())):
             computed: list[tuple[Tensor, Slot, Tensor]] = []  # inputs, slots and outputs in this layer
@@ -125,12 +153,12 @@ class Backbone(nn.Module):
         return dict(weights)
 
 
-def in_autocast(hidden: Tensor) -> Tensor:
-    """Return the first layer's input in autocast's precision: else the residuals stay fp32, and each layer casts them.
-
-    That serves where LayerNorm follows the sum with the residual, so that no sum passes more than one sub-layer.
-    """
-    device_type = hidden.device.type
-    if not torch.is_autocast_enabled(device_type):
-        return hidden
-    return hidden.to(torch.get_autocast_dtype(device_type))
+def parts_of_rows(lengths: Sequence[int]) -> Iterator[tuple[slice, int]]:
+    """Yield parts of a batch's rows, with their longest, so that each has at most TOKENS tokens, or is one row."""
+    start, longest = 0, 0
+    for row, length in enumerate(lengths):
+        if row > start and max(longest, length) * (row + 1 - start) > TOKENS:
+            yield slice(start, row), longest
+            start, longest = row, 0
+        longest = max(longest, length)
+    yield slice(start, len(lengths)), longest

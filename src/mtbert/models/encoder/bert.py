@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mtbert.models.encoder.attention import attention
-from mtbert.models.encoder.base import Backbone, Compute, in_autocast
+from mtbert.models.encoder.base import Backbone, Compute
 from mtbert.models.encoder.base import Layer as AnyLayer
 from mtbert.models.encoder.config import MLM_PARTS, Count, Share
 from mtbert.models.encoder.config import Config as AnyConfig
@@ -207,11 +207,11 @@ class Bert(Backbone):
         """Return the layers, the lowest first."""
         return list(self.encoder["layer"])  # type: ignore[arg-type]
 
-    def begin(self, words: Tensor, token_types: Tensor, mask: Tensor) -> tuple[Tensor, Compute]:
-        """Return the first layer's input, and what computes a layer; see `Backbone`."""
+    def computing(self, mask: Tensor) -> Compute:
+        """Return what computes a layer; see `Backbone`."""
         layers = self.layer_modules()
 
         def compute(number: int, hidden: Tensor, slot: Slot) -> Tensor:
             return layers[number](hidden, mask, slot)
 
-        return in_autocast(self.embeddings(words, token_types)), compute
+        return compute

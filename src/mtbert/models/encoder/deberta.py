@@ -25,7 +25,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mtbert.models.encoder.attention import attention
-from mtbert.models.encoder.base import Compute, in_autocast
+from mtbert.models.encoder.base import Compute
 from mtbert.models.encoder.bert import Bert
 from mtbert.models.encoder.config import MLM_PARTS, Share, Size
 from mtbert.models.encoder.config import Config as AnyConfig
@@ -203,17 +203,16 @@ class Deberta(Bert):
         """Make the self-attention of a layer."""
         return SelfAttention(config)
 
-    def begin(self, words: Tensor, token_types: Tensor, mask: Tensor) -> tuple[Tensor, Compute]:
-        """Return the first layer's input, and what computes a layer; see `Backbone`."""
+    def computing(self, mask: Tensor) -> Compute:
+        """Return what computes a layer; see `Backbone`."""
         layers = self.layer_modules()
-        hidden = in_autocast(self.embeddings(words, token_types))
         buckets = self.encoder["LayerNorm"](self.encoder["rel_embeddings"].weight)  # [2 buckets, width]
-        in_bucket = self.in_bucket(words.shape[1], words.device).to(buckets.dtype)
+        in_bucket = self.in_bucket(mask.shape[-1], mask.device).to(buckets.dtype)
 
         def compute(number: int, hidden: Tensor, slot: Slot) -> Tensor:
             return layers[number](hidden, mask, slot, buckets, in_bucket)
 
-        return hidden, compute
+        return compute
 
     def in_bucket(self, tokens: int, device: torch.device) -> Tensor:
         """Return which bucket has each distance from `tokens` down to -`tokens`: bool [2 tokens + 1, 2 buckets]."""

@@ -313,9 +313,13 @@ class ModernBert(Backbone):
         """Return the LayerNorm behind the last layer."""
         return [self.final_norm]
 
-    def begin(self, words: Tensor, token_types: Tensor, mask: Tensor) -> tuple[Tensor, Compute]:
-        """Return the first layer's input, and what computes a layer; see `Backbone`."""
-        layers, tokens = self.layer_modules(), words.shape[1]
+    def first_input(self, words: Tensor, token_types: Tensor) -> Tensor:
+        """Return the first layer's input, whose residuals stay in fp32; see `Backbone`."""
+        return self.embeddings(words, token_types)
+
+    def computing(self, mask: Tensor) -> Compute:
+        """Return what computes a layer; see `Backbone`."""
+        layers, tokens = self.layer_modules(), mask.shape[-1]
         sights = {layer_type: self.sight(layer_type, mask, tokens) for layer_type in (FULL, LOCAL)}
         following_norms = [*(layer.attn_norm for layer in layers[1:]), self.final_norm]
 
@@ -323,7 +327,7 @@ class ModernBert(Backbone):
             layer = layers[number]
             return layer(hidden, sights[layer.layer_type], mask, following_norms[number], slot)
 
-        return self.embeddings(words, token_types), compute
+        return compute
 
     def end(self, hidden: Tensor) -> Tensor:
         """Return the last layer's output behind the last LayerNorm."""
