@@ -247,7 +247,7 @@ def _sampler(settings: VariantSettings, phase: PhaseSettings, train: Mapping[str
         batch_size = phase.batch_sizes.get(name, phase.batch_size)
         batches[name] = math.ceil(size * (length.share or 1) / batch_size)
         task = settings.trains(name).name  # a corpus that serves another task has no turns beside that
-        if (length.examples or length.task_steps) and (name == task or task not in turns):
+        if (length.examples or length.by_task) and (name == task or task not in turns):
             described = settings.described[task]
             classes = 0 if described.kind == "score" else described.classes
             turns[task] = length.turns(classes, size / batch_size, batch_size)
