@@ -12,12 +12,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mtbert import files
 from mtbert.config import planning, rates, resolve
 from mtbert.config.layers import merge_variant
 from mtbert.config.params import REST, Params, Place, dotted
+from mtbert.config.rates import Trial
 from mtbert.errors import DivergedError, SettingsError
 from mtbert.machine import locking
 from mtbert.training import assembly
@@ -30,20 +31,6 @@ FACTORS = (1 / 3, 1.0, 3.0)
 SHARE = 1 / 3  # of the steps of a training
 SEED = 1
 DIGITS = 3  # of a rate
-
-
-class Trial(NamedTuple):
-    """A model at other rates, and what came of it.
-
-    Attributes:
-        factor: of its usual rates.
-        score: the mean over tasks on spared training rows; None where the loss was not finite.
-        seconds: that it took.
-    """
-
-    factor: float
-    score: float | None
-    seconds: float
 
 
 def run(jobs: int, build: Path) -> None:
@@ -161,7 +148,7 @@ def trial(settings: VariantSettings, factor: float, build: Path) -> Trial:
         score = best_score(parts)
     except DivergedError:
         score = None
-    return Trial(factor, score, time.perf_counter() - start)
+    return Trial(factor=factor, score=score, seconds=time.perf_counter() - start)
 
 
 def rates_times(phase: PhaseSettings, factor: float) -> dict[str, float]:

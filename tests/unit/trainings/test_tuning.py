@@ -47,7 +47,11 @@ def test_a_trial_that_diverges_has_no_score(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_diverged_trial_is_worst_and_without_another_there_is_no_best():
-    trials = [Trial(1 / 3, -0.5, 1.0), Trial(1.0, None, 1.0), Trial(3.0, -0.2, 1.0)]
+    trials = [
+        Trial(factor=1 / 3, score=-0.5, seconds=1.0),
+        Trial(factor=1.0, score=None, seconds=1.0),
+        Trial(factor=3.0, score=-0.2, seconds=1.0),
+    ]
     assert tuning.best_of(trials) == trials[2]
     assert tuning.best_of([trials[1]]) is None
 
@@ -64,7 +68,11 @@ def test_the_rates_of_the_best_trial_are_written_and_all_trials_beside_them(
     monkeypatch.setattr(dvc, "run", lambda *_: None)
     monkeypatch.setattr(tuning, "_planned", lambda params: {"small": settings(**SPARED)})
     monkeypatch.setattr(tuning, "_check_rates_count", lambda *_: None)
-    trials = [Trial(1 / 3, 0.5, 10.2), Trial(1.0, 0.7, 11.0), Trial(3.0, None, 12.0)]
+    trials = [
+        Trial(factor=1 / 3, score=0.5, seconds=10.2),
+        Trial(factor=1.0, score=0.7, seconds=11.0),
+        Trial(factor=3.0, score=None, seconds=12.0),
+    ]
     monkeypatch.setattr(tuning, "_trials", lambda variants, jobs, build: [("small", trials)])
     tuning.run(1, tmp_path)
     small = files.read_yaml(file)["tuned"]["small"]
