@@ -1,6 +1,7 @@
 """Rates that are tried before a study, on a model that trains in an instant."""
 
 import math
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,12 @@ from unit.config.conftest import PARAMS, edited
 
 from mtbert import files
 from mtbert.config.params import Params
-from mtbert.errors import SettingsError
+from mtbert.errors import SettingsError, TrainingError
+from mtbert.provenance.inputs import Inputs
 from mtbert.training.loop import Numbers, Update, check_finite
 from mtbert.trainings import dvc, tuning
 from mtbert.trainings.tuning import Trial
+from mtbert.variants.settings import VariantSettings
 
 SPARED: dict[str, Any] = {"phase": {"spared": 0.25, "head_rate": 0.02}, "run": {"selection": "spared"}}
 
@@ -30,7 +33,7 @@ def test_a_trial_scales_every_rate_and_a_third_of_the_steps_is_trained(monkeypat
         return parts(shorter, seed)
 
     monkeypatch.setattr(tuning.assembly, "assemble", assemble)
-    trial = tuning.trial(settings(**SPARED), 3.0, Path("build"))
+    trial = tuning._train(settings(**SPARED), 3.0, Path("build"))
     assert trial.score is not None
     assert -1 <= trial.score <= 1
     assert (trained[0].learning_rate, trained[0].head_rate, trained[0].adapter_rate) == (0.003, 0.06, None)
@@ -43,7 +46,38 @@ def test_a_trial_that_diverges_has_no_score(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(tuning.assembly, "assemble", lambda shorter, seed, build: parts(shorter, seed))
     monkeypatch.setattr(tuning, "best_score", diverge)
-    assert tuning.trial(settings(**SPARED), 3.0, Path("build")).score is None
+    assert tuning._train(settings(**SPARED), 3.0, Path("build")).score is None
+
+
+def test_a_trial_is_made_once_until_what_it_is_made_from_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    made: list[float] = []
+
+    def train(chosen: VariantSettings, factor: float, build: Path) -> Trial:
+        made.append(factor)
+        return Trial(factor=factor, score=0.5, seconds=2.0)
+
+    manifest = Inputs(settings={"tasks": ["sst"]}, code={"loop.py": "a"}, files={"data/sst/train.parquet": "b"})
+    monkeypatch.setattr(tuning, "_train", train)
+    monkeypatch.setattr(tuning.manifests, "of_training", lambda build, variant, seed: manifest)
+    small = settings(**SPARED)
+    trials = [tuning.trial(small, factor, tmp_path) for factor in (1.0, 3.0, 1.0)]
+    assert made == [1.0, 3.0]
+    assert trials[2] == Trial(factor=1.0, score=0.5, seconds=2.0)
+    manifest = manifest.model_copy(update={"files": {"data/sst/train.parquet": "c"}})
+    tuning.trial(small, 1.0, tmp_path)
+    assert made == [1.0, 3.0, 1.0]
+
+
+def end_process(chosen: VariantSettings, factor: float, build: Path) -> Trial:
+    """In place of a trial for which the memory is too small."""
+    os._exit(1)
+
+
+def test_where_a_trials_process_is_ended_that_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tuning, "trial", end_process)
+    message = f"a trial of small, .* ended from outside: .*; {tmp_path}/trials keeps .* `mtbert tune --jobs 1` makes"
+    with pytest.raises(TrainingError, match=message):
+        [*tuning._trials({"small": settings(**SPARED)}, 1, tmp_path)]
 
 
 def test_a_diverged_trial_is_worst_and_without_another_there_is_no_best():
