@@ -137,6 +137,11 @@ def runs_of(build: Path, variant: str) -> list[Path]:
     return sorted(runs(build).glob(f"{variant}/[0-9]*"))
 
 
+def trials(build: Path) -> Path:
+    """Return the folder of what `mtbert tune` tried, a file for each trial."""
+    return build / "trials"
+
+
 def merged(build: Path) -> Path:
     """Return the folder of all merged models."""
     return build / "merged"

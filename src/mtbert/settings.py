@@ -79,7 +79,6 @@ def _known_part(name: str) -> str:
 
 PartName = Annotated[str, AfterValidator(_known_part)]
 Pooling = Literal["pooler", "cls", "mean"]
-Batching = Literal["by_length", "shuffled"]
 
 
 class Section(BaseModel):

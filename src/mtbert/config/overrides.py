@@ -16,8 +16,6 @@ from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import SECTIONS
 from mtbert.pretrained.settings import SBERT
 
-Variants = dict[str, dict[str, Any]]  # resolved, by name
-
 
 class Override(NamedTuple):
     """A value that departs.
@@ -32,8 +30,11 @@ class Override(NamedTuple):
     changes: list[str]
 
 
-def find(params: Params, selected: Variants) -> Iterator[Override]:
-    """Yield the overrides in the order of params.yaml, each with its effect on the selected variants."""
+def find(params: Params, selected: dict[str, Any]) -> Iterator[Override]:
+    """Yield the overrides in the order of params.yaml, each with its effect on the selected variants.
+
+    `selected` are the resolved ones, by name.
+    """
     for section, values in params.own.items():
         if section in SECTIONS:
             yield from _in_section(params, selected, section, values)
@@ -54,7 +55,7 @@ def of_profile(params: Params, names: Iterable[str]) -> dict[str, list[str]]:
     return presets_by_key
 
 
-def _in_section(params: Params, selected: Variants, section: str, values: Any) -> Iterator[Override]:
+def _in_section(params: Params, selected: dict[str, Any], section: str, values: Any) -> Iterator[Override]:
     """Yield the overrides in a section at the top of params.yaml."""
     pairs = dict.fromkeys(tuple(layers(params, name)[:2]) for name in selected)  # preset and profile
     weaker = [merge(params, pair).values for pair in pairs]
@@ -76,7 +77,7 @@ def default_of(place: Place) -> Any:
     return at(key.get_default(call_default_factory=True), place[depth + 1 :])
 
 
-def _changes(params: Params, selected: Variants, place: Place) -> list[str]:
+def _changes(params: Params, selected: dict[str, Any], place: Place) -> list[str]:
     """Return the selected variants, else the shared files, that would differ without a value.
 
     They are resolved anew. Which layer sets a value does not tell: a weaker layer may set the same one, and a variant

@@ -21,12 +21,14 @@ from mtbert.pretrained.settings import EncoderSettings, SbertSettings
 from mtbert.provenance import seals
 from mtbert.variants.settings import RATES, VariantSettings
 
-Documents = dict[str, dict[str, Any]]  # contents of files, by name
 NO_EFFECT = "{!r:.80} changes none of the selected variants; allowed: null, or a selection that it changes"
 
 
-def plan(params: Params) -> Documents:
-    """Return a file for each selected variant, and those that the other stages read; SettingsError with all faults."""
+def plan(params: Params) -> dict[str, Any]:
+    """Return the contents of files by name: one for each selected variant, and those that the other stages read.
+
+    SettingsError with all faults.
+    """
     _refuse(params, sections.find_faults(params))
     _refuse(params, _profile_faults(params))
     selected = _resolved(params)
@@ -56,9 +58,10 @@ def plan(params: Params) -> Documents:
     return {**selected, **shared, "needs": needs, "catalog": _catalog(params, selected, encoder, departures)}
 
 
-def _resolved(params: Params) -> Documents:
+def _resolved(params: Params) -> dict[str, Any]:
     """Return the files of the selected variants."""
-    selected, found = Documents(), list[Fault]()
+    selected: dict[str, Any] = {}
+    found: list[Fault] = []
     for name in params.get("variants"):
         document, faults = resolve.variant(params, name)
         found += faults
@@ -68,7 +71,9 @@ def _resolved(params: Params) -> Documents:
     return selected
 
 
-def _without_effect(departures: Iterable[Override], selected: Documents, known: Collection[str]) -> Iterator[Fault]:
+def _without_effect(
+    departures: Iterable[Override], selected: dict[str, Any], known: Collection[str]
+) -> Iterator[Fault]:
     """Yield the values set for all variants that change none of the selected ones, or are of a task that none has."""
     own_tasks = [document["tasks"] for document in selected.values()]
     trained = [phase["tasks"] for document in selected.values() for phase in document["phases"]]
@@ -98,7 +103,7 @@ def _part_faults(params: Params) -> Iterator[Fault]:
                 yield Fault((group, name, key), message)
 
 
-def _merge_faults(params: Params, selected: Documents) -> Iterator[Fault]:
+def _merge_faults(params: Params, selected: dict[str, Any]) -> Iterator[Fault]:
     """Yield why the members of an ensemble cannot be merged."""
     for name, entry in (params.get("ensembles") or {}).items():
         if entry.get("merge") and all(member in selected for member in entry["members"]):
@@ -109,7 +114,7 @@ def _merge_faults(params: Params, selected: Documents) -> Iterator[Fault]:
                 yield Fault(("ensembles", name, "members"), str(error))
 
 
-def _fold_faults(params: Params, selected: Documents) -> Iterator[Fault]:
+def _fold_faults(params: Params, selected: dict[str, Any]) -> Iterator[Fault]:
     """Yield what does not go together with tasks that have folds."""
     folds = tasks.number_of_folds(params.tasks)
     if not folds:
@@ -129,7 +134,7 @@ def _fold_faults(params: Params, selected: Documents) -> Iterator[Fault]:
             yield Fault(("run", "selection"), f"{fault}; allowed: spared, as profile own sets it")
 
 
-def _faults_of_pretraining(params: Params, shared: Documents) -> Iterator[Fault]:
+def _faults_of_pretraining(params: Params, shared: dict[str, Any]) -> Iterator[Fault]:
     """Yield the corpora with folds that pretraining reads: all models start from it, whatever their fold."""
     for corpus in _pretraining(shared):
         if params.tasks[corpus].folds:
@@ -143,10 +148,10 @@ def _refuse(params: Params, faults: Iterable[Fault]) -> None:
 
 
 def _catalog(
-    params: Params, selected: Documents, encoder: EncoderSettings, departures: Sequence[Override]
+    params: Params, selected: dict[str, Any], encoder: EncoderSettings, departures: Sequence[Override]
 ) -> dict[str, Any]:
     """Return what the report reads: the knobs, the encoder, all variants, and all ensembles."""
-    variants: Documents = {}
+    variants: dict[str, Any] = {}
     for name in params.get("catalog"):
         values = {dotted(override.place): override.value for override in departures if name in override.changes}
         part = params.get("catalog", name, "part")
@@ -169,7 +174,7 @@ def _catalog(
     }
 
 
-def _tuned(params: Params, selected: Documents) -> dict[str, Any]:
+def _tuned(params: Params, selected: dict[str, Any]) -> dict[str, Any]:
     """Return `tuned` without the selected variants of which a stronger layer sets another rate."""
     entries = dict(params.get("tuned") or {})
     for name in entries.keys() & selected.keys():
@@ -181,7 +186,7 @@ def _tuned(params: Params, selected: Documents) -> dict[str, Any]:
     return entries
 
 
-def _splits(selected: Documents, shared: Documents) -> list[list[str]]:
+def _splits(selected: dict[str, Any], shared: dict[str, Any]) -> list[list[str]]:
     """Return the splits that must exist: [task, split]."""
     needed: set[tuple[str, str]] = set()
     for variant in selected.values():
@@ -193,13 +198,13 @@ def _splits(selected: Documents, shared: Documents) -> list[list[str]]:
     return [list(pair) for pair in sorted(needed)]
 
 
-def _pretraining(shared: Documents) -> list[str]:
+def _pretraining(shared: dict[str, Any]) -> list[str]:
     """Return the corpora whose train pretraining reads; none where no selected variant starts from it."""
     pretrain = dict(shared["pretrain"])
     return [*SbertSettings(**pretrain).corpora] if pretrain.pop("needed") else []
 
 
-def _longest(selected: Documents) -> dict[str, list[Any]]:
+def _longest(selected: dict[str, Any]) -> dict[str, list[Any]]:
     """Return by task the limit that cuts most rows: whether a sequence holds a pair, and its most tokens."""
     limits: dict[str, list[Any]] = {}
     for variant in selected.values():

@@ -9,22 +9,37 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from mtbert.learning.schedules import SCHEDULES
+from mtbert.settings import Section
 from mtbert.variants.settings import PhaseSettings
 
 ENCODER_PARTS = {"encoder", "embeddings", "layers", "attention", "feed_forward"}  # parts that hold most of its weights
 HEAD_PARTS = {"heads", "pooler"}
 STEPS = 1000  # of a phase, to ask a schedule for its first step's factor
 
-TrainingKind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_constant", "heads_constant"]
-Rate = Annotated[float, Field(gt=0, le=100)]
+_Kind = Literal["encoder", "adapters", "heads", "encoder_constant", "adapters_constant", "heads_constant", "others"]
+_Rate = Annotated[float, Field(gt=0, le=100)]
 # As written in section `training`: a number, or numbers by kind. A `_constant` kind without one has its plain kind's.
 LearningRate = Annotated[
-    Annotated[Rate, Tag("[number]")] | Annotated[dict[TrainingKind | Literal["others"], Rate | None], Tag("[by kind]")],
+    Annotated[_Rate, Tag("[number]")] | Annotated[dict[_Kind, _Rate | None], Tag("[by kind]")],
     Discriminator(lambda value: "[by kind]" if isinstance(value, dict) else "[number]"),
 ]
 
 
-def of_phase(phase: dict[str, Any]) -> TrainingKind:
+class Trial(Section):
+    """A model at other rates, and what came of it.
+
+    Attributes:
+        factor: of its usual rates.
+        score: the mean over tasks on spared training rows; None where the loss was not finite.
+        seconds: that it took.
+    """
+
+    factor: float
+    score: float | None
+    seconds: float
+
+
+def of_phase(phase: dict[str, Any]) -> str:
     """Return the kind of training of a phase whose schedule is resolved, by the parts of the model that it trains.
 
     `encoder`: it trains the encoder's layers or embeddings. `heads`: it trains heads and pooler alone. `adapters`: all
@@ -36,8 +51,7 @@ def of_phase(phase: dict[str, Any]) -> TrainingKind:
     if any(part in ENCODER_PARTS or part.startswith("layer_") for part in trainable):
         kind = "encoder"
     at_full_rate = SCHEDULES.build(phase["schedule"]).factor(0, STEPS) == 1
-    name: Any = f"{kind}_constant" if at_full_rate else kind
-    return name
+    return f"{kind}_constant" if at_full_rate else kind
 
 
 def trained_parts(phase: dict[str, Any]) -> set[str]:

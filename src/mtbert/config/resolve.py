@@ -25,8 +25,6 @@ from mtbert.registry import Chosen
 from mtbert.tasks import Task
 from mtbert.variants.settings import VariantSettings
 
-Techniques = dict[str, Chosen[Any]]  # by name
-
 
 def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Fault]]:
     """Return what a variant's file holds, or None and the variant's faults."""
@@ -42,7 +40,7 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Faul
     model = _model(settings.values.get("model", {}), own_tasks)
     phases = [_phase(phase, own_tasks, model["adapter"]) for phase in settings.values["phases"]]
     names = [*dict.fromkeys(_names(model, phases))]
-    techniques, section_faults = choose(settings, names, encoder)
+    techniques, section_faults = _choose(settings, names, encoder)
     entry = params.get("catalog", name)
     faults = [*section_faults, *_entry_faults(name, entry, names)]
     own = params.own_entry(name)
@@ -76,7 +74,7 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Faul
     return resolved.model_dump(), []
 
 
-def shared(params: Params, selected: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def shared(params: Params, selected: dict[str, Any]) -> dict[str, Any]:
     """Return the files on the starting weights of the selected variants, by name."""
     sections = merge(params, layers(params)).values
     run, encoder = sections.get("run", {}), sections.get("encoder", {})
@@ -98,7 +96,9 @@ def about(params: Params, name: str) -> dict[str, Any]:
     return defaults | {key: entry[key] for key in defaults if entry.get(key)}
 
 
-def choose(settings: Settings, names: Sequence[str], encoder: EncoderSettings) -> tuple[Techniques, list[Fault]]:
+def _choose(
+    settings: Settings, names: Sequence[str], encoder: EncoderSettings
+) -> tuple[dict[str, Chosen[Any]], list[Fault]]:
     """Return the techniques of these names with their sections, and the faults of these sections."""
     sections: dict[str, Any] = {}
     faults: list[Fault] = []
@@ -161,7 +161,7 @@ def _names(model: dict[str, Any], phases: Sequence[dict[str, Any]]) -> Iterator[
         yield from phase["objectives"]
 
 
-def _put(values: dict[str, Any], section: str, techniques: Techniques) -> dict[str, Any]:
+def _put(values: dict[str, Any], section: str, techniques: dict[str, Chosen[Any]]) -> dict[str, Any]:
     """Return a section with techniques in the place of their names."""
     put: dict[str, Any] = {key: techniques[values[key]] for key in PLACES[section]}
     if section == "model":
@@ -177,7 +177,7 @@ def _run(values: dict[str, Any], phases: Sequence[dict[str, Any]]) -> dict[str, 
     return values | {"selection": "whole"} if values.get("keep") == "last" and not is_watched else values
 
 
-def _sources(techniques: Techniques) -> dict[str, str]:
+def _sources(techniques: dict[str, Chosen[Any]]) -> dict[str, str]:
     """Return the digests of the files that the variant's techniques use, by name."""
     digests: dict[str, str] = {}
     for registry in REGISTRIES:

@@ -7,15 +7,13 @@ checks what fits together.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
-    Discriminator,
     Field,
     ModelWrapValidatorHandler,
-    Tag,
     ValidationError,
     ValidationInfo,
     create_model,
@@ -26,7 +24,7 @@ from pydantic import (
 from mtbert import files
 from mtbert.config.layers import layers, merge
 from mtbert.config.params import COMMON, REST, Fault, Params, Place, at, faults_of
-from mtbert.config.rates import LearningRate
+from mtbert.config.rates import LearningRate, Trial
 from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USES
 from mtbert.errors import UnknownNameError
 from mtbert.learning.objectives import OBJECTIVES
@@ -43,7 +41,6 @@ DATA_FOLDERS = "data/sample, data/official (`make official`), or a folder of you
 OWN_FILES = ("catalog", "encoder", "needs", "pretrain")  # of the plan, beside the variants'
 CODE_FILE = "code-"  # how the names of the plan's further files begin
 MOST = 2**31 - 1  # that any key may hold whose field says nothing: larger numbers overflow
-L = TypeVar("L", bound="Layer")
 
 
 def _task_or_others(name: str, info: ValidationInfo) -> str:
@@ -53,20 +50,11 @@ def _task_or_others(name: str, info: ValidationInfo) -> str:
 def _all_or_list(value: Any) -> Any:
     if value != "all" and not isinstance(value, list):
         raise ValueError("allowed: all, or a list of tasks")
-    return value
+    return None if value == "all" else value
 
 
 ByTask = Annotated[str, AfterValidator(_task_or_others)]  # the key of a value for that task
 Names = Annotated[list[TaskName], Field(min_length=1), ONCE]
-Tasks = Annotated[
-    Annotated[Literal["all"], Tag("[all]")] | Annotated[Names, Tag("[names]")],
-    Discriminator(lambda value: "[names]" if isinstance(value, list) else "[all]"),
-    BeforeValidator(_all_or_list),
-]
-
-HeadName = Annotated[str, one_of(HEADS.kind, HEADS)]
-Objectives = Annotated[list[Annotated[str, one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE]
-Technique = Annotated[str, one_of("technique", USES)]
 Members = Annotated[list[Annotated[str, one_of("variant")]], Field(min_length=1), ONCE]
 
 # Keys whose type and default are not those of a resolved variant. Settings name a technique, and a variant holds its
@@ -77,12 +65,15 @@ WRITTEN: dict[str, dict[str, Any]] = {
 }
 WRITTEN["model"] |= {
     "encoder": (Annotated[str, one_of("starting weights", STARTS)], "base"),
-    "heads": (dict[ByTask, HeadName | None], dict.fromkeys((*COURSE, REST), HEADS.default)),
+    "heads": (
+        dict[ByTask, Annotated[str, one_of(HEADS.kind, HEADS)] | None],
+        dict.fromkeys((*COURSE, REST), HEADS.default),
+    ),
     "pooling": (dict[ByTask, Pooling | None], dict.fromkeys((*COURSE, REST), "pooler")),
 }
 WRITTEN["training"] |= {
-    "tasks": (Tasks, "all"),
-    "objectives": (Objectives, []),
+    "tasks": (Annotated[Names | None, BeforeValidator(_all_or_list)], "all"),
+    "objectives": (Annotated[list[Annotated[str, one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE], []),
     "learning_rate": (LearningRate, 2e-5),
 }
 
@@ -141,7 +132,7 @@ def _free(name: str) -> str:
     return name
 
 
-def _with(keys: Mapping[str, Any]) -> Callable[[type[L]], type[L]]:
+def _with(keys: Mapping[str, Any]) -> Callable[[type["Layer"]], Any]:
     """Return a decorator that adds keys to a layer, each with its type and default."""
     return lambda layer: create_model(layer.__name__, __base__=layer, **dict(keys))
 
@@ -171,15 +162,9 @@ class _Preset(Layer):
     pass
 
 
-class _Trial(Section):
-    factor: float
-    score: float | None  # none: it diverged
-    seconds: float
-
-
 @_with({"training": OF_VARIANT["training"]})
 class _Tuned(Layer):
-    trials: list[_Trial] = []
+    trials: list[Trial] = []
 
 
 @_with(_keys("training"))
@@ -196,7 +181,7 @@ class _Part(Section):
 class _Entry(Layer, Published):  # docs/settings.md has a table of its keys
     paper: Annotated[str, one_of("paper")] | None = None
     preset: Annotated[str, one_of("preset")] | None = None
-    uses: Annotated[list[Technique], ONCE] | None = None
+    uses: Annotated[list[Annotated[str, one_of("technique", USES)]], ONCE] | None = None
     tasks: Names | None = None
     teachers: Members | None = None
     part: _Part | None = None

@@ -9,7 +9,6 @@ stands for all of its variants.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-Entries = dict[str, dict[str, Any]]
 ALL, EACH = "all", "each"  # what `tasks` of an entry may be, beside a list
 ANSWERS = ("paper", "row", "also", "rival")  # keys of an entry that say which published rows it stands for
 
@@ -24,9 +23,9 @@ def is_template(entry: Any) -> bool:
     return isinstance(entry, dict) and entry.get("tasks") == EACH
 
 
-def expanded(entries: Mapping[str, dict[str, Any]], tasks: Sequence[str]) -> Entries:
+def expanded(entries: Mapping[str, dict[str, Any]], tasks: Sequence[str]) -> dict[str, Any]:
     """Return entries whose `tasks` are lists: all tasks in place of `all`, an entry a task in place of `each`."""
-    variants = Entries()
+    variants: dict[str, Any] = {}
     one_per_task = _one_per_task(entries)
     for name, written in entries.items():
         entry = written
@@ -41,9 +40,9 @@ def expanded(entries: Mapping[str, dict[str, Any]], tasks: Sequence[str]) -> Ent
     return variants
 
 
-def with_parts(entries: Mapping[str, Any]) -> Entries:
+def with_parts(entries: Mapping[str, Any]) -> dict[str, Any]:
     """Return entries of which each that has a `part` holds what the entry of the whole variant says, too."""
-    variants = Entries()
+    variants: dict[str, Any] = {}
     for name, entry in entries.items():
         variants[name] = entry
         whole = entries.get(whole_of(entry) or name)
@@ -59,10 +58,12 @@ def whole_of(entry: Any) -> str | None:
     return of if isinstance(of, str) else None  # anything else is refused later
 
 
-def members(ensembles: Mapping[str, dict[str, Any]], entries: Mapping[str, Any], tasks: Sequence[str]) -> Entries:
+def members(
+    ensembles: Mapping[str, dict[str, Any]], entries: Mapping[str, Any], tasks: Sequence[str]
+) -> dict[str, Any]:
     """Return ensembles whose members are variants: a member with `tasks: each` becomes its variants, one a task."""
     one_per_task = _one_per_task(entries)
-    expanded_ensembles = Entries()
+    expanded_ensembles: dict[str, Any] = {}
     for name, entry in ensembles.items():
         expanded_ensembles[name] = entry
         if isinstance(entry.get("members"), list):  # anything else is refused later

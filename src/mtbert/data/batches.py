@@ -22,7 +22,6 @@ from mtbert.data import parts
 from mtbert.data.tokens import SpecialTokens
 from mtbert.errors import DataError
 from mtbert.scores import sets
-from mtbert.settings import Batching
 from mtbert.tasks import Task
 
 POOL = 50  # batches among which examples are sorted by length: enough for little padding, few enough to stay random
@@ -289,7 +288,7 @@ class Stream:
         examples: Examples,
         size: int,
         seed: int,
-        batching: Batching = "by_length",
+        batching: Literal["by_length", "shuffled"] = "by_length",
         lengths: Sequence[int] = (),
         name: str = "",
     ) -> None:

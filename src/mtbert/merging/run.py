@@ -101,9 +101,9 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
         held_out = {task: rows for task, rows in unseen.items() if rows.task.has_one_class and len(rows)}
         temperatures = run.calibrate(parts.model, held_out, on)
     history = History(settings.run.log_every, lambda step, values: None)
-    training = run.Training(started, on, Outcome(), history, temperatures)
+    result = run.Result(started, on, Outcome(), history, temperatures)
     logs = layout.logs(build, settings.variant, out.name)
-    run.write_model(parts, training, run.predict_splits(parts, on), out, logs)
+    run.write_model(parts, result, run.predict_splits(parts, on), out, logs)
     return True
 
 

@@ -33,7 +33,7 @@ from mtbert.variants.settings import PhaseSettings, VariantSettings
 def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     """Build the parts of one run from its settings and what earlier stages wrote below `build`."""
     encoder = layout.encoder(build, settings.model.encoder)
-    examples = read_examples(settings, layout.data(build), encoder)
+    examples = _read_examples(settings, layout.data(build), encoder)
     take_folds(settings, examples, layout.data(build), seed)
     take_share(settings, examples["train"], layout.data(build), seed)
     model = build_model(
@@ -67,7 +67,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
         choosing=chosen_on,
         code=code,
         cpu_precision=cpu_precision,
-        encoder_revision=encoder_revision(build),
+        encoder_revision=_encoder_revision(build),
     )
 
 
@@ -77,7 +77,7 @@ def digest_of_code(build: Path) -> str:
     return files.sha256(file) if file.is_file() else ""
 
 
-def encoder_revision(build: Path) -> str | None:
+def _encoder_revision(build: Path) -> str | None:
     """Return the digest of the folder that the encoder was made from; None where the plan states none."""
     file = layout.plan(build, "encoder")
     return layout.read_plan(file).get("revision") if file.is_file() else None
@@ -97,7 +97,7 @@ def balance(examples: Examples) -> torch.Tensor:
     return torch.from_numpy(weights.astype(np.float32))
 
 
-def read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[Split, dict[str, Examples]]:
+def _read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict[Split, dict[str, Examples]]:
     """Read all splits of the variant's tasks (only test may be missing), and train of the corpora that serve them."""
     special = tokens.special_tokens(encoder)
 
@@ -247,7 +247,7 @@ def _sampler(settings: VariantSettings, phase: PhaseSettings, train: Mapping[str
         batch_size = phase.batch_sizes.get(name, phase.batch_size)
         batches[name] = math.ceil(size * (length.share or 1) / batch_size)
         task = settings.trains(name).name  # a corpus that serves another task has no turns beside that
-        if (length.examples or length.task_steps) and (name == task or task not in turns):
+        if (length.examples or length.by_task) and (name == task or task not in turns):
             described = settings.described[task]
             classes = 0 if described.kind == "score" else described.classes
             turns[task] = length.turns(classes, size / batch_size, batch_size)

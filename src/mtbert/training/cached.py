@@ -38,7 +38,6 @@ from mtbert.training.phases import Phase
 
 LIMIT = 2 * 2**30  # bytes of embeddings: 1.4 million sequences of MiniLM, 700,000 of BERT-base
 KEY = 12  # hexadecimal digits of a folder's name
-Build = Callable[[], Phase]
 
 
 def store(build: Path, shared_code: str, sources: Mapping[str, str]) -> Path | None:
@@ -55,13 +54,13 @@ def store(build: Path, shared_code: str, sources: Mapping[str, str]) -> Path | N
 
 
 def with_memos(
-    builds: Sequence[Build],
+    builds: Sequence[Callable[[], Phase]],
     model: MultitaskModel,
     scored: Sequence[Examples],
     seed: int,
     hardware: Hardware,
     store: Path | None = None,
-) -> list[Build]:
+) -> list[Callable[[], Phase]]:
     """Return the functions that build phases; each also fills or clears the memos of its examples and the scored ones.
 
     A GPU that records steps does without memos: its steps are as short as its processor can start them. `store` is the
@@ -71,7 +70,7 @@ def with_memos(
 
 
 def _built(
-    build: Build,
+    build: Callable[[], Phase],
     model: MultitaskModel,
     scored: Sequence[Examples],
     seed: int,
@@ -81,12 +80,12 @@ def _built(
     phase = build()
     for examples in (*(stream.examples for stream in phase.streams.values()), *scored):
         examples.memo.clear()  # the phase before may have trained the encoder
-    if not hardware.records and is_fixed(phase, model, hardware):
-        fill([*_repeated(phase, seed), *scored], model, hardware, store)
+    if not hardware.records and _is_fixed(phase, model, hardware):
+        _fill([*_repeated(phase, seed), *scored], model, hardware, store)
     return phase
 
 
-def is_fixed(phase: Phase, model: MultitaskModel, hardware: Hardware) -> bool:
+def _is_fixed(phase: Phase, model: MultitaskModel, hardware: Hardware) -> bool:
     """Return whether embeddings stay as they are in a phase, and nothing but the heads' losses reads a batch."""
     parts: list[nn.Module] = [model.encoder, model.features, model.adapter]
     if phase.objectives or any(parameter.requires_grad for part in parts for parameter in part.parameters()):
@@ -110,7 +109,7 @@ def _repeated(phase: Phase, seed: int) -> list[Examples]:
     return [stream.examples for name, stream in phase.streams.items() if turns[name] > stream.batches_per_pass]
 
 
-def fill(every: Sequence[Examples], model: MultitaskModel, hardware: Hardware, store: Path | None = None) -> None:
+def _fill(every: Sequence[Examples], model: MultitaskModel, hardware: Hardware, store: Path | None = None) -> None:
     """Write the memos of these examples, as far as LIMIT allows; leave the model in evaluation mode."""
     model.eval()
     weights = _digest_of_weights(model) if store else ""
@@ -177,5 +176,5 @@ def _key(examples: Examples, model: MultitaskModel, hardware: Hardware, weights:
     for sequences in examples.rows:
         for row in sequences:
             digest.update(f"{len(row.ids)} {row.second} ".encode())
-            digest.update(row.ids.tobytes())
+            digest.update(np.asarray(row.ids, np.int32).tobytes())
     return digest.hexdigest()

@@ -19,8 +19,6 @@ from torch import Tensor
 from mtbert import files
 from mtbert.errors import TrainingError
 
-State = dict[str, Any]  # nested dicts and lists of tensors and plain values
-
 
 @dataclass
 class Checkpoint:
@@ -39,8 +37,11 @@ class Checkpoint:
         """Where it lies."""
         return self.directory / "checkpoint.safetensors"
 
-    def save(self, state: State) -> None:
-        """Replace the last state; TrainingError where the new one cannot be written, and the last one stays."""
+    def save(self, state: dict[str, Any]) -> None:
+        """Replace the last state: nested dicts and lists of tensors and plain values.
+
+        TrainingError where the new one cannot be written, and the last one stays.
+        """
         tensors: dict[str, Tensor] = {}
         header = {"identity": self.identity, "state": json.dumps(_without_tensors(state, tensors))}
         try:
@@ -52,7 +53,7 @@ class Checkpoint:
                 "goes on from there once there is room"
             ) from error
 
-    def load(self) -> State | None:
+    def load(self) -> dict[str, Any] | None:
         """Return the state; None where there is none of this run, with a warning where another run's is there."""
         if not self.file.is_file():
             return None
@@ -97,12 +98,12 @@ def _with_tensors(value: Any, tensors: Mapping[str, Tensor]) -> Any:
     return {key: _with_tensors(item, tensors) for key, item in value["pairs"]}
 
 
-def random_state(device: torch.device) -> State:
+def random_state(device: torch.device) -> dict[str, Any]:
     """Return the states of PyTorch's own generators, which dropout draws from."""
     return {kind: module.get_rng_state() for kind, module in _with_generators(device).items()}
 
 
-def set_random_state(state: State, device: torch.device) -> None:
+def set_random_state(state: dict[str, Any], device: torch.device) -> None:
     """Set PyTorch's generators to the states that `random_state` returned."""
     for kind, module in _with_generators(device).items():
         if kind in state:

@@ -7,15 +7,18 @@ from pathlib import Path
 from mtbert import files
 from mtbert.learning.states import Stateful
 
-Listener = Callable[[int, dict[str, float]], None]  # (step, values)
-
 
 class History(Stateful):
-    """Averages losses between two entries, task by task; steps are counted over all phases."""
+    """Averages losses between two entries, task by task; steps are counted over all phases.
+
+    Args:
+        every: steps between two entries.
+        listener: is called with step and values of each entry.
+    """
 
     changes = ("rows", "losses")
 
-    def __init__(self, every: int, listener: Listener) -> None:
+    def __init__(self, every: int, listener: Callable[[int, dict[str, float]], None]) -> None:
         self.every = every
         self.listener = listener
         self.rows: list[tuple[int, int, str, float]] = []

@@ -287,7 +287,7 @@ class Trainer(Stateful):
             phase.after_step(numbers.losses(), lambda: self._losses_again(phase, batches))
         except torch.OutOfMemoryError as error:
             raise TrainingError(
-                f"step {self.outcome.steps} does not fit into the memory ({shapes(batches)}); lower "
+                f"step {self.outcome.steps} does not fit into the memory ({_shapes(batches)}); lower "
                 "training.batch_size, training.batch_sizes or model.max_tokens"
             ) from error
 
@@ -315,7 +315,7 @@ class Trainer(Stateful):
         norm = torch.nn.utils.get_total_norm([p.grad for p in phase.parameters if p.grad is not None])
         numbers = Numbers.of(losses, norm)
         self.failed.copy_(torch.maximum(self.failed, 1 - numbers.is_finite().float()))
-        clip(phase, norm)
+        _clip(phase, norm)
         # Where `found_inf` is 1 a fused optimiser skips its step; torch's GradScaler sets the same attribute.
         phase.optimiser.found_inf = self.failed  # type: ignore[attr-defined]
         phase.optimiser.step()
@@ -467,12 +467,12 @@ def in_words(batches: Mapping[str, Batch]) -> str:
     return "; ".join(f"{batch.task}: {', '.join(batch.ids)}" for batch in batches.values())
 
 
-def shapes(batches: Mapping[str, Batch]) -> str:
+def _shapes(batches: Mapping[str, Batch]) -> str:
     """Return the sizes of batches by task, for messages: rows, and tokens of the longest."""
     return ", ".join(f"{name}: {list(batch.input_ids.shape)} tokens" for name, batch in batches.items())
 
 
-def clip(phase: Phase, norm: Tensor) -> None:
+def _clip(phase: Phase, norm: Tensor) -> None:
     """Shorten the gradient, whose length is `norm`, to `training.clip`, where that is set."""
     limit = phase.settings.clip
     if limit is None:

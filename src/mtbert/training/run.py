@@ -31,7 +31,6 @@ from mtbert.training.phases import Phase, trained_on_last
 from mtbert.training.stopping import Stop
 from mtbert.variants.settings import VariantSettings
 
-Predicted = Mapping[str, Mapping[str, pd.DataFrame]]  # tables of predictions by split and task
 EMBEDDED = 1200  # dev rows of each task whose embeddings are written: all of SST-5 and STS-B
 
 
@@ -73,7 +72,7 @@ def hardware_of(settings: VariantSettings, cpu_precision: Precision | None = Non
 
 
 @dataclass(frozen=True)
-class Training:
+class Result:
     """What came of a training, or of a merge, which trains nothing.
 
     Attributes:
@@ -114,8 +113,8 @@ def train(
         with stop.at_once():
             temperatures = calibrate(parts.model, held_out(parts), on)
             predicted = predict_splits(parts, on)
-        training = Training(started, on, outcome, history, temperatures)
-        metrics = write_model(parts, training, predicted, run_directory, logs_directory)
+        result = Result(started, on, outcome, history, temperatures)
+        metrics = write_model(parts, result, predicted, run_directory, logs_directory)
         checkpoint.clear()
         if live:
             live.finish(run_directory)
@@ -123,19 +122,23 @@ def train(
 
 
 def write_model(
-    parts: Parts, training: Training, predicted: Predicted, run_directory: Path, logs_directory: Path
+    parts: Parts,
+    result: Result,
+    predicted: Mapping[str, Mapping[str, pd.DataFrame]],
+    run_directory: Path,
+    logs_directory: Path,
 ) -> dict[str, Any]:
     """Write a trained or merged model and its log, both whole or not at all; return metrics.json's content.
 
     The log lies in a folder of `logs_directory` of its own, named after the results: see `layout.log`.
     """
-    metrics = _metrics(parts, training, predicted)
+    metrics = _metrics(parts, result, predicted)
     with files.new_directory(run_directory) as directory:
-        _write(directory, parts, metrics, predicted, training.history)
-        _write_embeddings(directory, parts, training.on)
+        _write(directory, parts, metrics, predicted, result.history)
+        _write_embeddings(directory, parts, result.on)
         seals.seal(directory)
     with files.new_directory(logs_directory / layout.log_key(run_directory)) as directory:
-        files.write_json(directory / layout.LOG, _log(parts, training))
+        files.write_json(directory / layout.LOG, _log(parts, result))
         _write_inputs(directory, parts)  # once more: what is told of a run when DVC has taken its folder away
     return metrics
 
@@ -215,8 +218,8 @@ def held_out(parts: Parts) -> dict[str, Examples]:
     return rows
 
 
-def predict_splits(parts: Parts, on: Hardware) -> Predicted:
-    """Predict each split with the trained or merged model."""
+def predict_splits(parts: Parts, on: Hardware) -> Mapping[str, Mapping[str, pd.DataFrame]]:
+    """Predict each split with the trained or merged model; return the tables by split and task."""
     settings = parts.settings
     tables = {"dev": _predict(parts.model, parts.examples.get("dev", {}), on), "test": dict[str, pd.DataFrame]()}
     if settings.run.predict_test:
@@ -242,9 +245,9 @@ def _predict(model: MultitaskModel, examples: Mapping[str, Examples], on: Hardwa
         return {task: evaluation.predict(model, rows, on.device) for task, rows in examples.items()}
 
 
-def _metrics(parts: Parts, training: Training, predicted: Predicted) -> dict[str, Any]:
+def _metrics(parts: Parts, result: Result, predicted: Mapping[str, Mapping[str, pd.DataFrame]]) -> dict[str, Any]:
     """Return metrics.json's content."""
-    outcome, on = training.outcome, training.on
+    outcome, on = result.outcome, result.on
     metrics = {
         "variant": parts.settings.variant,
         "seed": parts.seed,
@@ -260,8 +263,8 @@ def _metrics(parts: Parts, training: Training, predicted: Predicted) -> dict[str
         metrics[split] = predictions.scores(tables, parts.settings.described)
     if beside := predictions.scores_beside(predicted["dev"], parts.settings.described):
         metrics["beside"] = beside
-    if training.temperatures:
-        metrics["temperatures"] = training.temperatures
+    if result.temperatures:
+        metrics["temperatures"] = result.temperatures
     return metrics
 
 
@@ -269,7 +272,7 @@ def _write(
     directory: Path,
     parts: Parts,
     metrics: dict[str, Any],
-    predicted: Predicted,
+    predicted: Mapping[str, Mapping[str, pd.DataFrame]],
     history: History,
 ) -> None:
     """Write a run's results and its model; nothing in them depends on the clock or the host's name."""
@@ -302,11 +305,11 @@ def _write_embeddings(directory: Path, parts: Parts, on: Hardware) -> None:
     numpy.save_file(embeddings, directory / layout.EMBEDDINGS)
 
 
-def _log(parts: Parts, training: Training) -> dict[str, Any]:
-    outcome, on = training.outcome, training.on
-    seconds = (datetime.datetime.now(datetime.UTC) - training.started).total_seconds()
+def _log(parts: Parts, result: Result) -> dict[str, Any]:
+    outcome, on = result.outcome, result.on
+    seconds = (datetime.datetime.now(datetime.UTC) - result.started).total_seconds()
     return {
-        "started": training.started.isoformat(timespec="seconds"),
+        "started": result.started.isoformat(timespec="seconds"),
         "seconds": round(seconds, 1),
         "training_seconds": round(outcome.seconds, 1),
         "resumed": outcome.resumed,

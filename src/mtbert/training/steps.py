@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -32,30 +32,14 @@ from mtbert.training.phases import Phase
 WAITS = "called a synchronizing CUDA operation"  # PyTorch's words, in its debug mode
 DEBUGS = "debug mode is a prototype"  # its words when that is turned on
 
-Batches = Mapping[str, Batch]
-Compute = Callable[[Batches], Any]  # a step, from its batches to what has a method `copied`
-Replay = Callable[[], object]
-
-
-class Recorder(Protocol):
-    """What records steps: CudaGraphs."""
-
-    def watch(self, compute: Callable[[], Any]) -> tuple[Any, str]:
-        """Run a step kernel by kernel; return its result, and why it cannot be recorded, or an empty text."""
-        ...
-
-    def record(self, compute: Callable[[], Any]) -> tuple[Any, Replay]:
-        """Record a step; return the result that each replay leaves, and what replays it."""
-        ...
-
 
 @dataclass(frozen=True)
 class Recorded:
     """A recorded step: the batches that it reads, the result that it leaves, and what replays it."""
 
-    batches: Batches
+    batches: Mapping[str, Batch]
     result: Any
-    replay: Replay
+    replay: Callable[[], object]
 
 
 class StepRunner:
@@ -71,7 +55,7 @@ class StepRunner:
         begun: steps that have begun, and `constants` of the parts behind the first.
     """
 
-    def __init__(self, recorder: Recorder | None = None, parts: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, recorder: "CudaGraphs | None" = None, parts: Mapping[str, Any] | None = None) -> None:
         self.recorder = recorder
         self.parts = parts or {}
         self.pads = recorder is not None
@@ -80,15 +64,20 @@ class StepRunner:
         self.begun = 0
         self.constants: dict[str, Any] = {}
 
-    def padded(self, batches: Batches) -> Batches:
+    def padded(self, batches: Mapping[str, Batch]) -> Mapping[str, Batch]:
         """Return the batches of a step in the length of its longest, where steps are recorded."""
         if not self.pads:
             return batches
         tokens = max(batch.input_ids.shape[1] for batch in batches.values())
         return {name: batch.padded(tokens) for name, batch in batches.items()}
 
-    def run(self, batches: Batches, compute: Compute) -> Any:
-        """Compute a step whose batches are on the device; later steps leave its result as it is."""
+    def run(self, batches: Mapping[str, Batch], compute: Callable[[Mapping[str, Batch]], Any]) -> Any:
+        """Compute a step whose batches are on the device; later steps leave its result as it is.
+
+        Args:
+            batches: of the step.
+            compute: makes of these batches what has a method `copied`.
+        """
         if self.recorder is not None:
             self._compare_constants()
         if self.recorder is None:
@@ -145,7 +134,7 @@ def runner_of(phase: Phase, hardware: Hardware, model: nn.Module) -> StepRunner:
     return StepRunner(CudaGraphs([objective.generator for objective in phase.objectives.values()]), parts | modules)
 
 
-def write(batches: Batches, into: Batches) -> None:
+def write(batches: Mapping[str, Batch], into: Mapping[str, Batch]) -> None:
     """Write batches into the tensors of others of the same shapes."""
     for name, batch in batches.items():
         for field in fields(batch):
@@ -167,7 +156,10 @@ class CudaGraphs:
         self.pool = torch.cuda.graph_pool_handle()
 
     def watch(self, compute: Callable[[], Any]) -> tuple[Any, str]:
-        """Run a step; it cannot be recorded where the processor waits for a number of the GPU's."""
+        """Run a step kernel by kernel; return its result, and why it cannot be recorded, or an empty text.
+
+        It cannot where the processor waits for a number of the GPU's.
+        """
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             torch.cuda.set_sync_debug_mode("warn")
@@ -183,8 +175,8 @@ class CudaGraphs:
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         return result, why_not
 
-    def record(self, compute: Callable[[], Any]) -> tuple[Any, Replay]:
-        """Record a step on the current stream."""
+    def record(self, compute: Callable[[], Any]) -> tuple[Any, Callable[[], object]]:
+        """Record a step on the current stream; return the result that each replay leaves, and what replays it."""
         graph = torch.cuda.CUDAGraph()
         for generator in self.generators:
             graph.register_generator_state(generator)

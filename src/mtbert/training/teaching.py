@@ -33,8 +33,6 @@ from mtbert.training.phases import Phase
 from mtbert.variants.building import build_model, read_split
 from mtbert.variants.settings import PhaseSettings, VariantSettings
 
-Build = Callable[[], Phase]
-
 
 @dataclass(frozen=True)
 class Lesson:
@@ -55,13 +53,13 @@ class Lesson:
     hardware: Hardware
 
 
-def with_teachers(builds: Sequence[Build], lesson: Lesson) -> list[Build]:
+def with_teachers(builds: Sequence[Callable[[], Phase]], lesson: Lesson) -> list[Callable[[], Phase]]:
     """Return the functions that build phases; each also has the teachers predict the rows that its phase learns on."""
     numbered = zip(builds, lesson.student.phases, strict=True)
     return [partial(_built, build, phase, lesson) for build, phase in numbered]
 
 
-def _built(build: Build, phase: PhaseSettings, lesson: Lesson) -> Phase:
+def _built(build: Callable[[], Phase], phase: PhaseSettings, lesson: Lesson) -> Phase:
     if any(OBJECTIVES.class_of(objective).learns_from_teachers for objective in phase.objectives):
         teach(phase.tasks, lesson)
     return build()
@@ -70,14 +68,14 @@ def _built(build: Build, phase: PhaseSettings, lesson: Lesson) -> Phase:
 def teach(corpora: Sequence[str], lesson: Lesson) -> None:
     """Have the teachers predict the training rows of these corpora, unless they have.
 
-    Raises: DataError as for `check`.
+    Raises: DataError as for `_check`.
     """
     waiting = [name for name in corpora if lesson.train[name].soft_labels is None]
     if not waiting:
         return
     runs = [layout.run(lesson.build, teacher, lesson.seed) for teacher in lesson.student.teachers]
     for run in runs:  # all of them, before the first predicts for minutes
-        check(run, lesson)
+        _check(run, lesson)
     for run in runs:
         settings = layout.read_planned(VariantSettings, layout.plan(lesson.build, run.parent.name))
         taught = [name for name in waiting if lesson.student.trains(name).name in settings.tasks]
@@ -102,7 +100,7 @@ def _predict(settings: VariantSettings, run: Path, corpora: Sequence[str], lesso
     set_random_state(drawn, on.device)
 
 
-def check(run: Path, lesson: Lesson) -> None:
+def _check(run: Path, lesson: Lesson) -> None:
     """Raise DataError where a teacher is missing, damaged, without weights here, or made from other inputs than now."""
     needs = f"{lesson.student.variant}, seed {lesson.seed}, learns from {run.parent.name} of the same seed"
     if not seals.is_sealed(run):

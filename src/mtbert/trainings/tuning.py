@@ -4,22 +4,27 @@ Each model of each way trains three times: at a third of its rates, at its rates
 rates are those without `tuned`, also where it was tuned before. A trial has one seed and a third of the steps. Its
 score is that of its best epoch on the training rows that `training.spared` keeps out, so that dev chooses nothing. The
 best trial's rates are written under `tuned` in params.yaml. Rates that a stronger layer sets cannot be tuned.
+
+`build/trials` keeps each trial under the digest of what it was made from, so that none is made twice.
 """
 
 import math
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.config import planning, rates, resolve
 from mtbert.config.layers import merge_variant
 from mtbert.config.params import REST, Params, Place, dotted
-from mtbert.errors import DivergedError, SettingsError
+from mtbert.config.rates import Trial
+from mtbert.errors import DivergedError, SettingsError, TrainingError
 from mtbert.machine import locking
+from mtbert.provenance import manifests
 from mtbert.training import assembly
 from mtbert.training.run import best_score
 from mtbert.trainings import dvc
@@ -32,26 +37,13 @@ SEED = 1
 DIGITS = 3  # of a rate
 
 
-class Trial(NamedTuple):
-    """A model at other rates, and what came of it.
-
-    Attributes:
-        factor: of its usual rates.
-        score: the mean over tasks on spared training rows; None where the loss was not finite.
-        seconds: that it took.
-    """
-
-    factor: float
-    score: float | None
-    seconds: float
-
-
 def run(jobs: int, build: Path) -> None:
     """Try rates for each selected variant that trains, print what came of them, and write the best to params.yaml.
 
     Raises:
         SettingsError: a variant does not choose its epoch on spared training rows, or has a task with folds; or a
             stronger layer than `tuned` sets its rates.
+        TrainingError: a trial's process was ended from outside.
         SystemExit: a stage of DVC failed, and DVC has printed why.
     """
     with locking.exclusive(dvc.LOCK, "tune"):
@@ -147,10 +139,32 @@ def _trials(variants: Mapping[str, VariantSettings], jobs: int, build: Path) -> 
             for name, settings in variants.items()
         }
         for name, futures in pending.items():
-            yield name, [future.result() for future in futures]
+            try:
+                yield name, [future.result() for future in futures]
+            except BrokenProcessPool:
+                raise TrainingError(
+                    f"a trial of {name}, or of a model after it, was ended from outside: the memory may be too small; "
+                    f"{layout.trials(build)} keeps the trials that are done, and `mtbert tune --jobs 1` makes the rest"
+                ) from None
 
 
 def trial(settings: VariantSettings, factor: float, build: Path) -> Trial:
+    """Train a variant at `factor` times its rates with a third of its steps; write nothing but what came of it.
+
+    A trial that was made from the same before is read, not made again.
+    """
+    rates_tried = rates_times(settings.phases[0], factor)
+    training = manifests.of_training(build, settings.variant, SEED)
+    made_from = training.model_copy(update={"settings": {**training.settings, "share": SHARE, "rates": rates_tried}})
+    file = layout.trials(build) / f"{made_from.identity}.json"
+    if file.is_file():
+        return files.read_as(Trial, file, f"rm {file}")
+    tried = _train(settings, factor, build)
+    files.write_json(file, tried.model_dump())
+    return tried
+
+
+def _train(settings: VariantSettings, factor: float, build: Path) -> Trial:
     """Train a variant at `factor` times its rates with a third of its steps; write nothing."""
     start = time.perf_counter()
     phase = settings.phases[0]
@@ -161,7 +175,7 @@ def trial(settings: VariantSettings, factor: float, build: Path) -> Trial:
         score = best_score(parts)
     except DivergedError:
         score = None
-    return Trial(factor, score, time.perf_counter() - start)
+    return Trial(factor=factor, score=score, seconds=time.perf_counter() - start)
 
 
 def rates_times(phase: PhaseSettings, factor: float) -> dict[str, float]:

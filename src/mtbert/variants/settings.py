@@ -7,7 +7,7 @@ import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainSerializer, PlainValidator, field_serializer, model_validator
 
@@ -23,19 +23,8 @@ from mtbert.models.connectors import CONNECTORS
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.registry import STATED, Chosen
-from mtbert.settings import ALL, NONE, ONCE, OWN, Batching, Name, PartName, Pooling, Section, TaskName
+from mtbert.settings import ALL, NONE, ONCE, OWN, Name, PartName, Pooling, Section, TaskName
 from mtbert.tasks import Task
-
-# A technique of each kind, with its settings.
-Features = Annotated[Chosen[Any], PlainValidator(FEATURES.choose), STATED]
-Adapter = Annotated[Chosen[Any], PlainValidator(ADAPTERS.choose), STATED]
-Connector = Annotated[Chosen[Any], PlainValidator(CONNECTORS.choose), STATED]
-Head = Annotated[Chosen[Any], PlainValidator(HEADS.choose), STATED]
-Sampler = Annotated[Chosen[Any], PlainValidator(SAMPLERS.choose), STATED]
-Objective = Annotated[Chosen[Any], PlainValidator(OBJECTIVES.choose), STATED]
-Weighting = Annotated[Chosen[Any], PlainValidator(WEIGHTINGS.choose), STATED]
-GradientRule = Annotated[Chosen[Any], PlainValidator(GRADIENTS.choose), STATED]
-Schedule = Annotated[Chosen[Any], PlainValidator(SCHEDULES.choose), STATED]
 
 
 @dataclass(frozen=True)
@@ -46,13 +35,13 @@ class Length:
         steps: steps of an epoch.
         examples: examples of each task.
         share: the share of all examples of the tasks.
-        task_steps: steps of each task, which grow with its classes and rows.
+        by_task: a task's steps, at least 1: so many, so many more for each class, and so many passes over its rows.
     """
 
     steps: int | None = None
     examples: int | None = None
     share: float | None = None
-    task_steps: "TaskSteps | None" = None
+    by_task: tuple[float, float, float] | None = None
 
     @classmethod
     def read(cls, text: "str | Length") -> "Length":
@@ -72,7 +61,7 @@ class Length:
         if stated["share"]:
             return cls(share=_below_all(stated["share"]))
         if stated["base"]:
-            return cls(task_steps=TaskSteps(*(float(stated[part]) for part in ("base", "a_class", "passes"))))
+            return cls(by_task=(float(stated["base"]), float(stated["a_class"]), float(stated["passes"])))
         return cls()
 
     def turns(self, classes: int, batches: float, batch_size: int) -> int:
@@ -85,17 +74,22 @@ class Length:
         """
         if self.examples is not None:
             return math.ceil(self.examples / batch_size)
-        if self.task_steps is not None:
-            return self.task_steps.of_task(classes, batches)
+        if self.by_task is not None:
+            base, a_class, passes = self.by_task
+            return max(1, math.ceil(base + a_class * classes + passes * batches))
         return math.ceil(batches * (self.share or 1))
 
     def times(self, share: float) -> "Length":
         """Return a share of it, at least a step or an example."""
+        by_task = None
+        if self.by_task is not None:
+            base, a_class, passes = (round(share * part, 6) for part in self.by_task)
+            by_task = base, a_class, passes
         return Length(
             steps=self.steps and max(1, round(share * self.steps)),
             examples=self.examples and max(1, round(share * self.examples)),
-            share=None if self.steps or self.examples or self.task_steps else share * (self.share or 1),
-            task_steps=self.task_steps and TaskSteps(*(round(share * part, 6) for part in self.task_steps)),
+            share=None if self.steps or self.examples or self.by_task else share * (self.share or 1),
+            by_task=by_task,
         )
 
     def stated(self) -> str:
@@ -106,22 +100,10 @@ class Length:
             return f"{self.examples} examples of each task"
         if self.share is not None:
             return f"{Decimal(str(self.share)):f} of all examples"  # 0.00001, where a float is written 1e-05
-        if self.task_steps is not None:
-            base, a_class, passes = (f"{Decimal(str(part)).normalize():f}" for part in self.task_steps)
+        if self.by_task is not None:
+            base, a_class, passes = (f"{Decimal(str(part)).normalize():f}" for part in self.by_task)
             return f"{base} steps + {a_class} a class + {passes} passes of each task"
         return "all"
-
-
-class TaskSteps(NamedTuple):
-    """How many steps a task has in an epoch: so many, so many more for each class, and so many passes over its rows."""
-
-    base: float
-    a_class: float
-    passes: float
-
-    def of_task(self, classes: int, batches: float) -> int:
-        """Return the steps of a task, at least 1; a pass over its rows takes `batches`. A score has 0 classes."""
-        return max(1, math.ceil(self.base + self.a_class * classes + self.passes * batches))
 
 
 NUMBER = r"[0-9]{1,6}(?:\.[0-9]{1,6})?"
@@ -144,9 +126,6 @@ def _below_all(digits: str) -> float:
     if not 0 < share < 1:
         raise ValueError("allowed: a share above 0 and below 1, or all")
     return share
-
-
-EpochLength = Annotated[Length, PlainValidator(Length.read), PlainSerializer(Length.stated)]
 
 
 class RunSettings(Section):
@@ -204,11 +183,11 @@ class ModelSettings(Section):
     max_tokens: int = Field(default=128, ge=8, le=8192)
     token_types: Literal["zeros", "by_sentence"] = "zeros"
     dropout: Annotated[float | None, OWN] = Field(default=None, ge=0, lt=1)
-    features: Features
-    adapter: Adapter
-    connector: Connector
+    features: Annotated[Chosen[Any], PlainValidator(FEATURES.choose), STATED]
+    adapter: Annotated[Chosen[Any], PlainValidator(ADAPTERS.choose), STATED]
+    connector: Annotated[Chosen[Any], PlainValidator(CONNECTORS.choose), STATED]
     pooling: dict[TaskName, Pooling]
-    heads: dict[TaskName, Head]
+    heads: dict[TaskName, Annotated[Chosen[Any], PlainValidator(HEADS.choose), STATED]]
 
     def is_apart(self, task: Task) -> bool:
         """Return whether the two sentences of a task's pairs are encoded apart."""
@@ -233,11 +212,11 @@ class PhaseSettings(Section):
     """
 
     tasks: list[TaskName] = Field(min_length=1)
-    sampler: Sampler
-    objectives: list[Objective] = []
-    weighting: Weighting
-    gradients: GradientRule
-    schedule: Schedule
+    sampler: Annotated[Chosen[Any], PlainValidator(SAMPLERS.choose), STATED]
+    objectives: list[Annotated[Chosen[Any], PlainValidator(OBJECTIVES.choose), STATED]] = []
+    weighting: Annotated[Chosen[Any], PlainValidator(WEIGHTINGS.choose), STATED]
+    gradients: Annotated[Chosen[Any], PlainValidator(GRADIENTS.choose), STATED]
+    schedule: Annotated[Chosen[Any], PlainValidator(SCHEDULES.choose), STATED]
     trainable: Annotated[list[PartName], Field(min_length=1), ONCE] = [
         "encoder", "features", "adapters", "connector", "heads",
     ]  # fmt: skip
@@ -246,10 +225,10 @@ class PhaseSettings(Section):
     batch_size: int = Field(default=16, ge=1, le=65536)
     batch_sizes: dict[TaskName, Annotated[int, Field(ge=1, le=65536)]] = {}
     epochs: int = Field(default=10, ge=1, le=10000)
-    epoch_length: EpochLength = Length()
+    epoch_length: Annotated[Length, PlainValidator(Length.read), PlainSerializer(Length.stated)] = Length()
     rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
     spared: float = Field(default=0.0, ge=0, le=0.5, exclude_if=lambda share: not share)
-    batching: Batching = "by_length"
+    batching: Literal["by_length", "shuffled"] = "by_length"
     learning_rate: float = Field(default=2e-5, gt=0, le=100)
     adapter_rate: float | None = Field(default=None, gt=0, le=100, exclude_if=lambda rate: rate is None)
     head_rate: float | None = Field(default=None, gt=0, le=100, exclude_if=lambda rate: rate is None)

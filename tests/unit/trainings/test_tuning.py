@@ -1,6 +1,7 @@
 """Rates that are tried before a study, on a model that trains in an instant."""
 
 import math
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,12 @@ from unit.config.conftest import PARAMS, edited
 
 from mtbert import files
 from mtbert.config.params import Params
-from mtbert.errors import SettingsError
+from mtbert.errors import SettingsError, TrainingError
+from mtbert.provenance.inputs import Inputs
 from mtbert.training.loop import Numbers, Update, check_finite
 from mtbert.trainings import dvc, tuning
 from mtbert.trainings.tuning import Trial
+from mtbert.variants.settings import VariantSettings
 
 SPARED: dict[str, Any] = {"phase": {"spared": 0.25, "head_rate": 0.02}, "run": {"selection": "spared"}}
 
@@ -30,7 +33,7 @@ def test_a_trial_scales_every_rate_and_a_third_of_the_steps_is_trained(monkeypat
         return parts(shorter, seed)
 
     monkeypatch.setattr(tuning.assembly, "assemble", assemble)
-    trial = tuning.trial(settings(**SPARED), 3.0, Path("build"))
+    trial = tuning._train(settings(**SPARED), 3.0, Path("build"))
     assert trial.score is not None
     assert -1 <= trial.score <= 1
     assert (trained[0].learning_rate, trained[0].head_rate, trained[0].adapter_rate) == (0.003, 0.06, None)
@@ -43,11 +46,46 @@ def test_a_trial_that_diverges_has_no_score(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(tuning.assembly, "assemble", lambda shorter, seed, build: parts(shorter, seed))
     monkeypatch.setattr(tuning, "best_score", diverge)
-    assert tuning.trial(settings(**SPARED), 3.0, Path("build")).score is None
+    assert tuning._train(settings(**SPARED), 3.0, Path("build")).score is None
+
+
+def test_a_trial_is_made_once_until_what_it_is_made_from_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    made: list[float] = []
+
+    def train(chosen: VariantSettings, factor: float, build: Path) -> Trial:
+        made.append(factor)
+        return Trial(factor=factor, score=0.5, seconds=2.0)
+
+    manifest = Inputs(settings={"tasks": ["sst"]}, code={"loop.py": "a"}, files={"data/sst/train.parquet": "b"})
+    monkeypatch.setattr(tuning, "_train", train)
+    monkeypatch.setattr(tuning.manifests, "of_training", lambda build, variant, seed: manifest)
+    small = settings(**SPARED)
+    trials = [tuning.trial(small, factor, tmp_path) for factor in (1.0, 3.0, 1.0)]
+    assert made == [1.0, 3.0]
+    assert trials[2] == Trial(factor=1.0, score=0.5, seconds=2.0)
+    manifest = manifest.model_copy(update={"files": {"data/sst/train.parquet": "c"}})
+    tuning.trial(small, 1.0, tmp_path)
+    assert made == [1.0, 3.0, 1.0]
+
+
+def end_process(chosen: VariantSettings, factor: float, build: Path) -> Trial:
+    """In place of a trial for which the memory is too small."""
+    os._exit(1)
+
+
+def test_where_a_trials_process_is_ended_that_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tuning, "trial", end_process)
+    message = f"a trial of small, .* ended from outside: .*; {tmp_path}/trials keeps .* `mtbert tune --jobs 1` makes"
+    with pytest.raises(TrainingError, match=message):
+        [*tuning._trials({"small": settings(**SPARED)}, 1, tmp_path)]
 
 
 def test_a_diverged_trial_is_worst_and_without_another_there_is_no_best():
-    trials = [Trial(1 / 3, -0.5, 1.0), Trial(1.0, None, 1.0), Trial(3.0, -0.2, 1.0)]
+    trials = [
+        Trial(factor=1 / 3, score=-0.5, seconds=1.0),
+        Trial(factor=1.0, score=None, seconds=1.0),
+        Trial(factor=3.0, score=-0.2, seconds=1.0),
+    ]
     assert tuning.best_of(trials) == trials[2]
     assert tuning.best_of([trials[1]]) is None
 
@@ -64,7 +102,11 @@ def test_the_rates_of_the_best_trial_are_written_and_all_trials_beside_them(
     monkeypatch.setattr(dvc, "run", lambda *_: None)
     monkeypatch.setattr(tuning, "_planned", lambda params: {"small": settings(**SPARED)})
     monkeypatch.setattr(tuning, "_check_rates_count", lambda *_: None)
-    trials = [Trial(1 / 3, 0.5, 10.2), Trial(1.0, 0.7, 11.0), Trial(3.0, None, 12.0)]
+    trials = [
+        Trial(factor=1 / 3, score=0.5, seconds=10.2),
+        Trial(factor=1.0, score=0.7, seconds=11.0),
+        Trial(factor=3.0, score=None, seconds=12.0),
+    ]
     monkeypatch.setattr(tuning, "_trials", lambda variants, jobs, build: [("small", trials)])
     tuning.run(1, tmp_path)
     small = files.read_yaml(file)["tuned"]["small"]
