@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from mtbert import tasks
 from mtbert.config import fits, rates
-from mtbert.config.layers import Settings, layers, merge, merge_variant
+from mtbert.config.layers import MergedSettings, layers, merge, merge_variant
 from mtbert.config.params import REST, Fault, Params, Place, at, dotted, faults_of, leaves
 from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import FILES_OF_ALL, NAMES, PLACES, REGISTRIES, USES
@@ -97,7 +97,7 @@ def about(params: Params, name: str) -> dict[str, Any]:
 
 
 def _choose(
-    settings: Settings, names: Sequence[str], encoder: EncoderSettings
+    settings: MergedSettings, names: Sequence[str], encoder: EncoderSettings
 ) -> tuple[dict[str, Chosen[Any]], list[Fault]]:
     """Return the techniques of these names with their sections, and the faults of these sections."""
     sections: dict[str, Any] = {}
