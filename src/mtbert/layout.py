@@ -68,13 +68,8 @@ def precision(build: Path) -> Path:
 
 
 def plan(build: Path, name: str = "catalog") -> Path:
-    """Return a file of the plan: that of a variant, or one of another name, such as `code-train`."""
+    """Return a file of the plan: that of a variant, or one of another name, such as `code-train`: of all trainings."""
     return build / "plan" / f"{name}.yaml"
-
-
-def shared_code(build: Path) -> Path:
-    """Return the file of the plan on the code that every training uses."""
-    return plan(build, "code-train")
 
 
 def encoder(build: Path, name: str = "base") -> Path:

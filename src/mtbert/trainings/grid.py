@@ -21,8 +21,7 @@ def run(
     Args: see `mtbert grid --help`.
 
     Raises:
-        SettingsError: an argument would have no effect.
-        ClusterError: the cluster cannot be reached.
+        SettingsError: an argument would have no effect, or the cluster cannot be reached.
         TrainingError, KeyboardInterrupt: see `many.run`; what was trained is recorded.
         SystemExit: a stage failed, and DVC has printed why.
     """
@@ -33,7 +32,7 @@ def run(
         waiting = dvc.prepare(variants)
         rounds = Rounds([*dict.fromkeys(training.seed for training in dvc.listed())])
         if waiting:
-            dvc.make_baselines()
+            dvc.run("repro", "baselines")  # which prints what they score
             say(f"{len(waiting)} to train; their output is in {OUTPUT}/")
         try:
             if waiting and address:

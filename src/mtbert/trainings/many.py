@@ -52,7 +52,7 @@ class Training(Section):
     @property
     def stage(self) -> str:
         """Return the name of its DVC stage, such as `train@pals-1`."""
-        return f"train@{self.name}"
+        return layout.stage(self.run())
 
     def run(self, build: Path = BUILD) -> Path:
         """Return the folder of its run."""
@@ -60,11 +60,9 @@ class Training(Section):
 
 
 say = partial(print, flush=True)  # at once, wherever the output goes
-Teachers = Mapping[Training, Sequence[Training]]  # by training, those that have to end before it begins
-Share = Mapping[str, str]  # what the environment of a training adds
-Done = Callable[[Training], object]  # is called for each that is trained
-# Starts a training whose output goes to the file; what it returns has poll, terminate, wait and kill as a Popen has.
-Starter = Callable[[Training, Path, Share], Any]
+# Starts a training whose output goes to the file, with what its environment has besides, which is its share of the
+# machine. What it returns has poll, terminate, wait and kill as a Popen has.
+Starter = Callable[[Training, Path, Mapping[str, str]], Any]
 
 
 class Memory(NamedTuple):
@@ -86,7 +84,7 @@ class Running(NamedTuple):
     """A training that runs: its process, or what has the same methods, and its share of the machine."""
 
     process: Any
-    share: Share
+    share: Mapping[str, str]
 
 
 class Progress(NamedTuple):
@@ -127,16 +125,17 @@ def teachers(training: Training) -> list[Training]:
 def run(
     wanted: Sequence[Training],
     start: Starter,
-    shares: Sequence[Share],
+    shares: Sequence[Mapping[str, str]],
     output: Path,
-    done: Done,
+    done: Callable[[Training], object],
     memory: Memory = ENOUGH,
     follower: Follower | None = None,
-    teachers: Teachers = MappingProxyType({}),
+    teachers: Mapping[Training, Sequence[Training]] = MappingProxyType({}),
 ) -> None:
     """Train all in order, one with each share at a time, each once there is memory for it; their logs in `output`.
 
-    A training with `teachers` among the others waits until these have ended, and later ones go before it.
+    `done` is called for each that is trained. `teachers` are, by training, those that have to end before it begins;
+    later ones go before it meanwhile.
 
     Raises:
         TrainingError: some failed; all have ended. KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP came; all have ended.
@@ -176,12 +175,12 @@ class Queue:
         self,
         wanted: Sequence[Training],
         start: Starter,
-        shares: Sequence[Share],
+        shares: Sequence[Mapping[str, str]],
         output: Path,
-        done: Done,
+        done: Callable[[Training], object],
         memory: Memory,
         follower: Follower | None = None,
-        teachers: Teachers = MappingProxyType({}),
+        teachers: Mapping[Training, Sequence[Training]] = MappingProxyType({}),
     ) -> None:
         self.follower = follower or Follower()
         self.teachers = teachers
@@ -197,12 +196,12 @@ class Queue:
         self.failed: list[str] = []
         self.last_report = time.monotonic()
 
-    def next_share(self) -> Share | None:
+    def next_share(self) -> Mapping[str, str] | None:
         """Return the free share where the fewest train, of those with room for the next training; else None."""
         training = self._next()
         if training is None:
             return None
-        with_room: dict[int, Share] = {}  # by how many train there
+        with_room: dict[int, Mapping[str, str]] = {}  # by how many train there
         for share in self.free:
             others = [training for training, running in self.running.items() if running.share == share]
             if self.memory.has_room(training, others):
@@ -217,7 +216,7 @@ class Queue:
                 return training
         return None
 
-    def start_next(self, share: Share) -> None:
+    def start_next(self, share: Mapping[str, str]) -> None:
         """Start the first that waits for no teacher, with a share."""
         training = self._next()
         if training is None:
@@ -320,7 +319,7 @@ def run_here(
     wanted: Sequence[Training],
     jobs: int | None,
     output: Path,
-    done: Done = lambda _: None,
+    done: Callable[[Training], object] = lambda _: None,
     follower: Follower | None = None,
 ) -> None:
     """Train all as processes that end with this one, a stopped one from where it was.
@@ -329,7 +328,7 @@ def run_here(
     """
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
 
-    def start(training: Training, log: Path, share: Share) -> subprocess.Popen[bytes]:
+    def start(training: Training, log: Path, share: Mapping[str, str]) -> subprocess.Popen[bytes]:
         with log.open("wb") as handle:
             return subprocess.Popen(
                 [sys.executable, str(SCRIPT), training.variant, str(training.seed)],
@@ -389,7 +388,7 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def shares(jobs: int, threads: int, gpus: Sequence[str]) -> list[Share]:
+def shares(jobs: int, threads: int, gpus: Sequence[str]) -> list[Mapping[str, str]]:
     """Return what each training at a time has: its GPU, shared where there are too few.
 
     Without a GPU fewer than `jobs` train at a time where the cores have no room: scores depend on their `threads`.

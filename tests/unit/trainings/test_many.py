@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -73,7 +74,7 @@ class Job:
 def test_no_more_train_at_a_time_than_can_share_the_gpus(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, jobs: int | None
 ):
-    given = list[list[many.Share]]()
+    given = list[list[Mapping[str, str]]]()
     monkeypatch.setattr(many, "run", lambda _, __, shares, *rest: given.append(shares))
     monkeypatch.setattr(many, "threads", lambda _: 1)
     monkeypatch.setattr(many, "teachers", lambda _: [])
@@ -183,7 +184,7 @@ def test_what_fails_is_named_with_its_log_once_the_others_have_ended(tmp_path: P
 def test_each_at_a_time_has_a_share_of_its_own_that_the_next_one_gets(tmp_path: Path):
     looks, given = {1: 2, 2: 1, 3: 1}, list[tuple[str, str]]()
 
-    def start(training: Training, _: Path, share: many.Share) -> Job:
+    def start(training: Training, _: Path, share: Mapping[str, str]) -> Job:
         given.append((training.name, share["GPU"]))
         return Job(0, looks[training.seed])
 
