@@ -69,7 +69,7 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Faul
         resolved = VariantSettings.model_validate(document)
     except ValidationError as error:
         return None, settings.where_set(faults_of(error))
-    if faults := settings.where_set(fits.check(resolved, encoder)):
+    if faults := settings.where_set(fits.find_faults(resolved, encoder)):
         return None, faults
     return resolved.model_dump(), []
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from mtbert import files, layout
 from mtbert.errors import UnknownNameError
 from mtbert.provenance import inputs, manifests, seals, stale
-from mtbert.provenance.causes import Cause, InputKind, in_words
 from mtbert.provenance.inputs import Inputs
 from mtbert.provenance.parameters import parameters, setting_text
+from mtbert.provenance.stale import Cause, InputKind, in_words
 
 SHOWN = 3  # causes in a line
 ROWS = ("also", "rival")  # keys of a plan file that name published rows, and are no settings
