@@ -142,14 +142,9 @@ def votes(build: Path) -> Path:
     return build / "votes"
 
 
-def baselines(build: Path) -> Path:
-    """Return the folder of all baselines."""
-    return build / "baselines"
-
-
 def baselines_of(build: Path, name: str) -> list[Path]:
     """Return the folder of a baseline, if it is there; of all baselines for `*`."""
-    return sorted(baselines(build).glob(f"{name}/[0-9]*"))
+    return sorted((build / "baselines").glob(f"{name}/[0-9]*"))
 
 
 def embeddings(build: Path) -> Path:
@@ -165,7 +160,7 @@ def points(build: Path) -> Path:
 def models(build: Path) -> list[Path]:
     """Return the folders of all trained and merged models, and of baselines with a model, that are there and whole."""
     folders = [file.parent for kind in (runs(build), merged(build)) for file in kind.glob(f"*/*/{METRICS}")]
-    folders += [file.parent for file in baselines(build).glob(f"*/*/{WEIGHTS}")]
+    folders += [file.parent for file in (build / "baselines").glob(f"*/*/{WEIGHTS}")]
     return [folder for folder in folders if folder.name.isdecimal()]
 
 
