@@ -76,7 +76,7 @@ def _join(address: str) -> None:
 
 @dataclass
 class OnNode:
-    """A training on some node, with the methods of a process that `many.run` calls."""
+    """A training on some node, with the methods of a process that `many.Queue` calls."""
 
     log: Path
     task: Any

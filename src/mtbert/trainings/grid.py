@@ -22,7 +22,7 @@ def run(
 
     Raises:
         SettingsError: an argument would have no effect, or the cluster cannot be reached.
-        TrainingError, KeyboardInterrupt: see `many.run`; what was trained is recorded.
+        TrainingError, KeyboardInterrupt: see `many.Queue.run`; what was trained is recorded.
         SystemExit: a stage failed, and DVC has printed why.
     """
     if not address and (gpus or storage):
@@ -41,7 +41,7 @@ def run(
                 check_teachers(waiting)
                 with cluster.joined(address, waiting, gpus, storage) as start:
                     at_a_time = [{}] * (jobs or len(waiting))
-                    many.run(waiting, start, at_a_time, OUTPUT, finished.append, follower=rounds)
+                    many.Queue(waiting, start, at_a_time, OUTPUT, finished.append, follower=rounds).run()
             else:
                 many.run_here(waiting, jobs, OUTPUT, finished.append, rounds)
         finally:

@@ -77,9 +77,6 @@ class Memory(NamedTuple):
         return len(every) == 1 or sum(self.needs.get(one.variant, 0.0) for one in every) <= self.total
 
 
-ENOUGH = Memory()
-
-
 class Running(NamedTuple):
     """A training that runs: its process, or what has the same methods, and its share of the machine."""
 
@@ -122,45 +119,18 @@ def teachers(training: Training) -> list[Training]:
     return [Training(variant=variant, seed=training.seed) for variant in variants]
 
 
-def run(
-    wanted: Sequence[Training],
-    start: Starter,
-    shares: Sequence[Mapping[str, str]],
-    output: Path,
-    done: Callable[[Training], object],
-    memory: Memory = ENOUGH,
-    follower: Follower | None = None,
-    teachers: Mapping[Training, Sequence[Training]] = MappingProxyType({}),
-) -> None:
-    """Train all in order, one with each share at a time, each once there is memory for it; their logs in `output`.
-
-    `done` is called for each that is trained. `teachers` are, by training, those that have to end before it begins;
-    later ones go before it meanwhile.
-
-    Raises:
-        TrainingError: some failed; all have ended. KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP came; all have ended.
-    """
-    output.mkdir(parents=True, exist_ok=True)
-    queue = Queue(wanted, start, shares, output, done, memory, follower, teachers)
-    with _signals_noted() as signals:
-        try:
-            while queue.running or (queue.waiting and not signals):
-                while not signals and (share := queue.next_share()) is not None:
-                    queue.start_next(share)
-                if signals:
-                    queue.stop()
-                time.sleep(POLL)
-                queue.collect(stopped=bool(signals))
-                queue.follower.look(queue)
-                queue.report()
-        finally:
-            queue.stop()
-    if queue.failed:
-        raise TrainingError(f"{len(queue.failed)} of {len(wanted)} failed, the others are kept{''.join(queue.failed)}")
-
-
 class Queue:
     """Trainings that wait, run and have failed.
+
+    Args:
+        wanted: all trainings, in order.
+        start: starts one.
+        shares: of the machine; one training at a time has each.
+        output: the folder of their logs.
+        done: is called for each that is trained.
+        memory: for which a training waits; None where there is enough.
+        follower: follows the queue.
+        teachers: by training, those that have to end before it begins; later ones go before it meanwhile.
 
     Attributes:
         waiting: those that have not begun, in order.
@@ -178,16 +148,17 @@ class Queue:
         shares: Sequence[Mapping[str, str]],
         output: Path,
         done: Callable[[Training], object],
-        memory: Memory,
+        memory: Memory | None = None,
         follower: Follower | None = None,
         teachers: Mapping[Training, Sequence[Training]] = MappingProxyType({}),
     ) -> None:
         self.follower = follower or Follower()
         self.teachers = teachers
         self.start = start
+        self.output = output
         self.done = done
         self.logs = {training: output / f"{training.name}.log" for training in wanted}
-        self.memory = memory
+        self.memory = memory or Memory()
         self.waiting = [*wanted]
         self.free = [*shares]
         self.running: dict[Training, Running] = {}
@@ -195,6 +166,31 @@ class Queue:
         self.seconds: dict[Training, float] = {}
         self.failed: list[str] = []
         self.last_report = time.monotonic()
+
+    def run(self) -> None:
+        """Train all, one with each share at a time, each once there is memory for it.
+
+        Raises:
+            TrainingError: some failed; all have ended. KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP came; all have
+                ended.
+        """
+        self.output.mkdir(parents=True, exist_ok=True)
+        with _signals_noted() as signals:
+            try:
+                while self.running or (self.waiting and not signals):
+                    while not signals and (share := self.next_share()) is not None:
+                        self.start_next(share)
+                    if signals:
+                        self.stop()
+                    time.sleep(POLL)
+                    self.collect(stopped=bool(signals))
+                    self.follower.look(self)
+                    self.report()
+            finally:
+                self.stop()
+        if self.failed:
+            failed = f"{len(self.failed)} of {len(self.logs)} failed, the others are kept"
+            raise TrainingError(f"{failed}{''.join(self.failed)}")
 
     def next_share(self) -> Mapping[str, str] | None:
         """Return the free share where the fewest train, of those with room for the next training; else None."""
@@ -344,7 +340,7 @@ def run_here(
         return
     most_threads = max(map(threads, wanted))
     devices = gpus()
-    memory = ENOUGH
+    memory = None
     if jobs is None and devices:
         jobs = len(devices) * max(1, min(mps.CLIENTS, cores() // most_threads // len(devices)))
         memory = memory_of(wanted, len(devices))
@@ -363,7 +359,8 @@ def run_here(
         if fault:
             say(f"trainings take turns on a GPU, since they cannot share it: {fault}")
         at_a_time = shares(count, most_threads, devices)
-        run(wanted, start, at_a_time, output, done, memory, follower, {each: teachers(each) for each in wanted})
+        taught = {each: teachers(each) for each in wanted}
+        Queue(wanted, start, at_a_time, output, done, memory, follower, taught).run()
 
 
 def memory_of(wanted: Sequence[Training], gpus: int) -> Memory:

@@ -81,7 +81,7 @@ def train(out: Path, jobs: int | None, weights: bool, only: str | None = None) -
     Args: see `run.py --help`.
 
     Raises:
-        DataError: the pack is damaged. TrainingError, KeyboardInterrupt: see `many.run`; the archive is written.
+        DataError: the pack is damaged. TrainingError, KeyboardInterrupt: see `many.Queue.run`; the archive is written.
     """
     packed = files.read_as(Pack, Path(CONTENT), "mtbert pack")
     for name, digest in packed.files.items():
