@@ -29,6 +29,10 @@ from mtbert.files import compressed, new_directory, new_file, read_parquet, sha2
 from mtbert.provenance import seals
 from mtbert.tasks import SPLITS, Split, Task, Tasks, number_of_folds, read_folder
 
+Tokenize = Callable[[list[str]], list[list[int]]]
+TaskSplit = tuple[str, Split]  # task and split
+Digests = dict[TaskSplit, Any]  # pandas.DataFrames, as `checks.digests` returns them
+Folds = Mapping[str, np.ndarray]  # by task that has folds, the fold of each row, [rows]
 MOST_REFUSED = 0.01  # of a file's rows: more are no slips, but another kind of label
 FEW = 3  # faulty rows, of a file of any size
 MOST_IN_TRAIN = 0.25  # of dev's rows, in the train of a task: more are no coincidence
@@ -50,8 +54,8 @@ SCHEMA = pa.schema(
 def preprocess(
     data_dir: Path,
     out: Path,
-    tokenize: Callable[[list[str]], list[list[int]]],
-    required: set[tuple[str, Split]],
+    tokenize: Tokenize,
+    required: set[TaskSplit],
     held_out_rows: int = 0,
     most_refused: float = MOST_REFUSED,
     longest: Mapping[str, tuple[bool, int]] | None = None,
@@ -85,7 +89,7 @@ def preprocess(
         raise _missing_files(data_dir, {key: names[key] for key in missing})
     with new_directory(out) as directory:
         entries: dict[str, dict[str, Any]] = {}
-        digests: dict[tuple[str, Split], pd.DataFrame] = {}
+        digests: Digests = {}
         splits = drawing.Splits(data_dir, tasks)
         for task, split in present:
             entry, rows = _write(splits, tasks[task], split, directory, tokenize)
@@ -119,9 +123,7 @@ def _write_pretraining(directory: Path, tasks: Collection[str]) -> None:
     write_json(layout.pretraining(directory), digests)
 
 
-def _folds(
-    splits: drawing.Splits, tasks: Tasks, digests: Mapping[tuple[str, Split], pd.DataFrame]
-) -> Mapping[str, np.ndarray]:
+def _folds(splits: drawing.Splits, tasks: Tasks, digests: Digests) -> Folds:
     """Return the fold of each row, by task that has folds."""
     return {
         name: splits.folds(tasks[name], rows["line"])
@@ -130,9 +132,9 @@ def _folds(
     }
 
 
-def _file_names(tasks: Tasks) -> dict[tuple[str, Split], str]:
+def _file_names(tasks: Tasks) -> dict[TaskSplit, str]:
     """Return the name of each split's file, below the data folder."""
-    names: dict[tuple[str, Split], str] = {}
+    names: dict[TaskSplit, str] = {}
     for task in tasks.values():
         for split in SPLITS:
             source = drawing.source(task, split)
@@ -141,13 +143,13 @@ def _file_names(tasks: Tasks) -> dict[tuple[str, Split], str]:
     return names
 
 
-def _is_wanted(tasks: Tasks, key: tuple[str, Split], required: set[tuple[str, Split]]) -> bool:
+def _is_wanted(tasks: Tasks, key: TaskSplit, required: set[TaskSplit]) -> bool:
     """Return whether a file is read: one that trains another task's head only where a variant asks for it."""
     task, _ = key
     return key in required or not tasks[task].serves
 
 
-def _missing_files(data_dir: Path, names: Mapping[tuple[str, Split], str]) -> DataError:
+def _missing_files(data_dir: Path, names: Mapping[TaskSplit, str]) -> DataError:
     listing = ", ".join(f"{name} (for {task}/{split})" for (task, split), name in names.items())
     return DataError(
         f"the variants need files that are missing: {listing}; looked below {data_dir}, which is data_dir in "
@@ -192,7 +194,7 @@ def _other_labels(task: Task, faulty: list[dict[str, Any]], rows: pd.DataFrame) 
     return f"Its {task.label} holds {labels}; allowed: {readers.allowed_labels(task)}. "
 
 
-def _hold_out(directory: Path, tasks: Sequence[str], count: int, digests: dict[tuple[str, Split], Any]) -> None:
+def _hold_out(directory: Path, tasks: Sequence[str], count: int, digests: Digests) -> None:
     """Move rows of each task's train to its dev, in the written files and in the digests."""
     masks = held_out.draw({task: digests[task, "train"] for task in sorted(tasks)}, count)
     for task, is_held_out in masks.items():
@@ -272,7 +274,7 @@ def _faults_of_groups(split: str, file: str, entry: dict[str, Any]) -> Iterator[
 
 
 def _write(
-    splits: drawing.Splits, task: Task, split: Split, directory: Path, tokenize: Callable[[list[str]], list[list[int]]]
+    splits: drawing.Splits, task: Task, split: Split, directory: Path, tokenize: Tokenize
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Read one file and write its tokens; return its entry in the report, and the digests of its rows."""
     examples, refusals, in_file = splits.read(task, split)
@@ -299,9 +301,7 @@ def _write(
     return entry, digests
 
 
-def _rows_in_train(
-    task: str, digests: Mapping[tuple[str, Split], pd.DataFrame], folds: Mapping[str, np.ndarray]
-) -> dict[str, int]:
+def _rows_in_train(task: str, digests: Digests, folds: Folds) -> dict[str, int]:
     """Return how many rows of a task's dev are in the train of each task, as a shared model learns all; 0s left out."""
     counts: dict[str, int] = {}
     for other, split in digests:
@@ -310,13 +310,7 @@ def _rows_in_train(
     return counts
 
 
-def _is_in_train(
-    task: str,
-    other: str,
-    digests: Mapping[tuple[str, Split], pd.DataFrame],
-    folds: Mapping[str, np.ndarray],
-    columns: list[str],
-) -> np.ndarray:
+def _is_in_train(task: str, other: str, digests: Digests, folds: Folds, columns: list[str]) -> np.ndarray:
     """Return whether a row of a task's dev has one of these digests in common with train of another task, [rows].
 
     Where both have folds, train is that of the other folds: of the trainings whose dev has the row.
@@ -339,7 +333,7 @@ def _share_cut(file: Path, is_joined: bool, room: int) -> float:
     return float(np.mean(lengths > room))
 
 
-def _table(rows: list[Example], tokenize: Callable[[list[str]], list[list[int]]]) -> pa.Table:
+def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     """Return the rows with the word pieces of each sentence, [rows] lists of ids; null where there is no sentence."""
     columns: dict[str, Any] = dict(zip(Example._fields, zip(*rows, strict=True), strict=True))
     for number in ("1", "2"):
@@ -348,9 +342,7 @@ def _table(rows: list[Example], tokenize: Callable[[list[str]], list[list[int]]]
     return pa.table(columns, SCHEMA)
 
 
-def _groups_by_fold(
-    tasks: Tasks, digests: Mapping[tuple[str, Split], pd.DataFrame], folds: Mapping[str, np.ndarray]
-) -> dict[str, list[set[int]]]:
+def _groups_by_fold(tasks: Tasks, digests: Digests, folds: Folds) -> dict[str, list[set[int]]]:
     """Return by task with groups the digests of the groups that each fold of another task has as dev, [folds]."""
     groups: dict[str, list[set[int]]] = {}
     for task in tasks.values():
@@ -364,9 +356,7 @@ def _groups_by_fold(
 
 
 def _write_rows_of_trains(
-    directory: Path,
-    digests: Mapping[tuple[str, Split], pd.DataFrame],
-    groups_by_fold: Mapping[str, Sequence[Collection[int]]],
+    directory: Path, digests: Digests, groups_by_fold: Mapping[str, Sequence[Collection[int]]]
 ) -> None:
     """Write train-rows.parquet beside each train.parquet."""
     for (task, split), rows in digests.items():
@@ -374,16 +364,14 @@ def _write_rows_of_trains(
             ids = read_parquet(layout.examples(directory, task, "train"), ["id"])
             known = np.zeros(len(rows), int)
             for fold, groups in enumerate(groups_by_fold.get(task, ())):
-                known |= rows["group"].isin([*groups]).to_numpy().astype(int) << fold
+                known |= rows["group"].isin(groups).to_numpy().astype(int) << fold
             with new_file(layout.rows(directory, task, "train")) as partial:
                 ids.assign(cluster=checks.clusters(rows), place=rows["place"].to_numpy(), known=known).to_parquet(
                     partial, index=False
                 )
 
 
-def _write_facts_of_rows(
-    directory: Path, tasks: Tasks, digests: Mapping[tuple[str, Split], pd.DataFrame], folds: Mapping[str, np.ndarray]
-) -> list[str]:
+def _write_facts_of_rows(directory: Path, tasks: Tasks, digests: Digests, folds: Folds) -> list[str]:
     """Write what is known of rows beside each train and dev, and dev-shared.parquet if tasks share dev's sentences.
 
     Return the tasks that have a dev.
@@ -399,9 +387,7 @@ def _write_facts_of_rows(
     return with_dev
 
 
-def _write_dev_rows(
-    directory: Path, task: str, digests: Mapping[tuple[str, Split], pd.DataFrame], folds: Mapping[str, np.ndarray]
-) -> None:
+def _write_dev_rows(directory: Path, task: str, digests: Digests, folds: Folds) -> None:
     """Write a task's dev-rows.parquet beside its dev.parquet."""
     dev = digests[task, "dev"]
     cluster = checks.clusters(dev)

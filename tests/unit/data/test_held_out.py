@@ -7,16 +7,15 @@ import pytest
 
 from mtbert import files
 from mtbert.data import checks, held_out
-from mtbert.data.preprocess import preprocess
+from mtbert.data.preprocess import TaskSplit, preprocess
 from mtbert.data.readers import Example
 from mtbert.errors import DataError
-from mtbert.tasks import Split
 
 HEADER = "\tid\tsentence1\tsentence2\tis_duplicate\n"
 # The first two and the sixth hang together, over b and a, and so does the fifth.
 PAIRS = [("a", "b"), ("B", "c"), ("d", "e"), ("f", "g"), ("h", "i"), ("i ", "a"), ("k", "l"), ("m", "n")]
 ROWS = "".join(f"{number}\tq{number}\t{one}\t{two}\t{number % 2}\n" for number, (one, two) in enumerate(PAIRS))
-NEEDED: set[tuple[str, Split]] = {("qqp", "train"), ("qqp", "dev")}
+NEEDED: set[TaskSplit] = {("qqp", "train"), ("qqp", "dev")}
 
 
 @pytest.fixture
