@@ -68,7 +68,7 @@ def precision(build: Path) -> Path:
 
 
 def plan(build: Path, name: str = "catalog") -> Path:
-    """Return a file of the plan: that of a variant, or one of another name, such as `code-train`: of all trainings."""
+    """Return a file of the plan: that of a variant, or another, such as `code-train`: the code of all trainings."""
     return build / "plan" / f"{name}.yaml"
 
 

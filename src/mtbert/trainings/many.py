@@ -125,7 +125,7 @@ class Queue:
     Args:
         wanted: all trainings, in order.
         start: starts one.
-        shares: of the machine; one training at a time has each.
+        shares: of the machine, as variables of the environment; one training at a time has each.
         output: the folder of their logs.
         done: is called for each that is trained.
         memory: for which a training waits; None where there is enough.
