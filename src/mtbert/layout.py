@@ -68,13 +68,8 @@ def precision(build: Path) -> Path:
 
 
 def plan(build: Path, name: str = "catalog") -> Path:
-    """Return a file of the plan: that of a variant, or one of another name, such as `code-train`."""
+    """Return a file of the plan: that of a variant, or another, such as `code-train`: the code of all trainings."""
     return build / "plan" / f"{name}.yaml"
-
-
-def shared_code(build: Path) -> Path:
-    """Return the file of the plan on the code that every training uses."""
-    return plan(build, "code-train")
 
 
 def encoder(build: Path, name: str = "base") -> Path:
@@ -152,14 +147,9 @@ def votes(build: Path) -> Path:
     return build / "votes"
 
 
-def baselines(build: Path) -> Path:
-    """Return the folder of all baselines."""
-    return build / "baselines"
-
-
 def baselines_of(build: Path, name: str) -> list[Path]:
     """Return the folder of a baseline, if it is there; of all baselines for `*`."""
-    return sorted(baselines(build).glob(f"{name}/[0-9]*"))
+    return sorted((build / "baselines").glob(f"{name}/[0-9]*"))
 
 
 def embeddings(build: Path) -> Path:
@@ -175,7 +165,7 @@ def points(build: Path) -> Path:
 def models(build: Path) -> list[Path]:
     """Return the folders of all trained and merged models, and of baselines with a model, that are there and whole."""
     folders = [file.parent for kind in (runs(build), merged(build)) for file in kind.glob(f"*/*/{METRICS}")]
-    folders += [file.parent for file in baselines(build).glob(f"*/*/{WEIGHTS}")]
+    folders += [file.parent for file in (build / "baselines").glob(f"*/*/{WEIGHTS}")]
     return [folder for folder in folders if folder.name.isdecimal()]
 
 

@@ -131,7 +131,7 @@ def test_a_killed_grid_goes_on_and_a_lost_node_costs_the_steps_since_the_last_ch
     ("address", "kind", "why"),
     [
         ("ray://10.0.0.1:10001", SettingsError, "allowed: what `ray start` printed, such as 10.0.0.1:6379"),
-        ("127.0.0.1:1", cluster.ClusterError, "--address is 127.0.0.1:1, where no Ray can be joined: .*refused"),
+        ("127.0.0.1:1", SettingsError, "--address is 127.0.0.1:1, where no Ray can be joined: .*refused"),
     ],
 )
 def test_what_cannot_be_joined_is_told(address: str, kind: type[Exception], why: str):

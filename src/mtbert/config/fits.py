@@ -22,7 +22,7 @@ from mtbert.pretrained.settings import EncoderSettings
 from mtbert.variants.settings import PhaseSettings, VariantSettings
 
 
-def check(variant: VariantSettings, encoder: EncoderSettings) -> Iterator[Fault]:
+def find_faults(variant: VariantSettings, encoder: EncoderSettings) -> Iterator[Fault]:
     """Yield what does not fit together in a variant; the place of a fault is its keys there."""
     for keys, fits in (*_model_checks(variant, encoder), *_sampler_checks(variant)):
         try:

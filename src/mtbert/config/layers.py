@@ -13,7 +13,7 @@ from mtbert.config.techniques import SECTIONS, USES
 from mtbert.learning.objectives import OBJECTIVES
 
 
-class Settings(NamedTuple):
+class MergedSettings(NamedTuple):
     """What layers set together.
 
     Attributes:
@@ -45,18 +45,18 @@ def layers(params: Params, variant: str | None = None) -> list[Place]:
     return [("presets", str(preset)), profile, ("tuned", whole), (), ("catalog", variant)]
 
 
-def merge(params: Params, places: Iterable[Place]) -> Settings:
+def merge(params: Params, places: Iterable[Place]) -> MergedSettings:
     """Merge the sections of these layers, the strongest last; a value that none of them sets has its typed default."""
-    settings = Settings({}, {})
+    settings = MergedSettings({}, {})
     for place in places:
         layer = params.get(*place) or {}
         sections = {key: value for key, value in layer.items() if key in SECTIONS}
         set_here = {keys: (*place, *keys) for keys in _keys(sections)}
-        settings = Settings(over(settings.values, sections), settings.places | set_here)
+        settings = MergedSettings(over(settings.values, sections), settings.places | set_here)
     return settings
 
 
-def merge_variant(params: Params, name: str) -> Settings:
+def merge_variant(params: Params, name: str) -> MergedSettings:
     """Merge all layers of a variant."""
     values, places = merge(params, layers(params, name))
     entry: Place = ("catalog", name)
@@ -73,7 +73,7 @@ def merge_variant(params: Params, name: str) -> Settings:
     phases = params.get(*entry, "phases")
     values["phases"] = [training] if phases is None else [over(training, phase) for phase in phases]
     places |= {("phases", *keys): (*entry, "phases", *keys) for keys in _keys(phases)}
-    return Settings(values, places)
+    return MergedSettings(values, places)
 
 
 def _keys(node: Any) -> Iterator[Place]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from mtbert import errors, files, tasks
-from mtbert.config import papers, studies
+from mtbert.config import papers, templates
 from mtbert.errors import SettingsError
 
 COMMON = ("run", "model", "training")  # sections of which each variant may have values of its own
@@ -76,14 +76,14 @@ class Params:
         if isinstance(own["catalog"], dict):
             entries = self.of_papers["catalog"]
             every_task = tasks.main(self.tasks)
-            templates = over(entries, {name: entry for name, entry in own["catalog"].items() if name in entries})
-            for name, entry in templates.items():
-                if studies.is_template(entry):
-                    self.written |= {studies.named(name, task): name for task in every_task}
+            from_papers = over(entries, {name: entry for name, entry in own["catalog"].items() if name in entries})
+            for name, entry in from_papers.items():
+                if templates.is_template(entry):
+                    self.written |= {templates.named(name, task): name for task in every_task}
             others = {name: entry for name, entry in own["catalog"].items() if name not in entries}
-            values["catalog"] = studies.with_parts(over(studies.expanded(templates, every_task), others))
+            values["catalog"] = templates.with_parts(over(templates.expanded(from_papers, every_task), others))
             values["ensembles"] = over(
-                studies.members(self.of_papers["ensembles"], templates, every_task), own["ensembles"]
+                templates.members(self.of_papers["ensembles"], from_papers, every_task), own["ensembles"]
             )
         self.values = self.own | values
 
@@ -98,7 +98,7 @@ class Params:
 
     def whole(self, variant: str) -> str:
         """Return the variant of whose rows this one reads a part; of one that reads all, its own name."""
-        return studies.whole_of(self.get("catalog", variant)) or variant
+        return templates.whole_of(self.get("catalog", variant)) or variant
 
     def put(self, place: Place, value: Any) -> "Params":
         """Return a copy with another value at a place of params.yaml."""

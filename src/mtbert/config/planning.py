@@ -32,11 +32,11 @@ def plan(params: Params) -> dict[str, Any]:
     _refuse(params, sections.find_faults(params))
     _refuse(params, _profile_faults(params))
     selected = _resolved(params)
-    departures = [*overrides.find(params, selected)]
+    all_overrides = [*overrides.find(params, selected)]
     _refuse(
         params,
         [
-            *_without_effect(departures, selected, {*tasks.COURSE, *params.tasks}),
+            *_without_effect(all_overrides, selected, {*tasks.COURSE, *params.tasks}),
             *_part_faults(params),
             *_merge_faults(params, selected),
             *teachers.find_faults(params, selected),
@@ -55,7 +55,7 @@ def plan(params: Params) -> dict[str, Any]:
         "pretraining": _pretraining(shared),
     }
     _refuse(params, _faults_of_pretraining(params, shared))
-    return {**selected, **shared, "needs": needs, "catalog": _catalog(params, selected, encoder, departures)}
+    return {**selected, **shared, "needs": needs, "catalog": _catalog(params, selected, encoder, all_overrides)}
 
 
 def _resolved(params: Params) -> dict[str, Any]:
@@ -72,13 +72,13 @@ def _resolved(params: Params) -> dict[str, Any]:
 
 
 def _without_effect(
-    departures: Iterable[Override], selected: dict[str, Any], known: Collection[str]
+    all_overrides: Iterable[Override], selected: dict[str, Any], known: Collection[str]
 ) -> Iterator[Fault]:
     """Yield the values set for all variants that change none of the selected ones, or are of a task that none has."""
     own_tasks = [document["tasks"] for document in selected.values()]
     trained = [phase["tasks"] for document in selected.values() for phase in document["phases"]]
     other_tasks = {*known}.difference(*own_tasks, *trained)
-    for override in departures:
+    for override in all_overrides:
         section, *keys = override.place
         if section in SECTIONS and (not override.changes or not other_tasks.isdisjoint(keys)):
             yield Fault(override.place, NO_EFFECT.format(override.value))
@@ -148,12 +148,12 @@ def _refuse(params: Params, faults: Iterable[Fault]) -> None:
 
 
 def _catalog(
-    params: Params, selected: dict[str, Any], encoder: EncoderSettings, departures: Sequence[Override]
+    params: Params, selected: dict[str, Any], encoder: EncoderSettings, all_overrides: Sequence[Override]
 ) -> dict[str, Any]:
     """Return what the report reads: the knobs, the encoder, all variants, and all ensembles."""
     variants: dict[str, Any] = {}
     for name in params.get("catalog"):
-        values = {dotted(override.place): override.value for override in departures if name in override.changes}
+        values = {dotted(override.place): override.value for override in all_overrides if name in override.changes}
         part = params.get("catalog", name, "part")
         variants[name] = {
             **resolve.about(params, name),

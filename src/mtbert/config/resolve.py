@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from mtbert import tasks
 from mtbert.config import fits, rates
-from mtbert.config.layers import Settings, layers, merge, merge_variant
+from mtbert.config.layers import MergedSettings, layers, merge, merge_variant
 from mtbert.config.params import REST, Fault, Params, Place, at, dotted, faults_of, leaves
 from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import FILES_OF_ALL, NAMES, PLACES, REGISTRIES, USES
@@ -69,7 +69,7 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Faul
         resolved = VariantSettings.model_validate(document)
     except ValidationError as error:
         return None, settings.where_set(faults_of(error))
-    if faults := settings.where_set(fits.check(resolved, encoder)):
+    if faults := settings.where_set(fits.find_faults(resolved, encoder)):
         return None, faults
     return resolved.model_dump(), []
 
@@ -97,7 +97,7 @@ def about(params: Params, name: str) -> dict[str, Any]:
 
 
 def _choose(
-    settings: Settings, names: Sequence[str], encoder: EncoderSettings
+    settings: MergedSettings, names: Sequence[str], encoder: EncoderSettings
 ) -> tuple[dict[str, Chosen[Any]], list[Fault]]:
     """Return the techniques of these names with their sections, and the faults of these sections."""
     sections: dict[str, Any] = {}

@@ -53,9 +53,9 @@ def _all_or_list(value: Any) -> Any:
     return None if value == "all" else value
 
 
-ByTask = Annotated[str, AfterValidator(_task_or_others)]  # the key of a value for that task
-Names = Annotated[list[TaskName], Field(min_length=1), ONCE]
-Members = Annotated[list[Annotated[str, one_of("variant")]], Field(min_length=1), ONCE]
+_ByTask = Annotated[str, AfterValidator(_task_or_others)]  # the key of a value for that task
+_Names = Annotated[list[TaskName], Field(min_length=1), ONCE]
+_Members = Annotated[list[Annotated[str, one_of("variant")]], Field(min_length=1), ONCE]
 
 # Keys whose type and default are not those of a resolved variant. Settings name a technique, and a variant holds its
 # options, too. Settings may say `all` or `others`, and a variant lists its tasks.
@@ -66,13 +66,13 @@ WRITTEN: dict[str, dict[str, Any]] = {
 WRITTEN["model"] |= {
     "encoder": (Annotated[str, one_of("starting weights", STARTS)], "base"),
     "heads": (
-        dict[ByTask, Annotated[str, one_of(HEADS.kind, HEADS)] | None],
+        dict[_ByTask, Annotated[str, one_of(HEADS.kind, HEADS)] | None],
         dict.fromkeys((*COURSE, REST), HEADS.default),
     ),
-    "pooling": (dict[ByTask, Pooling | None], dict.fromkeys((*COURSE, REST), "pooler")),
+    "pooling": (dict[_ByTask, Pooling | None], dict.fromkeys((*COURSE, REST), "pooler")),
 }
 WRITTEN["training"] |= {
-    "tasks": (Annotated[Names | None, BeforeValidator(_all_or_list)], "all"),
+    "tasks": (Annotated[_Names | None, BeforeValidator(_all_or_list)], "all"),
     "objectives": (Annotated[list[Annotated[str, one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE], []),
     "learning_rate": (LearningRate, 2e-5),
 }
@@ -182,8 +182,8 @@ class _Entry(Layer, Published):  # docs/settings.md has a table of its keys
     paper: Annotated[str, one_of("paper")] | None = None
     preset: Annotated[str, one_of("preset")] | None = None
     uses: Annotated[list[Annotated[str, one_of("technique", USES)]], ONCE] | None = None
-    tasks: Names | None = None
-    teachers: Members | None = None
+    tasks: _Names | None = None
+    teachers: _Members | None = None
     part: _Part | None = None
     phases: list[_Phase] = []
 
@@ -196,7 +196,7 @@ class _Limit(Section):
 class _Ensemble(Section):
     paper: Annotated[str, one_of("paper")] | None = None
     row: str = ""
-    members: Members
+    members: _Members
     merge: Annotated[str, one_of("merge", MERGES)] | None = None  # none: they vote
 
 
@@ -208,7 +208,7 @@ class _Document(Layer):
     most_refused: Annotated[float, Field(ge=0, le=1)] | None = None
     limit: _Limit | None = None
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1), ONCE]
-    variants: Members
+    variants: _Members
     ensembles: dict[Name, _Ensemble]
     profiles: dict[Name, _Profile | None]
     presets: dict[Name, _Preset | None]

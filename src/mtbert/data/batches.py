@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from mtbert import files, seeding
 from mtbert.data import parts
-from mtbert.data.tokens import SpecialTokens
+from mtbert.data.tokens import SpecialTokens, TokenSequence
 from mtbert.errors import DataError
 from mtbert.scores import sets
 from mtbert.tasks import Task
@@ -80,13 +80,6 @@ class Batch:
         return len(self.ids)
 
 
-class Row(NamedTuple):
-    """A sequence of an example: the ids of its tokens, int32 [tokens], and where its second part starts."""
-
-    ids: np.ndarray
-    second: int
-
-
 class Memo:
     """Embeddings of examples by their numbers in a file; all parts of these examples share it.
 
@@ -142,14 +135,14 @@ class Examples:
         self.padding = special.padding
         self.limit = limit
         columns = [table["tokens1"], table["tokens2"]] if task.is_pair else [table["tokens1"]]
-        self.rows: list[tuple[Row, ...]] = []
+        self.rows: list[tuple[TokenSequence, ...]] = []
         for sentences in zip(*columns, strict=True):
             if len(sentences) == 2 and encoding == "cross":
                 sequences = [special.frame_pair(*sentences, limit)]
             else:
                 sequences = [special.frame(tokens, limit) for tokens in sentences]
             # arrays take a tenth of the memory of lists
-            self.rows.append(tuple(Row(np.array(ids, np.int32), second) for ids, second in sequences))
+            self.rows.append(tuple(TokenSequence(np.array(ids, np.int32), second) for ids, second in sequences))
         self.lengths = np.array([max(len(row.ids) for row in rows) for rows in self.rows])
         self.chooses = self.scored = np.ones(len(self.ids), dtype=bool)
         self.numbers = np.arange(len(self.ids))
@@ -230,7 +223,7 @@ class Examples:
         rows = [self.rows[pick][number] for number in range(sequences) for pick in picks]
         longest = max(len(row.ids) for row in rows)
         tokens = max(longest, min(_next_of(lengths, longest), self.limit))
-        input_ids = pad_sequence([torch.from_numpy(row.ids) for row in rows], True, self.padding)
+        input_ids = pad_sequence([torch.as_tensor(row.ids) for row in rows], True, self.padding)
         input_ids = F.pad(input_ids, (0, tokens - longest), value=self.padding)
         positions = torch.arange(tokens)
         is_token = positions < torch.tensor([[len(row.ids)] for row in rows])  # [rows, tokens]

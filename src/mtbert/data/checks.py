@@ -8,7 +8,7 @@ large corpora can be compared, in one process. Two different rows share it with 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,43 +34,30 @@ def bare(text: str) -> str:
     return folded(PUNCTUATION.sub("", text)) or folded(text)
 
 
-class Digest(NamedTuple):
-    """What is compared of a row.
-
-    Attributes:
-        line, label: those of the row; the label is NaN where there is none.
-        folded, bare: hashes of its sentences in that form, in either order.
-        sentence1, sentence2: hashes of each sentence alone, folded; the same where there is one.
-        group: hash of its group; that of `sentence1` where it has none.
-    """
-
-    line: int
-    label: float | None
-    folded: int
-    bare: int
-    sentence1: int
-    sentence2: int
-    group: int
-
-
 def digests(rows: Iterable[Example]) -> pd.DataFrame:
-    """Return a `Digest` of each row, in 56 bytes."""
-    return pd.DataFrame(map(_digest, rows), columns=list(Digest._fields)).astype(COLUMNS)
+    """Return what is compared of each row, in 56 bytes.
+
+    Returns:
+        `line` and `label` of the row; the label is NaN where there is none. `folded` and `bare`: hashes of its
+        sentences in that form, in either order. `sentence1` and `sentence2`: hashes of each sentence alone, folded; the
+        same where there is one. `group`: a hash of its group; that of `sentence1` where it has none.
+    """
+    return pd.DataFrame(map(_digest, rows), columns=[*COLUMNS]).astype(COLUMNS)
 
 
-def _digest(row: Example) -> Digest:
+def _digest(row: Example) -> dict[str, Any]:
     texts = [text for text in (row.sentence1, row.sentence2) if text is not None]
     folded_texts = [folded(text) for text in texts]
     bare_texts = [bare(text) for text in texts]
-    return Digest(
-        line=row.line,
-        label=row.label,
-        folded=hash(tuple(sorted(folded_texts))),
-        bare=hash(tuple(sorted(bare_texts))),
-        sentence1=hash(folded_texts[0]),
-        sentence2=hash(folded_texts[-1]),
-        group=hash(("group", row.group)) if row.group else hash(folded_texts[0]),
-    )
+    return {
+        "line": row.line,
+        "label": row.label,
+        "folded": hash(tuple(sorted(folded_texts))),
+        "bare": hash(tuple(sorted(bare_texts))),
+        "sentence1": hash(folded_texts[0]),
+        "sentence2": hash(folded_texts[-1]),
+        "group": hash(("group", row.group)) if row.group else hash(folded_texts[0]),
+    }
 
 
 def duplicates(rows: pd.DataFrame) -> int:

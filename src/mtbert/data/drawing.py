@@ -65,7 +65,7 @@ class RowsOfSplit(NamedTuple):
     in_file: int
 
 
-class Dev(NamedTuple):
+class _Dev(NamedTuple):
     """What is drawn from a file: the fold of each line of dev (0 where there is one dev), and the groups of dev.
 
     Folds have all groups, each in one fold, so that none has to be left out of train.
@@ -75,18 +75,15 @@ class Dev(NamedTuple):
     groups: Collection[str]
 
 
-FileRows = tuple[list[Example], list[Refusal]]  # of a task, as `readers.read` returns them
-
-
 class Splits:
     """The splits of a folder's tasks."""
 
     def __init__(self, data_dir: Path, tasks: Tasks) -> None:
         self.data_dir = data_dir
         self.tasks = tasks
-        self._devs: dict[str, Dev] = {}  # by file
+        self._devs: dict[str, _Dev] = {}  # by file
         self._known_groups: dict[str, set[str]] = {}  # by task, of dev and test
-        self._last: tuple[Task, Split, FileRows] | None = None  # what was read last
+        self._last: tuple[Task, Split, tuple[list[Example], list[Refusal]]] | None = None  # what was read last
 
     def read(self, task: Task, split: Split, fold: int | None = None) -> RowsOfSplit:
         """Read the rows of a split, as `readers.read` does; faulty ones of a file of two splits are train's.
@@ -109,7 +106,7 @@ class Splits:
             return RowsOfSplit(dev, [], in_file)
         return self._without_known_groups(task, RowsOfSplit(train, refusals, in_file))
 
-    def _rows_of_file(self, task: Task, split: Split) -> FileRows:
+    def _rows_of_file(self, task: Task, split: Split) -> tuple[list[Example], list[Refusal]]:
         """Return what `readers.read` does; a file is read once for its train and its dev."""
         if self._last is None or self._last[0] is not task or self._last[1] != split:
             self._last = (task, split, readers.read(self.data_dir, task, split))
@@ -167,16 +164,16 @@ class Splits:
         rows = readers.rows_of(file, task.encoding, task.name) if file.is_file() else ()
         return {readers.group_of(task, row.values) for row in rows} - {""}
 
-    def _dev(self, task: Task) -> Dev:
+    def _dev(self, task: Task) -> _Dev:
         """Return what is dev, in the file of a task's train, of all tasks that draw from it."""
         name = task.files["train"]
         if name not in self._devs:
             drawing = [other for other in self.tasks.values() if draws(other) and other.files["train"] == name]
-            self._devs[name] = _drawn(self.data_dir / name, drawing) if drawing else Dev({}, ())
+            self._devs[name] = _drawn(self.data_dir / name, drawing) if drawing else _Dev({}, ())
         return self._devs[name]
 
 
-def _drawn(file: Path, drawing: Sequence[Task]) -> Dev:
+def _drawn(file: Path, drawing: Sequence[Task]) -> _Dev:
     """Draw dev from the file of tasks, which have one rule."""
     task = drawing[0]
     rows = _rows(file, drawing)
@@ -186,16 +183,16 @@ def _drawn(file: Path, drawing: Sequence[Task]) -> Dev:
         raise DataError(f"{file}: {fault}; allowed: several groups, some for dev and some for train")
     classes = {row.example.line: row.classes for row in rows}
     if task.folds:
-        return Dev(draw_folds(file, task, [row.example for row in rows], classes), ())
+        return _Dev(_draw_folds(file, task, [row.example for row in rows], classes), ())
     if task.time_on:
-        lines = latest(file, task, dates.read(file, task, {row.example.line: row.date for row in rows}))
+        lines = _latest(file, task, dates.read(file, task, {row.example.line: row.date for row in rows}))
     else:
-        lines = draw_dev([row.example for row in rows], classes)
+        lines = _draw_dev([row.example for row in rows], classes)
     all_lines = {row.example.line for row in rows}
     if 2 * len(lines) < len(all_lines) // SHARE:
         raise _no_dev(file, task, len(all_lines))
     groups = {row.example.group for row in rows if row.example.line in lines} - {""}
-    return Dev(dict.fromkeys(lines, 0), groups)
+    return _Dev(dict.fromkeys(lines, 0), groups)
 
 
 def _no_dev(file: Path, task: Task, rows: int) -> DataError:
@@ -257,7 +254,7 @@ def _classes(task: Task, values: Mapping[str, Any]) -> list[int | str]:
     return [task.labels[label]] if label in task.labels else []
 
 
-def latest(file: Path, task: Task, date_by_line: Mapping[int, datetime]) -> Collection[int]:
+def _latest(file: Path, task: Task, date_by_line: Mapping[int, datetime]) -> Collection[int]:
     """Return the lines of the latest rows, in whole dates: as near to a fifth of the rows as can be.
 
     Raises:
@@ -273,10 +270,10 @@ def latest(file: Path, task: Task, date_by_line: Mapping[int, datetime]) -> Coll
     return {line for line, date in date_by_line.items() if date >= first}
 
 
-def draw_folds(
+def _draw_folds(
     file: Path, task: Task, texts: Sequence[Example], classes: Mapping[int, Collection[tuple[str, Any]]]
 ) -> dict[int, int]:
-    """Return by line the fold of each row, from 0; the last one has what the others left. Arguments as of `draw_dev`.
+    """Return by line the fold of each row, from 0; the last one has what the others left. Arguments as of `_draw_dev`.
 
     Raises:
         DataError: a fold has less than half of its share, or more than half of all rows; of two, three quarters.
@@ -285,7 +282,7 @@ def draw_folds(
     for fold in range(task.folds):
         left = [row for row in texts if row.line not in fold_by_line]
         is_last = fold == task.folds - 1
-        lines = {row.line for row in left} if is_last else draw_dev(left, classes, share=task.folds - fold)
+        lines = {row.line for row in left} if is_last else _draw_dev(left, classes, share=task.folds - fold)
         fold_by_line |= dict.fromkeys(lines, fold)
     sizes = np.bincount([*fold_by_line.values()], minlength=task.folds)
     total = int(sizes.sum())
@@ -299,7 +296,7 @@ def draw_folds(
     return fold_by_line
 
 
-def draw_dev(
+def _draw_dev(
     texts: Sequence[Example],
     classes: Mapping[int, Collection[tuple[str, Any]]] | None = None,
     share: int = SHARE,

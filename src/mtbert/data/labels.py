@@ -134,7 +134,7 @@ def question(column: str, labels: Collection[str], may_be_joined: bool = True) -
     `may_be_joined` is whether a label may be several that are joined: so unless the user has said that none is.
     """
     ordered = sorted(labels)
-    if may_be_joined and (joined := joined_labels(ordered, JOINTS)):
+    if may_be_joined and (joined := _joined_labels(ordered, JOINTS)):
         label, parts = joined[0]
         more = f" ({len(joined)} labels are so)" if len(joined) > 1 else ""
         fault = f"{label!r} is made of {' and '.join(map(repr, parts))}, which other labels are or hold, too{more}"
@@ -192,7 +192,7 @@ def _far_from_others(numbers: Sequence[float]) -> list[float]:
     return apart
 
 
-def joined_labels(labels: Collection[str], joint: re.Pattern[str]) -> list[tuple[str, list[str]]]:
+def _joined_labels(labels: Collection[str], joint: re.Pattern[str]) -> list[tuple[str, list[str]]]:
     """Return the labels that are made of others, with their parts.
 
     By JOINTS one part that is a label is enough, or one that other labels have at another place; by WEAK_JOINTS, which
@@ -246,7 +246,7 @@ def stand_ins(task: Task) -> list[str]:
 
 def several(labels: Collection[str]) -> str:
     """Return a line on classes whose names hold those of others, such as `very good` beside `good` and `very`."""
-    if not (joined := joined_labels(sorted(labels), WEAK_JOINTS)):
+    if not (joined := _joined_labels(sorted(labels), WEAK_JOINTS)):
         return ""
     label, parts = joined[0]
     made_of = f"{label!r} is made of {' and '.join(map(repr, parts))}, classes too"

@@ -99,23 +99,17 @@ def separator_of(text: str) -> str:
     return max(",", ";", key=lambda separator: _fit(text, separator))
 
 
-class Fit(NamedTuple):
-    """How well a separator fits: whether the first rows have as many fields as the header, then how many it has."""
-
-    is_even: bool
-    columns: int
-
-
-def _fit(text: str, separator: str) -> Fit:
+def _fit(text: str, separator: str) -> tuple[bool, int]:
+    """Return how well a separator fits: whether the first rows have as many fields as the header, and how many."""
     start = io.StringIO(text[:SNIFFED], newline="")
     try:
         header, *rows = itertools.islice(csv.reader(start, delimiter=separator), FIRST_ROWS)
     except (csv.Error, ValueError):  # ValueError: no row at all
-        return Fit(False, 0)
+        return False, 0
     if len(text) > SNIFFED:
         rows = rows[:-1]  # the last one may be cut off
     is_even = len(header) > 1 and all(len(row) in (0, len(header)) for row in rows)
-    return Fit(is_even, len(header))
+    return is_even, len(header)
 
 
 def lines(text: str) -> Iterator[str]:

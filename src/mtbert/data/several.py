@@ -46,15 +46,15 @@ def read_cell(task: Task, value: Any) -> Reading:
         labels = parts(value, task.separator)
     except DataError as error:
         return Reading(None, f"its {task.label} is {error}")
-    if unknown := [label for label in labels if class_of(task, label) is None]:
+    if unknown := [label for label in labels if _class_of(task, label) is None]:
         return Reading(None, f"its {task.label} holds {unknown[0]!r}", unknown[0])
-    classes = [class_of(task, label) for label in labels]
+    classes = [_class_of(task, label) for label in labels]
     if len({*classes}) < len(classes):
         return Reading(None, f"its {task.label} names a label twice: {_shown(value)}")
     return Reading(sets.number_of(number for number in classes if number is not None))
 
 
-def class_of(task: Task, label: str) -> int | None:
+def _class_of(task: Task, label: str) -> int | None:
     """Return the number of a label; None where the task has none such."""
     numbers = task.labels or {str(number): number for number in range(task.classes)}
     return numbers.get(label)

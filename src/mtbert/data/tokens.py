@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mtbert.errors import EncoderError
 
 if TYPE_CHECKING:
+    import numpy as np
     from tokenizers import Tokenizer
 
 Tokenize = Callable[[list[str]], list[list[int]]]  # from texts to the ids of their word pieces
@@ -24,9 +25,9 @@ SPECIAL_NAMES: tuple[dict[str, str], ...] = (
 
 
 class TokenSequence(NamedTuple):
-    """A sequence as an encoder takes it: the ids of its tokens, and where its second part starts."""
+    """A sequence as an encoder takes it: the ids of its tokens, [tokens], and where its second part starts."""
 
-    ids: list[int]
+    ids: "list[int] | np.ndarray"
     second: int
 
 
@@ -56,7 +57,7 @@ class SpecialTokens:
 
     def frame_pair(self, first: Sequence[int], second: Sequence[int], limit: int) -> TokenSequence:
         """Return both sentences as one sequence of at most `limit` tokens."""
-        first_count, second_count = truncated(len(first), len(second), limit - self.count(pair=True))
+        first_count, second_count = _truncated(len(first), len(second), limit - self.count(pair=True))
         first_part = [self.start, *first[:first_count], self.end]
         second_part = [*self.again, *second[:second_count], self.end]
         return TokenSequence(first_part + second_part, len(first_part))
@@ -144,7 +145,7 @@ def special_tokens(encoder: Path) -> SpecialTokens:
     )
 
 
-def truncated(first: int, second: int, room: int) -> tuple[int, int]:
+def _truncated(first: int, second: int, room: int) -> tuple[int, int]:
     """Return how many tokens of each sentence are kept so that both fit into `room`: the longer loses first.
 
     The rule of Hugging Face's `longest_first`, so that sequences equal those of its tokenizers.

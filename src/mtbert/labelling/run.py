@@ -16,8 +16,7 @@ from mtbert.labelling import doubtful, duplicates, rows
 from mtbert.labelling.duplicates import Harm
 from mtbert.pretrained.embeddings import Embeddings
 from mtbert.provenance import seals, stale
-from mtbert.provenance.causes import Cause
-from mtbert.provenance.stale import Present
+from mtbert.provenance.stale import Cause, Present
 from mtbert.scores import predictions
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import TFIDF

@@ -27,7 +27,6 @@ INERT = {  # what config.json may state without a change of the outputs, so that
     "pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id", "initializer_range",
     "_name_or_path",
 }  # fmt: skip
-Json = dict[str, Any]
 
 
 def check_tokenizer(folder: Path, tokenizer: "Tokenizer", config: Any) -> None:
@@ -79,7 +78,7 @@ def _settings(tokenizer: "Tokenizer") -> dict[str, bool]:
     return settings
 
 
-def _parts(content: Any) -> Iterator[Json]:
+def _parts(content: Any) -> Iterator[dict[str, Any]]:
     """Yield each part of a normalizer or pre-tokenizer, which may be a sequence of them."""
     if isinstance(content, dict):
         if "type" in content:
@@ -146,10 +145,7 @@ def _unknown(folder: Path, config: Any, ours: Any) -> str:
     return first_of(sorted(names), folders.SHOWN) or "any of them"
 
 
-Batch = tuple["Tensor", "Tensor", "Tensor"]
-
-
-def _batch(rows: int, count: int, config: Any, typed: bool) -> Batch:
+def _batch(rows: int, count: int, config: Any, typed: bool) -> "tuple[Tensor, Tensor, Tensor]":
     """Return ids, mask and types [rows, count] of random tokens; all rows but the first end in padding."""
     import torch
 
@@ -166,7 +162,7 @@ def _batch(rows: int, count: int, config: Any, typed: bool) -> Batch:
     return ids, mask, types
 
 
-def _theirs(model: "PreTrainedModel", batch: Batch) -> "list[Tensor]":
+def _theirs(model: "PreTrainedModel", batch: "tuple[Tensor, Tensor, Tensor]") -> "list[Tensor]":
     """Return transformers' hidden states where a token is, and the pooler's output [rows, width] where there is one."""
     ids, mask, types = batch
     typed = {"token_type_ids": types} if types.any() else {}
@@ -176,7 +172,7 @@ def _theirs(model: "PreTrainedModel", batch: Batch) -> "list[Tensor]":
     return [hidden] if pooled is None else [hidden, pooled]
 
 
-def _ours(encoder: Any, batch: Batch, pooler: bool) -> "list[Tensor]":
+def _ours(encoder: Any, batch: "tuple[Tensor, Tensor, Tensor]", pooler: bool) -> "list[Tensor]":
     """Return the same of the encoder here."""
     ids, mask, types = batch
     hidden = encoder(encoder.words(ids), types, mask)

@@ -4,7 +4,7 @@ import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mtbert import files, tasks
 from mtbert.data import readers, tokens
@@ -18,22 +18,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-class Encoder(NamedTuple):
-    """An encoder before it is written, the folder that it was read from, and where it comes from, in words."""
-
-    tokenizer: "Tokenizer"
-    model: "PreTrainedModel"
-    folder: Path
-    source: str
-
-
-class Files(NamedTuple):
-    """A folder of an encoder's files, which have been checked, and where they come from, in words."""
-
-    folder: Path
-    source: str
-
-
 def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
     """Write the starting weights that the settings name to `out`, whole or not at all. Same input, same bytes.
 
@@ -45,38 +29,32 @@ def fetch(settings: EncoderSettings, data_dir: Path, out: Path) -> None:
     """
     with files.new_directory(out) as partial:
         is_tiny = settings.source is SOURCES[TINY]
-        encoder = _make_tiny(settings, data_dir) if is_tiny else _read(settings, partial)
-        model = encoder.model
-        loading.save_tokenizer(encoder.tokenizer, model.config.max_position_embeddings, partial)
-        model.save_pretrained(partial, save_original_format=False)  # not by a checkpoint's older names, gamma and beta
-        if not is_tiny:
-            say("comparing its outputs here with those of transformers")
-            checks.check_outputs(encoder.folder, model, partial)
-        loading.write_card(partial, settings.display_name, encoder.source, settings.note, settings.weights)
+        source = _make_tiny(settings, data_dir, partial) if is_tiny else _copy(settings, partial)
+        loading.write_card(partial, settings.display_name, source, settings.note, settings.weights)
 
 
-def say(message: str) -> None:
+def _say(message: str) -> None:
     """Show what the stage does, since large weights take a minute."""
     print(f"encoder: {message}", file=sys.stderr, flush=True)
 
 
-def _make_tiny(settings: EncoderSettings, data_dir: Path) -> Encoder:
+def _make_tiny(settings: EncoderSettings, data_dir: Path, out: Path) -> str:
+    """Write an untrained encoder; return where it comes from, in words."""
     from mtbert.pretrained import tiny
 
     loading.silence()
     pieces = tiny.vocabulary(_sentences(data_dir, settings.corpora), settings.vocabulary)
-    return Encoder(
-        tiny.tokenizer(pieces), tiny.model(settings, len(pieces)), data_dir, f"made here with seed {tiny.SEED}"
-    )
+    _save(tiny.tokenizer(pieces), tiny.model(settings, len(pieces)), out)
+    return f"made here with seed {tiny.SEED}"
 
 
-def _read(settings: EncoderSettings, out: Path) -> Encoder:
-    """Return the encoder of the files that the settings name; write its masked language model's head to `out`.
+def _copy(settings: EncoderSettings, out: Path) -> str:
+    """Write the encoder of the files that the settings name, cut and checked; return where it comes from, in words.
 
-    An encoder that is cut has no head, since that reads the last layer.
+    Its masked language model's head is written, too, unless it is cut: that head reads the last layer.
     """
     folder, source = _find(settings)
-    say(f"reading {folder}")
+    _say(f"reading {folder}")
     loading.silence()
     tokenizer = tokens.read(folder)
     model = loading.load(folder)
@@ -85,7 +63,15 @@ def _read(settings: EncoderSettings, out: Path) -> Encoder:
         _cut(model, folder, settings.layers, settings.name)
     else:
         loading.keep_mlm_head(folder, model, out)
-    return Encoder(tokenizer, model, folder, source)
+    _save(tokenizer, model, out)
+    _say("comparing its outputs here with those of transformers")
+    checks.check_outputs(folder, model, out)
+    return source
+
+
+def _save(tokenizer: "Tokenizer", model: "PreTrainedModel", out: Path) -> None:
+    loading.save_tokenizer(tokenizer, model.config.max_position_embeddings, out)
+    model.save_pretrained(out, save_original_format=False)  # not by a checkpoint's older names, gamma and beta
 
 
 def _cut(model: "PreTrainedModel", folder: Path, layers: int, name: str) -> None:
@@ -118,8 +104,8 @@ def _sentences(data_dir: Path, corpora: Sequence[str]) -> Iterator[str]:
         yield from (row.sentence2 for row in rows if row.sentence2)
 
 
-def _find(settings: EncoderSettings) -> Files:
-    """Return the files of an encoder, downloaded if needed."""
+def _find(settings: EncoderSettings) -> tuple[Path, str]:
+    """Return the folder of an encoder's files, downloaded if needed and checked, and where they come from, in words."""
     if settings.folder:
         return _files_of_folder(settings.folder, settings.revision)
     module = settings.source.module
@@ -130,7 +116,7 @@ def _find(settings: EncoderSettings) -> Files:
     return _files_of_known(settings, folder)
 
 
-def _files_of_folder(folder: Path, revision: str | None) -> Files:
+def _files_of_folder(folder: Path, revision: str | None) -> tuple[Path, str]:
     """Return the files of a user's folder; EncoderError where their digest is not `encoder.revision`."""
     digest = folders.digest(folder)
     if digest != revision:
@@ -138,10 +124,10 @@ def _files_of_folder(folder: Path, revision: str | None) -> Files:
             f"encoder.name is {folder}, whose digest is {digest}, but encoder.revision is {revision}; set "
             "it to the digest if these files are meant"
         )
-    return Files(folder, f"a folder whose digest is {digest}")
+    return folder, f"a folder whose digest is {digest}"
 
 
-def _files_of_known(settings: EncoderSettings, folder: Path) -> Files:
+def _files_of_known(settings: EncoderSettings, folder: Path) -> tuple[Path, str]:
     """Return the files of an encoder that is known by name; EncoderError where their digest is another."""
     source = settings.source
     folders.check(folder, folders.WHOLE)
@@ -152,7 +138,7 @@ def _files_of_known(settings: EncoderSettings, folder: Path) -> Files:
             f"expected {source.sha256}. It was altered or cut off: delete it and fetch it again"
         )
     # the card tells the content, not the way it came: other stages depend on the card
-    return Files(folder, f"{source.repository}, {WEIGHTS} with SHA-256 {digest}")
+    return folder, f"{source.repository}, {WEIGHTS} with SHA-256 {digest}"
 
 
 def _download(settings: EncoderSettings) -> Path:
@@ -160,7 +146,7 @@ def _download(settings: EncoderSettings) -> Path:
     import huggingface_hub
 
     source = settings.source
-    say(f"downloading {source.repository}, or reading it from the cache of the hub's client")
+    _say(f"downloading {source.repository}, or reading it from the cache of the hub's client")
     try:
         path = huggingface_hub.snapshot_download(
             source.repository, revision=source.revision, allow_patterns=[*folders.WHOLE]

@@ -49,7 +49,7 @@ def load(directory: Path) -> "PreTrainedModel":
     silence()
     architecture, _ = read_config(directory)
     model_type = content_of(directory).get("model_type", "bert")
-    weights = read_weights(directory)
+    weights = _read_weights(directory)
     try:
         config: Any = CONFIG_MAPPING[model_type].from_json_file(directory / CONFIG)
         config.output_attentions = False  # else transformers refuses its own faster attention when it saves the model
@@ -89,7 +89,7 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:LONGEST_SHOWN] or type(error).__name__
 
 
-def read_weights(directory: Path) -> "dict[str, Tensor]":
+def _read_weights(directory: Path) -> "dict[str, Tensor]":
     """Read the weights of any folder, each in the type that its file has.
 
     EncoderError where a file is damaged, a shard does not hold what the index says, or a weight is no finite number.
@@ -201,7 +201,7 @@ def keep_mlm_head(folder: Path, model: "PreTrainedModel", out: Path) -> None:
     architecture, _ = read_config(folder)
     stated = content_of(folder)
     weights: dict[str, Tensor] = {}
-    for name, value in read_weights(folder).items():
+    for name, value in _read_weights(folder).items():
         newer_name = name.replace("gamma", "weight").replace("beta", "bias")  # bert-base-uncased has the older ones
         weights[newer_name] = value
     vocabulary = model.config.vocab_size

@@ -55,12 +55,12 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     corpora = f"entailment pairs of {' and '.join(settings.corpora)}"
     print(f"sbert: {len(training_pairs)} {corpora}, epochs: {settings.epochs}", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
-        trainer = Trainer(
+        trainer = _Trainer(
             model=model,
             args=arguments(settings, len(training_pairs), scratch, hardware.measured(build)),
             train_dataset=Dataset.from_pandas(training_pairs),
             loss=MultipleNegativesRankingLoss(model),
-            callbacks=[ProgressBar()],
+            callbacks=[_ProgressBar()],
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()
@@ -72,14 +72,14 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
         loading.write_card(partial, SBERT, source, base_card["note"], settings.weights)
 
 
-class Trainer(SentenceTransformerTrainer):
+class _Trainer(SentenceTransformerTrainer):
     """The library's, without what it collects for a model card, since ours is another."""
 
     def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
         """Add none."""
 
 
-class ProgressBar(TrainerCallback):
+class _ProgressBar(TrainerCallback):
     """A bar as the stage `train` shows it, in place of the library's lines."""
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
@@ -122,7 +122,7 @@ def arguments(
         logging_steps=max(1, steps // LOSSES_SHOWN),
         save_strategy="no",
         report_to="none",
-        disable_tqdm=True,  # `ProgressBar` shows ours
+        disable_tqdm=True,  # `_ProgressBar` shows ours
     )
     result._n_gpu = min(result.n_gpu, 1)  # each of several GPUs would see part of a batch, so fewer negatives
     return result

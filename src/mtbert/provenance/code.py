@@ -23,17 +23,19 @@ STAGES = (
     "encoder", "preprocess", "baselines", "pretrain", "manifest", "merge", "speed", "ensemble", "collect", "judge",
     "report", "track",
 )  # fmt: skip
-Kinds = frozenset[Path]  # files that bring in every technique of a kind, and every task
 
 
-def of_stages(scripts: Path, kinds: Kinds) -> dict[str, dict[str, str]]:
-    """Return the files of the plan on code, such as `code-encoder`: the digest of each file that a stage reaches."""
+def of_stages(scripts: Path, kinds: frozenset[Path]) -> dict[str, dict[str, str]]:
+    """Return the files of the plan on code, such as `code-encoder`: the digest of each file that a stage reaches.
+
+    `kinds`: files that bring in every technique of a kind, and every task; they do not count.
+    """
     by_file = {f"code-{stage}": digests([scripts / f"{stage}.py"]) for stage in STAGES}
     return by_file | {"code-train": digests(TRAINING, kinds)}
 
 
 @cache
-def of_technique(source: Path, kinds: Kinds) -> dict[str, str]:
+def of_technique(source: Path, kinds: frozenset[Path]) -> dict[str, str]:
     """Return the digests of the files that a technique or task uses, without those that every training uses."""
     return dict(digests([source], kinds - {source}).items() - digests(TRAINING, kinds).items())
 

@@ -18,21 +18,18 @@ from mtbert.settings import Section
 
 
 class Machine(Section):
-    """Part of a log, of what `training.logs.machine` returns; it may have more keys."""
+    """build/machine.json: what a run's numbers depend on beside its inputs, as `training.logs.origin` returns it.
+
+    Attributes:
+        accelerator: its name; empty without one.
+        torch: PyTorch's version.
+        precision: the faster one of the processor; None in a folder that was begun before this was measured.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
     processor: str
     accelerator: str
-
-
-class Origin(Machine):
-    """build/machine.json: what a run's numbers depend on beside its inputs, as `training.logs.origin` returns it.
-
-    Attributes:
-        precision: the faster one of the processor; None in a folder that was begun before this was measured.
-    """
-
     torch: str
     precision: Literal["bf16", "fp32"] | None = Field(default=None, exclude_if=lambda precision: precision is None)
 
@@ -55,7 +52,7 @@ class Inputs(Section):
     settings: dict[str, Any]
     code: dict[str, str]
     files: dict[str, str]
-    machine: Origin | None = Field(default=None, exclude_if=lambda machine: machine is None)
+    machine: Machine | None = Field(default=None, exclude_if=lambda machine: machine is None)
     seed: int | None = Field(default=None, exclude_if=lambda seed: seed is None)
 
     def text(self) -> str:
@@ -68,10 +65,10 @@ class Inputs(Section):
         return files.sha256_of(self.text().encode())
 
 
-def machine(build: Path) -> Origin:
+def machine(build: Path) -> Machine:
     """Return processor, accelerator and PyTorch's version where the build folder was begun: scores depend on them."""
     file = layout.machine(build)
-    return files.read_as(Origin, file, f"rm -f {file} && dvc repro machine")
+    return files.read_as(Machine, file, f"rm -f {file} && dvc repro machine")
 
 
 def digests(build: Path, named: Iterable[Path]) -> dict[str, str]:

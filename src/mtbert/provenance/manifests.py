@@ -39,7 +39,7 @@ def of_now(build: Path, variant: str) -> Inputs:
     read = [*encoder_files(build, plan["model"]["encoder"]), *_data_files(plan, build)]
     return Inputs(
         settings=plan,
-        code=layout.read_plan(layout.shared_code(build)) | code_of_techniques,
+        code=layout.read_plan(layout.plan(build, "code-train")) | code_of_techniques,
         files=inputs.digests(build, read) | _teachers(build, plan.get("teachers", [])),
         machine=inputs.machine(build),
     )
@@ -129,13 +129,6 @@ def check(build: Path, variant: str) -> None:
         raise DataError(
             f"{layout.plan(build, variant)} has other settings than {file}; `dvc repro plan manifest` makes both again"
         )
-
-
-def check_run(run: Path, build: Path) -> None:
-    """Check that a run, in any build folder, is whole and was made from what lies in `build`; DataError else."""
-    seals.check(run)
-    if inputs.identity(run) != of_training(build, run.parent.name, int(run.name)).identity:
-        raise DataError(f"{run} was made from other settings, data, weights or code than lie in {build}")
 
 
 def is_finished(run: Path, build: Path) -> bool:

@@ -9,19 +9,58 @@ compared: a task's title, margin or metric may change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mtbert import files, layout
 from mtbert.errors import DataError, first_of
 from mtbert.provenance import inputs
-from mtbert.provenance.causes import Cause, InputKind, in_words
 from mtbert.provenance.inputs import Inputs
 from mtbert.provenance.parameters import setting_text
 from mtbert.tasks import read_build, stated
 
 FIELDS = ("classes", "labels", "several", "lowest", "highest", "folds")  # of a task: what its numbers mean
 SHOWN = 3  # causes in a message
+
+
+class InputKind(StrEnum):
+    """What an input is of a training."""
+
+    SETTING = "setting"
+    TEACHER = "teacher"
+    DATA = "data"
+    WEIGHTS = "starting weights"
+    CODE = "code"
+    MACHINE = "machine"
+
+
+class Cause(NamedTuple):
+    """An input that has changed.
+
+    Attributes:
+        before, now: its value, or a file's digest; None if there was none, or is none.
+    """
+
+    kind: InputKind
+    name: str
+    before: str | None
+    now: str | None
+
+
+def in_words(cause: Cause) -> str:
+    """Return a cause such as `pals.dim 204 -> 276` or `code training/loop.py changed`."""
+    if cause.kind in (InputKind.SETTING, InputKind.MACHINE):
+        return f"{cause.name} {cause.before or 'not set'} -> {cause.now or 'not set'}"
+    change = "changed"
+    if cause.before is None:
+        change = "added"
+    elif cause.now is None:
+        change = "removed"
+    name = cause.name.removeprefix("data/") if cause.kind == InputKind.DATA else cause.name
+    if cause.kind == InputKind.TEACHER:
+        name = Path(name).stem
+    return f"{cause.kind} {name} {change}"
 
 
 class Present:

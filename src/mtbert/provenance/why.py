@@ -6,9 +6,9 @@ from pathlib import Path
 from mtbert import files, layout
 from mtbert.errors import UnknownNameError
 from mtbert.provenance import inputs, manifests, seals, stale
-from mtbert.provenance.causes import Cause, InputKind, in_words
 from mtbert.provenance.inputs import Inputs
 from mtbert.provenance.parameters import parameters, setting_text
+from mtbert.provenance.stale import Cause, InputKind, in_words
 
 SHOWN = 3  # causes in a line
 ROWS = ("also", "rival")  # keys of a plan file that name published rows, and are no settings
@@ -17,7 +17,7 @@ ROWS = ("also", "rival")  # keys of a plan file that name published rows, and ar
 FOLDERS = {"encoders": InputKind.WEIGHTS, "manifest": InputKind.TEACHER}  # of a build folder
 
 
-def of_last_run(build: Path, variant: str) -> Inputs | None:
+def _of_last_run(build: Path, variant: str) -> Inputs | None:
     """Return what the variant's run was made from, or without one its last logged run; None if there is neither."""
     finished = [run for run in layout.runs_of(build, variant) if seals.is_sealed(run)]
     made_from = [file for run in finished if (file := inputs.file_of(run))]
@@ -85,7 +85,7 @@ def changed(build: Path) -> dict[str, list[Cause]]:
     """Return the causes of each selected variant that had a run and has other inputs now."""
     by_variant: dict[str, list[Cause]] = {}
     for variant in _selected(build):
-        before = of_last_run(build, variant)
+        before = _of_last_run(build, variant)
         differing = causes(before, manifests.read(build, variant)) if before else []
         if differing:
             by_variant[variant] = differing
@@ -109,7 +109,7 @@ def explain(build: Path, variant: str) -> str:
     selected = _selected(build)
     if variant not in selected:
         raise UnknownNameError("selected variant", variant, selected)
-    before = of_last_run(build, variant)
+    before = _of_last_run(build, variant)
     if before is None:
         return f"{variant} has not been trained here"
     differing = causes(before, manifests.up_to_date(build, variant))

@@ -7,7 +7,7 @@ from typing import Any
 
 from mtbert import files, layout
 from mtbert.provenance import inputs
-from mtbert.provenance.inputs import Origin
+from mtbert.provenance.inputs import Machine
 from mtbert.scores.columns import COSTS
 from mtbert.scores.described import UNTRAINED
 from mtbert.scores.schemas import Elsewhere, RunMetrics, Scored
@@ -108,7 +108,7 @@ def _overrides(source: Source, variants: Sequence[str]) -> str:
     return "; ".join(texts)
 
 
-def _origin(build: Path, folder: Path) -> Origin:
+def _origin(build: Path, folder: Path) -> Machine:
     """Return where a model was made; one that does not say it, in this build folder."""
     elsewhere = folder / layout.ELSEWHERE
     if elsewhere.is_file():

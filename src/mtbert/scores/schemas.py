@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from mtbert import files, layout
-from mtbert.provenance.inputs import Machine, Origin
+from mtbert.provenance.inputs import Machine
 from mtbert.settings import Section
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -69,19 +69,19 @@ class Elsewhere(Section):
         left: files that stayed there, such as model.safetensors, and the SHA-256 of each.
     """
 
-    machine: Origin
+    machine: Machine
     left: dict[str, str]
 
 
 class RunLog(Lenient):
-    """The part of run.json of a model's log that is read."""
+    """The part of run.json of a model's log that is read; `machine` is what `training.logs.machine` returns."""
 
     started: str | None = Field(default=None, pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\+00:00)?$")
     seconds: float = Field(ge=0)
     examples_per_second: float | None = None
     peak_memory_mb: int | float | None = None
     peak_gpu_memory_mb: int | float | None = None
-    machine: Machine | None = None
+    machine: dict[str, Any] | None = None
     versions: dict[str, str] = {}
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pydantic
 
 from mtbert import files, tasks
-from mtbert.config import papers, planning, studies
+from mtbert.config import papers, planning, templates
 from mtbert.config.params import REST, Params, at
 from mtbert.data.preprocess import MOST_REFUSED
 from mtbert.errors import SettingsError, first_of
@@ -80,7 +80,7 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
     tasks_by_name = tasks.read_folder(folder)
     seeds = folds.in_rounds(1 if wishes.quick else wishes.seeds, tasks.number_of_folds(tasks_by_name))
     chosen = [*ways][: QUICK if wishes.quick else None]
-    names = [*studies.expanded({way: ways[way] for way in chosen}, tasks.main(tasks_by_name))]
+    names = [*templates.expanded({way: ways[way] for way in chosen}, tasks.main(tasks_by_name))]
     before = files.read_yaml(file, "correct it", aliases=True)
     old_rates = _rates_of_another_study(file, before, data, wishes.encoder, [*ways])
     values = {

@@ -346,7 +346,7 @@ def _metric(entry: Described) -> Metric:
     return "macro_f1" if entry.metric == "f1" else entry.metric
 
 
-class Rule(NamedTuple):
+class _Rule(NamedTuple):
     """What keys of a task have to be together.
 
     Attributes:
@@ -360,11 +360,11 @@ class Rule(NamedTuple):
     fault: str
 
 
-def _rules(name: str, entry: Described) -> Iterator[Rule]:
+def _rules(name: str, entry: Described) -> Iterator[_Rule]:
     """Yield the rules for a task, in the order in which they are checked."""
-    yield Rule("", name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name")
+    yield _Rule("", name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name")
     allowed = f"at most {LONGEST_NAME}, so write a shorter name here"
-    yield Rule("", len(name) > LONGEST_NAME, f"a task's name of {len(name)} characters; allowed: {allowed}")
+    yield _Rule("", len(name) > LONGEST_NAME, f"a task's name of {len(name)} characters; allowed: {allowed}")
     yield from _rules_of_columns(entry)
     yield from _rules_of_draws(entry)
     yield from _rules_of_sets(entry)
@@ -373,100 +373,102 @@ def _rules(name: str, entry: Described) -> Iterator[Rule]:
     is_score = entry.score is not None
     has_classes = count >= 2
     is_alone = len(_columns(entry)) == 1
-    yield Rule("label", is_alone, f"it is {entry.label!r}; allowed: two columns of 0 and 1, or more")
-    yield Rule("classes", has_classes is is_score, "allowed: two or more, or `score: [lowest, highest]`")
+    yield _Rule("label", is_alone, f"it is {entry.label!r}; allowed: two columns of 0 and 1, or more")
+    yield _Rule("classes", has_classes is is_score, "allowed: two or more, or `score: [lowest, highest]`")
     low, high = entry.score or (0, 1)
-    yield Rule("score", low >= high, f"it is {low:g} to {high:g}; allowed: the lowest label, then the highest")
+    yield _Rule("score", low >= high, f"it is {low:g} to {high:g}; allowed: the lowest label, then the highest")
     is_other_metric = not entry.has_sets and entry.metric is not None and is_score is not (entry.metric in OF_SCORES)
-    yield Rule("metric", is_other_metric, "allowed: pearson or spearman for a score; accuracy, f1 or mcc for classes")
+    yield _Rule("metric", is_other_metric, "allowed: pearson or spearman for a score; accuracy, f1 or mcc for classes")
     is_unlisted = entry.positive is not None and (count != 2 or label_text(entry.positive) not in _listed(entry))
-    yield Rule("positive", is_unlisted, "allowed: one of two classes that are listed")
+    yield _Rule("positive", is_unlisted, "allowed: one of two classes that are listed")
     is_not_f1 = entry.positive is not None and entry.metric not in (None, "f1")
-    yield Rule("metric", is_not_f1, f"it is {entry.metric}, beside `positive`; allowed: f1, that of this class alone")
-    yield Rule("names", len(entry.names) not in (0, count), f"allowed: one for each of {count} classes")
-    yield Rule("names", len({*entry.names}) < len(entry.names), "a name comes twice; allowed: another for each class")
+    yield _Rule("metric", is_not_f1, f"it is {entry.metric}, beside `positive`; allowed: f1, that of this class alone")
+    yield _Rule("names", len(entry.names) not in (0, count), f"allowed: one for each of {count} classes")
+    yield _Rule("names", len({*entry.names}) < len(entry.names), "a name comes twice; allowed: another for each class")
     labels = {label: number for label, number in _listed(entry).items()}
     taken = [name for number, name in enumerate(entry.names) if labels.get(label_text(name), number) != number]
     fault = f"{first_of(taken, SHOWN)}: labels of other classes; allowed: other names"
-    yield Rule("names", bool(taken), fault)
-    yield Rule("weights", bool(entry.weights and is_score), "a score has no classes to balance")
+    yield _Rule("names", bool(taken), fault)
+    yield _Rule("weights", bool(entry.weights and is_score), "a score has no classes to balance")
 
 
-def _rules_of_columns(entry: Described) -> Iterator[Rule]:
+def _rules_of_columns(entry: Described) -> Iterator[_Rule]:
     columns = _columns(entry) or (str(entry.label),)
-    yield Rule("label", bool(_columns(entry)) and not entry.several, f"it is {entry.label!r}; allowed: {LABEL_ALLOWED}")
+    yield _Rule(
+        "label", bool(_columns(entry)) and not entry.several, f"it is {entry.label!r}; allowed: {LABEL_ALLOWED}"
+    )
     read = [column for column in columns if column in entry.sentences]
-    yield Rule("sentences", bool(read), f"{first_of(read, 1)} is the column of the label; allowed: columns of text")
+    yield _Rule("sentences", bool(read), f"{first_of(read, 1)} is the column of the label; allowed: columns of text")
     is_same = len({*entry.sentences}) < len(entry.sentences)
-    yield Rule("sentences", is_same, f"{entry.sentences[0]} comes twice; allowed: one column, or two different ones")
+    yield _Rule("sentences", is_same, f"{entry.sentences[0]} comes twice; allowed: one column, or two different ones")
     is_elsewhere = "train" not in entry.files or any(map(_is_outside, entry.files.values()))
-    yield Rule("files", is_elsewhere, "it has to name that of train, and files below the folder")
+    yield _Rule("files", is_elsewhere, "it has to name that of train, and files below the folder")
     is_twice = len({*map(PurePath, entry.files.values())}) < len(entry.files)
-    yield Rule("files", is_twice, "one file is that of two splits; allowed: another for each, or train alone")
+    yield _Rule("files", is_twice, "one file is that of two splits; allowed: another for each, or train alone")
 
 
-def _rules_of_draws(entry: Described) -> Iterator[Rule]:
+def _rules_of_draws(entry: Described) -> Iterator[_Rule]:
     for key in ("group_on", "time_on"):
         column = getattr(entry, key)
         is_other = bool(column) and column in (*entry.sentences, entry.label, entry.id)
-        yield Rule(key, is_other, f"{column} is a column of the text, the label or the ids; allowed: another one")
-    yield Rule("group_on", bool(entry.group_on and entry.serves), "it has no dev, since it serves another task")
+        yield _Rule(key, is_other, f"{column} is a column of the text, the label or the ids; allowed: another one")
+    yield _Rule("group_on", bool(entry.group_on and entry.serves), "it has no dev, since it serves another task")
     draws = "dev" not in entry.files and not entry.serves
-    yield Rule("time_on", bool(entry.time_on) and not draws, "it draws dev, and the task draws none; leave it out")
+    yield _Rule("time_on", bool(entry.time_on) and not draws, "it draws dev, and the task draws none; leave it out")
     has_folds = entry.folds is not None
     is_other = has_folds and not FEWEST_FOLDS <= (entry.folds or 0) <= MOST_FOLDS
-    yield Rule("folds", is_other, f"it is {entry.folds}; allowed: {FEWEST_FOLDS} to {MOST_FOLDS}")
+    yield _Rule("folds", is_other, f"it is {entry.folds}; allowed: {FEWEST_FOLDS} to {MOST_FOLDS}")
     no_draw = "it divides train, and the task has a dev of its own or serves another task; remove this key"
-    yield Rule("folds", has_folds and not draws, no_draw)
+    yield _Rule("folds", has_folds and not draws, no_draw)
     both = "a fold may be of any date, and `time_on` draws the latest rows; remove one of both keys"
-    yield Rule("folds", has_folds and bool(entry.time_on), both)
+    yield _Rule("folds", has_folds and bool(entry.time_on), both)
     is_alone = bool(entry.time_format) and not entry.time_on
-    yield Rule("time_format", is_alone, "it says how dates are written, and `time_on` names no column of them")
+    yield _Rule("time_format", is_alone, "it says how dates are written, and `time_on` names no column of them")
     has_no_year = bool(entry.time_format) and not any(code in entry.time_format for code in CODES_OF_YEARS)
     fault = f'it is {entry.time_format!r}, which has no code for the year; allowed: such as "%d/%m/%Y"'
-    yield Rule("time_format", has_no_year, fault)
+    yield _Rule("time_format", has_no_year, fault)
 
 
-def _rules_of_classes(entry: Described) -> Iterator[Rule]:
+def _rules_of_classes(entry: Described) -> Iterator[_Rule]:
     words = _listed(entry)
     is_doubled = isinstance(entry.classes, list | dict) and len(words) < len(entry.classes)
-    yield Rule("classes", is_doubled, "a label is listed twice; allowed: each once")
-    yield Rule("classes", "" in words, "a label is empty or nan, which stands for none; allowed: any other")
+    yield _Rule("classes", is_doubled, "a label is listed twice; allowed: each once")
+    yield _Rule("classes", "" in words, "a label is empty or nan, which stands for none; allowed: any other")
     if isinstance(entry.classes, dict) and words:
         numbers = sorted({*words.values()})
         has_gap = numbers[0] < 0 or (len(numbers) < _count(entry) and not entry.serves)
         fault = (
             f"its numbers are {first_of([*map(str, numbers)], SHOWN)}; allowed: 0, 1, ..., each for a label at least"
         )
-        yield Rule("classes", has_gap, fault)
+        yield _Rule("classes", has_gap, fault)
 
 
-def _rules_of_sets(entry: Described) -> Iterator[Rule]:
+def _rules_of_sets(entry: Described) -> Iterator[_Rule]:
     """Yield the rules for several labels a row, and for what only they have."""
-    yield Rule("separator", entry.separator == ASKED, QUESTION)
+    yield _Rule("separator", entry.separator == ASKED, QUESTION)
     is_of_sets = entry.metric == "micro_f1" and not entry.has_sets
-    yield Rule("metric", is_of_sets, "micro_f1 is of several labels a row; add `several: true`, or allowed: accuracy")
+    yield _Rule("metric", is_of_sets, "micro_f1 is of several labels a row; add `several: true`, or allowed: accuracy")
     if not entry.has_sets:
         return
     columns = _columns(entry)
     is_empty = not isinstance(entry.label, str) and not columns
-    yield Rule("label", is_empty, f"it is {entry.label!r}; allowed: {LABEL_ALLOWED}")
+    yield _Rule("label", is_empty, f"it is {entry.label!r}; allowed: {LABEL_ALLOWED}")
     for key in ("score", "positive", "weights"):
         fault = "each of several labels is there or not; remove this key"
-        yield Rule(key, getattr(entry, key) is not None, fault)
-    yield Rule("serves", bool(entry.serves), "a task of several labels a row serves no other; remove this key")
+        yield _Rule(key, getattr(entry, key) is not None, fault)
+    yield _Rule("serves", bool(entry.serves), "a task of several labels a row serves no other; remove this key")
     is_other = entry.metric not in (None, *OF_SETS)
-    yield Rule("metric", is_other, f"it is {entry.metric}; allowed for several labels a row: {', '.join(OF_SETS)}")
+    yield _Rule("metric", is_other, f"it is {entry.metric}; allowed for several labels a row: {', '.join(OF_SETS)}")
     is_twice = len({*columns}) < len(columns) or len(_listed(entry)) < len(columns)
-    yield Rule("label", is_twice, "a column or a label comes twice; allowed: another for each label")
+    yield _Rule("label", is_twice, "a column or a label comes twice; allowed: another for each label")
     has_both = bool(columns) and entry.classes != 1
-    yield Rule("classes", has_both, "`label` names a column for each label; remove this key, or name one column")
-    yield Rule("separator", bool(columns and entry.separator), "columns of 0 and 1 have none; remove this key")
+    yield _Rule("classes", has_both, "`label` names a column for each label; remove this key, or name one column")
+    yield _Rule("separator", bool(columns and entry.separator), "columns of 0 and 1 have none; remove this key")
     count, most = _count(entry), f"allowed: at most {MOST_IN_A_SET} labels, of which a row has several"
-    yield Rule("label" if columns else "classes", count > MOST_IN_A_SET, f"they are {count}; {most}")
+    yield _Rule("label" if columns else "classes", count > MOST_IN_A_SET, f"they are {count}; {most}")
     parted = [label for label in (*_listed(entry), *entry.names) if entry.separator and entry.separator in label]
     fault = f"it is {entry.separator!r}, which the label {first_of(parted, 1)!r} holds; allowed: what no label holds"
-    yield Rule("separator", bool(parted), f"{fault}, or a JSON list in place of a text")
+    yield _Rule("separator", bool(parted), f"{fault}, or a JSON list in place of a text")
 
 
 def _is_outside(file: str) -> bool:

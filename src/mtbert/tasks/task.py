@@ -13,7 +13,6 @@ TITLE = r"^[\w .,:()/+-]*$"  # which Markdown leaves as it is
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 Metric = Literal["accuracy", "f1", "macro_f1", "mcc", "pearson", "spearman", "micro_f1", "labels_f1"]
-Kind = Literal["classes", "binary", "sets", "score"]
 METRIC_NAMES: dict[Metric, str] = {  # for people
     "accuracy": "accuracy", "f1": "F1", "macro_f1": "macro-F1", "mcc": "MCC", "pearson": "Pearson",
     "spearman": "Spearman", "micro_f1": "micro-F1", "labels_f1": "macro-F1",
@@ -87,7 +86,7 @@ class Task:
         return (seed - 1) % self.folds
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Literal["classes", "binary", "sets", "score"]:
         """`score`, `binary` (label 0 or 1), `classes` (label 0 to classes - 1, three or more), or `sets` of classes."""
         if self.several:
             return "sets"

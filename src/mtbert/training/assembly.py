@@ -73,7 +73,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
 
 def digest_of_code(build: Path) -> str:
     """Return the digest of the code that all trainings share; empty where the plan does not state it."""
-    file = layout.shared_code(build)
+    file = layout.plan(build, "code-train")
     return files.sha256(file) if file.is_file() else ""
 
 

@@ -34,7 +34,7 @@ DEBUGS = "debug mode is a prototype"  # its words when that is turned on
 
 
 @dataclass(frozen=True)
-class Recorded:
+class _Recorded:
     """A recorded step: the batches that it reads, the result that it leaves, and what replays it."""
 
     batches: Mapping[str, Batch]
@@ -59,7 +59,7 @@ class StepRunner:
         self.recorder = recorder
         self.parts = parts or {}
         self.pads = recorder is not None
-        self.recorded: dict[Any, Recorded] = {}
+        self.recorded: dict[Any, _Recorded] = {}
         self.watched: set[Any] = set()
         self.begun = 0
         self.constants: dict[str, Any] = {}
@@ -91,7 +91,7 @@ class StepRunner:
             return result
         if kind not in self.recorded:
             result, replay = self.recorder.record(partial(compute, batches))
-            self.recorded[kind] = Recorded(batches, result, replay)
+            self.recorded[kind] = _Recorded(batches, result, replay)
         step = self.recorded[kind]
         write(batches, step.batches)
         step.replay()

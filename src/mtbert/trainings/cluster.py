@@ -10,7 +10,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,18 +22,14 @@ import ray
 from ray import cloudpickle
 from ray.exceptions import RayError
 
-from mtbert.errors import DataError, MtbertError, SettingsError
+from mtbert.errors import DataError, SettingsError
 from mtbert.trainings import many, packs
-from mtbert.trainings.many import OUTPUT, Share, Starter, Training, end_with_parent, threads
+from mtbert.trainings.many import OUTPUT, Starter, Training, end_with_parent, threads
 from mtbert.trainings.packs import PACK
 
 REACHED = 10.0  # seconds in which a cluster has to answer
 RETRIES = 4  # of a training whose node was lost
 PATIENCE = 50.0  # seconds in which a training that is stopped has to write its checkpoint, less than elsewhere
-
-
-class ClusterError(MtbertError):
-    """A cluster that cannot be reached."""
 
 
 @contextlib.contextmanager
@@ -43,7 +39,7 @@ def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage
     Args: see `mtbert grid --help`. Yields: what starts a training on some node.
 
     Raises:
-        ClusterError: the cluster cannot be reached. SettingsError: the address is of another kind.
+        SettingsError: the cluster cannot be reached, or the address is of another kind.
     """
     if address.startswith("ray://"):
         raise SettingsError(f"--address is {address}; allowed: what `ray start` printed, such as 10.0.0.1:6379")
@@ -57,7 +53,7 @@ def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage
         pack = [ray.put((OUTPUT / "pack.tar").read_bytes())]
         storage_folder = storage and str(Path(storage).resolve())
 
-        def start(training: Training, log: Path, share: Share) -> OnNode:
+        def start(training: Training, log: Path, share: Mapping[str, str]) -> OnNode:
             options = {"num_cpus": threads(training), "num_gpus": gpus, "max_retries": RETRIES}
             task = ray.remote(on_node).options(name=training.name, **options)
             return OnNode(log, task.remote(training.name, pack, storage_folder))
@@ -75,12 +71,12 @@ def _join(address: str) -> None:
         ray.init(address=address, logging_level=logging.ERROR)
     except (OSError, RuntimeError, ValueError) as error:
         why = " ".join(str(error).split())
-        raise ClusterError(f"--address is {address}, where no Ray can be joined: {why}") from None
+        raise SettingsError(f"--address is {address}, where no Ray can be joined: {why}") from None
 
 
 @dataclass
 class OnNode:
-    """A training on some node, with the methods of a process that `many.run` calls."""
+    """A training on some node, with the methods of a process that `many.Queue` calls."""
 
     log: Path
     task: Any

@@ -14,7 +14,6 @@ from mtbert.config.params import Params
 from mtbert.errors import UnknownNameError
 from mtbert.trainings import restoring
 from mtbert.trainings.many import OUTPUT, Training, say
-from mtbert.trainings.restoring import State
 
 MODULES = {"repro": "mtbert.trainings.repro"}  # by DVC's command, what runs it in place of DVC's own program
 BIN = str(Path(sys.executable).parent)  # stages start `python`, which has to be this one, activated or not
@@ -63,11 +62,6 @@ def listed() -> list[Training]:
     return [Training(variant=name, seed=seed) for seed in params.get("seeds") for name in params.get("variants")]
 
 
-def make_baselines() -> None:
-    """Run stage `baselines`, which prints what they score."""
-    run("repro", "baselines")
-
-
 def commit(*done: Training) -> None:
     """Have DVC record runs that are in place: in dvc.lock, its cache and its run cache."""
     if done:
@@ -76,9 +70,9 @@ def commit(*done: Training) -> None:
 
 def _outdated(trainings: Sequence[Training]) -> list[Training]:
     """Return those to be trained; restore and record the others."""
-    states = restoring.restore([training.stage for training in trainings])
-    restored = [training for training in trainings if states[training.stage] is State.RESTORED]
+    in_place, outdated = restoring.restore([training.stage for training in trainings])
+    restored = [training for training in trainings if training.stage in in_place]
     for training in restored:
         say(f"{training.name}: restored")
     commit(*restored)
-    return [training for training in trainings if states[training.stage] is State.OUTDATED]
+    return [training for training in trainings if training.stage in outdated]

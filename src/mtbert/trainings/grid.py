@@ -21,9 +21,8 @@ def run(
     Args: see `mtbert grid --help`.
 
     Raises:
-        SettingsError: an argument would have no effect.
-        ClusterError: the cluster cannot be reached.
-        TrainingError, KeyboardInterrupt: see `many.run`; what was trained is recorded.
+        SettingsError: an argument would have no effect, or the cluster cannot be reached.
+        TrainingError, KeyboardInterrupt: see `many.Queue.run`; what was trained is recorded.
         SystemExit: a stage failed, and DVC has printed why.
     """
     if not address and (gpus or storage):
@@ -33,7 +32,7 @@ def run(
         waiting = dvc.prepare(variants)
         rounds = Rounds([*dict.fromkeys(training.seed for training in dvc.listed())])
         if waiting:
-            dvc.make_baselines()
+            dvc.run("repro", "baselines")  # which prints what they score
             say(f"{len(waiting)} to train; their output is in {OUTPUT}/")
         try:
             if waiting and address:
@@ -42,7 +41,7 @@ def run(
                 check_teachers(waiting)
                 with cluster.joined(address, waiting, gpus, storage) as start:
                     at_a_time = [{}] * (jobs or len(waiting))
-                    many.run(waiting, start, at_a_time, OUTPUT, finished.append, follower=rounds)
+                    many.Queue(waiting, start, at_a_time, OUTPUT, finished.append, follower=rounds).run()
             else:
                 many.run_here(waiting, jobs, OUTPUT, finished.append, rounds)
         finally:

@@ -38,7 +38,7 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         from mtbert.report import first_page
         from mtbert.scores import collect, ensembles
     report = layout.report(build)
-    mark = f"{in_words(len(numbers), of, following)}{of_folds(numbers, number_of_folds(read_build(build)))}"
+    mark = f"{_in_words(len(numbers), of, following)}{of_folds(numbers, number_of_folds(read_build(build)))}"
     with locking.exclusive(layout.lock(build, "report"), "report"):
         seals.check_build(build)
         if not numbers:
@@ -53,7 +53,7 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         print(reports.write(replication, report, build=build, interim=mark))
 
 
-def in_words(seeds: int, of: int, following: str) -> str:
+def _in_words(seeds: int, of: int, following: str) -> str:
     """Return what an interim report says first, such as `Trainings go on (1 of 6 seeds are there), ...`."""
     state = f"{seeds} of {of} seeds are there" if seeds else "baselines alone are there"
     more = f" {following[0].upper()}{following[1:]}." if following else ""

@@ -52,7 +52,7 @@ class Training(Section):
     @property
     def stage(self) -> str:
         """Return the name of its DVC stage, such as `train@pals-1`."""
-        return f"train@{self.name}"
+        return layout.stage(self.run())
 
     def run(self, build: Path = BUILD) -> Path:
         """Return the folder of its run."""
@@ -60,11 +60,9 @@ class Training(Section):
 
 
 say = partial(print, flush=True)  # at once, wherever the output goes
-Teachers = Mapping[Training, Sequence[Training]]  # by training, those that have to end before it begins
-Share = Mapping[str, str]  # what the environment of a training adds
-Done = Callable[[Training], object]  # is called for each that is trained
-# Starts a training whose output goes to the file; what it returns has poll, terminate, wait and kill as a Popen has.
-Starter = Callable[[Training, Path, Share], Any]
+# Starts a training whose output goes to the file, with what its environment has besides, which is its share of the
+# machine. What it returns has poll, terminate, wait and kill as a Popen has.
+Starter = Callable[[Training, Path, Mapping[str, str]], Any]
 
 
 class Memory(NamedTuple):
@@ -79,14 +77,11 @@ class Memory(NamedTuple):
         return len(every) == 1 or sum(self.needs.get(one.variant, 0.0) for one in every) <= self.total
 
 
-ENOUGH = Memory()
-
-
 class Running(NamedTuple):
     """A training that runs: its process, or what has the same methods, and its share of the machine."""
 
     process: Any
-    share: Share
+    share: Mapping[str, str]
 
 
 class Progress(NamedTuple):
@@ -124,44 +119,18 @@ def teachers(training: Training) -> list[Training]:
     return [Training(variant=variant, seed=training.seed) for variant in variants]
 
 
-def run(
-    wanted: Sequence[Training],
-    start: Starter,
-    shares: Sequence[Share],
-    output: Path,
-    done: Done,
-    memory: Memory = ENOUGH,
-    follower: Follower | None = None,
-    teachers: Teachers = MappingProxyType({}),
-) -> None:
-    """Train all in order, one with each share at a time, each once there is memory for it; their logs in `output`.
-
-    A training with `teachers` among the others waits until these have ended, and later ones go before it.
-
-    Raises:
-        TrainingError: some failed; all have ended. KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP came; all have ended.
-    """
-    output.mkdir(parents=True, exist_ok=True)
-    queue = Queue(wanted, start, shares, output, done, memory, follower, teachers)
-    with _signals_noted() as signals:
-        try:
-            while queue.running or (queue.waiting and not signals):
-                while not signals and (share := queue.next_share()) is not None:
-                    queue.start_next(share)
-                if signals:
-                    queue.stop()
-                time.sleep(POLL)
-                queue.collect(stopped=bool(signals))
-                queue.follower.look(queue)
-                queue.report()
-        finally:
-            queue.stop()
-    if queue.failed:
-        raise TrainingError(f"{len(queue.failed)} of {len(wanted)} failed, the others are kept{''.join(queue.failed)}")
-
-
 class Queue:
     """Trainings that wait, run and have failed.
+
+    Args:
+        wanted: all trainings, in order.
+        start: starts one.
+        shares: of the machine, as variables of the environment; one training at a time has each.
+        output: the folder of their logs.
+        done: is called for each that is trained.
+        memory: for which a training waits; None where there is enough.
+        follower: follows the queue.
+        teachers: by training, those that have to end before it begins; later ones go before it meanwhile.
 
     Attributes:
         waiting: those that have not begun, in order.
@@ -176,19 +145,20 @@ class Queue:
         self,
         wanted: Sequence[Training],
         start: Starter,
-        shares: Sequence[Share],
+        shares: Sequence[Mapping[str, str]],
         output: Path,
-        done: Done,
-        memory: Memory,
+        done: Callable[[Training], object],
+        memory: Memory | None = None,
         follower: Follower | None = None,
-        teachers: Teachers = MappingProxyType({}),
+        teachers: Mapping[Training, Sequence[Training]] = MappingProxyType({}),
     ) -> None:
         self.follower = follower or Follower()
         self.teachers = teachers
         self.start = start
+        self.output = output
         self.done = done
         self.logs = {training: output / f"{training.name}.log" for training in wanted}
-        self.memory = memory
+        self.memory = memory or Memory()
         self.waiting = [*wanted]
         self.free = [*shares]
         self.running: dict[Training, Running] = {}
@@ -197,12 +167,37 @@ class Queue:
         self.failed: list[str] = []
         self.last_report = time.monotonic()
 
-    def next_share(self) -> Share | None:
+    def run(self) -> None:
+        """Train all, one with each share at a time, each once there is memory for it.
+
+        Raises:
+            TrainingError: some failed; all have ended. KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP came; all have
+                ended.
+        """
+        self.output.mkdir(parents=True, exist_ok=True)
+        with _signals_noted() as signals:
+            try:
+                while self.running or (self.waiting and not signals):
+                    while not signals and (share := self.next_share()) is not None:
+                        self.start_next(share)
+                    if signals:
+                        self.stop()
+                    time.sleep(POLL)
+                    self.collect(stopped=bool(signals))
+                    self.follower.look(self)
+                    self.report()
+            finally:
+                self.stop()
+        if self.failed:
+            failed = f"{len(self.failed)} of {len(self.logs)} failed, the others are kept"
+            raise TrainingError(f"{failed}{''.join(self.failed)}")
+
+    def next_share(self) -> Mapping[str, str] | None:
         """Return the free share where the fewest train, of those with room for the next training; else None."""
         training = self._next()
         if training is None:
             return None
-        with_room: dict[int, Share] = {}  # by how many train there
+        with_room: dict[int, Mapping[str, str]] = {}  # by how many train there
         for share in self.free:
             others = [training for training, running in self.running.items() if running.share == share]
             if self.memory.has_room(training, others):
@@ -217,7 +212,7 @@ class Queue:
                 return training
         return None
 
-    def start_next(self, share: Share) -> None:
+    def start_next(self, share: Mapping[str, str]) -> None:
         """Start the first that waits for no teacher, with a share."""
         training = self._next()
         if training is None:
@@ -320,7 +315,7 @@ def run_here(
     wanted: Sequence[Training],
     jobs: int | None,
     output: Path,
-    done: Done = lambda _: None,
+    done: Callable[[Training], object] = lambda _: None,
     follower: Follower | None = None,
 ) -> None:
     """Train all as processes that end with this one, a stopped one from where it was.
@@ -329,7 +324,7 @@ def run_here(
     """
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
 
-    def start(training: Training, log: Path, share: Share) -> subprocess.Popen[bytes]:
+    def start(training: Training, log: Path, share: Mapping[str, str]) -> subprocess.Popen[bytes]:
         with log.open("wb") as handle:
             return subprocess.Popen(
                 [sys.executable, str(SCRIPT), training.variant, str(training.seed)],
@@ -345,7 +340,7 @@ def run_here(
         return
     most_threads = max(map(threads, wanted))
     devices = gpus()
-    memory = ENOUGH
+    memory = None
     if jobs is None and devices:
         jobs = len(devices) * max(1, min(mps.CLIENTS, cores() // most_threads // len(devices)))
         memory = memory_of(wanted, len(devices))
@@ -364,7 +359,8 @@ def run_here(
         if fault:
             say(f"trainings take turns on a GPU, since they cannot share it: {fault}")
         at_a_time = shares(count, most_threads, devices)
-        run(wanted, start, at_a_time, output, done, memory, follower, {each: teachers(each) for each in wanted})
+        taught = {each: teachers(each) for each in wanted}
+        Queue(wanted, start, at_a_time, output, done, memory, follower, taught).run()
 
 
 def memory_of(wanted: Sequence[Training], gpus: int) -> Memory:
@@ -389,7 +385,7 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def shares(jobs: int, threads: int, gpus: Sequence[str]) -> list[Share]:
+def shares(jobs: int, threads: int, gpus: Sequence[str]) -> list[Mapping[str, str]]:
     """Return what each training at a time has: its GPU, shared where there are too few.
 
     Without a GPU fewer than `jobs` train at a time where the cores have no room: scores depend on their `threads`.

@@ -15,7 +15,7 @@ from mtbert import files, layout
 from mtbert.errors import DataError, UnknownNameError, first_of
 from mtbert.machine import locking
 from mtbert.provenance import inputs, manifests, seals
-from mtbert.provenance.inputs import Origin
+from mtbert.provenance.inputs import Machine
 from mtbert.scores import collect
 from mtbert.scores.schemas import Elsewhere, read_log
 from mtbert.settings import Section
@@ -59,7 +59,7 @@ def pack(out: Path, variants: str | None) -> None:
 def write(out: Path, packed: Sequence[Training]) -> None:
     """Write a pack: what the trainings read, runs of teachers that are not trained there, and the package."""
     paths = [SCRIPT, layout.machine(BUILD)]
-    paths += [layout.shared_code(BUILD), layout.plan(BUILD, "encoder")]
+    paths += [layout.plan(BUILD, "code-train"), layout.plan(BUILD, "encoder")]
     teachers = [teacher for training in packed for teacher in many.teachers(training)]
     for teacher in dict.fromkeys(teachers):
         if teacher not in packed:
@@ -81,7 +81,7 @@ def train(out: Path, jobs: int | None, weights: bool, only: str | None = None) -
     Args: see `run.py --help`.
 
     Raises:
-        DataError: the pack is damaged. TrainingError, KeyboardInterrupt: see `many.run`; the archive is written.
+        DataError: the pack is damaged. TrainingError, KeyboardInterrupt: see `many.Queue.run`; the archive is written.
     """
     packed = files.read_as(Pack, Path(CONTENT), "mtbert pack")
     for name, digest in packed.files.items():
@@ -181,7 +181,9 @@ def _check_run(run: Path) -> None:
     """Mark a foreign run, and check that it is whole, was made from what lies here, and can be collected."""
     try:
         _mark(run)
-        manifests.check_run(run, BUILD)
+        seals.check(run)
+        if not manifests.is_finished(run, BUILD):
+            raise DataError(f"{run} was made from other settings, data, weights or code than lie in {BUILD}")
         collect.read_models(BUILD, [run], pictures=False)
         for file in run.glob("*.safetensors"):
             safetensors.safe_open(file, framework="numpy")
@@ -203,15 +205,15 @@ def _mark(run: Path) -> None:
         write_elsewhere(run, machine, left)
 
 
-def ran_on(run: Path) -> Origin:
+def ran_on(run: Path) -> Machine:
     """Return the machine that a run was made on, by its log; DataError where that does not say it."""
     log = read_log(run)
     if log is None or log.machine is None:
         raise DataError("its log does not say on which machine it ran")
-    return Origin(**log.machine.model_dump(), torch=log.versions.get("torch", ""))
+    return Machine(**log.machine, torch=log.versions.get("torch", ""))
 
 
-def write_elsewhere(run: Path, machine: Origin, left: Mapping[str, str]) -> None:
+def write_elsewhere(run: Path, machine: Machine, left: Mapping[str, str]) -> None:
     """Write elsewhere.json into a run, with the digests of files that stayed there; it belongs to the run's seal."""
     log_before = layout.log(run)  # its name depends on the digests
     files.write_json(run / layout.ELSEWHERE, Elsewhere(machine=machine, left=dict(left)).model_dump())

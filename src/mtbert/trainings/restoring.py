@@ -4,7 +4,6 @@ Like `repro`, this file uses what DVC does not document. It needs DVC 3.67, whic
 """
 
 from collections.abc import Sequence
-from enum import Enum, auto
 from importlib import metadata
 
 from mtbert.errors import MtbertError
@@ -12,45 +11,35 @@ from mtbert.errors import MtbertError
 NEEDED = "3.67"
 
 
-class State(Enum):
-    """How a stage stands."""
+def restore(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Restore the outputs of stages that ran before with the inputs of now.
 
-    CURRENT = auto()  # nothing has changed
-    RESTORED = auto()  # its outputs came from the cache, and are not recorded yet
-    OUTDATED = auto()  # it has to run
-
-
-class DvcError(MtbertError):
-    """Another DVC is installed than the one that this was written against."""
-
-
-def restore(names: Sequence[str]) -> dict[str, State]:
-    """Restore the outputs of stages that ran before with the inputs of now; return how each stands.
+    Returns:
+        The stages whose outputs came from the cache, and are not recorded yet; and those that have to run.
 
     Raises:
-        DvcError: this version of DVC lacks inner parts that are used here.
+        MtbertError: this version of DVC lacks inner parts that are used here.
     """
     try:
         return _restore(names)
     except (ImportError, AttributeError, TypeError) as error:
         version = metadata.version("dvc")
-        raise DvcError(
+        raise MtbertError(
             f"DVC {version} is installed, and runs cannot be restored with it ({error}); needed: DVC {NEEDED}, which "
             "`make setup` installs; `dvc repro` works with either"
         ) from error
 
 
-def _restore(names: Sequence[str]) -> dict[str, State]:
+def _restore(names: Sequence[str]) -> tuple[list[str], list[str]]:
     from dvc.repo import Repo, lock_repo
     from dvc.stage.cache import RunCacheNotFoundError
     from dvc_data.hashfile.hash_info import HashInfo
 
-    states: dict[str, State] = {}
+    restored, outdated = list[str](), list[str]()
     with Repo(_wait_for_lock=True) as repo, lock_repo(repo):
         for name in names:
             (stage,) = repo.stage.collect(name)
             if not stage.changed():
-                states[name] = State.CURRENT
                 continue
             try:
                 stage.save_deps()
@@ -59,7 +48,7 @@ def _restore(names: Sequence[str]) -> dict[str, State]:
                 repo.stage_cache.restore(stage, dry=True)  # whether it lies there
                 stage.remove_outs()
                 repo.stage_cache.restore(stage)
-                states[name] = State.RESTORED
+                restored.append(name)
             except RunCacheNotFoundError:
-                states[name] = State.OUTDATED
-    return states
+                outdated.append(name)
+    return restored, outdated

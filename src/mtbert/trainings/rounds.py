@@ -20,7 +20,6 @@ from mtbert.trainings.many import BUILD, OUTPUT, Follower, Queue, Training, end_
 PATIENCE = 10.0  # seconds in which an interim answer that is not needed any more has to end
 SOON = 12 * 3600.0  # seconds within which a time of day says enough
 ANSWER, FAULTS = OUTPUT / "interim.txt", OUTPUT / "interim.log"  # what it prints
-Start = Callable[[Sequence[int], int, str], subprocess.Popen[bytes]]
 
 
 class Rounds(Follower):
@@ -35,7 +34,9 @@ class Rounds(Follower):
         process: makes an answer; None while none is made.
     """
 
-    def __init__(self, seeds: Sequence[int], start: Start | None = None) -> None:
+    def __init__(
+        self, seeds: Sequence[int], start: Callable[[Sequence[int], int, str], subprocess.Popen[bytes]] | None = None
+    ) -> None:
         self.seeds = seeds
         self.start = start or _start
         self.answered = -1

@@ -64,7 +64,7 @@ def run(jobs: int, build: Path) -> None:
             say(f"{name}: {', '.join(map(_in_words, trials))}")
             tuned[name] = {"trials": [*map(_record, trials)]}
             if best := best_of(trials):
-                tuned[name]["training"] = rates_times(trained[name].phases[0], best.factor)
+                tuned[name]["training"] = _rates_times(trained[name].phases[0], best.factor)
             else:
                 say(f"{name}: every trial diverged, so it keeps its rates")
         files.edit_yaml(dvc.PARAMS, {"tuned": tuned})
@@ -108,7 +108,7 @@ def _check_rates_count(params: Params, name: str, phase: PhaseSettings) -> None:
         name: of the variant.
         phase: its only phase, as planned from `params`.
     """
-    tried = rates_times(phase, FACTORS[0])
+    tried = _rates_times(phase, FACTORS[0])
     with_tried = params.put(("tuned", name), {"training": tried})
     document, faults = resolve.variant(with_tried, name)
     if document is None:
@@ -169,7 +169,7 @@ def _train(settings: VariantSettings, factor: float, build: Path) -> Trial:
     start = time.perf_counter()
     phase = settings.phases[0]
     length = phase.epoch_length.times(SHARE)
-    shorter = phase.model_copy(update={"epoch_length": length, **rates_times(phase, factor)})
+    shorter = phase.model_copy(update={"epoch_length": length, **_rates_times(phase, factor)})
     parts = assembly.assemble(settings.model_copy(update={"phases": [shorter]}), SEED, build)
     try:
         score = best_score(parts)
@@ -178,7 +178,7 @@ def _train(settings: VariantSettings, factor: float, build: Path) -> Trial:
     return Trial(factor=factor, score=score, seconds=time.perf_counter() - start)
 
 
-def rates_times(phase: PhaseSettings, factor: float) -> dict[str, float]:
+def _rates_times(phase: PhaseSettings, factor: float) -> dict[str, float]:
     """Return a phase's rates, times a factor, by their keys in section `training`."""
     usual = {key: getattr(phase, key) for key in RATES}
     return {key: float(f"{factor * rate:.{DIGITS}g}") for key, rate in usual.items() if rate is not None}

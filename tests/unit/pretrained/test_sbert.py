@@ -194,10 +194,10 @@ def test_stage_where_nothing_needs_it(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_pretraining_that_diverges_is_an_error_and_writes_nothing(
     build: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def train(trainer: sbert.Trainer) -> None:
+    def train(trainer: sbert._Trainer) -> None:
         next(trainer.model.parameters()).data.fill_(torch.nan)
 
-    monkeypatch.setattr(sbert.Trainer, "train", train)
+    monkeypatch.setattr(sbert._Trainer, "train", train)
     with pytest.raises(EncoderError, match=r"diverged: .* NaN or infinite; lower pretrain\.sbert\.learning_rate$"):
         sbert.pretrain(SETTINGS, build)
     assert not (build / "encoders" / "sbert").exists()

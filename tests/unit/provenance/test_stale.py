@@ -7,8 +7,7 @@ import pytest
 from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.provenance import inputs, stale
-from mtbert.provenance.causes import Cause, InputKind
-from mtbert.provenance.stale import Present
+from mtbert.provenance.stale import Cause, InputKind, Present
 
 URGENT = {"classes": 2, "sentences": ["body"], "label": "urgent", "metric": "accuracy", "labels": {"no": 0, "yes": 1}}
 SWAPPED = URGENT | {"labels": {"yes": 0, "no": 1}}

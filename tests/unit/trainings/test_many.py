@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -73,13 +74,13 @@ class Job:
 def test_no_more_train_at_a_time_than_can_share_the_gpus(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, jobs: int | None
 ):
-    given = list[list[many.Share]]()
-    monkeypatch.setattr(many, "run", lambda _, __, shares, *rest: given.append(shares))
+    given = list[list[Mapping[str, str]]]()
+    monkeypatch.setattr(many.Queue, "run", lambda queue: given.append(queue.free))
     monkeypatch.setattr(many, "threads", lambda _: 1)
     monkeypatch.setattr(many, "teachers", lambda _: [])
     monkeypatch.setattr(many, "gpus", lambda: ["5", "7"])
     monkeypatch.setattr(many, "cores", lambda: 200)
-    monkeypatch.setattr(many, "memory_of", lambda *_: many.ENOUGH)
+    monkeypatch.setattr(many, "memory_of", lambda *_: None)
     monkeypatch.setattr(many.mps, "gpu_for_many", contextlib.nullcontext)
     many.run_here([Training(variant="a", seed=seed) for seed in range(1, 301)], jobs, tmp_path)
     assert [share["CUDA_VISIBLE_DEVICES"] for share in given[0]] == ["5", "7"] * 48
@@ -96,7 +97,7 @@ def test_a_signal_while_the_service_starts_ends_it_and_trains_nothing(monkeypatc
         yield ""
         events.append("the service ends")
 
-    monkeypatch.setattr(many, "run", lambda *_: events.append("trains"))
+    monkeypatch.setattr(many.Queue, "run", lambda _: events.append("trains"))
     monkeypatch.setattr(many, "threads", lambda _: 1)
     monkeypatch.setattr(many, "teachers", lambda _: [])
     monkeypatch.setattr(many, "gpus", lambda: ["5"])
@@ -120,7 +121,7 @@ def test_all_that_stop_have_one_deadline(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     waits, killed = list[float](), list[Hung]()
     monkeypatch.setattr(many, "PATIENCE", 0.2)
-    queue = many.Queue(TRAININGS, lambda *_: Hung(0), [{}] * 3, tmp_path, print, many.ENOUGH)
+    queue = many.Queue(TRAININGS, lambda *_: Hung(0), [{}] * 3, tmp_path, print)
     for _ in TRAININGS:
         queue.start_next({})
     queue.stop()
@@ -140,14 +141,14 @@ def trained_in_order(tmp_path: Path, wanted: list[Training], jobs: int, statuses
         return Job(statuses.get(training, 0))
 
     with contextlib.suppress(TrainingError):
-        many.run(
+        many.Queue(
             wanted,
             start,
             [{}] * jobs,
             tmp_path,
             lambda training: events.append(f"{training.variant} ends"),
             teachers={STUDENT: [SST, STS]},
-        )
+        ).run()
     return events
 
 
@@ -170,24 +171,24 @@ def test_a_student_of_a_teacher_that_failed_starts_and_says_so_itself(tmp_path: 
 def test_what_fails_is_named_with_its_log_once_the_others_have_ended(tmp_path: Path):
     done, jobs = list[str](), {1: Job(1), 2: Job(0), 3: Job(-signal.SIGKILL)}
     with pytest.raises(TrainingError, match=rf"^2 of 3 failed.*\n  a-1: {tmp_path}.*\n  a-3: .*\(exit status -9"):
-        many.run(
+        many.Queue(
             TRAININGS,
             lambda one, *_: jobs[one.seed],
             [{}, {}],
             tmp_path,
             lambda training: done.append(training.name),
-        )
+        ).run()
     assert done == ["a-2"]
 
 
 def test_each_at_a_time_has_a_share_of_its_own_that_the_next_one_gets(tmp_path: Path):
     looks, given = {1: 2, 2: 1, 3: 1}, list[tuple[str, str]]()
 
-    def start(training: Training, _: Path, share: many.Share) -> Job:
+    def start(training: Training, _: Path, share: Mapping[str, str]) -> Job:
         given.append((training.name, share["GPU"]))
         return Job(0, looks[training.seed])
 
-    many.run(TRAININGS, start, [{"GPU": "1"}, {"GPU": "2"}], tmp_path, print)
+    many.Queue(TRAININGS, start, [{"GPU": "1"}, {"GPU": "2"}], tmp_path, print).run()
     assert given == [("a-1", "1"), ("a-2", "2"), ("a-3", "2")]
 
 
@@ -208,14 +209,14 @@ def test_each_starts_once_its_gpu_has_memory_for_it(tmp_path: Path, total: int, 
         told.append(f"{training.name} begins")
         return Job(0, training.seed)
 
-    many.run(
+    many.Queue(
         [Training(variant=name, seed=seed) for seed, name in enumerate(("large", "large", "small"), start=1)],
         start,
         [{"GPU": gpu} for gpu in gpus],
         tmp_path,
         lambda training: told.append(f"{training.name} ends"),
         many.Memory(total, {"large": 6, "small": 2}),
-    )
+    ).run()
     assert ", ".join(told) == expected
 
 
@@ -237,7 +238,7 @@ def test_a_signal_stops_what_trains_and_starts_no_more(tmp_path: Path, number: i
         return jobs[-1]
 
     with pytest.raises(KeyboardInterrupt):
-        many.run(TRAININGS, start, [{}], tmp_path, done.append)
+        many.Queue(TRAININGS, start, [{}], tmp_path, done.append).run()
     assert done == TRAININGS[:1]  # since it has ended well
     assert [job.stopped for job in jobs] == [True]
     assert signal.signal(number, before) == signal.default_int_handler
@@ -250,5 +251,5 @@ def test_where_a_run_cannot_be_recorded_the_others_stop(tmp_path: Path):
         raise SystemExit(3)
 
     with pytest.raises(SystemExit):
-        many.run(TRAININGS[:2], lambda one, *_: jobs[one.seed], [{}, {}], tmp_path, record)
+        many.Queue(TRAININGS[:2], lambda one, *_: jobs[one.seed], [{}, {}], tmp_path, record).run()
     assert jobs[2].stopped

@@ -23,7 +23,7 @@ def training(name: str) -> Training:
 def queue(tmp_path: Path, waiting: Sequence[str], running: Sequence[str] = (), free: int = 0) -> many.Queue:
     """A queue in which these run and wait."""
     wanted = [training(name) for name in (*running, *waiting)]
-    made = many.Queue(wanted, lambda *_: None, [{}] * (free + len(running)), tmp_path, print, many.ENOUGH)
+    made = many.Queue(wanted, lambda *_: None, [{}] * (free + len(running)), tmp_path, print)
     for _ in running:
         made.start_next({})
     return made

@@ -9,7 +9,7 @@ from architectures import theirs
 from unit.config.conftest import PARAMS
 
 from mtbert import files
-from mtbert.config import planning, studies
+from mtbert.config import planning, templates
 from mtbert.errors import SettingsError
 from mtbert.models.adapters import ADAPTERS, Shape
 
@@ -18,7 +18,7 @@ TASKS = ["is_urgent", "rel"]
 
 
 def test_an_entry_of_each_task_becomes_one_for_each_and_one_of_all_has_all():
-    assert studies.expanded(ENTRIES, TASKS) == {
+    assert templates.expanded(ENTRIES, TASKS) == {
         "single-is-urgent": {"tasks": ["is_urgent"], "row": "One"},
         "single-rel": {"tasks": ["rel"], "row": "One"},
         "shared": {"tasks": ["is_urgent", "rel"]},
@@ -28,7 +28,7 @@ def test_an_entry_of_each_task_becomes_one_for_each_and_one_of_all_has_all():
 
 def test_members_that_name_an_entry_of_each_task_are_its_variants():
     ensembles = {"joined": {"members": ["single", "plain"], "merge": "mean"}, "faulty": {"members": None}}
-    assert studies.members(ensembles, ENTRIES, TASKS) == {
+    assert templates.members(ensembles, ENTRIES, TASKS) == {
         "joined": {"members": ["single-is-urgent", "single-rel", "plain"], "merge": "mean"},
         "faulty": {"members": None},
     }
@@ -36,7 +36,7 @@ def test_members_that_name_an_entry_of_each_task_are_its_variants():
 
 def test_teachers_that_name_an_entry_of_each_task_are_its_variants():
     taught = {"taught": {"tasks": "all", "teachers": ["single", "plain"]}, "faulty": {"teachers": "single"}}
-    expanded = studies.expanded(ENTRIES | taught, TASKS)
+    expanded = templates.expanded(ENTRIES | taught, TASKS)
     assert expanded["taught"]["teachers"] == ["single-is-urgent", "single-rel", "plain"]
     assert expanded["faulty"]["teachers"] == "single"
 
