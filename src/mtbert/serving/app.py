@@ -82,7 +82,10 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     413: {"model": Refusal, "description": "The body is too large."},
     422: {"model": Refusal, "description": "The request, or a row of it, cannot be answered."},
     500: {"model": Refusal, "description": "The model failed."},
-    503: {"model": Refusal, "description": "Too many rows wait: send it again after Retry-After seconds."},
+    503: {
+        "model": Refusal,
+        "description": "Too many rows wait, or the server ends: send it again after Retry-After seconds.",
+    },
 }
 BODY = {"required": True, "content": {"application/json": {"schema": requests.PredictRequest.model_json_schema()}}}
 
@@ -294,7 +297,7 @@ class Observed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, status, failure = time.monotonic(), 0, None
+        started, status, failure, refusal = time.monotonic(), 0, None, None
         notes = scope[NOTES] = {}
 
         async def observe(message: Message) -> None:
@@ -307,11 +310,15 @@ class Observed:
             await self._app(scope, receive, observe)
         except ClientGoneError:
             status = CLIENT_GONE
+        except asyncio.CancelledError:  # by uvicorn, where a request takes longer than the server waits for its end
+            fault = Fault(fault="the server ended before the rows were computed", remedy="send the request again")
+            refusal = _refusal(503, Refusal(faults=[fault]), {"Retry-After": AGAIN})
         except Exception as error:  # of onnxruntime, or a fault of ours
             failure = error
             fault = Fault(fault="the model failed", remedy="the server's log says where")
-            if not status:
-                await _refusal(500, Refusal(faults=[fault]))(scope, receive, observe)
+            refusal = _refusal(500, Refusal(faults=[fault]))
+        if refusal and not status:
+            await refusal(scope, receive, observe)
         path = scope["path"] if scope["path"] in self._paths else "other"
         seconds = time.monotonic() - started
         self._metrics.requests.labels(path, str(status)).inc()
