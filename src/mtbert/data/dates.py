@@ -11,8 +11,12 @@ from mtbert.tasks import Task
 
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}\S*)?")  # not 20240105, which may be any number
 NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")  # as spreadsheets count days, and computers seconds
-DAYS = ("%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y%m%d")
-USUAL = [f"{day}{time}" for day in DAYS for time in ("", " %H:%M", " %H:%M:%S")]  # formats that a message names
+DAYS = (
+    "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y%m%d", "%d/%m/%y", "%m/%d/%y",
+    "%d.%m.%y", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y",
+)  # fmt: skip
+CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
+USUAL = [f"{day}{clock}" for day in DAYS for clock in CLOCKS]  # formats that a message names
 
 
 def read(file: Path, task: Task, values_by_line: Mapping[int, Any]) -> dict[int, datetime]:

@@ -253,6 +253,15 @@ def several(labels: Collection[str]) -> str:
     return f"{made_of}; if its rows have both, add `separator` to the task, which says what parts them"
 
 
+def joined_in_a_set(labels: Collection[str]) -> str:
+    """Return a line on labels of a task with several a row that are made of others, such as `joy,fear`."""
+    if not (joined := joined_labels(sorted(labels), JOINTS)):
+        return ""
+    label, parts = joined[0]
+    made_of = f"{label!r} is one label, though {' and '.join(map(repr, parts))} are labels, or parts of others"
+    return f"{made_of}; if its rows have both, write them in the file as other rows are written"
+
+
 def hint(task: Task, label: object) -> str:
     """Return what else to say of a label that a task has not: which one looks like it, or how to write a number."""
     text = label_text(label)

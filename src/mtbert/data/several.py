@@ -72,13 +72,15 @@ def _of_columns(task: Task, cells: Mapping[str, Any]) -> Reading:
 
 
 def parts(value: Any, separator: str) -> list[str]:
-    """Return the labels in a cell, as text.
+    """Return the labels in a cell, as text; a separator may also stand behind the last label, as forms write it.
 
     Raises:
         DataError: it is neither a list nor such a text; the message says what it is, and what is allowed.
     """
     if isinstance(value, str) and separator:
         labels = [label_text(part) for part in value.split(separator)] if value.strip() else []
+        if len(labels) > 1 and not labels[-1]:
+            labels.pop()
         if "" in labels:
             raise DataError(f"{_shown(value)}, of which a part is empty; allowed: labels with {separator!r} between")
         return labels

@@ -27,6 +27,9 @@ ABOUT = (
 )
 SECONDS_TO_SEND = 30.0  # that a client has for a request's body
 SMALL = 2**14  # bytes of a body
+# Bytes of a body that is too large, up to which it is read and dropped: many clients read no answer before they have
+# sent all of it.
+MOST_DROPPED = 2**26
 AGAIN = "1"  # seconds after which a client that found the queue full may try again
 CLIENT_GONE = 499  # in logs and metrics: who asked has left, and nobody was answered
 
@@ -79,7 +82,10 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     413: {"model": Refusal, "description": "The body is too large."},
     422: {"model": Refusal, "description": "The request, or a row of it, cannot be answered."},
     500: {"model": Refusal, "description": "The model failed."},
-    503: {"model": Refusal, "description": "Too many rows wait: send it again after Retry-After seconds."},
+    503: {
+        "model": Refusal,
+        "description": "Too many rows wait, or the server ends: send it again after Retry-After seconds.",
+    },
 }
 BODY = {"required": True, "content": {"application/json": {"schema": requests.PredictRequest.model_json_schema()}}}
 
@@ -197,20 +203,30 @@ class BodyError(Exception):
 
 async def _body(request: Request, most: int) -> bytes:
     """Return a request's body; BodyError where it is too large, or comes too slowly."""
-    body = bytearray()
+    body, size = bytearray(), 0
     too_large = BodyError(413, Fault(fault=f"the body has more than {most:,} bytes", remedy="split the request"))
-    if int(request.headers.get("content-length", 0)) > most:
+    length = int(request.headers.get("content-length", 0))
+    if length > MOST_DROPPED or (length > most and _asks_first(request)):
         raise too_large
     try:
         async with asyncio.timeout(SECONDS_TO_SEND):
             async for part in request.stream():
-                body += part
-                if len(body) > most:
+                size += len(part)
+                if size <= most:
+                    body += part
+                elif size > MOST_DROPPED:
                     raise too_large
     except TimeoutError:
         fault = f"the body did not come within {SECONDS_TO_SEND:g} seconds"
         raise BodyError(408, Fault(fault=fault, remedy="send it again, in one go")) from None
+    if size > most:
+        raise too_large
     return bytes(body)
+
+
+def _asks_first(request: Request) -> bool:
+    """Return whether a client waits for a word before it sends the body."""
+    return request.headers.get("expect", "").lower() == "100-continue"
 
 
 async def _in_thread_if_large(size: int, function: Callable[..., Result], *arguments: Any) -> Result:
@@ -281,7 +297,7 @@ class Observed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, status, failure = time.monotonic(), 0, None
+        started, status, failure, refusal = time.monotonic(), 0, None, None
         notes = scope[NOTES] = {}
 
         async def observe(message: Message) -> None:
@@ -294,11 +310,15 @@ class Observed:
             await self._app(scope, receive, observe)
         except ClientGoneError:
             status = CLIENT_GONE
+        except asyncio.CancelledError:  # by uvicorn, where a request takes longer than the server waits for its end
+            fault = Fault(fault="the server ended before the rows were computed", remedy="send the request again")
+            refusal = _refusal(503, Refusal(faults=[fault]), {"Retry-After": AGAIN})
         except Exception as error:  # of onnxruntime, or a fault of ours
             failure = error
             fault = Fault(fault="the model failed", remedy="the server's log says where")
-            if not status:
-                await _refusal(500, Refusal(faults=[fault]))(scope, receive, observe)
+            refusal = _refusal(500, Refusal(faults=[fault]))
+        if refusal and not status:
+            await refusal(scope, receive, observe)
         path = scope["path"] if scope["path"] in self._paths else "other"
         seconds = time.monotonic() - started
         self._metrics.requests.labels(path, str(status)).inc()

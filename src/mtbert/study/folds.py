@@ -19,7 +19,8 @@ MOST_NAMED = 5  # files in a line
 def add(file: Path, tasks_by_name: Mapping[str, Task], new: Collection[str], most_refused: float) -> list[str]:
     """Write `folds` into tasks.yaml for new tasks that draw dev from few rows; return a line about them.
 
-    Tasks of one file have folds together. A file whose rows cannot be divided keeps one dev, and a line says why.
+    Tasks of one file have folds together: if only some of them have few rows, or the rows cannot be divided, the file
+    keeps one dev, and a line says why.
     """
     folds = tasks.number_of_folds(tasks_by_name) or FOLDS
     drawing_by_file: dict[str, list[Task]] = {}
@@ -29,8 +30,11 @@ def add(file: Path, tasks_by_name: Mapping[str, Task], new: Collection[str], mos
     lines: list[str] = []
     divided: list[str] = []  # files
     for name, of_file in drawing_by_file.items():
-        is_new = {task.name for task in of_file} <= {*new}
-        if not is_new or _has_many_rows(file.parent, of_file):
+        if not {task.name for task in of_file} <= {*new}:
+            continue
+        few = _with_few_rows(file.parent, of_file)
+        if len(few) < len(of_file):
+            lines += [_beside_tasks_of_more_rows(name, task, rows, folds) for task, rows in few.items()]
             continue
         try:
             _check(file.parent, tasks_by_name, of_file, folds, most_refused)
@@ -47,13 +51,16 @@ def add(file: Path, tasks_by_name: Mapping[str, Task], new: Collection[str], mos
     return lines
 
 
-def _has_many_rows(folder: Path, of_file: Sequence[Task]) -> bool:
-    """Return whether a task of a file has FEW labelled rows or more."""
-    for task in of_file:
-        examples, _ = readers.read(folder, task, "train")
-        if len(examples) >= FEW:
-            return True
-    return False
+def _with_few_rows(folder: Path, of_file: Sequence[Task]) -> dict[str, int]:
+    """Return the names of a file's tasks with fewer than FEW labelled rows, and how many each has."""
+    counts = {task.name: len(readers.read(folder, task, "train")[0]) for task in of_file}
+    return {name: count for name, count in counts.items() if count < FEW}
+
+
+def _beside_tasks_of_more_rows(file: str, task: str, rows: int, folds: int) -> str:
+    """Return a line about a task of few rows whose file has a task of more: folds would be of both."""
+    remedy = f"to have each of them predicted, write `folds: {folds}` to every task of this file"
+    return f"{file}: {task} has {rows} labelled rows alone, so its dev is small; {remedy}"
 
 
 def _check(

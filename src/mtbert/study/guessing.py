@@ -288,6 +288,8 @@ def _labels(file: Path, rows: Records, label: str) -> set[str]:
     """Return a file's labels; DataError where rows have several each."""
     values = [row.get(label) for row in rows]
     if several := sorted(label_text(value) for value in values if _holds_several(value)):
+        if {*several} == {"[]"}:
+            raise DataError(f"{file}: its {label} holds no label in any row; allowed: two labels or more")
         shown = f"{file}: its {label} holds {several[0]}"
         if faults := _beside_lists(values):
             number, fault = next(iter(faults.items()))
@@ -322,10 +324,15 @@ def _beside_lists(values: Sequence[object]) -> dict[int, str]:
 def _sets(file: Path, column: str, values: Sequence[object], separator: str) -> dict[str, Any]:
     """Return the entries of tasks.yaml about labels of which a row has several; DataError where they are wrong."""
     lists: list[list[str]] = []
+    faults: list[DataError] = []
     for value in values:
-        with contextlib.suppress(DataError):  # a faulty row is named where rows are counted
+        try:
             lists.append(several.parts(value, separator))
+        except DataError as fault:  # a faulty row is named where rows are counted
+            faults.append(fault)
     labels = {label for of_row in lists for label in of_row}
+    if faults and not labels:
+        raise DataError(f"{file}: its {column} is {faults[0]}")
     if labels <= {"0", "1"} and len({*map(len, lists)}) == 1 and len(lists[0]) > 1:
         shown = f"{file}: its {column} holds [{', '.join(lists[0])}] and lists as long"
         raise DataError(f"{shown}, a yes or no to each of several labels; {TASK_OF_EACH}")

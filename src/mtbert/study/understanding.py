@@ -97,21 +97,29 @@ def _notes_of_columns(place: Place, rows: SplitRows, is_new: bool) -> Iterator[s
     task, shown = place.task, place.shown("train")
     if task is place.tasks[0]:
         yield from _unused_columns(place)
-    labels = {float(row.label or 0) for row in (*rows["train"], *rows["dev"])}
-    if task.several:
-        is_new = False  # which labels are one, or a number, no set says
-    if is_new and (doubt := guessing.doubt(task, labels)):
+    for doubt in _doubts(task, rows) if is_new else ():
         yield f"{shown}: {doubt}"
-    if is_new and (made_of_others := labels_of.several(task.labels)):
-        yield f"{shown}: {made_of_others}"
-    if is_new and (stand_ins := labels_of.stand_ins(task)):
-        remedy = f"move them from `classes` to `left_out: [{', '.join(map(repr, stand_ins))}]`"
-        yield f"{shown}: taken for classes: {first_of(stand_ins, SHOWN)}; if they stand for no label, {remedy}"
     alike: dict[str, dict[int, str]] = {}  # by what is seen of a label: its spelling in each class
     for label, number in task.labels.items():
         alike.setdefault(labels_of.seen(label), {})[number] = label
     if groups := [" and ".join(map(repr, labels.values())) for labels in alike.values() if len(labels) > 1]:
         yield f"{shown}: different classes, though they look alike: {', '.join(groups)}"
+
+
+def _doubts(task: Task, rows: SplitRows) -> Iterator[str]:
+    """Yield what may be wrong with the labels of a task that was guessed."""
+    if task.several:
+        if joined := labels_of.joined_in_a_set(task.class_labels):
+            yield joined
+        return
+    labels = {float(row.label or 0) for row in (*rows["train"], *rows["dev"])}
+    if doubt := guessing.doubt(task, labels):
+        yield doubt
+    if made_of_others := labels_of.several(task.labels):
+        yield made_of_others
+    if stand_ins := labels_of.stand_ins(task):
+        remedy = f"move them from `classes` to `left_out: [{', '.join(map(repr, stand_ins))}]`"
+        yield f"taken for classes: {first_of(stand_ins, SHOWN)}; if they stand for no label, {remedy}"
 
 
 def _unused_columns(place: Place) -> Iterator[str]:

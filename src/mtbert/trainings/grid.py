@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
+from mtbert import tasks
 from mtbert.errors import SettingsError
 from mtbert.machine import locking
 from mtbert.trainings import dvc, many
-from mtbert.trainings.many import OUTPUT, Training, say
+from mtbert.trainings.many import BUILD, OUTPUT, Training, say
 from mtbert.trainings.rounds import Rounds
 
 
@@ -30,7 +31,8 @@ def run(
     finished = list[Training]()
     with locking.exclusive(dvc.LOCK, "grid"):
         waiting = dvc.prepare(variants)
-        rounds = Rounds([*dict.fromkeys(training.seed for training in dvc.listed())])
+        seeds = dict.fromkeys(training.seed for training in dvc.listed())
+        rounds = Rounds([*seeds], tasks.number_of_folds(tasks.read_build(BUILD)))
         if waiting:
             dvc.run("repro", "baselines")  # which prints what they score
             say(f"{len(waiting)} to train; their output is in {OUTPUT}/")

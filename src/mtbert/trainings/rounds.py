@@ -1,6 +1,7 @@
 """Rounds of trainings: all variants with one seed, then all with the next; after each but the last an interim answer.
 
 The answer is made by a process of its own, beside the trainings that go on, from the seeds whose rounds have ended.
+Where tasks have folds, an answer needs as many seeds as folds, which predict each row together: no other is made.
 When the next one comes is worked out from the steps that were measured so far. A training that was not measured takes
 as long as others have for as many examples.
 """
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
 from mtbert import files, layout
+from mtbert.tasks import whole_rounds
 from mtbert.trainings.many import BUILD, OUTPUT, Follower, Queue, Training, end_with_parent, say
 
 PATIENCE = 10.0  # seconds in which an interim answer that is not needed any more has to end
@@ -27,6 +29,7 @@ class Rounds(Follower):
 
     Args:
         seeds: of all rounds, in order, also of those that were trained before.
+        folds: how many folds the tasks have; 0 without folds.
         start: starts what makes an answer from seeds, of so many; its last argument says what comes next.
 
     Attributes:
@@ -35,9 +38,14 @@ class Rounds(Follower):
     """
 
     def __init__(
-        self, seeds: Sequence[int], start: Callable[[Sequence[int], int, str], subprocess.Popen[bytes]] | None = None
+        self,
+        seeds: Sequence[int],
+        folds: int = 0,
+        start: Callable[[Sequence[int], int, str], subprocess.Popen[bytes]] | None = None,
     ) -> None:
         self.seeds = seeds
+        counts = range(1, len(seeds) + 1)
+        self._answerable = [count for count in counts if len(whole_rounds(seeds[:count], folds)) == count]
         self.start = start or _start
         self.answered = -1
         self.process: subprocess.Popen[bytes] | None = None
@@ -71,20 +79,22 @@ class Rounds(Follower):
         self.process = None
 
     def _ended(self, queue: Queue) -> int:
-        """Return how many rounds have ended, whether all of their trainings succeeded or not."""
+        """Return from how many rounds an answer can be made: ended ones, whether or not each training succeeded."""
         open_seeds = {training.seed for training in (*queue.waiting, *queue.running)}
         open_rounds = [number for number, seed in enumerate(self.seeds) if seed in open_seeds]
-        return min(open_rounds, default=len(self.seeds))
+        ended = min(open_rounds, default=len(self.seeds))
+        return max((count for count in self._answerable if count <= ended), default=0)
 
     def _next(self, queue: Queue) -> str:
-        """Return when the next round ends, in words; nothing where too little was measured."""
-        number = self._ended(queue)
-        seconds = left(queue, self.seeds[number]) if number < len(self.seeds) else None
+        """Return when the next answer can be made, in words; nothing where too little was measured."""
+        ended = self._ended(queue)
+        rounds = next((count for count in self._answerable if count > ended), 0)
+        seconds = left(queue, self.seeds[rounds - 1]) if rounds else None
         if seconds is None:
             return ""
         until = time.localtime(time.time() + seconds)
         at = time.strftime("%H:%M" if seconds < SOON else "%a %H:%M", until)
-        last = "the last" if number + 1 == len(self.seeds) else _in_words(number + 1, len(self.seeds))
+        last = "the last" if rounds == len(self.seeds) else _in_words(rounds, len(self.seeds))
         return f"the answer from {last} comes at about {at}"
 
     def _print(self, status: int) -> None:

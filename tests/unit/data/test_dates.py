@@ -52,6 +52,18 @@ def test_other_formats_are_read_as_they_are_said() -> None:
             '`time_format` of topic in tasks.yaml: "%d/%m/%Y" or "%m/%d/%Y"',
         ),
         (
+            ["05/01/24", "16/01/24"],
+            "",
+            "a.csv, line 2: its sent is '05/01/24'; allowed: 2024-01-05, or its format, as `time_format` of topic in "
+            'tasks.yaml: "%d/%m/%y"',
+        ),
+        (
+            ["5 Jan 2024 10:05 AM"],
+            "",
+            "a.csv, line 2: its sent is '5 Jan 2024 10:05 AM'; allowed: 2024-01-05, or its format, as `time_format` of "
+            'topic in tasks.yaml: "%d %b %Y %I:%M %p"',
+        ),
+        (
             ["05/01/2024", "16/01/2024"],
             "",
             "a.csv, line 2: its sent is '05/01/2024'; allowed: 2024-01-05, or its format, as `time_format` of topic in "

@@ -35,6 +35,7 @@ def lines(*values: object) -> str:
         ("a.jsonl", lines(["joy", "fear"], [], ["anger"]), LISTS),
         ("a.csv", 'text,moods\nx,"[""fear"", ""joy""]"\ny,[]\nz,"[""anger""]"\n', LISTS),
         ("a.csv", "text,moods\nx,joy; fear\ny,\nz,anger\n", PARTED),
+        ("a.csv", "text,moods\nx,joy;fear;\ny,\nz,anger; \n", PARTED),  # as forms write it
         ("a.csv", "text,joy,anger,fear\nx,1,0,1\ny,0,0,0\nz,0.0,1.0,false\n", COLUMNS),
         (
             "a.csv", "text,j,a,f\nx,1,0,1\ny,0,0,0\nz,0,1,0\n",
@@ -58,6 +59,8 @@ def test_a_row_has_a_set_of_labels_and_may_have_none(tmp_path: Path, file: str, 
         ("a.jsonl", lines(["joy", None], []), LISTS, "its moods is ['joy', None]; allowed: a list such as"),
         ("a.jsonl", lines({"joy": 1}, []), LISTS, "its moods is {'joy': 1}; allowed: a list such as"),
         ("a.csv", "text,moods\nx,joy;;fear\ny,\n", PARTED, "is 'joy;;fear', of which a part is empty; allowed: label"),
+        ("a.csv", "text,moods\nx,;joy\ny,\n", PARTED, "its moods is ';joy', of which a part is empty; allowed: labels"),
+        ("a.csv", "text,moods\nx,;\ny,\n", PARTED, "its moods is ';', of which a part is empty; allowed: labels with"),
         ("a.csv", 'text,moods\nx,"joy,fear"\ny,\n', PARTED, "its moods holds 'joy,fear'; allowed: joy, anger, fear"),
         ("a.csv", "text,joy,anger,fear\nx,1,,1\ny,0,0,0\n", COLUMNS, "its anger is missing; allowed: 0 or 1"),
         ("a.csv", "text,joy,anger,fear\nx,1,2,1\ny,0,0,0\n", COLUMNS, "its anger is 2; allowed: 0 or 1"),

@@ -83,6 +83,22 @@ def test_rows_that_cannot_be_folds_keep_one_dev_and_are_told(
     assert "folds" not in files.read_yaml(folder / "tasks.yaml", "")["few"]
 
 
+def test_a_column_of_few_labels_beside_one_of_many_is_told(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    urgent = ("no", "yes")
+    lines = [f"text {number},{'abc'[number % 3]},{urgent[number % 2] if number < 60 else ''}" for number in range(400)]
+    (folder / "tickets.csv").write_text("\n".join(["text,topic,urgent", *lines]) + "\n")
+    run(folder, Wishes(quick=True), "utf-8", params)
+    told = (
+        "tickets.csv: urgent has 60 labelled rows alone, so its dev is small; to have each of them predicted, write "
+        "`folds: 5` to every task of this file"
+    )
+    assert told in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("seeds", "number", "whole"), [(1, 5, 5), (5, 5, 5), (6, 5, 10), (3, 0, 3)])
 def test_seeds_make_whole_rounds(seeds: int, number: int, whole: int) -> None:
     assert folds.in_rounds(seeds, number) == whole

@@ -108,6 +108,38 @@ def test_a_label_of_dev_that_no_row_of_train_has_is_refused(tmp_path: Path) -> N
         study(tmp_path)
 
 
+def test_a_label_that_another_separator_joins_is_told(tmp_path: Path) -> None:
+    moods.write(tmp_path, "separator", SIZES)
+    file = tmp_path / "moods-train.csv"
+    file.write_text(file.read_text() + 'parted otherwise,"anger,joy"\n')
+    with pytest.raises(DataError, match=r"moods\.separator"):
+        study(tmp_path)
+    answer(tmp_path, separator=";")
+    (rows,) = study(tmp_path)
+    told = (
+        "moods-train.csv: 'anger,joy' is one label, though 'anger' and 'joy' are labels, or parts of others; if its "
+        "rows have both, write them in the file as other rows are written"
+    )
+    assert told in rows.notes
+
+
+def test_sets_that_cannot_be_read_are_refused_with_the_first_fault(tmp_path: Path) -> None:
+    rows = [f"text {number},;joy;fear\n" for number in range(20)]
+    (tmp_path / "moods.csv").write_text("text,moods\n" + "".join(rows))
+    (tmp_path / "tasks.yaml").write_text(
+        "moods: {files: {train: moods.csv}, sentences: [text], label: moods, separator: ;}\n"
+    )
+    with pytest.raises(DataError, match=r"moods\.csv: its moods is ';joy;fear', of which a part is empty; "):
+        study(tmp_path)
+
+
+def test_lists_that_are_all_empty_are_refused(tmp_path: Path) -> None:
+    lines = [f'{{"text": "text {number}", "moods": []}}\n' for number in range(20)]
+    (tmp_path / "moods.jsonl").write_text("".join(lines))
+    with pytest.raises(DataError, match=r"moods\.jsonl: its moods holds no label in any row; allowed: two"):
+        study(tmp_path)
+
+
 def test_more_labels_than_a_set_may_have_are_refused(tmp_path: Path) -> None:
     lines = [f'{{"text": "text {number}", "moods": ["{number}"]}}\n' for number in range(100)]
     (tmp_path / "moods-train.jsonl").write_text("".join(lines))

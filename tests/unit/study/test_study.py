@@ -343,8 +343,11 @@ def test_a_file_of_several_labels_is_a_task_for_each(tmp_path: Path, params: Pat
     assert {name: sum(of_task) for name, of_task in counts.items()} == {"topic": 150, "urgent": 300, "team": 100}
     assert counts["urgent"] == [240, 60]
     drawn = "tasks.yaml names no dev file, so {} of its rows, drawn by their text, are dev"
+    predicted = "to have each of them predicted, write `folds: 5` to every task of this file"
     assert notes.splitlines() == [
         "separated by commas: tickets.csv",
+        f"tickets.csv: topic has 150 labelled rows alone, so its dev is small; {predicted}",
+        f"tickets.csv: team has 100 labelled rows alone, so its dev is small; {predicted}",
         *(f"tickets.csv, {name}: {drawn.format(of_task[1])}" for name, of_task in counts.items()),
     ]
     assert files.read_yaml(params, "")["variants"][:3] == ["own-single-topic", "own-single-urgent", "own-single-team"]

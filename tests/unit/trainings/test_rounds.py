@@ -83,21 +83,39 @@ def test_a_round_is_answered_once_none_of_its_trainings_waits_or_runs(
     tmp_path: Path, waiting: list[str], running: list[str], expected: list
 ):
     answers = Answers(status=None)
-    followed = Rounds([1, 2, 3], answers)
+    followed = Rounds([1, 2, 3], start=answers)
+    for _ in range(2):
+        followed.look(queue(tmp_path, waiting, running))
+    assert answers.starts == expected
+
+
+@pytest.mark.parametrize(
+    ("waiting", "running", "expected"),
+    [
+        (["b-2", "a-3", "a-4"], ["a-2"], [([], 4)]),  # seed 1 has predicted one of two folds
+        (["a-4"], ["a-3"], [([1, 2], 4)]),
+        (["b-4"], ["a-4"], [([1, 2], 4)]),
+    ],
+)
+def test_of_folds_an_answer_needs_a_seed_for_each(
+    tmp_path: Path, waiting: list[str], running: list[str], expected: list
+):
+    answers = Answers(status=None)
+    followed = Rounds([1, 2, 3, 4], folds=2, start=answers)
     for _ in range(2):
         followed.look(queue(tmp_path, waiting, running))
     assert answers.starts == expected
 
 
 def test_an_answer_is_printed_once_it_is_ready(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    followed = Rounds([1, 2], Answers())
+    followed = Rounds([1, 2], start=Answers())
     for _ in range(3):
         followed.look(queue(tmp_path, [], ["a-2"]))
     assert capsys.readouterr().out.count("the ANSWER") == 1
 
 
 def test_why_there_is_no_answer_is_said_and_trainings_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    followed = Rounds([1, 2], Answers(status=1))
+    followed = Rounds([1, 2], start=Answers(status=1))
     for _ in range(3):
         followed.look(queue(tmp_path, [], ["a-2"]))
     assert (
@@ -107,7 +125,7 @@ def test_why_there_is_no_answer_is_said_and_trainings_go_on(tmp_path: Path, caps
 
 def test_an_answer_that_is_not_needed_any_more_is_ended(tmp_path: Path):
     answers = Answers(status=None)
-    followed = Rounds([1, 2], answers)
+    followed = Rounds([1, 2], start=answers)
     followed.look(queue(tmp_path, [], ["a-2"]))
     followed.close()
     assert answers.ended == ["terminated", "killed"]
@@ -150,9 +168,12 @@ def test_the_line_on_progress_says_who_is_how_far_and_when_the_answer_comes(
     monkeypatch.setattr(many, "REPORT_EVERY", 0)
     monkeypatch.setattr(time, "localtime", lambda _: time.strptime("14:32", "%H:%M"))
     made = queue(tmp_path, ["a-2"], ["a-1", "b-1"])
-    made.follower = Rounds([1, 2], Answers())
+    made.follower = Rounds([1, 2], start=Answers())
     made.logs[training("a-1")].write_text(BAR)
     capsys.readouterr()
     made.report()
-    line = "0 of 3 trained; a-1 12 of 400 steps; b-1 begins; the answer from 1 of 2 seeds comes at about 14:32\n"
-    assert capsys.readouterr().out == line
+    line = "0 of 3 trained; a-1 12 of 400 steps; b-1 begins; the answer from {} comes at about 14:32\n"
+    assert capsys.readouterr().out == line.format("1 of 2 seeds")
+    made.follower = Rounds([1, 2], folds=2, start=Answers())
+    made.report()
+    assert capsys.readouterr().out == line.format("the last")
