@@ -1,12 +1,21 @@
 """What all tests share."""
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 os.environ.setdefault("MTBERT_LIVE", "off")  # tests of tracking turn it on where they mean it
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def disk() -> Iterator[None]:
+    """Do not wait for the disk: no test cuts the power, and thousands of small files take minutes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
