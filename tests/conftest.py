@@ -1,10 +1,14 @@
 """What all tests share."""
 
+import copy
+import functools
 import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from mtbert import files
 
 os.environ.setdefault("MTBERT_LIVE", "off")  # tests of tracking turn it on where they mean it
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -15,6 +19,25 @@ def disk() -> Iterator[None]:
     """Do not wait for the disk: no test cuts the power, and thousands of small files take minutes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def yaml() -> Iterator[None]:
+    """Parse each text of YAML once: params.yaml and the papers, of which many tests have copies, take a second."""
+    usual = files._yaml
+
+    @functools.cache
+    def loaded(text: str, aliases: bool) -> Any:
+        return usual(aliases).load(text)
+
+    def made(aliases: bool = False) -> Any:
+        reader = usual(aliases)
+        reader.load = lambda text: copy.deepcopy(loaded(text, aliases))
+        return reader
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "_yaml", made)
         yield
 
 
