@@ -55,7 +55,7 @@ browser:  ## what the tests of the page need: Chromium and its driver, from Debi
 	  "sudo apt-get install chromium chromium-driver"
 
 test: check  ## form, types, imports, then the tests of each part
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -q tests/unit tests/contracts tests/reference
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -q tests/reference tests/contracts tests/unit
 
 test-all: test browser  ## then the whole: exports, the pipeline, every page as it is typed, the report in a browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -q tests/exports tests/pipeline tests/browser

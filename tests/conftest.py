@@ -1,17 +1,60 @@
 """What all tests share."""
 
+import copy
+import functools
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from mtbert import files
 
 os.environ.setdefault("MTBERT_LIVE", "off")  # tests of tracking turn it on where they mean it
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def disk() -> Iterator[None]:
+    """Do not wait for the disk: no test cuts the power, and thousands of small files take minutes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def yaml() -> Iterator[None]:
+    """Parse each text of YAML once: params.yaml and the papers, of which many tests have copies, take a second."""
+    usual = files._yaml
+
+    @functools.cache
+    def loaded(text: str, aliases: bool) -> Any:
+        return usual(aliases).load(text)
+
+    def made(aliases: bool = False) -> Any:
+        reader = usual(aliases)
+        reader.load = lambda text: copy.deepcopy(loaded(text, aliases))
+        return reader
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "_yaml", made)
+        yield
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The pipeline's tests, which take longest, come first, so that no worker waits for them at the end."""
-    items.sort(key=lambda item: "pipeline" not in item.path.parts)
+    """The pipeline's tests, which take longest, come first, so that no worker waits for them at the end.
+
+    One page is the first of all: while its worker trains the clone that every page copies, others have no page.
+    """
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    if "pipeline" not in item.path.parts:
+        return 3
+    if item.path.name != "test_pages.py":
+        return 1
+    return 0 if item.name.endswith("[README.md]") else 2
 
 
 @pytest.hookimpl(optionalhook=True)

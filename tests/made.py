@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from mtbert.provenance import manifests
@@ -17,6 +18,10 @@ MANIFEST = {
 LABELS = {"sst": [0.0, 1.0, 2.0, 3.0], "qqp": [0.0, 1.0, 1.0, 0.0], "sts": [0.0, 1.0, 2.0, 5.0]}
 DATA = {"name": "data/sample", "whose": "course"}
 WEIGHTS = {"encoder": 1000, "added": 100, "trained": 1100, "stored": 1100}
+OF_PREDICTIONS = [
+    "variant", "seed", "task", "split", "row", "id", "label", "prediction", "scored", "cluster", "in_train", "shares",
+]  # fmt: skip
+OF_HISTORY = ["variant", "seed", "phase", "step", "name", "value"]
 
 
 def results(
@@ -33,26 +38,22 @@ def results(
         runs.append({"kind": kind, "variant": variant, "seed": seed, "settings": json.dumps(about), "overrides": ""}
                     | {"data": json.dumps(DATA | (data or {})), "start": json.dumps({"name": "minilm"})}
                     | {"machine": "", "steps": 20} | WEIGHTS)  # fmt: skip
-        rows += [_rows(task, values).assign(variant=variant, seed=seed) for task, values in by_task.items()]
-        history += [_history(task).assign(variant=variant, seed=seed) for task in by_task]
+        for task, values in by_task.items():
+            for row, (label, value) in enumerate(zip(LABELS[task], values, strict=True)):
+                rows.append((variant, seed, task, "dev", row, f"{task}-{row}", label, value, True, row, False, not row))
+            history += [(variant, seed, 1, step, f"loss/{task}", loss) for step, loss in ((10, 1.0), (20, 0.5))]
     made = Results(
         tables.joined([pd.DataFrame(runs)], "runs", COURSE),
-        tables.joined(rows, "predictions", COURSE),
-        tables.joined(history, "history", COURSE),
+        tables.joined([pd.DataFrame(rows, columns=OF_PREDICTIONS)], "predictions", COURSE),
+        tables.joined([pd.DataFrame(history, columns=OF_HISTORY)], "history", COURSE),
     )
-    for (variant, seed), scores in checks.computed_scores(made).items():
-        of_run = (made.runs["variant"] == variant) & (made.runs["seed"] == seed)
-        for column, value in scores.items():
-            made.runs.loc[of_run, column] = value
+    state_scores(made)
     return Results(made.runs, made.predictions, made.history)  # without what was computed from them
 
 
-def _rows(task: str, values: list[float]) -> pd.DataFrame:
-    count = len(values)
-    rows = {"task": task, "split": "dev", "row": range(count), "id": [f"{task}-{row}" for row in range(count)]}
-    flags = {"scored": True, "cluster": range(count), "in_train": False, "shares": [row == 0 for row in range(count)]}
-    return pd.DataFrame(rows | flags | {"label": LABELS[task], "prediction": values})
-
-
-def _history(task: str) -> pd.DataFrame:
-    return pd.DataFrame({"phase": 1, "step": [10, 20], "name": f"loss/{task}", "value": [1.0, 0.5]})
+def state_scores(results: Results) -> None:
+    """Write into the table of runs what the predictions score."""
+    computed = checks.computed_scores(results)
+    by_run = [computed.get(key, {}) for key in zip(results.runs["variant"], results.runs["seed"], strict=True)]
+    for column in dict.fromkeys(column for scores in by_run for column in scores):
+        results.runs[column] = [scores.get(column, np.nan) for scores in by_run]

@@ -109,6 +109,19 @@ def test_of_two_that_write_one_file_the_last_one_is_whole(tmp_path: Path):
     assert tree(tmp_path) == {"f": "first"}
 
 
+def test_what_is_written_is_on_the_disk_before_it_is_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file, folder = tmp_path / "a.txt", tmp_path / "d"
+    waited: list[tuple[int, bool]] = []  # for which file, and whether it was in place
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: waited.append((os.fstat(handle).st_ino, file.exists() or folder.exists()))
+    )
+    files.write_text(file, "new")
+    assert waited == [(file.stat().st_ino, False)]
+    file.unlink()
+    write_a_directory(folder, {"b.txt": "new"})
+    assert waited[1:] == [((folder / "b.txt").stat().st_ino, False)]
+
+
 def test_a_file_in_a_new_directory_is_as_readable_as_the_directory(tmp_path: Path):
     with files.new_directory(tmp_path / "new") as folder:
         (folder / "weights").touch(0o600)

@@ -43,6 +43,12 @@ def test_frozen_pals_change_only_adapters_heads_pooler_and_second_layer_norms():
     assert changed_by_a_step(model, ["adapters", "heads", "pooler", "output_norms"]) == expected
 
 
+def test_the_seed_draws_the_weights_that_are_added():
+    one, again, other = (assembly.build_model(settings(), small_bert(), seed).heads["sst"] for seed in (1, 1, 2))
+    assert torch.equal(one.linear.weight, again.linear.weight)
+    assert not torch.equal(one.linear.weight, other.linear.weight)
+
+
 @pytest.mark.parametrize(("chosen", "counts"), [("by_sentence", True), ("zeros", False)])
 def test_the_type_of_the_second_sentence_counts_by_setting(chosen: str, counts: bool):
     given = settings()

@@ -262,6 +262,17 @@ def test_a_folder_without_a_task_of_the_mean_is_refused(tmp_path: Path):
         tasks.read_folder(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("trained", "in_mean"),
+    [(["one"], [False]), (["one", "two"], [True, True]), (["one", "two", "apart"], [True, True, False])],
+)
+def test_a_model_has_a_mean_where_it_has_all_tasks_of_the_mean(trained: list[str], in_mean: list[bool]):
+    folder = {
+        name: Task(name, 2, ("text",), "x", "accuracy", in_mean=name != "apart") for name in ("one", "two", "apart")
+    }
+    assert [task.in_mean for task in tasks.for_run(folder, trained).values()] == in_mean
+
+
 def test_tasks_of_one_file_draw_dev_in_one_way(tmp_path: Path):
     grouped = MOOD | {"group_on": "customer"}
     assert [task.group_on for task in read(tmp_path, mood=grouped, other=grouped).values()] == ["customer"] * 2

@@ -59,6 +59,11 @@ def test_teachers_are_listed_before_the_student(refused: Callable[..., list[str]
             "allowed: at least 0.1 there",
         ),
         (
+            [("catalog.own-single-sst.phases", [{"epochs": 1}, {"epochs": 1, "spared": 0.05}])],
+            "own-single-sst trains on rows that own-distilled holds out: training.spared is 0.05 there and 0.1 here; "
+            "allowed: at least 0.1 there",
+        ),
+        (
             [("catalog.own-single-sst.run.selection", "whole")],
             "run.keep of own-single-sst is best, which is chosen on dev; allowed: last, or run.selection: spared",
         ),
@@ -75,7 +80,17 @@ def test_teachers_are_listed_before_the_student(refused: Callable[..., list[str]
             "the loss moves from the teachers to the labels; allowed with it: training.supervised: true",
         ),
     ],
-    ids=["a task without", "two", "another task", "spared rows", "dev", "schedule", "untrained", "unsupervised"],
+    ids=[
+        "a task without",
+        "two",
+        "another task",
+        "spared rows",
+        "spared rows of a phase",
+        "dev",
+        "schedule",
+        "untrained",
+        "unsupervised",
+    ],
 )
 def test_what_cannot_teach_is_refused(edits: list, told: str):
     assert told in messages(edits)

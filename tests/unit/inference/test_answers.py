@@ -1,6 +1,7 @@
 """The answers of all tasks side by side, whatever predicts."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from mtbert.errors import DataError
 from mtbert.inference import answers
 from mtbert.inference.answers import ModelError
+from mtbert.inference.ensemble import Ensemble
 from mtbert.tasks import Task
 
 TOPIC = Task("topic", 2, ("text",), "topic", "accuracy", names=("billing", "bug"))
@@ -115,3 +117,10 @@ def test_a_set_of_labels_is_a_list_of_names_with_the_probability_of_each():
         "moods": ["joy", "fear"], "moods_probability_0": 0.9, "moods_probability_1": 0.9, "moods_probability_2": 0.9,
         "cut": False,
     }  # fmt: skip
+
+
+def test_a_vote_has_the_tasks_of_all_members_and_cuts_where_the_first_of_them_does():
+    members: list[Any] = [Stand(TOPIC, ANGER), Stand(SAME, TOPIC)]
+    members[0].longest, members[1].longest = 64, 32
+    vote = Ensemble("vote", 1, members, Path("votes"))
+    assert (vote.tasks, vote.longest) == (("topic",), 32)

@@ -49,6 +49,15 @@ def test_more_noise_makes_a_wider_interval():
     assert many.high - many.low > 2 * (few.high - few.low)
 
 
+def test_the_scores_of_two_trainings_differ_by_the_noise_of_both(monkeypatch: pytest.MonkeyPatch):
+    """A standard deviation of 0.02 each; the fit is left out, and dev rows have no noise."""
+    monkeypatch.setattr(curve, "_doubled", lambda x, errors, precision: np.full(len(errors), 0.05))
+    noisy = points(0.5, 0.6, 0.68, 0.744, noise=0.02)
+    gain = curve.gain([replace(one, side=replace(one.side, moves=0 * one.side.moves)) for one in noisy])
+    assert gain is not None
+    assert gain.high - gain.low == pytest.approx(2 * 1.96 * np.sqrt(2) * 0.02, rel=0.05)
+
+
 def test_two_parts_are_too_few():
     assert curve.gain(points(0.5, 0.6)) is None
 

@@ -182,6 +182,28 @@ def test_where_members_held_rows_out_for_the_epoch_the_merge_has_temperatures_of
     assert temperatures["sst"] != 1.0
 
 
+def test_a_scale_is_chosen_on_the_rows_that_no_member_has_seen(
+    build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    chosen_on: dict[str, list[str]] = {}
+
+    def score(model, unseen, described, device):
+        chosen_on.update({task: [*rows.ids] for task, rows in unseen.items()})
+        return 0.0
+
+    there = Path(shutil.copytree(build, tmp_path / "build"))
+    catalog = files.read_yaml(there / "plan/catalog.yaml")
+    catalog["ensembles"]["both"]["merge"] = "task_arithmetic"
+    files.write_yaml(there / "plan/catalog.yaml", catalog)
+    monkeypatch.setattr(run, "_score", score)
+    assert run.merge_all(there, there / "merged") == ["both, seed 1: merged"]
+    for task in ("sst", "sts"):
+        (stream,) = assembly.assemble(member(task, model={"max_tokens": 16}), 1, there).phases[0]().streams.values()
+        seen = {one for _ in range(2 * stream.batches_per_pass) for one in stream.next().ids}
+        assert chosen_on[task]
+        assert seen.isdisjoint(chosen_on[task])
+
+
 def test_where_members_held_no_rows_out_a_merge_fits_nothing(
     build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -66,6 +66,13 @@ def test_another_order_of_classes_is_a_change(build: Path):
     assert Present(build).changes(run(build), "dup") == []
 
 
+@pytest.mark.parametrize("change", [{"classes": 3}, {"several": True}, {"lowest": 1}, {"highest": 5}, {"folds": 5}])
+def test_other_numbers_of_a_task_are_a_change(build: Path, change: dict):
+    describe(build, URGENT | change)
+    (cause,) = Present(build).changes(run(build))
+    assert cause.name == f"urgent.{next(iter(change))}"
+
+
 @pytest.mark.parametrize(
     "change", [{"title": "Hurry"}, {"matters": 0.1}, {"metric": "macro_f1"}, {"names": ["a", "b"]}]
 )

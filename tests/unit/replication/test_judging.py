@@ -136,6 +136,13 @@ def test_a_seventh_seed_changes_nothing() -> None:
     assert six.parts[0].difference == seven.parts[0].difference
 
 
+def test_other_code_or_steps_of_a_seventh_seed_are_no_obstacle() -> None:
+    runs = evidence({"new": [*HIGH, 0.0], "old": LOW})
+    lines = runs.runs.assign(threads=[1] * 6 + [2] + [1] * 6, steps=[100] * 6 + [300] + [100] * 6)
+    (result,) = judge_claims([claim()], dataclasses.replace(runs, runs=lines))
+    assert (result.verdict, result.obstacle) == (Verdict.HOLDS, "")
+
+
 @pytest.mark.parametrize(
     ("before", "flips", "verdict"),
     [

@@ -14,6 +14,7 @@ from mtbert.replication import (
     ClaimComparison,
     ClaimPart,
     ClaimResult,
+    Replication,
     claims_section,
     questions_section,
     replicate,
@@ -92,18 +93,21 @@ def test_questions_that_were_not_run_are_named_or_counted_and_not_shown():
     assert questions_section.render(results, [not_run], "pictures") == ""
 
 
-def test_the_page_of_the_papers_says_what_the_evidence_does(tmp_path: Path):
-    results, before = (tables.read(ROOT / "reports/laptop" / part) for part in ("evidence", "third"))
+@pytest.fixture(scope="module")
+def replication() -> Replication:
+    """Of the evidence that is committed."""
+    return replicate(*(tables.read(ROOT / "reports/laptop" / part) for part in ("evidence", "third")))
+
+
+def test_the_page_of_the_papers_says_what_the_evidence_does(tmp_path: Path, replication: Replication):
     (tmp_path / "docs").mkdir()
     page = tmp_path / "docs/course.md"
     page.write_text((ROOT / "docs/course.md").read_text())
-    replication = replicate(results, before)
     questions_section.put(page, replication.judgement.results, replication.questions, tmp_path / "reports/laptop")
     assert page.read_text() == (ROOT / "docs/course.md").read_text()
 
 
-def test_on_the_course_s_data_the_answer_and_the_page_of_the_papers_say_the_same():
-    replication = replicate(tables.read(ROOT / "reports/laptop/evidence"))
+def test_on_the_course_s_data_the_answer_and_the_page_of_the_papers_say_the_same(replication: Replication):
     one = replication.judgement.answer
     assert one is not None
     judged = {result.claim.name: result for result in replication.questions}

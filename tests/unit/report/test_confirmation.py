@@ -13,7 +13,6 @@ import pytest
 from mtbert.judge import Answer, Judgement, Request, judge, request_of
 from mtbert.judge import tables as judged_tables
 from mtbert.report import answer_section, markdown
-from mtbert.scores import checks
 from mtbert.scores.described import BASELINES, FROZEN, TFIDF
 from mtbert.scores.metrics import OVERALLS
 from mtbert.scores.results import Results
@@ -82,10 +81,7 @@ def answered(
     rows = pd.concat([results.predictions, rows[(rows["variant"] != OTHER_ONE) | has_test_of_others]])
     rows = rows[~rows["variant"].isin(without_seeds) | (rows["seed"] == 1)]
     results = Results(runs, rows, results.history)
-    for (variant, seed), scores in checks.computed_scores(results).items():
-        is_run = (results.runs["variant"] == variant) & (results.runs["seed"] == seed)
-        for column, value in scores.items():
-            results.runs.loc[is_run, column] = value
+    made.state_scores(results)
     return judge(results, request=Request(seeds))
 
 

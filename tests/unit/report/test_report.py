@@ -57,6 +57,8 @@ def test_dvc_shows_one_score_a_variant(report: Path):
     shown = json.loads((report / "summary.json").read_text())
     assert shown == {"pals": 0.875, "bert-sst": 0.75, "bert-qqp": 0.75, "bert-sts": 1.0, "mine": 0.0}
     assert numbers.summary({"two": {"sst": 0.5, "qqp": 0.75}, "none": {}}, COURSE) == {"two": 0.625}
+    all_tasks = {"sst": 0.5, "qqp": 0.75, "sts": 0.0, "overall_normalised": 0.6, "overall_raw": 0.4}
+    assert numbers.summary({"all": all_tasks}, COURSE) == {"all": 0.4}
 
 
 def test_means_over_seeds(judgement: Judgement):

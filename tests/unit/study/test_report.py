@@ -10,6 +10,8 @@ import desk
 import pytest
 
 from mtbert import files
+from mtbert.inference import speed
+from mtbert.machine import hardware
 from mtbert.study import costs
 from mtbert.study.run import run
 from mtbert.study.selecting import Wishes
@@ -32,6 +34,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(home)
         patched.setattr(costs, "TRIED", 0.0)
+        patched.setattr(hardware, "SECONDS", 0.01)
+        patched.setattr(speed, "ROUNDS", dict.fromkeys(speed.ROUNDS, 1))
         patched.setenv(live.SWITCH, "off")
         patched.setenv("MTBERT_TABLES", "later")
         shutil.copytree(ROOT / "papers", home / "papers")

@@ -10,6 +10,7 @@ from typing import Any
 
 import desk
 import pytest
+import runs
 import torch
 
 from mtbert import files, tasks
@@ -92,6 +93,13 @@ def test_the_time_of_other_programs_is_no_part_of_the_estimate(
     out = capsys.readouterr().out
     assert " steps of 2,000 ms;" in out
     assert "Adapters' weights, in millions: LoRA 0.07." in out
+
+
+def test_rows_that_are_held_out_take_no_steps_of_the_estimate():
+    passes = {"batch_size": 10, "epochs": 3, "epoch_length": "0 steps + 0 a class + 1 passes of each task"}
+    rows = {"sst": 100, "sts": 40}
+    assert costs._steps(runs.settings(phase=passes), rows) == 3 * (10 + 4)
+    assert costs._steps(runs.settings(phase=passes | {"spared": 0.25}), rows) == 3 * (8 + 3)
 
 
 def pairs(rows: int, label: str) -> str:
