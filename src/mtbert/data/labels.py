@@ -255,7 +255,7 @@ def several(labels: Collection[str]) -> str:
 
 def joined_in_a_set(labels: Collection[str]) -> str:
     """Return a line on labels of a task with several a row that are made of others, such as `joy,fear`."""
-    if not (joined := joined_labels(sorted(labels), JOINTS)):
+    if not (joined := _joined_labels(sorted(labels), JOINTS)):
         return ""
     label, parts = joined[0]
     made_of = f"{label!r} is one label, though {' and '.join(map(repr, parts))} are labels, or parts of others"

@@ -153,7 +153,7 @@ def trial(settings: VariantSettings, factor: float, build: Path) -> Trial:
 
     A trial that was made from the same before is read, not made again.
     """
-    rates_tried = rates_times(settings.phases[0], factor)
+    rates_tried = _rates_times(settings.phases[0], factor)
     training = manifests.of_training(build, settings.variant, SEED)
     made_from = training.model_copy(update={"settings": {**training.settings, "share": SHARE, "rates": rates_tried}})
     file = layout.trials(build) / f"{made_from.identity}.json"
