@@ -116,6 +116,17 @@ def test_a_dev_that_is_too_small_to_prove_it_is_said_and_nothing_is_left(
     assert "**Not proved to be as good as the full export**: dev has too few rows." in card
 
 
+def test_where_no_answer_changes_no_type_of_nodes_is_tried(
+    load: Callable[[str], Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[object] = []
+    monkeypatch.setattr(smaller, "_to_int8", lambda graph, out, _: onnx.save(onnx.load(str(graph)), str(out)))
+    monkeypatch.setattr(proving, "_changed_by_type", lambda *_: tried.append(_) or {})
+    with pytest.raises(ExportError, match=r"dev has too few rows: sst .* 0 of 250 answers change\); it is not kept"):
+        export(load("crossed"), "onnx", tmp_path / "out", less=Smaller(int8=True))
+    assert tried == []
+
+
 @pytest.mark.usefixtures("wide_margin")
 def test_a_collapse_is_not_kept_and_names_what_costs_it(
     load: Callable[[str], Model], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -26,6 +26,7 @@ from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
 from mtbert.inference.notes import print_aside, print_changes
 from mtbert.scores import predictions, sets
+from mtbert.scores.columns import Frame
 from mtbert.scores.described import BASELINES
 from mtbert.tasks import Task
 
@@ -282,20 +283,25 @@ def _predict(
 
     The predictions are the table of one task, or with `of_all` the answers of several side by side.
     """
-    tables: dict[str, Any] = {}
-    for columns in dict.fromkeys(one.columns for one in asked):
-        names = [one.task.name for one in asked if one.columns == columns]
-        tables |= model.tables(names, [tuple(row[column] for column in columns) for row in rows])
-    table = in_one([one.task for one in asked], tables) if of_all else tables[asked[0].task.name]
+    if taken := {column for row in rows for column in row} & {*_table(model, asked, rows[:1], of_all)}:
+        remedy = "rename them, or name one task by --task" if of_all else "rename them"
+        raise DataError(f"the rows have columns with names of predictions: {', '.join(sorted(taken))}; {remedy}")
+    table = _table(model, asked, rows, of_all)
     if cut := [str(number) for number, is_cut in enumerate(table["cut"], 1) if is_cut]:
         print_aside(
             f"warning: {len(cut)} of {len(rows)} rows are longer than {model.longest} word pieces and lost "
             f"their end, as in training: row {first_of(cut, SHOWN)}"
         )
-    if taken := {column for row in rows for column in row} & {*table}:
-        remedy = "rename them, or name one task by --task" if of_all else "rename them"
-        raise DataError(f"the rows have columns with names of predictions: {', '.join(sorted(taken))}; {remedy}")
     return [row | predicted for row, predicted in zip(rows, table.to_dict("records"), strict=True)]
+
+
+def _table(model: "Model | Baseline | Ensemble", asked: Sequence[Asked], rows: list[Values], of_all: bool) -> Frame:
+    """Return the predictions of the rows alone, as of `_predict`."""
+    tables: dict[str, Frame] = {}
+    for columns in dict.fromkeys(one.columns for one in asked):
+        names = [one.task.name for one in asked if one.columns == columns]
+        tables |= model.tables(names, [tuple(row[column] for column in columns) for row in rows])
+    return in_one([one.task for one in asked], tables) if of_all else tables[asked[0].task.name]
 
 
 def _in_words(tasks: Sequence[Task], rows: Sequence[Values], of_all: bool) -> Iterator[str]:

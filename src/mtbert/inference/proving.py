@@ -93,13 +93,16 @@ class Proof:
 def prove(model: Model, form: str, full: Path, out: Path, less: Smaller, dev: Mapping[str, DevRows]) -> Proof:
     """Return what dev proves of the smaller export in the folder `out`, and what both cost.
 
-    Where it is not kept, it is asked which types of nodes change answers.
+    Where it is not kept, and answers change, it is asked which types of nodes change them.
     """
     texts = {task: rows.columns for task, rows in dev.items()}
     before, after = (outside.computed(model, form, folder, texts, BATCHES) for folder in (full, out))
     proof = Proof(_changes(dev, before, after))
     if not proof.is_kept(less):
-        return replace(proof, most_changed=_changed_by_type(model, full, less, dev, before)) if less.int8 else proof
+        changes_answers = any(change.changed for change in proof.changes)
+        if not less.int8 or not changes_answers:
+            return proof
+        return replace(proof, most_changed=_changed_by_type(model, full, less, dev, before))
     first, second = zip(*outside.timed(model, form, (full, out), texts, BATCHES), strict=True)
     cost_before = ExportCost(smaller.megabytes(full), first, before.megabytes)
     return replace(proof, before=cost_before, after=ExportCost(smaller.megabytes(out), second, after.megabytes))

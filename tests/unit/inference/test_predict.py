@@ -21,6 +21,7 @@ from mtbert.errors import DataError
 from mtbert.inference import loading, notes
 from mtbert.inference import predict as command
 from mtbert.inference.answers import ModelError
+from mtbert.inference.model import Model
 from mtbert.provenance.why import Cause, InputKind
 from mtbert.scores import ensembles
 from mtbert.tasks import COURSE, Task
@@ -72,6 +73,20 @@ def test_a_file_gets_a_column_for_each_task_and_its_probability(
     (tmp_path / "b.csv").write_text("text,sst\na plot .,4\n")
     said = "the rows have columns with names of predictions: sst; rename them, or name one task by --task"
     predict(build, capsys, "crossed", "--file", tmp_path / "b.csv", status=said)
+
+
+def test_a_column_that_is_called_like_a_prediction_is_told_before_all_rows_are_predicted(
+    build: Path, monkeypatch: pytest.MonkeyPatch
+):
+    predicted: list[int] = []
+    tables = Model.tables
+    monkeypatch.setattr(Model, "tables", lambda *args: predicted.append(len(args[2])) or tables(*args))
+    asked = [command.Asked(COURSE["sst"], ("text",))]
+    with pytest.raises(DataError, match="names of predictions: prediction; rename them"):
+        command._predict(
+            loading.load("crossed", build=build, device="cpu"), asked, [{"text": "a", "prediction": 1}] * 5, False
+        )
+    assert predicted == [1]
 
 
 def test_a_class_below_the_threshold_is_left_empty(build: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):

@@ -7,6 +7,7 @@ from pathlib import Path
 import made
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from mtbert.judge import Answer, Below, Judgement, Request, Row, judge, request_of
 from mtbert.judge.training_check import TrainingCheck
@@ -296,6 +297,18 @@ def test_the_frontier_has_the_ways_that_no_faster_one_beats(monkeypatch, tmp_pat
     assert [way.label for way in picture.frontier(picture.timed(one), one.metric)] == ["Shared", "One model per task"]
     assert picture.render(one, tmp_path) == f"![{picture.ALT}](pictures/costs.png)"
     assert (tmp_path / "pictures/costs-narrow.png").is_file()
+
+
+def test_no_label_of_the_costs_covers_another_or_leaves_the_picture() -> None:
+    figure = Figure(figsize=(9.7, 3.6))
+    axes = figure.subplots()
+    axes.set(xlim=(30, 100), ylim=(0.7, 0.9))
+    close = {"TF-IDF": (31, 0.861), "One shared model": (45, 0.861), "Merged, TIES": (45.3, 0.865), "Lora": (99, 0.861)}
+    figure.draw_without_rendering()
+    texts = picture.put_labels(axes, close)
+    boxes = [text.get_window_extent() for text in texts]
+    assert [box.count_overlaps(boxes) for box in boxes] == [1, 1, 1, 1]  # itself
+    assert all(axes.bbox.x0 <= box.x0 and box.x1 <= axes.bbox.x1 for box in boxes)
 
 
 def test_one_way_alone_has_no_answer(monkeypatch):
