@@ -54,7 +54,9 @@ def _drawn(answer: Answer, is_narrow: bool = False) -> Figure:
         fill = drawing.PALETTE[0] if way in answer.candidates else "white"
         axes.plot(x, y, "o", color=drawing.PALETTE[0], markerfacecolor=fill, markersize=7, zorder=2)
         side, shift = ("right", -4) if x * x > first * last else ("left", 4)  # towards the middle
-        axes.annotate(way.label, (x, y), (shift, 5), textcoords="offset points", fontsize="small", ha=side)
+        axes.annotate(
+            drawing.short(way.label), (x, y), (shift, 5), textcoords="offset points", fontsize="small", ha=side
+        )
     most = answer.limit.get("milliseconds", last)
     axes.axvspan(min(most, last), last, color="0.9", zorder=0)
     axes.margins(y=0.15)
