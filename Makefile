@@ -45,7 +45,7 @@ glue: setup  ## download GLUE into data/glue, for mtbert study data/glue
 	$(BIN)/python stages/download.py data/glue data/glue/downloads.yaml
 
 report: setup  ## the report from the runs that are in build, nothing trained; EVIDENCE=reports/laptop/evidence from that alone
-	$(if $(EVIDENCE),$(BIN)/mtbert report --evidence $(EVIDENCE),$(BIN)/mtbert report)
+	$(BIN)/mtbert report $(if $(EVIDENCE),--evidence "$(EVIDENCE)")
 
 browser:  ## what the tests of the page need: Chromium and its driver, from Debian's packages where these can be had
 	@command -v chromium chromium-browser google-chrome >/dev/null && command -v chromedriver >/dev/null \

@@ -4,6 +4,7 @@ A function imports what it needs when it is called, so that `mtbert --help` and 
 typer reads the types; the first paragraph of a docstring is the subcommand's line in `mtbert --help`.
 """
 
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Literal
@@ -27,7 +28,7 @@ Seed = Annotated[int | None, Option(min=0, help="The seed of the variant's model
 Variants = Annotated[str | None, Option(help="Set `variants` in params.yaml first, as 'pals slap-smart' or all.")]
 Form = Literal["hf", "sentence-transformers", "onnx"]
 Device = Literal["auto", "cpu", "cuda", "mps"]
-BUILD = Path("build")
+BUILD, PARAMS = Path("build"), Path("params.yaml")
 
 app = typer.Typer(
     help=ABOUT,
@@ -196,7 +197,6 @@ def doubtful(build: Build = BUILD) -> None:
 @app.command()
 def tune(
     jobs: Annotated[int, Option(min=1, max=64, help="How many trials run at a time.")] = 2,
-    build: Build = BUILD,
 ) -> None:
     """Try three learning rates for each selected variant, all alike; write the best to params.yaml.
 
@@ -204,20 +204,20 @@ def tune(
     """
     with starting.quick_imports():
         from mtbert.trainings import tuning
-    tuning.run(jobs, build)
+    tuning.run(jobs, BUILD)
 
 
 @app.command()
 def study(
     folder: Annotated[Path, Argument(help="The folder of your files, such as topic-train.csv and topic-dev.csv.")],
     quick: Annotated[bool, Option("--quick", help="Train one seed of three ways, for a first answer.")] = False,
-    seeds: Annotated[int, Option(min=1, max=100, help="Seeds of each way; verdicts need six.")] = 3,
+    seeds: Annotated[int | None, Option(min=1, max=100, help="Seeds of each way, else 3; verdicts need six.")] = None,
     encoder: Annotated[
         str | None, Option(help="The starting weights: a name such as bert-base-uncased, or a folder; else MiniLM.")
     ] = None,
     steps: Annotated[str | None, Option(help="How long models train: 2x is twice as long as usual.")] = None,
     encoding: Annotated[str, Option(help="The encoding of text files, such as cp1252.")] = "utf-8",
-    params: Annotated[Path, Option(help="The file of settings.")] = Path("params.yaml"),
+    params: Annotated[Path, Option(help="The file of settings.")] = PARAMS,
     curve: Annotated[bool, Option("--curve", help="Train on parts of train: what would more labels bring?")] = False,
     way: Annotated[
         str | None, Option(help="With --curve: a way, such as own-shared, in place of the one that the report keeps.")
@@ -230,9 +230,14 @@ def study(
     """
     if way and not curve:
         raise BadParameter("it needs --curve", param_hint="--way")
+    if quick and seeds not in (None, 1):
+        raise BadParameter(f"is one seed of three ways, and --seeds says {seeds}; leave one out", param_hint="--quick")
+    if curve and params.resolve() != PARAMS.resolve():
+        raise BadParameter(f"trains with {PARAMS} of this folder; go to that of {params}", param_hint="--curve")
     with starting.quick_imports():
         from mtbert.study import run, selecting
-    wishes = selecting.Wishes(quick, seeds, encoder, None if steps is None else selecting.times(steps))
+    multiple = None if steps is None else selecting.times(steps)
+    wishes = selecting.Wishes(quick, selecting.SEEDS if seeds is None else seeds, encoder, multiple)
     is_plain = wishes == selecting.Wishes() and encoding == "utf-8"
     if not (curve and is_plain and selecting.is_prepared(params, folder)):
         run.run(folder, wishes, encoding, params)
@@ -297,7 +302,7 @@ def unpack(archive: Annotated[Path, Argument(help="An archive of runs, made from
 
 
 @app.command()
-def variants(params: Annotated[Path, Argument(help="The file of settings.")] = Path("params.yaml")) -> None:
+def variants(params: Annotated[Path, Argument(help="The file of settings.")] = PARAMS) -> None:
     """List the variants of the papers and your own; a star marks those that params.yaml trains."""
     from mtbert.config import papers
     from mtbert.config.params import Params
@@ -329,10 +334,11 @@ def tables(build: BuildArgument = BUILD) -> None:
     from mtbert.judge import request_of
     from mtbert.judge import tables as judged
     from mtbert.report import terminal
-    from mtbert.scores import tables
+    from mtbert.scores import outdated, tables
 
     request = request_of(layout.read_catalog(build, "seeds"))
     judgement = judged.read(layout.judged(build), tables.read(layout.results(build)), request)
+    _print_aside(outdated.of_tables(build))
     print(terminal.in_short(judgement, layout.report(build) / "index.html"))
 
 
@@ -362,16 +368,17 @@ def report(
         from mtbert.replication import report as reports
         from mtbert.replication import tables as judged
         from mtbert.report import write
-        from mtbert.scores import collect, ensembles, tables
+        from mtbert.scores import collect, ensembles, outdated, tables
     if evidence is not None:
         _check_evidence(build, evidence, out)
     folder = out or (evidence.resolve().parent if evidence else layout.report(build))
     if evidence is not None and third is None:
         folder_of_third = evidence.resolve().with_name(write.THIRD)
         third = folder_of_third if folder_of_third.is_dir() else None
-    with locking.exclusive(layout.lock(build, "report"), "report"):
+    with locking.exclusive(_lock_of_report(build, folder, evidence), "report"):
         if evidence is None:
             seals.check_build(build)
+            _print_aside(outdated.in_words(outdated.of_build(build)))
             ensembles.vote_all(build, layout.votes(build))
             tables.write(collect.collect(build), layout.results(build))
         results = tables.read(evidence or layout.results(build))
@@ -381,6 +388,20 @@ def report(
             judged.write(replication, layout.judged(build))
             submissions.write(results, layout.submissions(build))
         print(reports.write(replication, folder, readme, None if evidence else build))
+
+
+def _lock_of_report(build: Path, folder: Path, evidence: Path | None) -> Path:
+    """Return the file of the lock of a report: that of the build folder; of evidence, which has none, a hidden one."""
+    from mtbert import files, layout
+
+    out = folder.resolve()
+    return layout.lock(build, "report") if evidence is None else out.with_name(f".{out.name}.lock{files.PARTIAL}")
+
+
+def _print_aside(text: str) -> None:
+    """Print what is no result, to standard error."""
+    if text:
+        print(f"note: {text}", file=sys.stderr)
 
 
 def _check_evidence(build: Path, evidence: Path, out: Path | None) -> None:
@@ -405,7 +426,9 @@ def evidence(
     The tables are small enough to commit, and hold no sentence.
     """
     with starting.quick_imports():
-        from mtbert.scores import evidence
+        from mtbert.scores import evidence, outdated
+    for source in sources or [BUILD]:
+        _print_aside(outdated.of_tables(source))
     evidence.write(evidence.merged(sources or [BUILD]), out)
 
 

@@ -39,6 +39,7 @@ except ModuleNotFoundError:  # of Windows
 
 NOTHING = "nothing.txt"  # of a stage's folder that holds nothing else
 PARTIAL = ".partial"  # ending of unfinished files; .dvcignore and .gitignore list it
+TAKEN = ".old"  # ending of a folder that another one replaces
 
 
 @contextlib.contextmanager
@@ -60,13 +61,15 @@ def _file_of(workshop: Path) -> Path:
 def _workshop(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside `path` that is this process's own, and remove it.
 
-    Those of processes that were killed are removed first. A living process holds the lock of its folder; where a file
-    system has no such locks, no folder of another process is removed.
+    Those of processes that were killed are removed first; what one of them had just taken out of its place goes back. A
+    living process holds the lock of its folder; where a file system has no such locks, no folder of another process is
+    removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}/"):
         with _locked(leftover, waits=False) as is_locked:
             if is_locked:
+                _put_back(leftover, path)
                 _remove(leftover)
     while True:
         folder = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=PARTIAL))
@@ -78,6 +81,14 @@ def _workshop(path: Path) -> Iterator[Path]:
             finally:
                 _remove(folder)
             return
+
+
+def _put_back(workshop: Path, path: Path) -> None:
+    """Move what `_put` had taken from `path`, when its process was killed, back to there."""
+    taken = workshop / f"0{TAKEN}"
+    is_of_path = workshop.name[: -len(PARTIAL)].rpartition(".")[0] == f".{path.name}"  # a glob's * matches dots, too
+    if is_of_path and taken.is_dir() and not path.exists():
+        taken.replace(path)
 
 
 def _remove(workshop: Path) -> None:
@@ -156,7 +167,7 @@ def _put(partial: Path, path: Path) -> None:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
         with contextlib.suppress(FileNotFoundError):  # another process has just moved it away
-            path.replace(partial.with_name(f"{number}.old"))
+            path.replace(partial.with_name(f"{number}{TAKEN}"))
 
 
 def compressed(folder: Path, names: Iterable[str]) -> str:

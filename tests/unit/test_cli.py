@@ -133,6 +133,7 @@ def test_what_was_said_is_handed_on(
     monkeypatch.setattr(loading, "load", lambda *_: PALS)
     monkeypatch.setattr(notes, "print_changes", lambda _: None)
     monkeypatch.setattr(tables, "read", str)
+    monkeypatch.setattr(locking, "exclusive", lambda *_: nullcontext())
     monkeypatch.setattr(replication, "replicate", lambda *given: given)
     monkeypatch.setattr(evidence, "merged", lambda sources: [*map(str, sources)])
     monkeypatch.setattr(module, name, lambda *given: asked.append(given))
@@ -147,6 +148,8 @@ def test_what_was_said_is_handed_on(
         (["report", "--evidence", "/r/mine"], "is not called evidence"),
         (["grid", "--address", "h:1", "--gpus", "1.5"], "Invalid value for '--gpus'"),
         (["unpack"], "Missing argument 'archive'"),
+        (["study", "desk", "--quick", "--seeds", "6"], "is one seed of three ways, and --seeds says 6"),
+        (["study", "desk", "--curve", "--params", "elsewhere/params.yaml"], "go to that of elsewhere/params.yaml"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_status_2(arguments: list[str], said: str):
@@ -170,4 +173,4 @@ def test_a_report_waits_for_another(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reports, "write", lambda *_: f"written with {held}")
     monkeypatch.setattr(locking, "exclusive", lambda *lock: held.append(lock) or nullcontext())
     done = CliRunner().invoke(app, ["report", "--evidence", "/r/evidence"])
-    assert done.stdout == f"written with {[(Path('build/locks/report.lock'), 'report')]}\n"
+    assert done.stdout == f"written with {[(Path('/.r.lock.partial'), 'report')]}\n"  # no build folder is made

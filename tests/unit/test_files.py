@@ -74,6 +74,25 @@ def test_a_kill_leaves_what_was_there_and_the_next_write_makes_good(tmp_path: Pa
     assert tree(tmp_path) == {"d/a.txt": "new"}
 
 
+def test_a_kill_between_the_old_directory_and_the_new_one_loses_neither(tmp_path: Path):
+    write_a_directory(tmp_path / "d", {"a.txt": "old"})
+    killed(
+        "rename = Path.replace\n"
+        "def replace(path, target):\n"
+        "    if target == Path('d').resolve() and not target.exists():\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    rename(path, target)\n"
+        "Path.replace = replace\n"
+        "with files.new_directory(Path('d')) as partial:\n"
+        "    (partial / 'a.txt').write_text('new')\n",
+        tmp_path,
+    )
+    assert not (tmp_path / "d").exists()
+    with pytest.raises(ValueError, match=r"^$"):
+        write_half(tmp_path / "d", ValueError)
+    assert tree(tmp_path) == {"d/a.txt": "old"}
+
+
 def test_a_new_directory_replaces_the_old_one_with_all_that_was_in_it(tmp_path: Path):
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "stale.txt").write_text("old", encoding="utf-8")

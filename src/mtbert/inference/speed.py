@@ -38,23 +38,20 @@ def measure(build: Path) -> Speed:
     catalog = layout.read_catalog(build, "variants", "ensembles", "seeds")
     variants = [name for name, entry in catalog["variants"].items() if entry["selected"] and not entry.get("part")]
     merges = [name for name, entry in catalog["ensembles"].items() if entry["selected"] and entry.get("merge")]
-    runs_by_name: dict[str, list[Path]] = {}
-    seconds: dict[str, dict[str, float]] = {}
-    for name in variants:
-        runs_by_name[name] = _runs(layout.runs(build) / name, catalog["seeds"])
-        seconds[name] = _seconds(runs_by_name[name])
-    for name in merges:
-        runs_by_name[name] = _runs(layout.merged(build) / name, catalog["seeds"])
-    for folder in layout.baselines_of(build, "*"):
-        seconds[folder.parent.name] = _seconds([folder])
-        if (folder / layout.WEIGHTS).is_file():
-            runs_by_name[folder.parent.name] = [folder]
+    baselines = layout.baselines_of(build, "*")
+    runs_by_name = {name: _runs(layout.runs(build) / name, catalog["seeds"]) for name in variants}
+    runs_by_name |= {name: _runs(layout.merged(build) / name, catalog["seeds"]) for name in merges}
+    runs_by_name |= {folder.parent.name: [folder] for folder in baselines}
+    seconds = {name: _seconds(runs) for name, runs in runs_by_name.items() if name not in merges}
     folders = {
         name: runs[0]
         for name, runs in runs_by_name.items()
-        if runs and layout.WEIGHTS not in seals.left_elsewhere(runs[0])
+        if runs
+        and (runs[0] not in baselines or (runs[0] / layout.WEIGHTS).is_file())
+        and layout.WEIGHTS not in seals.left_elsewhere(runs[0])
     }
-    return Speed(machine=inputs.machine(build).processor, costs=_costs(folders, build), seconds=seconds)
+    keys = {name: {run.name: layout.log_key(run) for run in runs} for name, runs in runs_by_name.items()}
+    return Speed(machine=inputs.machine(build).processor, models=keys, costs=_costs(folders, build), seconds=seconds)
 
 
 def _runs(folder: Path, seeds: Sequence[int]) -> list[Path]:

@@ -1,6 +1,7 @@
 """Which way to keep: the ways to train all tasks, and what is proved of them."""
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -131,8 +132,8 @@ class Answer:
 
     @property
     def limit(self) -> Mapping[str, float]:
-        """The limit that was asked for; none where no way's costs are known, as in an interim answer."""
-        return self.request.limit if any(way.costs for way in self.ways) else {}
+        """The limit that was asked for; none where the costs of no trained way are known, as in an interim answer."""
+        return self.request.limit if any(way.costs for way in self.ways if not way.is_baseline) else {}
 
     @cached_property
     def candidates(self) -> list[Row]:
@@ -202,10 +203,18 @@ def of_board(board: Scoreboard, check: TrainingCheck, request: Request = UNKNOWN
         return None
     baselines = [way for way in map(board.baseline, results.baselines) if {*tasks} <= {*way.scores}]
     incomplete = [row for row in map(board.baseline, results.baselines) if is_incomplete(row, tasks)]
-    in_order = sorted([*trained, *baselines], key=lambda way: rank(way, results.tasks))
+    in_order = sorted(_told_apart([*trained, *baselines]), key=lambda way: rank(way, results.tasks))
     scores = {} if MAJORITY in results.baselines else training_check.majority_scores(results)
     majority = {task: scores[task] for task in tasks if task in scores}
     return _judged(Answer(results, in_order, request, majority, board.untrained(), incomplete), board)
+
+
+def _told_apart(rows: Sequence[Row]) -> list[Row]:
+    """Return rows with labels that each has alone: where several have one, their names stand behind it."""
+    counts = Counter(row.label for row in rows)
+    return [
+        row if counts[row.label] == 1 else replace(row, label=f"{row.label} ({', '.join(row.names)})") for row in rows
+    ]
 
 
 def is_incomplete(row: Row, tasks: Collection[str]) -> bool:
@@ -215,18 +224,29 @@ def is_incomplete(row: Row, tasks: Collection[str]) -> bool:
 
 def _judged(answer: Answer, board: Scoreboard) -> Answer:
     """Return the answer with its comparisons; which tasks are compared depends on which way is kept."""
-    runs, single, metric = board.budget_runs(), answer.single, answer.metric
-    if single is not None:
-        parts = [answer.compared(way, single, metric) for way in answer.others]
-        answer = replace(answer, against_single=ways.judge(runs, parts))
-    best = answer.best
-    parts = [answer.compared(way, best, metric, "not lower") for way in answer.candidates if way is not best]
-    if parts:
-        answer = replace(answer, against_best=ways.judge_against_best(runs, parts))
+    runs, single = board.budget_runs(), answer.single
+    answer = replace(
+        answer,
+        against_single=ways.judge(runs, parts_against_single(answer)),
+        against_best=ways.judge_against_best(runs, parts_against_best(answer)),
+    )
     kept = answer.kept
     if single is None or kept is None or kept is single:
         return answer
     return replace(answer, by_task=ways.judge(runs, [answer.compared(kept, single, task) for task in answer.tasks]))
+
+
+def parts_against_single(answer: Answer) -> list[Part]:
+    """Return the comparisons of each other way with one model per task; none if that was not trained."""
+    single = answer.single
+    return [] if single is None else [answer.compared(way, single, answer.metric) for way in answer.others]
+
+
+def parts_against_best(answer: Answer) -> list[Part]:
+    """Return the comparisons of the other candidates with the best way."""
+    best = answer.best
+    others = [way for way in answer.candidates if way is not best]
+    return [answer.compared(way, best, answer.metric, "not lower") for way in others]
 
 
 def _trained_ways(board: Scoreboard) -> Iterator[Row]:

@@ -386,30 +386,55 @@ def _task_rows(table: Frame) -> TaskRows:
 def _lines(results: Results) -> Frame:
     """Return a line for each run and vote; none for models without seeds, which nobody trained with these settings.
 
-    A vote has the settings of its first member, and its steps and examples are the sums over its members.
+    A vote has what its members have in common: where they differ, it has all of their values, which no single run has.
+    Its steps and examples are the sums over its members.
     """
     with_seeds = results.runs[~results.runs["kind"].isin(SEEDLESS)]
     by_run = with_seeds.set_index(KEY, drop=False).to_dict("index")
-    sums = ("steps", *example_columns(results.tasks))
+    examples = example_columns(results.tasks)
     lines: list[dict[str, Any]] = []
     for (name, seed), run in by_run.items():
         members = [by_run[member, seed] for member in results.about[name].members if (member, seed) in by_run] or [run]
-        first = members[0]
-        about = results.about[first["variant"]]
+        described = [_compared_facts(member, results) for member in members]
         lines.append({
             "variant": name,
             "seed": seed,
             "train_overall_normalised": run["train_overall_normalised"],
-            **{name: _sum_of_known([member[name] for member in members]) for name in sums},
-            "code": first["code"],
-            "precision": first["precision"],
-            "threads": first["threads"],
-            "profile": about.profile,
-            "keep": about.run.keep,
-            "selection": about.run.selection,
-            "techniques": json.loads(first["settings"]).get("sources") or {},
+            "steps": _sum_of_known([member["steps"] for member in members]),
+            **{task: _sum_of_known([_examples(member, examples)[task] for member in members]) for task in examples},
+            **{fact: _in_common([facts[fact] for facts in described]) for fact in ALIKE},
+            "techniques": _all_techniques(members),
         })  # fmt: skip
-    return pd.DataFrame(lines, columns=[*KEY, "train_overall_normalised", *sums, *ALIKE, "techniques"])
+    columns = [*KEY, "train_overall_normalised", "steps", *examples, *ALIKE, "techniques"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def _compared_facts(run: Mapping[str, Any], results: Results) -> dict[str, Any]:
+    """Return by name of ALIKE what a run has."""
+    about = results.about[run["variant"]]
+    of_settings = {"profile": about.profile, "keep": about.run.keep, "selection": about.run.selection}
+    return {name: run[name] for name in ("code", "precision", "threads")} | of_settings
+
+
+def _examples(run: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    """Return how many examples of each task a run saw: 0 of those that it does not name, if it names any."""
+    is_counted = any(not pd.isna(run[column]) for column in columns)
+    return {column: 0 if is_counted and pd.isna(run[column]) else run[column] for column in columns}
+
+
+def _in_common(values: Sequence[Any]) -> Any:
+    """Return the value that all have, else all of them as one text; None is a value, too, that nobody knows."""
+    distinct = [*dict.fromkeys(None if pd.isna(value) else value for value in values)]
+    return distinct[0] if len(distinct) == 1 else " / ".join(map(str, distinct))
+
+
+def _all_techniques(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the digests of the techniques of runs by name; of one whose code differs all of them as one text."""
+    digests: dict[str, list[str]] = {}
+    for run in runs:
+        for name, digest in (json.loads(run["settings"]).get("sources") or {}).items():
+            digests.setdefault(name, []).append(str(digest))
+    return {name: _in_common(of_name) for name, of_name in digests.items()}
 
 
 def _sum_of_known(values: Sequence[Any]) -> float:

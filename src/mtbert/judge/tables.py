@@ -1,7 +1,8 @@
 """What was judged as two tables, which a report is made of.
 
 `rows.parquet` has a line for each metric of each row, `comparisons.parquet` one for each comparison. Their column `use`
-says what a line is for: it is the name of a part of `Judgement` or `Answer`. Intervals, p of no difference and verdicts
+says what a line is for: it is the name of a part of `Judgement` or `Answer`. The column `results` of the rows says from
+which results they are. Intervals, p of no difference and verdicts
 stand there for people; they are computed from the other columns when a table is read.
 """
 
@@ -15,7 +16,14 @@ import pyarrow.parquet as pq
 
 from mtbert import files
 from mtbert.errors import DataError
-from mtbert.judge.answer import UNKNOWN, Answer, Request, is_incomplete
+from mtbert.judge.answer import (
+    UNKNOWN,
+    Answer,
+    Request,
+    is_incomplete,
+    parts_against_best,
+    parts_against_single,
+)
 from mtbert.judge.comparison import Comparison, Part
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement
@@ -43,8 +51,8 @@ ESTIMATE = {
 }  # fmt: skip
 ROW_USES = ("rows", "seedless_rows", "paper_rows", "ways", "majority", "confirmation")
 ROW_COLUMNS = pa.schema(
-    {"use": WORD, "row": COUNT, "paper": WORD, "table": WORD, "label": WORD, "models": WORDS, "split": WORD}
-    | {"seeds": pa.list_(COUNT), "metric": WORD, "published": NUMBER}
+    {"use": WORD, "results": WORD, "row": COUNT, "paper": WORD, "table": WORD, "label": WORD, "models": WORDS}
+    | {"split": WORD, "seeds": pa.list_(COUNT), "metric": WORD, "published": NUMBER}
     | ESTIMATE
     | {"below": WORDS, "may_gain": WORDS}
     | dict.fromkeys((*ROW_WEIGHTS, "seconds", *COSTS), NUMBER)
@@ -71,8 +79,10 @@ def put(columns: pa.Schema, lines: Iterable[Line], file: Path) -> None:
 
 
 def read(folder: Path, results: Results, request: Request = UNKNOWN) -> Judgement:
-    """Read what was judged of these results; DataError if a table is missing or damaged."""
+    """Read what was judged of these results; DataError if a table is missing, damaged or of other results."""
     rows_by_use = by_use(folder / ROWS, ROW_COLUMNS)
+    if {line["results"] for lines in rows_by_use.values() for line in lines} - {results.digest}:
+        raise DataError(f"{folder} was judged from other results than there are now; {AGAIN}")
     if unknown := sorted(rows_by_use.keys() - {*ROW_USES}):
         raise DataError(f"{folder / ROWS} has rows of another version than this one ({unknown[0]}); {AGAIN}")
     lines_by_use = by_use(folder / COMPARISONS, COMPARISON_COLUMNS)
@@ -106,7 +116,7 @@ def _row_lines(judgement: Judgement) -> Iterator[Line]:
     if confirmation is not None:
         rows += [("confirmation", row) for row in confirmation.rows]
     for number, (use, row) in enumerate(rows):
-        about = {"use": use, "row": number, **_about_row(row)}
+        about = {"use": use, "results": judgement.results.digest, "row": number, **_about_row(row)}
         metrics = dict.fromkeys([*row.scores, *row.published, *row.below, *row.may_gain])
         yield from (about | _metric_cells(row, metric) for metric in metrics)
         if not metrics:
@@ -249,6 +259,13 @@ def estimate(line: Line) -> Estimate | None:
     )
 
 
+def _check_compared(answer: Answer) -> None:
+    """Raise ValueError where other ways are compared than may be kept, as by another limit than was judged by."""
+    compared = [(one.part.ours, one.part.other) for one in (*answer.against_single, *answer.against_best)]
+    if compared != [(one.ours, one.other) for one in (*parts_against_single(answer), *parts_against_best(answer))]:
+        raise ValueError("the ways or the limit are others than were judged")
+
+
 def _judgement(
     results: Results, request: Request, rows_by_use: dict[str, list[Line]], lines_by_use: dict[str, list[Line]]
 ) -> Judgement:
@@ -268,6 +285,7 @@ def _judgement(
             against_best=comparisons.get("against_best", ()),
             by_task=comparisons.get("by_task", ()),
         )
+        _check_compared(answer)
     if "confirmation" in rows:
         pairs = [Confirmed(dev, test) for dev, test in zip(comparisons["dev"], comparisons["test"], strict=True)]
         confirmation = Confirmation(rows["confirmation"], pairs)

@@ -1,6 +1,6 @@
 """Say why a variant trains again: in what the inputs.json of its last run and its manifest differ."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from mtbert import files, layout
@@ -74,6 +74,24 @@ def changes_since(model: Path) -> list[Cause]:
         before = inputs.of_model(model)
         return causes(before, manifests.up_to_date(build, variant)) if before else []
     return stale.Present(build).changes(model) if layout.data_report(layout.data(build)).is_file() else []
+
+
+def outdated(build: Path, runs: Iterable[Path]) -> dict[Path, list[Cause]]:
+    """Return in what runs differ from a training of now, of those that do; rows are those of the manifests.
+
+    A run that does not say what it was made from, and one of a variant without a manifest, count as of now.
+    """
+    now: dict[str, Inputs] = {}
+    causes_by_run: dict[Path, list[Cause]] = {}
+    for run in runs:
+        variant, before = run.parent.name, inputs.of_model(run)
+        if before is None or not layout.manifest(build, variant).is_file():
+            continue
+        if variant not in now:
+            now[variant] = manifests.with_plan(build, variant)
+        if differing := causes(before, now[variant]):
+            causes_by_run[run] = differing
+    return causes_by_run
 
 
 def hint(build: Path, name: str) -> str:

@@ -35,7 +35,9 @@ def table(scores: Mapping[str, Mapping[str, float]], tasks: Tasks) -> str:
     lines: list[dict[str, str]] = []
     for name, by_task in scores.items():
         cells = {
-            f"{tasks[task].display_name} ({in_words(tasks[task])})": markdown.number(by_task.get(task))
+            markdown.literal(f"{tasks[task].display_name} ({in_words(tasks[task])})"): markdown.number(
+                by_task.get(task)
+            )
             for task in main(tasks)
         }
         lines.append({"": UNTRAINED_LABEL if name == UNTRAINED else baseline_label(name), **cells})

@@ -10,6 +10,7 @@ from mtbert.scores.results import Results
 from mtbert.tasks import Tasks
 
 TITLE = "Trained well enough?"
+EPOCHS = "training.epochs="  # how a changed setting begins
 MOST_NAMED = 6  # rows in a sentence; of more it says how many
 BELOW = {
     Below.MAJORITY: "not significantly better than a constant prediction",
@@ -62,9 +63,12 @@ def headline(results: Results, checked: Sequence[Row]) -> str:
 
 
 def _longer(results: Results, checked: Sequence[Row]) -> str:
-    """Return how to train longer: of a study, with as many seeds as there are."""
+    """Return how to train longer: of a study, with as many seeds as there are; of one that does so, by its epochs."""
     if STUDY not in results.by_paper:
         return "Train longer (`training.epochs`), or at another rate (`training.learning_rate`)."
+    changes = "; ".join(results.trained["overrides"].dropna()).split("; ")
+    if epochs := [change.removeprefix(EPOCHS) for change in changes if change.startswith(EPOCHS)]:
+        return f"Train longer: `training.epochs` in params.yaml is {epochs[0]} now."
     seeds = max((len(row.seeds) for row in checked), default=1)
     size = "--quick" if seeds <= 1 else f"--seeds {seeds}"
     return f"Train longer: `mtbert study FOLDER {size} --steps 2x`."

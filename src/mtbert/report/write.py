@@ -1,5 +1,6 @@
 """The whole report: its sections as Markdown, files of numbers, pictures, and the page of all of them."""
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ from mtbert.scores.results import Results
 
 EVIDENCE, THIRD = "evidence", "third"  # folders of tables beside a report, which a new report leaves as they are
 OWN_FILES = {"README.md", "index.html", "results.csv"}  # that each report has
+FILES_OF_REPORTS = OWN_FILES | {"summary.json", "scores.csv", "claims.csv", "pictures"}  # that a report may have
 BEST_EPOCH = {  # what is said of run.keep `best`, by run.selection
     # Of older evidence alone.
     "cross": "Each half of dev is scored with the epoch that is the best on the other half.",
@@ -105,19 +107,25 @@ def _refuse_others(directory: Path) -> None:
     """Raise DataError if the folder, which a report replaces whole, holds something else than report or evidence."""
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
         raise DataError(f"{directory} is no folder; --out names a folder")
-    names = {file.name for file in directory.iterdir()} if directory.exists() else set()
-    if names - {EVIDENCE, THIRD} and not names >= OWN_FILES:
+    there = [*directory.iterdir()] if directory.exists() else []
+    names = {file.name for file in there if not file.name.startswith(".")} - {EVIDENCE, THIRD}
+    if names and not names >= OWN_FILES:
         raise DataError(
             f"{directory} holds {first_of(sorted(names), 3)} and no report; the report would take its place. "
             "--out names another folder"
         )
+    if others := sorted(names - FILES_OF_REPORTS):
+        raise DataError(
+            f"{directory} holds {first_of(others, 3)} beside a report, whose folder is written anew; move them, or "
+            "name another folder with --out"
+        )
 
 
 def _keep_evidence(directory: Path, partial: Path) -> None:
-    """Move the evidence of a report's folder into the one that takes its place."""
+    """Copy the evidence of a report's folder into the one that takes its place, which a full disk may yet prevent."""
     for name in (EVIDENCE, THIRD):
         if (directory / name).is_dir():
-            (directory / name).rename(partial / name)
+            shutil.copytree(directory / name, partial / name)
 
 
 def _first_sections(judgement: Judgement, addition: Addition, folder: Path, interim: str) -> Iterator[PageSection]:
@@ -229,7 +237,7 @@ def _changes(results: Results) -> list[str]:
     """Return the changed settings; those of some variants alone with their names."""
     variants_by_change: dict[str, list[str]] = {}
     for name, runs in results.trained.groupby(level="variant", sort=False):
-        for change in filter(None, runs["overrides"].iloc[0].split("; ")):
+        for change in filter(None, runs["overrides"].fillna("").iloc[0].split("; ")):
             variants_by_change.setdefault(markdown.literal(change), []).append(str(name))
     changes: list[str] = []
     for change, names in variants_by_change.items():

@@ -1,13 +1,17 @@
 """Check that the tables say the same: files of strangers may hold anything."""
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from mtbert import files
 from mtbert.errors import DataError, first_of
 from mtbert.scores import predictions
-from mtbert.scores.columns import KEY, UNIQUE, Frame, score_columns
+from mtbert.scores.columns import COSTS, KEY, UNIQUE, WEIGHTS, Frame, example_columns, score_columns
+from mtbert.scores.described import RunDescription
 from mtbert.scores.results import Results
 from mtbert.tasks import SPLITS
 
@@ -21,7 +25,9 @@ def check(results: Results, source: str) -> None:
     """Raise DataError with source and run if a value is of another kind than its column, or tables contradict."""
     try:
         _check_runs(results)
+        _check_counts(results)
         _check_duplicates(results)
+        _check_copies(results)
         _check_names(results)
         _check_rows(results)
         _check_scores(results)
@@ -40,15 +46,63 @@ def _refuse(message: str, table: Frame, is_faulty: Any) -> None:
 def _check_runs(results: Results) -> None:
     """Runs of a report have profile, data and encoder in common, and all seeds of a variant settings and code."""
     descriptions = results.descriptions
+    if not results.about:
+        raise DataError("no run of a variant; a report needs one")
     shared = {
         "profile": [run.settings.profile for run in descriptions],
         "data": [run.data.name for run in descriptions],
+        "description of the tasks": [json.dumps(run.data.tasks, sort_keys=True) for run in descriptions],
+        "set of training rows": _sets_of_training_rows(descriptions),
         "encoder": [run.start.name for run in descriptions],
     }
     for name, values in shared.items():
         _refuse(f"runs of more than one {name}; a report is of one", results.runs, np.array(values) != values[0])
     trainings = results.trained.drop_duplicates(["variant", "settings", "code"])
     _refuse(OTHER_TRAINING, trainings, trainings.duplicated("variant"))
+
+
+def _sets_of_training_rows(descriptions: Sequence[RunDescription]) -> list[str]:
+    """Return as text of each run how many rows of train each task and label has; where nobody counted, as of others."""
+    every = [
+        {task: splits["train"].model_dump() for task, splits in run.data.rows.items() if "train" in splits}
+        for run in descriptions
+    ]
+    known = next(filter(None, every), {})
+    return [json.dumps(counts or known, sort_keys=True) for counts in every]
+
+
+def _check_counts(results: Results) -> None:
+    """Counts, times and sizes are numbers of 0 and more."""
+    names = ["steps", "epoch", *WEIGHTS, *example_columns(results.tasks), "seconds", *COSTS]
+    counts = results.runs[names].astype(float)
+    is_faulty = (counts < 0) | np.isinf(counts)
+    columns = ", ".join(is_faulty.columns[is_faulty.any()])
+    _refuse(f"{columns} below 0 or infinite", results.runs, is_faulty.any(axis=1))
+
+
+def _check_copies(results: Results) -> None:
+    """No two seeds of a variant have logged the same values and predicted the same, as a run and its copy do."""
+    history = results.history.set_index([*KEY, "phase", "step", "name"])["value"].rename("value")
+    digests: dict[str, list[tuple[str, int]]] = {}
+    for (variant, seed), logged in history.groupby(level=KEY, observed=True, sort=False):
+        digest = files.sha256_of(logged.droplevel(KEY).to_csv().encode())
+        digests.setdefault(f"{variant} {digest}", []).append((str(variant), int(seed)))
+    for (variant, first), *others in digests.values():
+        for _, seed in others:
+            if _predictions_of(results, variant, first) == _predictions_of(results, variant, seed):
+                raise DataError(
+                    f"{variant}: seed {seed} has the losses and predictions of seed {first}, so one is a copy of the "
+                    "other; allowed: a training for each seed"
+                )
+
+
+def _predictions_of(results: Results, variant: str, seed: int) -> dict[tuple[str, str], list[float]]:
+    """Return what a run has predicted, by split and task."""
+    return {
+        (split, task): table["prediction"].tolist()
+        for split in SPLITS
+        for task, table in results.by_run.get((variant, seed, split), {}).items()
+    }
 
 
 def _check_duplicates(results: Results) -> None:

@@ -13,7 +13,7 @@ from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.provenance import seals, stale
 from mtbert.provenance.stale import Present
-from mtbert.scores import average_precision, checks, model_rows, points, predictions, sets, tables
+from mtbert.scores import average_precision, checks, model_rows, outdated, points, predictions, sets, tables
 from mtbert.scores.columns import FOLD, KEY, MOVES, SURE, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
 from mtbert.scores.results import Results
@@ -55,34 +55,35 @@ class ModelFolder:
 def collect(build: Path, seeds: Sequence[int] | None = None, pictures: bool = True) -> Results:
     """Return the results of all models that the plan asks for and that are there; with `seeds` of these alone.
 
-    Models that train on a part of train's rows are left out: nothing is to be compared with them but one another.
+    Models that train on a part of train's rows are left out: nothing is to be compared with them but one another. So
+    are runs that a training of now would not make, and merges and votes of them.
 
-    `pictures` is that of `of_folders`.
+    `pictures` is that of `read_models`.
 
     Raises:
-        DataError: no catalog, nothing has run, or as for `of_folders`.
+        DataError: no catalog, nothing has run, or as for `read_models`.
     """
     catalog = read_catalog(build)
-    selected: Sequence[int] = catalog["seeds"] if seeds is None else seeds
-    whole = {name: entry for name, entry in catalog["variants"].items() if not entry.get("part")}
-    runs = _there(layout.runs(build), whole, selected)
+    ensembles, selected = catalog["ensembles"], catalog["seeds"] if seeds is None else seeds
+    left_out = outdated.of_build(build, seeds)
+    runs = [run for run in outdated.runs_there(build, seeds) if run not in left_out]
     if not runs:
-        raise DataError(f"no results below {build}; `dvc repro` makes those that params.yaml asks for")
-    merged = _there(layout.merged(build), catalog["ensembles"], selected)
-    votes = _there(layout.votes(build), catalog["ensembles"], selected)
-    return read_models(build, [*_baselines(build), *runs, *merged, *votes], pictures)
+        reason = outdated.in_words(left_out)
+        raise DataError(
+            f"no results below {build}; `dvc repro` makes those that params.yaml asks for. {reason}".strip()
+        )
+    of_runs = list[Path]()
+    for folder in (layout.merged(build), layout.votes(build)):
+        for model in outdated.there(folder, ensembles, selected):
+            members = [layout.run(build, name, model.name) for name in ensembles[model.parent.name]["members"]]
+            if not left_out.keys() & {*members}:
+                of_runs.append(model)
+    return read_models(build, [*_baselines(build), *runs, *of_runs], pictures)
 
 
 def _baselines(build: Path) -> list[Path]:
     """Return the folders of the baselines that are there, the untrained encoder first, predictions of others last."""
     return [folder for name in (UNTRAINED, *BASELINES, f"{BY_OTHERS}*") for folder in layout.baselines_of(build, name)]
-
-
-def _there(folder: Path, entries: Mapping[str, Any], seeds: Sequence[int]) -> list[Path]:
-    """Return the folders of the selected models that are there."""
-    selected = [name for name, entry in entries.items() if entry["selected"]]
-    models = [folder / name / str(seed) for name, seed in itertools.product(selected, seeds)]
-    return [model for model in models if model.is_dir()]
 
 
 def read_models(build: Path, folders: Sequence[Path], pictures: bool = True) -> Results:

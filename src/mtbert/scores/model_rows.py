@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files, layout
+from mtbert.errors import DataError
 from mtbert.provenance import inputs
 from mtbert.provenance.inputs import Machine
 from mtbert.scores.columns import COSTS
@@ -79,16 +80,22 @@ def of_baseline(source: Source, folder: Path) -> dict[str, Any]:
 
 
 def _score_cells(folder: Path, metrics: Scored) -> dict[str, Any]:
-    """Return the cells of every kind of model: whose row it is, and its scores."""
-    cells: dict[str, Any] = {"variant": folder.parent.name, "seed": int(folder.name)}
+    """Return the cells of every kind of model: whose row it is, and its scores; DataError if it is another model's."""
+    variant, seed = folder.parent.name, int(folder.name)
+    if (metrics.variant, metrics.seed) != (variant, seed):
+        raise DataError(
+            f"{folder} holds the model of {metrics.variant}, seed {metrics.seed}: it was copied or renamed; "
+            f"`rm -r {folder} && {layout.remedy(folder)}` makes {variant}, seed {seed}"
+        )
+    cells: dict[str, Any] = {"variant": variant, "seed": seed}
     for split, scores in metrics.model_dump(include={*SPLITS}).items():
         cells |= {f"{split}_{metric}": score for metric, score in scores.items()}
     return cells | {f"dev_{name}": score for name, score in metrics.beside.items()}
 
 
 def _measured(source: Source, folder: Path) -> dict[str, Any]:
-    """Return the seconds of a training and what it costs to run the model, where these were measured."""
-    if source.speed is None:
+    """Return the seconds of a training and what it costs to run the model, where these were measured of this model."""
+    if source.speed is None or not source.speed.is_of(folder):
         return {}
     variant, cost = folder.parent.name, source.speed.costs.get(folder.parent.name)
     seconds = source.speed.seconds.get(variant, {}).get(folder.name)

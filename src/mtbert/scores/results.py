@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from mtbert import files
 from mtbert.errors import DataError, in_words
 from mtbert.scores.columns import FOLD, KEY, Frame, metric_names, schema
 from mtbert.scores.described import DESCRIPTIONS, RIVALS, About, Costs, Data, RunDescription, StartingWeights
@@ -44,6 +45,11 @@ class Results:
             return DESCRIPTIONS.validate_python(self.runs.to_dict("records"))
         except ValidationError as error:
             raise DataError(f"runs: {in_words(error)[:300]}") from None
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of `runs`, which has the score of every set of predictions."""
+        return files.sha256_of(self.runs.to_csv(index=False).encode())
 
     @cached_property
     def about(self) -> dict[str, About]:

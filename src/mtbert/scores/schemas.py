@@ -125,8 +125,17 @@ class Costs(Section):
 
 
 class Speed(Section):
-    """build/speed/speed.json: the costs of each model, and seconds of each training by variant and seed."""
+    """build/speed/speed.json: the costs of each model, and seconds of each training by variant and seed.
+
+    Attributes:
+        models: by variant and seed, `layout.log_key` of each model that was there: of another one these are no costs.
+    """
 
     machine: str
+    models: dict[str, dict[str, str]]
     costs: dict[str, Costs]
     seconds: dict[str, dict[str, float]]
+
+    def is_of(self, model: Path) -> bool:
+        """Return whether the costs by a model's name, and the seconds, are those of the model in this folder."""
+        return self.models.get(model.parent.name, {}).get(model.name) == layout.log_key(model)

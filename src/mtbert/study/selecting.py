@@ -24,6 +24,7 @@ from mtbert.variants.settings import VariantSettings
 
 WAYS = "own"  # the paper of what is trained: papers/own.yaml
 PROFILE = "own"  # the recipe of its ways: profiles.own in params.yaml
+SEEDS = 3  # of each way where no other number is wished
 QUICK = 3  # ways of it that are trained with --quick
 FEW_PAIRS = 1000  # rows of train of a task of pairs with classes, below which it has PAIRS_APART
 SHOWN = 5  # names or keys in a line
@@ -41,7 +42,7 @@ class Wishes(NamedTuple):
     """
 
     quick: bool = False
-    seeds: int = 3
+    seeds: int = SEEDS
     encoder: str | None = None
     steps: float | None = None
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mtbert import files
 from mtbert.config.params import Params
-from mtbert.errors import UnknownNameError
+from mtbert.errors import SettingsError, UnknownNameError
 from mtbert.trainings import restoring
 from mtbert.trainings.many import OUTPUT, Training, say
 
@@ -37,7 +37,7 @@ def prepare(variants: str | None = None) -> list[Training]:
     `variants` are set in params.yaml first: names with spaces between, or all; None for what it says.
 
     Raises:
-        UnknownNameError: there is no such variant; params.yaml stays as it is.
+        SettingsError: no variant is named, or there is no such; params.yaml stays as it is.
         SystemExit: a stage failed, and DVC has printed why.
     """
     if variants is not None:
@@ -49,7 +49,9 @@ def prepare(variants: str | None = None) -> list[Training]:
 def _select(variants: str) -> None:
     """Set the variants in params.yaml: `dvc exp run` would do it, too, and keep an experiment without scores."""
     catalog = Params(PARAMS).get("catalog")
-    names = [*catalog] if variants == "all" else variants.split()
+    names = [*catalog] if variants == "all" else [*dict.fromkeys(variants.split())]
+    if not names:
+        raise SettingsError("--variants names no variant; allowed: names with spaces between, or all")
     for name in names:
         if name not in catalog:
             raise UnknownNameError("variant", name, catalog)

@@ -35,8 +35,8 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         from mtbert.provenance import seals
         from mtbert.replication import replicate
         from mtbert.replication import report as reports
-        from mtbert.report import first_page
-        from mtbert.scores import collect, ensembles
+        from mtbert.report import first_page, markdown
+        from mtbert.scores import collect, ensembles, outdated
     report = layout.report(build)
     mark = f"{_in_words(len(numbers), of, following)}{of_folds(numbers, number_of_folds(read_build(build)))}"
     with locking.exclusive(layout.lock(build, "report"), "report"):
@@ -45,6 +45,8 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
             first_page.write(build, baselines, report, mark)
             print(f"The baselines are on the page: {report / 'index.html'}")
             return
+        left_out = markdown.literal(outdated.in_words(outdated.of_build(build, numbers)))
+        mark = " ".join(filter(None, [mark, left_out]))
         merging.merge_all(build, layout.merged(build))
         ensembles.vote_all(build, layout.votes(build))
         results = collect.collect(build, numbers, pictures=False)

@@ -104,3 +104,20 @@ def test_rows_of_another_version_are_refused_not_left_out(judgement: Judgement, 
     pq.write_table(pa.Table.from_pandas(rows, tables.ROW_COLUMNS, preserve_index=False), tmp_path / tables.ROWS)
     with pytest.raises(DataError, match=r"rows of another version than this one \(untrained_rows\); `dvc repro judge`"):
         tables.read(tmp_path, results)
+
+
+def test_what_was_judged_of_other_results_is_refused(judgement: Judgement, results: Results, tmp_path: Path):
+    tables.write(judgement, tmp_path)
+    others = Results(results.runs.assign(dev_sst=0.5), results.predictions, results.history)
+    with pytest.raises(DataError, match=r"was judged from other results than there are now; `dvc repro judge`"):
+        tables.read(tmp_path, others, REQUEST)
+
+
+def test_what_was_judged_by_another_limit_is_refused(results: Results, tmp_path: Path):
+    limited = Request(6, limit={"milliseconds": 5.0})
+    timed = Results(results.runs.assign(milliseconds=2.0), results.predictions, results.history)
+    timed.runs.loc[timed.runs["variant"] == "pals", "milliseconds"] = 10.0
+    tables.write(judge(timed, request=limited), tmp_path)
+    assert tables.read(tmp_path, timed, limited).answer is not None
+    with pytest.raises(DataError, match=r"the ways or the limit are others than were judged.*`dvc repro judge`"):
+        tables.read(tmp_path, timed, REQUEST)

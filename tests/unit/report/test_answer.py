@@ -14,6 +14,7 @@ from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import answer_section, markdown, terminal
 from mtbert.report.pictures import costs as picture
 from mtbert.scores.metrics import OVERALLS
+from mtbert.scores.results import Results
 
 ROOT = Path(__file__).parents[3]
 ROWS = 300
@@ -291,6 +292,14 @@ def test_a_limit_without_measured_costs_is_not_applied(monkeypatch):
     assert told in [*answer_section.sentences(one)]
 
 
+def test_a_limit_is_not_applied_where_the_costs_of_others_alone_are_known():
+    ways = [Row("bot", ("other-bot",), {}, costs={"milliseconds": 800.0}), Row("LoRA", ("lora",), {})]
+    answer = Answer(made.results({("lora", 1): {"sst": [0, 1, 2, 3]}}), ways, Request(limit={"milliseconds": 5.0}))
+    assert answer.limit == {}
+    timed = [ways[0], replace(ways[1], costs={"milliseconds": 4.0})]
+    assert replace(answer, ways=timed).limit == {"milliseconds": 5.0}
+
+
 def test_the_frontier_has_the_ways_that_no_faster_one_beats(monkeypatch, tmp_path: Path):
     one = found(monkeypatch, 1, costs={"milliseconds": MS}, single=0.93, shared=0.9, lora=0.91, pals=0.7)
     assert [way.label for way in picture.timed(one)] == ["Shared", "Pals", "One model per task", "Lora"]
@@ -318,3 +327,14 @@ def test_one_way_alone_has_no_answer(monkeypatch):
         {("shared", 1): {task: said(task, 0.9, random) for task in SHARED}}, {"shared": {"paper": "own"}}
     )
     assert judge(results).answer is None
+
+
+def test_ways_of_one_label_are_told_apart_and_each_has_its_own_difference(monkeypatch):
+    one = found(monkeypatch, 1, single=0.9, shared=0.8, lora=0.6)
+    settings = one.results.runs["settings"].str.replace('"Lora"', '"Shared"')
+    paper = settings.where(one.results.runs["variant"] != "lora", settings.str.replace('"own"', '"catalog"'))
+    both = Results(one.results.runs.assign(settings=paper), one.results.predictions, one.results.history)
+    answer = judge(both).answer
+    assert answer is not None
+    assert [way.label for way in answer.ways] == ["One model per task", "Shared (shared)", "Shared (lora)"]
+    assert (mean(answer, "Shared (shared)"), mean(answer, "Shared (lora)")) == (mean(one, "Shared"), mean(one, "Lora"))

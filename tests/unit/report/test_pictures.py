@@ -186,3 +186,24 @@ def test_a_picture_of_eight_variants_with_all_of_sst_is_small(tmp_path: Path):
 @pytest.mark.parametrize("page", sorted((ROOT / "reports").glob("*/index.html")), ids=lambda page: page.parent.name)
 def test_a_page_that_comes_with_the_project_is_below_1_5_mb(page: Path):
     assert page.stat().st_size < 1_500_000
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [("$\\foo$ 5 $", "$\\foo$ 5 $"), ("a\n" * 40, f"{'a ' * 29}a\N{HORIZONTAL ELLIPSIS}")]
+)
+def test_a_name_in_a_picture_is_text_of_one_line_and_no_formula(tmp_path: Path, name: str, shown: str):
+    assert drawing.short(name) == shown
+    figure = drawing.empty(2.0)
+    drawing.label_lines(figure.subplots(), [drawing.short(name)])
+    assert drawing.put(figure, tmp_path, "named", "", "alt") == "![alt](pictures/named.png)"
+
+
+def test_what_lines_of_own_pairs_are_is_said_by_their_labels(results: Results):
+    assert embeddings.about_pairs(results) == embeddings.ABOUT_PAIRS
+    own = {
+        "qqp": replace(COURSE["qqp"], title="same", names=("duplicate", "other"), metric="f1"),
+        "sts": replace(COURSE["sts"], title="rel", highest=100.0),
+    }
+    data = {"tasks": {name: stated(task) for name, task in own.items()}, "whose": "own"}
+    told = embeddings.about_pairs(placed(made.results({("pals", 1): {"qqp": QQP, "sts": STS}}, data=data)))
+    assert "blue with a label of *same* other, or *rel* 80 to 100, orange with one of *same* duplicate, or" in told

@@ -176,6 +176,30 @@ def test_a_report_of_the_tables_of_what_was_judged_has_the_same_bytes(
         assert (tmp_path / "mine" / file.relative_to(report)).read_bytes() == file.read_bytes(), file
 
 
+def test_a_report_that_cannot_be_written_leaves_the_evidence_beside_it(
+    judgement: Judgement, results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def full(_: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    tables.write(results, tmp_path / "mine/evidence")
+    with monkeypatch.context() as patched:
+        patched.setattr("mtbert.files._put", lambda partial, path: full(path))
+        with pytest.raises(OSError, match="No space left"):
+            write.write(judgement, tmp_path / "mine")
+    assert tables.read(tmp_path / "mine/evidence").runs["variant"].tolist() == results.runs["variant"].tolist()
+
+
+def test_what_others_put_beside_a_report_is_not_replaced(judgement: Judgement, tmp_path: Path):
+    write.write(judgement, tmp_path / "mine")
+    (tmp_path / "mine/.DS_Store").touch()
+    write.write(judgement, tmp_path / "mine")
+    (tmp_path / "mine/notes.md").write_text("mine")
+    with pytest.raises(DataError, match=r"mine holds notes\.md beside a report.*; move them, or name another folder"):
+        write.write(judgement, tmp_path / "mine")
+    assert (tmp_path / "mine/notes.md").read_text() == "mine"
+
+
 def test_only_a_report_is_replaced(judgement: Judgement, tmp_path: Path):
     (tmp_path / "mine.txt").touch()
     for place in (tmp_path, tmp_path / "mine.txt"):
@@ -220,6 +244,11 @@ def test_variants_that_are_scored_in_another_way_are_named():
         "**Scored in another way**, a, d: The last epoch is kept; dev scores are of one half of the set.",
         "**Scored in another way**, f: Each half of dev is scored with the epoch that is the best on the other half.",
     ]
+
+
+def test_of_runs_without_changed_settings_none_is_told(results: Results):
+    unknown = Results(results.runs.assign(overrides=None), results.predictions, results.history)
+    assert not any("Changed settings" in note for note in write._notes(unknown))
 
 
 def test_a_changed_setting_is_told_with_those_that_have_it_where_not_all_do(results: Results):

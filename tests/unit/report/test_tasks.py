@@ -103,3 +103,12 @@ def test_the_f1_of_runs_is_that_of_each_runs_sets():
         variant="shared", cluster=[0, 1, 0, 1]
     )
     assert of_each.f1_side(seen, MOODS, "micro_f1").scores.tolist() == pytest.approx([2 / 4, 1])
+
+
+def test_a_class_that_has_the_name_of_another_column_has_a_column_of_its_own():
+    seen = rows((0, 1, 0, 0, 0.9), (1, 1, 0, 1, 0.9), (2, 1, 1, 1, 0.9))
+    lines = [*of_each._confusion_lines(seen, replace(COURSE["qqp"], names=("class", "a  b")))]
+    assert lines == [
+        {"class": "class", "class (1)": "50", "a b": "50"},
+        {"class": "a b", "class (1)": "0", "a b": "100"},
+    ]

@@ -171,6 +171,14 @@ def test_training_longer_keeps_the_number_of_seeds(monkeypatch):
     assert training_section.headline(scored.results, rows).endswith("`mtbert study FOLDER --seeds 6 --steps 2x`.")
 
 
+def test_a_study_that_trains_longer_already_is_not_told_to_train_as_long_as_it_does(monkeypatch):
+    scored = board(monkeypatch, one={"sst": 20})
+    runs = scored.results.runs.assign(overrides='model.heads.same="matching"; training.epochs=24')
+    longer = Results(runs, scored.results.predictions, scored.results.history)
+    told = training_section.headline(longer, [checked("LoRA", {}, FALLS)])
+    assert told.endswith(" Train longer: `training.epochs` in params.yaml is 24 now.")
+
+
 def test_tasks_of_which_the_same_is_said_are_named_together(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20, "qqp": 10})
     rows = [checked("LoRA", {"sst": [Below.UNTRAINED], "qqp": [Below.UNTRAINED]}), checked("PALs", {})]

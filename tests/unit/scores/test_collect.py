@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import built
+import made
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +14,7 @@ from safetensors.numpy import save_file
 from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.provenance import seals
-from mtbert.scores import checks, collect, ensembles, predictions
+from mtbert.scores import checks, collect, ensembles, outdated, predictions, tables
 from mtbert.scores.results import Results
 
 
@@ -122,7 +123,10 @@ def test_the_first_seed_of_a_variant_has_places(build: Path):
     embedded = np.random.default_rng(0).normal(size=(1, 6, 4)).astype(np.float16)
     save_file({"sst": embedded, "sst/rows": np.arange(6)}, place / "embeddings.safetensors")
     seals.seal(place)
-    shutil.copytree(place, place.with_name("2"))
+    second = shutil.copytree(place, place.with_name("2"))
+    files.write_json(second / "metrics.json", files.read_json(second / "metrics.json") | {"seed": 2})
+    files.write_text(second / "history.csv", "phase,step,name,value\n1,10,loss/sst,1.4\n")
+    seals.seal(second)
     (build / "runs/two").rename(build / "aside")
     catalog = files.read_yaml(build / "plan/catalog.yaml", "")
     files.write_yaml(build / "plan/catalog.yaml", catalog | {"seeds": [1, 2]})
@@ -148,11 +152,82 @@ def test_labels_are_counted_by_class_or_by_fifths_of_a_range_where_they_are_know
 
 def test_times_that_were_measured_are_columns_of_a_run(build: Path):
     cost = {"milliseconds": 2.5, "batch_milliseconds": 0.5, "megabytes": 91.0}
+    keys = {name: {"1": layout.log_key(build / f"runs/{name}/1")} for name in ("one", "two")}
     said = {"machine": "i386", "costs": {"one": cost}, "seconds": {"one": {"1": 60.0}, "two": {}}}
-    files.write_json(build / "speed/speed.json", said)
+    files.write_json(build / "speed/speed.json", said | {"models": keys})
     runs = collect.collect(build).runs.set_index("variant")
     assert runs.loc["one", ["seconds", *cost]].tolist() == [60.0, 2.5, 0.5, 91.0]
     assert runs.loc["two", ["seconds", *cost]].isna().all()
+
+
+def test_times_of_a_model_that_was_trained_again_are_not_those_of_the_new_one(build: Path):
+    cost = {"milliseconds": 2.5, "batch_milliseconds": 0.5, "megabytes": 91.0}
+    keys = {"one": {"1": layout.log_key(build / "runs/one/1")}}
+    said = {"machine": "i386", "costs": {"one": cost}, "seconds": {"one": {"1": 60.0}}, "models": keys}
+    files.write_json(build / "speed/speed.json", said)
+    built.run(build, "one", [0.0, 0.0, 0.0])
+    assert collect.collect(build).runs.set_index("variant").loc["one", ["seconds", *cost]].isna().all()
+
+
+def test_a_run_that_was_copied_to_another_name_or_seed_is_refused(build: Path):
+    shutil.copytree(build / "runs/one/1", build / "runs/one/2")
+    catalog = files.read_yaml(build / "plan/catalog.yaml")
+    files.write_yaml(build / "plan/catalog.yaml", catalog | {"seeds": [1, 2]})
+    with pytest.raises(DataError, match=r"runs/one/2 holds the model of one, seed 1: it was copied .*train@one-2"):
+        collect.collect(build)
+
+
+def planned(build: Path, name: str, dim: int) -> None:
+    """Have the plan and the manifest of a variant say that number."""
+    settings = {"variant": name, "tasks": ["sst"], "phases": [], "model": {"adapter": {"name": "pals", "dim": dim}}}
+    files.write_yaml(build / f"plan/{name}.yaml", settings | {"sources": {}})
+    files.write_json(build / f"manifest/{name}.json", made.MANIFEST | {"settings": settings})
+
+
+def trained_with(build: Path, name: str, dim: int) -> None:
+    """Have a run say that it was trained with that number."""
+    planned(build, name, dim)
+    manifest = files.read_json(build / f"manifest/{name}.json")
+    files.write_json(build / f"runs/{name}/1/inputs.json", manifest | {"seed": 1})
+    seals.seal(build / f"runs/{name}/1")
+
+
+@pytest.fixture
+def outdated_build(build: Path) -> Path:
+    """Of `two` the number has changed since, and no training of it has ended."""
+    trained_with(build, "one", 204)
+    trained_with(build, "two", 204)
+    ensembles.vote_all(build, build / "votes")
+    planned(build, "two", 60)
+    return build
+
+
+def test_a_run_of_other_settings_than_those_of_now_is_left_out_and_so_is_its_vote(outdated_build: Path):
+    assert collect.collect(outdated_build).runs["variant"].tolist() == ["one"]
+    left_out = outdated.in_words(outdated.of_build(outdated_build))
+    assert left_out == "Left out: two-1, trained before these changed: pals.dim 204 -> 60."
+
+
+def test_where_all_runs_are_of_other_settings_there_are_no_results(outdated_build: Path):
+    planned(outdated_build, "one", 60)
+    with pytest.raises(DataError, match=r"no results below .* Left out: one-1, two-1, trained before .* 204 -> 60\.$"):
+        collect.collect(outdated_build)
+
+
+def test_tables_say_which_runs_they_do_not_have_as_these_are_now(outdated_build: Path):
+    planned(outdated_build, "two", 204)
+    tables.write(collect.collect(outdated_build), outdated_build / "results")
+    assert outdated.of_tables(outdated_build) == ""
+    planned(outdated_build, "two", 60)
+    of_before = "These tables are of runs of before: two-1, trained before these changed: pals.dim 204 -> 60."
+    assert outdated.of_tables(outdated_build) == of_before
+    built.run(outdated_build, "two", [0.0, 1.0, 2.0])
+    trained_with(outdated_build, "two", 60)
+    shutil.rmtree(outdated_build / "runs/one")
+    results = outdated_build / "results"
+    assert outdated.of_tables(outdated_build) == (
+        f"{results} is without new runs: two-1. {results} is of runs that are gone, or not selected: one-1."
+    )
 
 
 def test_a_merged_model_is_a_row_of_its_own_and_its_scale_is_no_setting(build: Path):

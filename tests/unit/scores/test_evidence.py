@@ -1,12 +1,17 @@
 """Evidence of several sources."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import made
+import pandas as pd
 import pytest
 
 from mtbert.errors import DataError
 from mtbert.scores import checks, columns, evidence, tables
+from mtbert.scores.results import Results
+from mtbert.tasks import COURSE
+from mtbert.tasks.task import stated
 
 ONE, TWO = {("pals", 1): {"sst": [0, 1, 2, 0]}}, {("pals", 2): {"sst": [0, 1, 2, 3]}}
 
@@ -54,3 +59,50 @@ def test_evidence_of_data_whose_labels_are_all_withheld_is_whole():
     for column in columns.score_columns(results.tasks):
         results.runs[column] = float("nan")
     checks.check(evidence.packed(results), "evidence")
+
+
+def test_runs_of_another_train_are_refused_and_where_nobody_counted_it_it_is_the_same(tmp_path: Path):
+    def data(rows: int | None) -> dict:
+        return {"rows": {} if rows is None else {"sst": {"train": {"rows": rows, "labels": [rows, 0, 0, 0, 0]}}}}
+
+    sources = [folder(tmp_path / "a", ONE, data=data(None)), folder(tmp_path / "b", TWO, data=data(8))]
+    assert len(evidence.merged(sources).runs) == 2
+    sources.append(folder(tmp_path / "c", {("pals", 3): {"sst": [0, 1, 2, 3]}}, data=data(16)))
+    with pytest.raises(DataError, match="runs of more than one set of training rows; a report is of one: pals, seed 3"):
+        evidence.merged(sources)
+
+
+def test_runs_of_tasks_that_are_described_otherwise_are_refused(tmp_path: Path):
+    def data(matters: float) -> dict:
+        return {"tasks": {"sst": stated(replace(COURSE["sst"], matters=matters))}}
+
+    sources = [folder(tmp_path / "a", ONE, data=data(0.01)), folder(tmp_path / "b", TWO, data=data(0.1))]
+    with pytest.raises(DataError, match=r"runs of more than one description of the tasks; .*: pals, seed 2"):
+        evidence.merged(sources)
+
+
+def test_a_training_that_was_copied_to_another_seed_is_refused():
+    results = made.results(ONE)
+    copied = [
+        pd.concat([table, table.assign(seed=2)], ignore_index=True)
+        for table in (results.runs, results.predictions, results.history)
+    ]
+    with pytest.raises(DataError, match="pals: seed 2 has the losses and predictions of seed 1, so one is a copy"):
+        checks.check(Results(*copied), "here")
+    copied[2].loc[3, "value"] = 0.25
+    checks.check(Results(*copied), "here")
+
+
+@pytest.mark.parametrize(("column", "value"), [("stored", -1), ("milliseconds", -2.0), ("seconds", float("inf"))])
+def test_counts_and_times_below_0_or_infinite_are_refused(column: str, value: float):
+    results = made.results(ONE)
+    results.runs[column] = value
+    with pytest.raises(DataError, match=f"here: {column} below 0 or infinite: pals, seed 1"):
+        checks.check(results, "here")
+
+
+def test_results_without_a_run_of_a_variant_are_refused():
+    results = made.results(ONE)
+    results.runs["kind"] = "baseline"
+    with pytest.raises(DataError, match="here: no run of a variant; a report needs one"):
+        checks.check(results, "here")

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import built
+import made
 import pandas as pd
 import pytest
 
@@ -38,6 +39,18 @@ def test_it_is_of_the_seeds_whose_rounds_have_ended_and_marked(build: Path, caps
     assert "Trainings go on (1 of 2 seeds are there)" in (layout.report(build) / "index.html").read_text("utf-8")
     runs = pd.read_csv(layout.report(build) / "results.csv")
     assert sorted(zip(runs["variant"], runs["seed"], strict=True)) == [("one", 1), ("two", 1), ("vote", 1)]
+
+
+def test_a_run_of_before_whose_training_has_failed_is_left_out(build: Path, capsys: pytest.CaptureFixture[str]):
+    settings = {"variant": "two", "tasks": ["sst"], "phases": [], "model": {"adapter": {"name": "pals", "dim": 60}}}
+    files.write_yaml(layout.plan(build, "two"), settings | {"sources": {}})
+    files.write_json(layout.manifest(build, "two"), made.MANIFEST | {"settings": settings})
+    for name in layout.STAGES:
+        seals.seal(build / name)
+    interim.main(build, "1", 2, "")
+    assert "Left out: two-1, trained before these changed: model.adapter not set -> pals" in capsys.readouterr().out
+    runs = pd.read_csv(layout.report(build) / "results.csv")
+    assert runs["variant"].tolist() == ["one"]
 
 
 def test_it_leaves_the_tables_of_results_to_their_stage(build: Path):

@@ -87,7 +87,7 @@ def put_labels(axes: Axes, points: Mapping[str, tuple[float, float]]) -> list[An
     dots = {label: _dot(axes, point) for label, point in points.items()}
     texts: list[Annotation] = []
     for label, point in points.items():
-        text = axes.annotate(label, point, (0, 0), textcoords="offset points", fontsize="small")
+        text = axes.annotate(drawing.short(label), point, (0, 0), textcoords="offset points", fontsize="small")
         others = [each.get_window_extent() for each in texts] + [dot for name, dot in dots.items() if name != label]
         boxes = {place: _move(text, place) for place in _places(axes, dots[label])}
         _move(text, min(boxes, key=lambda place: (_leaves(axes, boxes[place]), boxes[place].count_overlaps(others))))

@@ -4,21 +4,32 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 
 from mtbert import files
+from mtbert.report import markdown
 
 WIDTH = 9.7  # inches, which fill the page
 NARROW = 4.2  # inches, which fill a phone's
 DOTS = 100  # an inch
 NARROW_DOTS = 120  # the page of 119 variants stays below 1.5 MB
 NARROW_ENDING = "-narrow"  # of the name of a picture that the page shows in place of another on a phone
+LONGEST_LABEL = 60  # characters of a name in a picture, which has no room for its lines else
 COLOURS = 64  # of a picture's file, which makes it a third as large
 # Those of Okabe and Ito (https://jfly.uni-koeln.de/color/), with grey instead of yellow, which white swallows.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00", "#999999")
+
+matplotlib.rcParams["text.parse_math"] = False  # in the names of ways and classes a dollar is a dollar
+
+
+def short(label: str) -> str:
+    """Return a name as one line that fits into a picture."""
+    line = markdown.plain(label)
+    return line if len(line) <= LONGEST_LABEL else f"{line[: LONGEST_LABEL - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def empty(height: float, width: float = WIDTH) -> Figure:

@@ -16,7 +16,7 @@ from mtbert.scores import points
 from mtbert.scores.columns import KEY, PLACES, Frame
 from mtbert.scores.points import PICTURED
 from mtbert.scores.results import Results
-from mtbert.tasks import COURSE, Task, main
+from mtbert.tasks import COURSE, Task, are_the_courses, main
 
 EMBEDDINGS, PAIRS = "embeddings", "pairs"  # names of pictures
 PANELS = 8  # of a picture, in the tables' order
@@ -32,15 +32,44 @@ ABOUT_PAIRS = (
     "where they are not (similarity 0 to 1). Below the name: the median length of blue and of orange lines, as a share "
     "of the picture's width. The model tells pairs apart where blue is far below orange."
 )
+# Of tasks of one's own nobody knows which class, or which end of a score's range, is that of pairs that are alike.
+ABOUT_OWN_PAIRS = (
+    "Each line joins the two sentences of a pair: blue with a label of {high}, orange with one of {low}. Below the "
+    "name: the median length of blue and of orange lines, as a share of the picture's width. The model tells pairs "
+    "apart where one is far below the other."
+)
+KINDS = {points.ALIKE: "alike", points.UNLIKE: "not alike"}
+OWN_KINDS = {points.ALIKE: "class 1, or a high score", points.UNLIKE: "class 0, or a low score"}
 
 
 def render(results: Results, folder: Path) -> str:
     """Draw the pictures into a report's folder; return them as Markdown, empty if there are no points."""
     pair_pictures = _pair_pictures(results, folder)
     if pair_pictures:
-        pair_pictures = [ABOUT_PAIRS, *pair_pictures]
+        pair_pictures = [about_pairs(results), *pair_pictures]
     pictures = [*_sentence_pictures(results, folder), *pair_pictures]
     return "\n\n".join([ABOUT, *pictures]) if pictures else ""
+
+
+def about_pairs(results: Results) -> str:
+    """Return what blue and orange lines are, by the labels of the tasks whose pairs have points."""
+    tasks = results.tasks
+    if are_the_courses(tasks):
+        return ABOUT_PAIRS
+    shown = [tasks[name] for name in main(tasks) if any(name == task for _, task in pairs(results))]
+    high, low = (", or ".join(_of_kind(task, kind) for task in shown) for kind in (points.ALIKE, points.UNLIKE))
+    return ABOUT_OWN_PAIRS.format(high=high, low=low)
+
+
+def _of_kind(task: Task, kind: int) -> str:
+    """Return which labels `points.pair_kinds` takes for a kind, such as `*same* yes` or `*rel* 4 to 5`."""
+    fifth = (task.highest - task.lowest) / 5
+    if task.kind == "score":
+        ends = (task.highest - fifth, task.highest) if kind == points.ALIKE else (task.lowest, task.lowest + fifth)
+        labels = f"{ends[0]:g} to {ends[1]:g}"
+    else:
+        labels = markdown.literal(task.class_names[int(kind == points.ALIKE)])
+    return f"*{markdown.literal(task.display_name)}* {labels}"
 
 
 def _sentence_pictures(results: Results, folder: Path) -> list[str]:
@@ -65,7 +94,8 @@ def _pair_pictures(results: Results, folder: Path) -> list[str]:
             if (name, task) in by_model:
                 panels[f"{name}, {tasks[task].display_name}"] = by_model[name, task]
         if panels:
-            pictures.append(_put(paper, PAIRS, "pairs of dev", panels, folder))
+            kinds = KINDS if are_the_courses(tasks) else OWN_KINDS
+            pictures.append(_put(paper, PAIRS, "pairs of dev", panels, folder, kinds))
     return pictures
 
 
@@ -79,11 +109,13 @@ def _shown_rows(table: Frame) -> str:
     return f"{part}; the mean of their labels is {mean:.2f}, of all {mean_of_all:.2f}"
 
 
-def _put(paper: str, picture: str, caption: str, panels: Mapping[str, Frame], folder: Path) -> str:
+def _put(
+    paper: str, picture: str, caption: str, panels: Mapping[str, Frame], folder: Path, kinds: Mapping[int, str] = KINDS
+) -> str:
     """Draw the first panels of a paper; return them as Markdown, which tells of more."""
     first = dict(itertools.islice(panels.items(), PANELS))
     if picture == PAIRS:
-        figure = _drawn(first, _draw_lines, _legend_of_kinds())
+        figure = _drawn(first, _draw_lines, _legend_of_kinds(kinds))
     else:
         figure = _drawn(first, _draw_points, _legend_of_labels())
     part = f"; the first {PANELS} of {len(panels)} panels" if len(panels) > PANELS else ""
@@ -172,6 +204,5 @@ def _legend_of_labels() -> dict[str, Line2D]:
     }
 
 
-def _legend_of_kinds() -> dict[str, Line2D]:
-    labels = {points.ALIKE: "alike", points.UNLIKE: "not alike"}
-    return {words: Line2D([], [], color=LINES[kind][0]) for kind, words in labels.items()}
+def _legend_of_kinds(kinds: Mapping[int, str]) -> dict[str, Line2D]:
+    return {words: Line2D([], [], color=LINES[kind][0]) for kind, words in kinds.items()}

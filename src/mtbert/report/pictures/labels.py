@@ -82,6 +82,8 @@ def _drawn(shares_by_task: dict[str, dict[str, np.ndarray]], tasks: Tasks) -> Fi
 def _names(task: Task, count: int) -> Iterator[str]:
     """Yield what stands below each bar: the class, or the ends of the part of a score's range."""
     ends = np.linspace(task.lowest, task.highest, count + 1)
-    words = [name.replace("$", r"\$") for name in task.class_labels]  # matplotlib's own sign
     for number in range(count):
-        yield f"{ends[number]:g} to {ends[number + 1]:g}" if task.kind == "score" else words[number]
+        if task.kind == "score":
+            yield f"{ends[number]:g} to {ends[number + 1]:g}"
+        else:
+            yield drawing.short(task.class_labels[number])

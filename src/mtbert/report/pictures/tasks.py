@@ -163,9 +163,15 @@ def _confusion_lines(rows: Frame, task: Task) -> Iterator[dict[str, str]]:
     if task.kind == "score" or task.classes > MOST_CLASSES:
         return
     names = [markdown.literal(name) for name in task.class_names]
+    columns = _distinct(["class", *names])
     for name, shares in zip(names, confusion(rows, task.classes), strict=True):
         percentages = [f"{100 * share:.0f}" for share in shares]
-        yield {"class": name, **dict(zip(names, percentages, strict=True))}
+        yield dict(zip(columns, [name, *percentages], strict=True))
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Return names of columns of which no two are equal: one that came before has its number behind it."""
+    return [f"{name} ({number})" if name in names[:number] else name for number, name in enumerate(names)]
 
 
 def surest(rows: Frame, task: Task) -> Frame:
@@ -243,5 +249,5 @@ def _drawn(results: Results, curves: dict[str, dict[str, Frame]]) -> Figure:
         axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         axes.set_xlabel("done of the training", fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
-    figure.legend([*lines.values()], [*lines], loc="outside lower center", ncols=3, frameon=False)
+    figure.legend([*lines.values()], [*map(drawing.short, lines)], loc="outside lower center", ncols=3, frameon=False)
     return figure

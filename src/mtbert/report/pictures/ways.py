@@ -32,7 +32,7 @@ def _drawn(answer: Answer, is_narrow: bool = False) -> Figure:
             axes.plot(difference.interval, [height, height], color=drawing.PALETTE[0], linewidth=2)
         axes.plot(difference.mean, height, "o", color=drawing.PALETTE[0], markersize=7)
     axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
-    drawing.label_lines(axes, [*differences], is_narrow)
+    drawing.label_lines(axes, [*map(drawing.short, differences)], is_narrow)
     axes.xaxis.set_major_formatter(lambda x, _: markdown.number(x, "+") if round(x, 4) else "0")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
