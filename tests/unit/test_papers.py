@@ -84,7 +84,7 @@ def test_every_row_of_the_papers_tables_is_held_against_its_paper() -> None:
         for paper, about in papers.load().items()
         if paper in PRINTED
         for table in about.tables.values()
-        for label in table.rows
+        for label in table
     }
     held = {(paper, label) for paper, about in PRINTED.items() for label in about["rows"]}
     assert {label for paper, label in published - held} == UNTRAINED | SAME

@@ -34,12 +34,6 @@ class PublishedRow(Section):
         return {split: metrics.overall(scores, COURSE) | scores for split, scores in by_split.items() if scores}
 
 
-class PublishedTable(Section):
-    """A paper's table: its rows by label."""
-
-    rows: dict[str, PublishedRow] = {}
-
-
 class Paper(Section):
     """One paper; `mtbert.config.sections` checks its presets, variants and ensembles, `mtbert.replication` its claims.
 
@@ -50,7 +44,7 @@ class Paper(Section):
         presets: by name, what it does in every variant: one of the paper's own name, and others that variants name.
         variants: by name, as entries of `catalog` in params.yaml; here and below the file states no `paper`.
         ensembles: by name.
-        tables: by number; `text` for numbers from its text.
+        tables: their rows by number and label; number `text` for numbers from its text.
         claims: by name, as `mtbert.replication.claims` has them.
     """
 
@@ -60,7 +54,7 @@ class Paper(Section):
     presets: dict[Name, Any] = {}
     variants: dict[Name, dict[str, Any]] = {}
     ensembles: dict[Name, dict[str, Any]] = {}
-    tables: dict[str, PublishedTable] = {}
+    tables: dict[str, dict[str, PublishedRow]] = {}
     claims: dict[Name, dict[str, Any]] = {}
 
 

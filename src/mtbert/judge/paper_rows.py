@@ -1,6 +1,6 @@
 """The rows of the papers' tables, with the published scores beside ours."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from mtbert.config import papers
@@ -33,7 +33,7 @@ def _tables(board: Scoreboard) -> Iterator[list[Row]]:
     for paper, tables in published.items():
         labels: set[str] = set()
         for number, table in tables.items():
-            labels |= table.rows.keys()
+            labels |= table.keys()
             yield [*_answers(board, paper, number, table)]
         yield [*_unpublished(board, paper, UNPUBLISHED, labels)]
     names = (*(about.paper for about in board.results.about.values()), RIVALS)
@@ -43,9 +43,9 @@ def _tables(board: Scoreboard) -> Iterator[list[Row]]:
             yield sorted(in_order, key=lambda row: rank(row, board.results.tasks))
 
 
-def _answers(board: Scoreboard, paper: str, number: str, table: papers.PublishedTable) -> Iterator[Row]:
+def _answers(board: Scoreboard, paper: str, number: str, table: Mapping[str, papers.PublishedRow]) -> Iterator[Row]:
     """Yield our rows for a published table."""
-    for label, published in table.rows.items():
+    for label, published in table.items():
         for split in published.splits:
             yield from _rows(board, paper, number, label, split, published)
 

@@ -110,7 +110,7 @@ def tables(judgement: Judgement) -> list[Table]:
 def _absent(results: Results, paper: str, number: str) -> int:
     """Return how many rows of a paper's table were not run; 0 of a table that is not the paper's own."""
     published = papers.load()[paper].tables if paper in papers.load() else {}
-    rows = published[number].rows if number in published else {}
+    rows = published.get(number, {})
     return sum(len(row.splits) for label, row in rows.items() if not results.answering(paper, label))
 
 

@@ -312,8 +312,8 @@ def test_a_paper_is_refused_by_file(tmp_path: Path, text: str, told: str) -> Non
     ],
 )
 def test_a_published_score_is_refused_by_its_row(tmp_path: Path, row: str, told: str) -> None:
-    (tmp_path / "one.yaml").write_text(f"title: A\norder: 1\ntables: {{'1': {{rows: {{Plain: {{{row}}}}}}}}}\n")
-    with pytest.raises(SettingsError, match=r"one\.yaml: tables\.1\.rows\.Plain.*" + re.escape(told)):
+    (tmp_path / "one.yaml").write_text(f"title: A\norder: 1\ntables: {{'1': {{Plain: {{{row}}}}}}}\n")
+    with pytest.raises(SettingsError, match=r"one\.yaml: tables\.1\.Plain.*" + re.escape(told)):
         papers.load(tmp_path)
 
 
@@ -321,7 +321,7 @@ ROWS = {
     f"{paper} {number} {label} {split}": (row, getattr(row, split))
     for paper, its in papers.load().items()
     for number, table in its.tables.items()
-    for label, row in table.rows.items()
+    for label, row in table.items()
     for split in ("dev", "train", "test")
 }
 

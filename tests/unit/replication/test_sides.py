@@ -132,7 +132,7 @@ def printed(paper: str, side: tuple[str, ...], metric: str) -> float:
     """The published score of a row, of the first table that has it."""
     entry = PARAMS.get("catalog", side[0]) or ENSEMBLES[side[0]]
     row = PRINTED_AS.get(side[0], entry["row"])
-    rows = [table.rows[row] for table in papers.load()[paper].tables.values() if row in table.rows]
+    rows = [table[row] for table in papers.load()[paper].tables.values() if row in table]
     dev = rows[0].splits["dev"]
     if metric != OVERFITTING:
         return dev[metric]
