@@ -22,6 +22,7 @@ NEAR = 0.95  # cosine
 MOST_ROWS = 50_000  # that are compared by cosine; of more, the same texts alone are found
 MOST = 100  # pairs of a kind
 BLOCK = 500  # rows that are compared with all others at once
+MOST_ALIKE = 0.005  # share of all pairs of rows; an encoder that finds more of them near does not tell texts apart
 FAR = 0.2  # of a score's range: labels that differ by less are not other labels
 
 
@@ -41,6 +42,20 @@ class Pair(NamedTuple):
     cosine: float
 
 
+def tells_apart(task: Task, table: Frame, embed: Callable[[Sequence[str]], np.ndarray]) -> bool:
+    """Return whether an encoder's cosines say which rows are near-duplicates, from BLOCK rows; of fewer nobody knows.
+
+    Those of encoders that embed no sentences may be near 1 for any two texts.
+    """
+    if len(table) < BLOCK:
+        return True
+    texts = labelled.columns(table, task)
+    rows = np.linspace(0, len(table) - 1, BLOCK).astype(int)
+    same = _numbers_of_texts(texts)
+    is_near = _cosines([unit(embed(column)) for column in texts], rows) >= NEAR
+    return float((is_near & (same[rows, None] != same)).mean()) <= MOST_ALIKE
+
+
 def find(task: Task, table: Frame, embed: Callable[[Sequence[str]], np.ndarray] | None) -> list[Pair]:
     """Return each row's nearest row that does harm, once, the most alike first.
 
@@ -50,7 +65,7 @@ def find(task: Task, table: Frame, embed: Callable[[Sequence[str]], np.ndarray] 
         embed: an encoder; None compares the texts alone.
     """
     texts = labelled.columns(table, task)
-    _, same = np.unique([_bare(row) for row in zip(*texts, strict=True)], return_inverse=True)
+    same = _numbers_of_texts(texts)
     labels, splits = table["label"].to_numpy(float), pd.factorize(table["split"])[0]
     far = FAR * (task.highest - task.lowest) if task.kind == "score" else 0.5
     vectors = None if embed is None else [unit(embed(column)) for column in texts]
@@ -71,6 +86,11 @@ def find(task: Task, table: Frame, embed: Callable[[Sequence[str]], np.ndarray] 
                     pairs[harm, int(min(row, other)), int(max(row, other))] = float(min(cosine, 1.0))
     every = [Pair(*key, cosine) for key, cosine in pairs.items()]
     return sorted(every, key=lambda pair: (pair.harm != Harm.OTHER_LABEL, -pair.cosine, pair.first, pair.second))
+
+
+def _numbers_of_texts(columns: Sequence[Sequence[str]]) -> np.ndarray:
+    """Return a number for each row, [rows], which rows of the same texts share."""
+    return np.unique([_bare(row) for row in zip(*columns, strict=True)], return_inverse=True)[1]
 
 
 def _bare(texts: Sequence[str]) -> str:

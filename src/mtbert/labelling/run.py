@@ -52,15 +52,22 @@ def _write(task: Task, table: Frame, build: Path, present: Present, embed: Embed
         doubts = doubtful.ranked(task, labelled["label"].to_numpy(), predicted)
         _write_csv(folder / f"{task.name}.csv", doubtful.listed(task, labelled, doubts))
         doubtful_labels = f"{len(doubts)} doubtful label{'s' * (len(doubts) != 1)} of {len(labelled):,}"
-    is_small = len(table) <= duplicates.MOST_ROWS
-    pairs = duplicates.find(task, table, embed if is_small else None)
+    why_not = _why_without_cosines(task, table, embed)
+    pairs = duplicates.find(task, table, None if why_not else embed)
     _write_csv(folder / f"{task.name}-duplicates.csv", duplicates.listed(task, table, pairs))
     counts = Counter(pair.harm for pair in pairs)
-    limit = "" if is_small else f" (of more than {duplicates.MOST_ROWS:,} rows, the same texts alone)"
+    limit = f" ({why_not}: the same texts alone)" if why_not else ""
     return (
         f"{task.display_name:<20.20} {doubtful_labels}; near-duplicates{limit}: "
         f"{counts[Harm.OTHER_LABEL]} with another label, {counts[Harm.BOTH_SPLITS]} on both sides of a split"
     )
+
+
+def _why_without_cosines(task: Task, table: Frame, embed: Embeddings) -> str:
+    """Return why rows are compared by their texts alone; empty where their embeddings count, too."""
+    if len(table) > duplicates.MOST_ROWS:
+        return f"more than {duplicates.MOST_ROWS:,} rows"
+    return "" if duplicates.tells_apart(task, table, embed) else "this encoder's embeddings are too alike"
 
 
 def _predicted(task: Task, labelled: Frame, build: Path, present: Present, embed: Embeddings) -> list[np.ndarray]:

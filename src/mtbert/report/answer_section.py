@@ -47,8 +47,8 @@ LEGEND = {
     PRICE: "*1,000 rows*: the price that others say.",
 }
 OVER = {
-    "milliseconds": "takes {:.3g} ms a text; the limit is {:g}",
-    "megabytes": "has {:.3g} MB to load; the limit is {:g}",
+    "milliseconds": "takes {:.3g} ms a text (limit {:g})",
+    "megabytes": "has {:.3g} MB to load (limit {:g})",
 }  # by the name of a limit
 MAJORITY = "Majority class"  # a line
 CONFIRMED = (

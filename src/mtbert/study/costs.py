@@ -52,14 +52,19 @@ def in_words(
     on_gpu = torch.cuda.is_available()
     jobs = 1 if on_gpu else min(JOBS, os.cpu_count() or 1)
     minutes = speed.seconds * steps / jobs / 60
-    time_in_words = f"{minutes:,.0f} minutes" if minutes < 120 else f"{minutes / 60:,.1f} hours"
     device = "its GPU" if on_gpu else f"{jobs} cores"
     text = (
-        f"At most about {time_in_words} on {device} of this machine, if nothing else runs: {steps:,} steps of "
-        f"{1000 * speed.seconds:,.0f} ms; early stopping may end sooner. "
+        f"At most about {_time_in_words(minutes)} on {device} of this machine, if nothing else runs: {steps:,} steps "
+        f"of {1000 * speed.seconds:,.0f} ms; early stopping may end sooner. "
         f"About {gigabytes:,.1f} GB of weights."
     )
     return f"{text}\nAdapters' weights, in millions: {'; '.join(adapters)}." if adapters else text
+
+
+def _time_in_words(minutes: float) -> str:
+    if minutes < 1.5:
+        return "a minute"
+    return f"{minutes:,.0f} minutes" if minutes < 120 else f"{minutes / 60:,.1f} hours"
 
 
 def _adapters_in_words(variants: Mapping[str, VariantSettings], backbone: Backbone) -> Iterator[str]:

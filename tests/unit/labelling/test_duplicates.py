@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from mtbert.labelling import duplicates
 from mtbert.labelling.duplicates import Harm, Pair
@@ -36,6 +37,21 @@ def test_the_same_text_with_another_label_is_found_without_an_encoder():
 def test_a_near_text_is_found_by_its_embedding():
     rows = table(("train", 0, "it crashed"), ("train", 1, "it has crashed"), ("train", 1, "great"))
     assert rounded(duplicates.find(TOPIC, rows, embed)) == [(Harm.OTHER_LABEL, 0, 1, 0.985)]
+
+
+@pytest.mark.parametrize(("share", "tells"), [(0.05, True), (0.2, False)])
+def test_an_encoder_whose_cosines_are_near_1_for_many_texts_does_not_tell_them_apart(share: float, tells: bool):
+    """Each text has a direction of its own, but for a share of them, which have one together."""
+    count = 500
+    rows = table(*(("train", 0, f"text {number}") for number in range(count)))
+    vectors = np.eye(count)
+    vectors[: round(share * count)] = vectors[0]
+    assert duplicates.tells_apart(TOPIC, rows, lambda texts: vectors[: len(texts)]) is tells
+
+
+def test_rows_of_one_text_do_not_speak_against_an_encoder():
+    rows = table(*(("train", 0, f"text {number % 2}") for number in range(500)))
+    assert duplicates.tells_apart(TOPIC, rows, lambda texts: np.eye(2)[[int(text[-1]) for text in texts]])
 
 
 def test_rows_on_both_sides_of_a_split_are_found_whatever_their_label():

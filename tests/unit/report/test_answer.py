@@ -261,8 +261,8 @@ def test_the_limit_leaves_ways_out_and_says_why(monkeypatch):
     assert [*answer_section.sentences(one)][:2] == [
         "**Keep *Shared***: it has the highest mean of the ways within the limit, and "
         "no way that is within the limit has fewer weights.",
-        "Over the limit: *One model per task* takes 33 ms a text; the limit is 20, *One model per task* has 273 MB to "
-        "load; the limit is 100, *Lora* takes 33.4 ms a text; the limit is 20.",
+        "Over the limit: *One model per task* takes 33 ms a text (limit 20), *One model per task* has 273 MB to load "
+        "(limit 100), *Lora* takes 33.4 ms a text (limit 20).",
     ]
 
 

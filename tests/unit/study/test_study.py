@@ -106,6 +106,11 @@ def pairs(rows: int, label: str) -> str:
     return "text,text_pair,label\n" + "".join(f"a {n},b {n},{label.split()[n % 2]}\n" for n in range(rows))
 
 
+@pytest.mark.parametrize(("minutes", "words"), [(0.2, "a minute"), (1.6, "2 minutes"), (150.0, "2.5 hours")])
+def test_how_long_trainings_take_is_told_in_words(minutes: float, words: str):
+    assert costs._time_in_words(minutes) == words
+
+
 def test_steps_are_tried_in_the_precision_of_trainings_on_rows_of_as_many_tokens(
     tmp_path: Path, params: Path, monkeypatch: pytest.MonkeyPatch
 ):
