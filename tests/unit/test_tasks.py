@@ -273,6 +273,11 @@ def test_a_model_has_a_mean_where_it_has_all_tasks_of_the_mean(trained: list[str
     assert [task.in_mean for task in tasks.for_run(folder, trained).values()] == in_mean
 
 
+@pytest.mark.parametrize(("seeds", "whole"), [([2, 1, 3], [2, 1]), ([1, 1, 3], []), ([1, 3], [])])
+def test_a_round_is_whole_where_each_of_its_folds_has_a_seed(seeds: list[int], whole: list[int]):
+    assert tasks.whole_rounds(seeds, 2) == whole
+
+
 def test_tasks_of_one_file_draw_dev_in_one_way(tmp_path: Path):
     grouped = MOOD | {"group_on": "customer"}
     assert [task.group_on for task in read(tmp_path, mood=grouped, other=grouped).values()] == ["customer"] * 2

@@ -66,6 +66,8 @@ def test_what_phases_do_not_share_is_named_by_phase() -> None:
     assert record.parameters({"phases": phases}) == {
         "phases.0.epochs": "4", "phases.1.epochs": "2", "training.clip": "1.0",
     }  # fmt: skip
+    phases = [{"epochs": 4, "head_rate": 0.1}, {"epochs": 4}]
+    assert record.parameters({"phases": phases}) == {"training.epochs": "4", "training.head_rate": "0.1"}
 
 
 @pytest.mark.parametrize(

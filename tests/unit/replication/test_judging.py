@@ -372,6 +372,8 @@ def test_the_starting_weights_have_no_seeds_and_no_lines() -> None:
 def test_only_runs_of_a_third_of_the_updates_are_compared_with_the_whole():
     whole, third = evidence({"new": HIGH, "old": LOW}), evidence({"new": HIGH, "old": LOW}, steps=100 / 3)
     assert {run for run, _ in at_a_third(whole, third).dev["sst"].predictions} == {"new"}
+    beside = with_baselines(third, tfidf=0.2)
+    assert {run for run, _ in at_a_third(whole, beside).dev["sst"].predictions} == {"new", "tfidf"}
 
 
 def test_an_evidence_without_a_third_of_the_budget_is_refused():

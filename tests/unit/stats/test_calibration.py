@@ -35,3 +35,10 @@ def test_rows_of_a_cluster_count_as_one():
     right = np.repeat((random.random((100, 1)) < 0.7).astype(float), 20, axis=0)
     _, (low, high) = calibration(np.full((2000, 1), 0.9), right, np.arange(2000) // 20)
     assert high - low == pytest.approx(4 * np.sqrt(0.7 * 0.3 / 100), rel=0.15)
+
+
+def test_the_interval_holds_an_estimate_that_every_sample_exceeds():
+    probabilities = 0.5 + 0.1 * (np.arange(20) + 0.5) / 20  # by which 11 of 20 are right
+    error, (low, high) = calibration(probabilities[:, None], (np.arange(20) < 11)[:, None], np.arange(20))
+    assert error == pytest.approx(0, abs=1e-9)
+    assert low <= error <= high
