@@ -46,8 +46,6 @@ def _refuse(message: str, table: Frame, is_faulty: Any) -> None:
 def _check_runs(results: Results) -> None:
     """Runs of a report have profile, data and encoder in common, and all seeds of a variant settings and code."""
     descriptions = results.descriptions
-    if not results.about:
-        raise DataError("no run of a variant; a report needs one")
     shared = {
         "profile": [run.settings.profile for run in descriptions],
         "data": [run.data.name for run in descriptions],

@@ -35,11 +35,13 @@ def write(results: Results, folder: Path) -> None:
 
 
 def read(folder: Path) -> Results:
-    """Read and check a folder's tables; DataError if they contradict themselves or one another."""
+    """Read and check a folder's tables; DataError if they contradict themselves or one another, or hold no run."""
     tasks = _tasks(folder / "runs.parquet")
     read_tables = {name: _read(folder / f"{name}.parquet", name, tasks) for name in TABLES if name != "points"}
     results = Results(**read_tables, points=_points(folder, tasks))
     checks.check(results, str(folder))
+    if not results.about:
+        raise DataError(f"{folder}: no run of a variant; a report needs one")
     return results
 
 

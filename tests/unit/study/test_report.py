@@ -76,7 +76,7 @@ def test_the_first_screen_says_that_one_seed_decides_nothing_and_what_would(repo
     text = (report / "README.md").read_text()
     # a tiny encoder that has learnt for an instant
     assert text.splitlines()[2].startswith("**These models are not trained well enough to compare**: on dup ")
-    assert "Train longer: `mtbert study FOLDER --quick --steps 2x`." in text.splitlines()[2]
+    assert "Train longer: `training.epochs` in params.yaml is 1 now." in text.splitlines()[2]
 
 
 def test_every_way_and_baseline_has_a_row_with_scores_weights_and_times(report: Path):
