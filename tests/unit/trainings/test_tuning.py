@@ -91,8 +91,8 @@ def test_a_diverged_trial_is_worst_and_without_another_there_is_no_best():
 
 
 def test_of_equal_trials_the_first_is_the_best():
-    trials = [Trial(1 / 3, 0.5, 1.0), Trial(1.0, 0.7, 1.0), Trial(3.0, 0.7, 1.0)]
-    assert tuning.best_of(trials) == trials[1]
+    trials = [Trial(factor=factor, score=0.7, seconds=1.0) for factor in (1.0, 3.0)]
+    assert tuning.best_of(trials) == trials[0]
 
 
 def test_the_rates_of_the_best_trial_are_written_and_all_trials_beside_them(
