@@ -132,7 +132,7 @@ def arm(trainers: list[Trainer], step: int, where: str, number: int = signal.SIG
     holder, name = {
         "results": (run, "predict_splits"),
         "forward": (loop, "loss_of"),
-        "before the update": (loop, "clip"),
+        "before the update": (loop, "_clip"),
         "after the update": (Trainer, "_checkpoint_where_due"),
         "while it is written": (saving, "save_file"),
         "before it is renamed": (saving.files, "flush"),
