@@ -39,7 +39,7 @@ except ModuleNotFoundError:  # of Windows
 
 NOTHING = "nothing.txt"  # of a stage's folder that holds nothing else
 PARTIAL = ".partial"  # ending of unfinished files; .dvcignore and .gitignore list it
-TAKEN = ".old"  # ending of a folder that another one replaces
+OLD = ".old"  # ending of a folder that another one replaces
 
 
 @contextlib.contextmanager
@@ -85,10 +85,10 @@ def _workshop(path: Path) -> Iterator[Path]:
 
 def _put_back(workshop: Path, path: Path) -> None:
     """Move what `_put` had taken from `path`, when its process was killed, back to there."""
-    taken = workshop / f"0{TAKEN}"
+    old = workshop / f"0{OLD}"
     is_of_path = workshop.name[: -len(PARTIAL)].rpartition(".")[0] == f".{path.name}"  # a glob's * matches dots, too
-    if is_of_path and taken.is_dir() and not path.exists():
-        taken.replace(path)
+    if is_of_path and old.is_dir() and not path.exists():
+        old.replace(path)
 
 
 def _remove(workshop: Path) -> None:
@@ -167,7 +167,7 @@ def _put(partial: Path, path: Path) -> None:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
         with contextlib.suppress(FileNotFoundError):  # another process has just moved it away
-            path.replace(partial.with_name(f"{number}{TAKEN}"))
+            path.replace(partial.with_name(f"{number}{OLD}"))
 
 
 def compressed(folder: Path, names: Iterable[str]) -> str:

@@ -61,23 +61,23 @@ def plan(params: Params) -> dict[str, Any]:
 def _resolved(params: Params) -> dict[str, Any]:
     """Return the files of the selected variants."""
     selected: dict[str, Any] = {}
-    found: list[Fault] = []
+    all_faults: list[Fault] = []
     for name in params.get("variants"):
         document, faults = resolve.variant(params, name)
-        found += faults
+        all_faults += faults
         if document:
             selected[name] = document
-    _refuse(params, found)
+    _refuse(params, all_faults)
     return selected
 
 
 def _without_effect(
-    all_overrides: Iterable[Override], selected: dict[str, Any], known: Collection[str]
+    all_overrides: Iterable[Override], selected: dict[str, Any], all_tasks: Collection[str]
 ) -> Iterator[Fault]:
     """Yield the values set for all variants that change none of the selected ones, or are of a task that none has."""
     own_tasks = [document["tasks"] for document in selected.values()]
     trained = [phase["tasks"] for document in selected.values() for phase in document["phases"]]
-    other_tasks = {*known}.difference(*own_tasks, *trained)
+    other_tasks = {*all_tasks}.difference(*own_tasks, *trained)
     for override in all_overrides:
         section, *keys = override.place
         if section in SECTIONS and (not override.changes or not other_tasks.isdisjoint(keys)):

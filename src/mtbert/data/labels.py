@@ -244,22 +244,23 @@ def stand_ins(task: Task) -> list[str]:
     return [label for label in task.labels if label in words or label in codes]
 
 
-def several(labels: Collection[str]) -> str:
-    """Return a line on classes whose names hold those of others, such as `very good` beside `good` and `very`."""
-    if not (joined := _joined_labels(sorted(labels), WEAK_JOINTS)):
+def made_of_others(labels: Collection[str], has_sets: bool) -> str:
+    """Return a line on labels that are made of others; empty where none is.
+
+    `very good` beside `good` and `very`; where a row may have several labels (`has_sets`), `joy,fear` beside `joy`.
+    """
+    joined = _joined_labels(sorted(labels), JOINTS if has_sets else WEAK_JOINTS)
+    if not joined:
         return ""
     label, parts = joined[0]
-    made_of = f"{label!r} is made of {' and '.join(map(repr, parts))}, classes too"
-    return f"{made_of}; if its rows have both, add `separator` to the task, which says what parts them"
-
-
-def joined_in_a_set(labels: Collection[str]) -> str:
-    """Return a line on labels of a task with several a row that are made of others, such as `joy,fear`."""
-    if not (joined := _joined_labels(sorted(labels), JOINTS)):
-        return ""
-    label, parts = joined[0]
-    made_of = f"{label!r} is one label, though {' and '.join(map(repr, parts))} are labels, or parts of others"
-    return f"{made_of}; if its rows have both, write them in the file as other rows are written"
+    names = " and ".join(map(repr, parts))
+    if has_sets:
+        made_of = f"{label!r} is one label, though {names} are labels, or parts of others"
+        remedy = "write them in the file as other rows are written"
+    else:
+        made_of = f"{label!r} is made of {names}, classes too"
+        remedy = "add `separator` to the task, which says what parts them"
+    return f"{made_of}; if its rows have both, {remedy}"
 
 
 def hint(task: Task, label: object) -> str:

@@ -395,14 +395,14 @@ def _lines(results: Results) -> Frame:
     lines: list[dict[str, Any]] = []
     for (name, seed), run in by_run.items():
         members = [by_run[member, seed] for member in results.about[name].members if (member, seed) in by_run] or [run]
-        described = [_compared_facts(member, results) for member in members]
+        facts_of_members = [_compared_facts(member, results) for member in members]
         lines.append({
             "variant": name,
             "seed": seed,
             "train_overall_normalised": run["train_overall_normalised"],
             "steps": _sum_of_known([member["steps"] for member in members]),
             **{task: _sum_of_known([_examples(member, examples)[task] for member in members]) for task in examples},
-            **{fact: _in_common([facts[fact] for facts in described]) for fact in ALIKE},
+            **{fact: _in_common([facts[fact] for facts in facts_of_members]) for fact in ALIKE},
             "techniques": _all_techniques(members),
         })  # fmt: skip
     columns = [*KEY, "train_overall_normalised", "steps", *examples, *ALIKE, "techniques"]

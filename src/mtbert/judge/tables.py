@@ -1,9 +1,9 @@
 """What was judged as two tables, which a report is made of.
 
 `rows.parquet` has a line for each metric of each row, `comparisons.parquet` one for each comparison. Their column `use`
-says what a line is for: it is the name of a part of `Judgement` or `Answer`. The column `results` of the rows says from
-which results they are. Intervals, p of no difference and verdicts
-stand there for people; they are computed from the other columns when a table is read.
+says what a line is for: it is the name of a part of `Judgement` or `Answer`. The rows' column `results` says which
+results were judged. Intervals, p of no difference and verdicts stand there for people; they are computed from the other
+columns when a table is read.
 """
 
 import itertools

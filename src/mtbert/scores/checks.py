@@ -65,8 +65,8 @@ def _sets_of_training_rows(descriptions: Sequence[RunDescription]) -> list[str]:
         {task: splits["train"].model_dump() for task, splits in run.data.rows.items() if "train" in splits}
         for run in descriptions
     ]
-    known = next(filter(None, every), {})
-    return [json.dumps(counts or known, sort_keys=True) for counts in every]
+    of_others = next(filter(None, every), {})
+    return [json.dumps(counts or of_others, sort_keys=True) for counts in every]
 
 
 def _check_counts(results: Results) -> None:

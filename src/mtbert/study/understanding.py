@@ -108,15 +108,13 @@ def _notes_of_columns(place: Place, rows: SplitRows, is_new: bool) -> Iterator[s
 
 def _doubts(task: Task, rows: SplitRows) -> Iterator[str]:
     """Yield what may be wrong with the labels of a task that was guessed."""
+    if made_of_others := labels_of.made_of_others(task.labels or task.class_labels, task.several):
+        yield made_of_others
     if task.several:
-        if joined := labels_of.joined_in_a_set(task.class_labels):
-            yield joined
         return
     labels = {float(row.label or 0) for row in (*rows["train"], *rows["dev"])}
     if doubt := guessing.doubt(task, labels):
         yield doubt
-    if made_of_others := labels_of.several(task.labels):
-        yield made_of_others
     if stand_ins := labels_of.stand_ins(task):
         remedy = f"move them from `classes` to `left_out: [{', '.join(map(repr, stand_ins))}]`"
         yield f"taken for classes: {first_of(stand_ins, SHOWN)}; if they stand for no label, {remedy}"

@@ -116,11 +116,11 @@ def test_what_is_plain_is_not_asked(column: str, labels: list[str]):
 
 
 def test_classes_of_the_words_of_others_are_told():
-    assert labelling.several(["very good", "good", "very"]) == (
+    assert labelling.made_of_others(["very good", "good", "very"], has_sets=False) == (
         "'very good' is made of 'very' and 'good', classes too; if its rows have both, add `separator` to "
         "the task, which says what parts them"
     )
-    assert not labelling.several(["very good", "good", "bad"])
+    assert not labelling.made_of_others(["very good", "good", "bad"], has_sets=False)
 
 
 @pytest.mark.parametrize(

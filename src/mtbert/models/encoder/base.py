@@ -107,11 +107,11 @@ class Backbone(nn.Module):
         return self._states(first, self.computing(mask), slots)
 
     def _states_in_parts(self, first: Tensor, mask: Tensor, slots: Sequence[Slots]) -> list[Tensor]:
-        """Return the same as `_states` in less memory: a GPU that lacks memory raises an error, a CPU's system kills.
+        """Return the same as `_states`, with 0 for padding, in less memory.
 
-        Parts of the rows are as long as their longest row, so that one long text pads no others; padding becomes 0. Of
-        the layers only the outputs are kept, and each layer is computed once more in the backward pass: Chen et al.
-        (2016), "Training Deep Nets with Sublinear Memory Cost".
+        Each part of the rows is as long as its longest row, so that one long text pads no others. Only the layers'
+        outputs are kept, and each layer is computed once more in the backward pass: Chen et al. (2016), "Training Deep
+        Nets with Sublinear Memory Cost". On a GPU too little memory is an error; on a CPU the system ends the training.
         """
         states_by_part: list[list[Tensor]] = []
         for rows, longest in parts_of_rows([int(length) for length in mask.sum(dim=(1, 2, 3))]):

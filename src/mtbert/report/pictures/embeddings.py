@@ -56,8 +56,9 @@ def about_pairs(results: Results) -> str:
     tasks = results.tasks
     if are_the_courses(tasks):
         return ABOUT_PAIRS
-    shown = [tasks[name] for name in main(tasks) if any(name == task for _, task in pairs(results))]
-    high, low = (", or ".join(_of_kind(task, kind) for task in shown) for kind in (points.ALIKE, points.UNLIKE))
+    with_points = {task for _, task in pairs(results)}
+    of_pairs = [tasks[name] for name in main(tasks) if name in with_points]
+    high, low = (", or ".join(_of_kind(task, kind) for task in of_pairs) for kind in (points.ALIKE, points.UNLIKE))
     return ABOUT_OWN_PAIRS.format(high=high, low=low)
 
 
