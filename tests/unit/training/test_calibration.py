@@ -31,7 +31,19 @@ def test_a_shift_of_a_rows_logits_changes_nothing():
 
 def test_rows_that_are_all_right_do_not_make_a_model_certain():
     logits = np.tile([0.0, 6.0], (100, 1))
-    assert calibration.temperature(logits, np.ones(100)) == pytest.approx(6 / np.log(101), abs=1e-3)  # 101 of 102
+    # 101 of 102 would be 6 / log 101 = 1.300; the prior of log T draws it a little towards 1
+    assert calibration.temperature(logits, np.ones(100)) == pytest.approx(1.2444, abs=1e-4)
+
+
+def test_few_rows_move_the_temperature_little():
+    logits = np.tile([0.0, 4 * LOG3], (4, 1))  # sure to 99 %, and three of four are right
+    labels = np.array([1.0, 1.0, 1.0, 0.0])
+    few, many = (
+        calibration.temperature(logits, labels),
+        calibration.temperature(np.tile(logits, (100, 1)), np.tile(labels, 100)),
+    )
+    assert few == pytest.approx(1.827, abs=1e-3)  # without the prior 6.3: Platt's targets say two of three
+    assert many == pytest.approx(3.8063, abs=1e-3)
 
 
 def test_without_rows_the_temperature_is_1():
