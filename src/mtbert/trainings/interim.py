@@ -6,19 +6,17 @@ It calls what the stages merge, ensemble, judge and report call, without DVC. `d
 DVC's lock for as long, hash `build/runs` while trainings write there, and record results of some runs as those of all.
 Nothing written here misleads DVC afterwards: it compares outputs with its records. Merges and votes of the same members
 stay in `build/merged` and `build/votes`, so that the stages find them made. Stage `report` makes its folder anew.
+Merging takes most of the time, and the stage would need as much later, so trainings do not go first.
 
 Left out is what takes long or needs a quiet machine: points of sentences, speed. Tables of results and MLflow's runs
 come with the last answer.
 """
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert.machine import program, starting
 from mtbert.tasks import number_of_folds, read_build, whole_rounds
-
-NICENESS = 5  # trainings go first
 
 
 def main(build: Path, seeds: str, of: int, following: str) -> None:
@@ -70,5 +68,4 @@ def of_folds(seeds: Sequence[int], folds: int) -> str:
 
 
 if __name__ == "__main__":
-    os.nice(NICENESS)
     program.run(main)
