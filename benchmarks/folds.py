@@ -1,4 +1,4 @@
-"""How often the interval of a difference of folds misses, of real small trainings; docs/verdicts.md sums it up.
+"""How often the interval of a difference of folds misses, of real small trainings; benchmarks/README.md sums it up.
 
 `python benchmarks/folds.py 1500` draws as many samples of rows for each line. Two ways to train a linear classifier are
 each trained in 5 folds. Their true difference is the mean over all samples of the same models' difference on rows that

@@ -1,4 +1,4 @@
-"""How often the rule errs where a side has no seeds, from simulated predictions; docs/verdicts.md sums it up.
+"""How often the rule errs where a side has no seeds, from simulated predictions; benchmarks/README.md sums it up.
 
 `python benchmarks/seedless.py 2000` simulates as many dev splits for each line. Every row has a difficulty that both
 sides share and one for each side; a side with seeds adds noise for each seed, and for each row and seed. So the

@@ -1,6 +1,6 @@
 """How often the rule errs, and how often it finds what is there: reports simulated from the claims file itself.
 
-`python benchmarks/simulation.py 400` prints what docs/verdicts.md sums up, of 400 simulated reports a line. Every
+`python benchmarks/simulation.py 400` prints what benchmarks/README.md sums up, of 400 simulated reports a line. Every
 variant has a noise of its own for each task, of its seeds and of the rows of dev, so that parts which share a variant
 are as dependent as they are in a report. Only true differences are made up.
 """

@@ -354,9 +354,6 @@ def report(
     third: Annotated[
         Path | None, Option(help="The evidence of a third of the budget; else the folder `third` beside.")
     ] = None,
-    readme: Annotated[
-        Path | None, Option(help="A file to write the questions into, between <!-- questions --> and its end.")
-    ] = None,
 ) -> None:
     """Write the report from the finished runs; train nothing."""
     with starting.quick_imports():
@@ -387,7 +384,7 @@ def report(
         if evidence is None:
             judged.write(replication, layout.judged(build))
             submissions.write(results, layout.submissions(build))
-        print(reports.write(replication, folder, readme, None if evidence else build))
+        print(reports.write(replication, folder, None if evidence else build))
 
 
 def _lock_of_report(build: Path, folder: Path, evidence: Path | None) -> Path:

@@ -94,19 +94,19 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         reports,
         "write",
         ["report", "--evidence", "/r/evidence", "--out", "o"],
-        (("/r/evidence", None, UNKNOWN), Path("o"), None, None),
+        (("/r/evidence", None, UNKNOWN), Path("o"), None),
     ),
     (
         reports,
         "write",
         ["report", "--evidence", "/r/evidence"],
-        (("/r/evidence", None, UNKNOWN), Path("/r"), None, None),
+        (("/r/evidence", None, UNKNOWN), Path("/r"), None),
     ),
     (
         reports,
         "write",
         ["report", "--evidence", f"{LAPTOP}/evidence", "--out", "o"],
-        ((f"{LAPTOP}/evidence", f"{LAPTOP}/third", UNKNOWN), Path("o"), None, None),
+        ((f"{LAPTOP}/evidence", f"{LAPTOP}/third", UNKNOWN), Path("o"), None),
     ),
     (
         exporting,

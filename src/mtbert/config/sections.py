@@ -178,7 +178,7 @@ class _Part(Section):
 
 
 @_with(OF_VARIANT)
-class _Entry(Layer, Published):  # docs/settings.md has a table of its keys
+class _Entry(Layer, Published):  # docs/settings.md has a table of its keys; `mtbert study --curve` writes `part`
     paper: Annotated[str, one_of("paper")] | None = None
     preset: Annotated[str, one_of("preset")] | None = None
     uses: Annotated[list[Annotated[str, one_of("technique", USES)]], ONCE] | None = None

@@ -3,12 +3,8 @@
 The questions are those of questions.yaml, judged like claims.
 """
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
-from mtbert import files
-from mtbert.errors import DataError
 from mtbert.judge import SEEDS, Verdict
 from mtbert.replication import claims_section
 from mtbert.replication.judging import ClaimResult
@@ -18,7 +14,6 @@ from mtbert.scores.results import Results
 
 PICTURE = "questions"
 NAMED = 2  # so many questions that were not run are named, more are counted
-START, END = "<!-- questions -->\n", "<!-- /questions -->\n"
 WORDS = {Verdict.HOLDS: "yes", Verdict.FAILS: "no", Verdict.SMALL: "yes, but too little to matter"}
 PUBLISHED = {  # what a paper says that prints no difference
     "higher": "better", "lower": "worse", "close": "as good", "not higher": "not better", "not lower": "not worse",
@@ -88,16 +83,3 @@ def render(results: Results, questions: Sequence[ClaimResult], pictures: str) ->
     elif absent:
         about += f" Not run, and open with 0 of {SEEDS} seeds: *{'*; *'.join(absent)}*."
     return "\n\n".join(filter(None, [picture, markdown.lined(lines), about]))
-
-
-def put(readme: Path, results: Results, questions: Sequence[ClaimResult], report: Path) -> None:
-    """Write the rows and the picture of a report's folder into a file, between two markers; DataError without any."""
-    if not questions:
-        raise DataError(f"{report} has no rows for {readme}: its data are not the papers'")
-    text = readme.read_text(encoding="utf-8")
-    before, start, rest = text.partition(START)
-    _, end, after = rest.partition(END)
-    if not start or not end:
-        raise DataError(f"{readme} lacks the lines {START.strip()} and {END.strip()}, between which rows are written")
-    pictures = os.path.relpath(report / "pictures", readme.parent)
-    files.write_text(readme, f"{before}{start}{render(results, questions, pictures)}\n{end}{after}")

@@ -13,7 +13,6 @@ from mtbert.report.write import Addition
 def write(
     replication: Replication,
     directory: Path,
-    readme: Path | None = None,
     build: Path | None = None,
     interim: str = "",
 ) -> str:
@@ -22,12 +21,11 @@ def write(
     Args:
         replication: what is judged.
         directory: the report's folder.
-        readme: a file that gets the report's first rows, too, between the markers of `questions_section`.
         build: a build folder, whose sentences of dev are shown where they may be; None of evidence alone.
         interim: what a report says first while trainings go on.
 
     Raises:
-        DataError: the directory holds something else than a report, or `readme` has no markers.
+        DataError: the directory holds something else than a report.
     """
     judgement = replication.judgement
 
@@ -36,10 +34,7 @@ def write(
 
     texts = {} if build is None else dev_rows.sentences(build)
     grouped = {} if build is None else dev_rows.groups(build)
-    text = reports.write(judgement, directory, texts, interim, add, grouped)
-    if readme is not None:
-        questions_section.put(readme, judgement.results, replication.questions, directory)
-    return text
+    return reports.write(judgement, directory, texts, interim, add, grouped)
 
 
 def _addition(replication: Replication, folder: Path) -> Addition:

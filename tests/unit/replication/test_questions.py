@@ -1,4 +1,4 @@
-"""The report's first rows and picture: what is said of each question, and that README.md says the same."""
+"""The report's first rows and picture: what is said of each question, and that the page of the papers says the same."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import made
 import pytest
 
-from mtbert.errors import DataError
 from mtbert.judge import Verdict
 from mtbert.judge.rule import NOTHING
 from mtbert.replication import (
@@ -64,24 +63,6 @@ def test_a_row(answer: ClaimResult, cells: dict[str, str]):
     assert cells.items() <= row.items()
 
 
-def test_rows_are_written_between_the_markers_alone(tmp_path: Path):
-    results, readme = made.results({("old", 1): {"sst": [0, 1, 2, 0]}}), tmp_path / "README.md"
-    readme.write_text(f"before\n{questions_section.START}old\n{questions_section.END}after\n")
-    questions_section.put(readme, results, [result(verdict=Verdict.HOLDS)], tmp_path / "reports/mine")
-    lines = readme.read_text().splitlines()
-    assert (lines[:2], lines[-2:]) == (
-        ["before", questions_section.START.strip()],
-        [questions_section.END.strip(), "after"],
-    )
-    assert "(reports/mine/pictures/questions.png)" in lines[2]
-    assert "old" not in lines
-    with pytest.raises(DataError, match=r"README\.md"):
-        questions_section.put(readme, results, [], tmp_path)
-    readme.write_text("before\n")
-    with pytest.raises(DataError, match="questions"):
-        questions_section.put(readme, results, [result(verdict=Verdict.HOLDS)], tmp_path)
-
-
 def test_questions_that_were_not_run_are_named_or_counted_and_not_shown():
     results = made.results({("old", 1): {"sst": [0, 1, 2, 0]}})
     ran, not_run = result(verdict=Verdict.HOLDS), result(0, Verdict.NOT_RUN, "not run")
@@ -97,14 +78,6 @@ def test_questions_that_were_not_run_are_named_or_counted_and_not_shown():
 def replication() -> Replication:
     """Of the evidence that is committed."""
     return replicate(*(tables.read(ROOT / "reports/laptop" / part) for part in ("evidence", "third")))
-
-
-def test_the_page_of_the_papers_says_what_the_evidence_does(tmp_path: Path, replication: Replication):
-    (tmp_path / "docs").mkdir()
-    page = tmp_path / "docs/course.md"
-    page.write_text((ROOT / "docs/course.md").read_text())
-    questions_section.put(page, replication.judgement.results, replication.questions, tmp_path / "reports/laptop")
-    assert page.read_text() == (ROOT / "docs/course.md").read_text()
 
 
 def test_on_the_course_s_data_the_answer_and_the_page_of_the_papers_say_the_same(replication: Replication):
