@@ -64,15 +64,11 @@ def _read(file: Path, encoding: str) -> dict[str, Task]:
 
 def _understood(splits: drawing.Splits, task: Task, is_new: bool, most_refused: float) -> TaskRows:
     """Read a task's rows; a DataError says how to leave out a column that was taken for one of several labels."""
-    try:
+    of_file = understanding.tasks_of_file(splits.tasks, task) if is_new else []
+    others = [other.label for other in of_file if other is not task]
+    name = naming.name_of_files(splits.data_dir, task.files["train"])
+    with guessing.remedy_of_several(name, task.files, task.sentences, task.label, others):
         return understanding.understand(splits, task, is_new, most_refused)
-    except DataError as error:
-        others = [other.label for other in understanding.tasks_of_file(splits.tasks, task) if other is not task]
-        if not is_new or not others:
-            raise
-        name = naming.name_of_files(splits.data_dir, task.files["train"])
-        remedy = guessing.without_label(name, task.files, task.sentences, others)
-        raise DataError(f"{error}; to leave {task.label} out, {remedy}") from None
 
 
 def _state(is_new: bool, changes: Sequence[str]) -> str:

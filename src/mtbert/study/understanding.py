@@ -16,7 +16,7 @@ from mtbert.data.preprocess import are_too_many, classes_without_rows
 from mtbert.data.readers import Example
 from mtbert.errors import DataError, first_of
 from mtbert.scores import metrics
-from mtbert.study import guessing, naming, oddities
+from mtbert.study import classes, columns, naming, oddities
 from mtbert.tasks import SPLITS, Split, Task, label_text
 
 CLASSES_SHOWN = 6
@@ -113,7 +113,7 @@ def _doubts(task: Task, rows: SplitRows) -> Iterator[str]:
     if task.several:
         return
     labels = {float(row.label or 0) for row in (*rows["train"], *rows["dev"])}
-    if doubt := guessing.doubt(task, labels):
+    if doubt := classes.doubt(task, labels):
         yield doubt
     if stand_ins := labels_of.stand_ins(task):
         remedy = f"move them from `classes` to `left_out: [{', '.join(map(repr, stand_ins))}]`"
@@ -144,10 +144,10 @@ def _unused_columns(place: Place) -> Iterator[str]:
 def _hints(place: Place, unused: Sequence[str]) -> Iterator[str]:
     """Yield which columns look like groups or dates, by which rows could be split."""
     shown, task = place.file("train").name, place.task
-    for column in guessing.groups(unused) if not task.group_on else ():
+    for column in columns.called(unused, columns.GROUPS) if not task.group_on else ():
         remedy = f"to keep its rows in one split, write `group_on: {column}` into tasks.yaml"
         yield f"{shown}: {column} may say which rows belong together; {remedy}"
-    for column in guessing.times(unused) if not task.time_on and drawing.draws(task) else ():
+    for column in columns.called(unused, columns.TIMES) if not task.time_on and drawing.draws(task) else ():
         instead = " in place of `folds`" if task.folds else ""
         yield f"{shown}: {column} looks like dates; to draw the latest rows for dev, write `time_on: {column}`{instead}"
 

@@ -133,10 +133,19 @@ def test_sets_that_cannot_be_read_are_refused_with_the_first_fault(tmp_path: Pat
         study(tmp_path)
 
 
+def test_a_row_that_is_not_a_list_beside_lists_is_left_out_and_named(tmp_path: Path) -> None:
+    lines = [f'{{"text": "text {number}", "moods": ["{LABELS[number % 2]}"]}}\n' for number in range(300)]
+    (tmp_path / "moods.jsonl").write_text("".join([*lines, '{"text": "one more", "moods": "joy"}\n']))
+    (rows,) = study(tmp_path)
+    assert rows.task.class_names == ("anger", "fear")
+    told = "moods.jsonl: 1 rows are left out; line 301: its moods is 'joy'; allowed: a list such as "
+    assert any(note.startswith(told) for note in rows.notes)
+
+
 def test_lists_that_are_all_empty_are_refused(tmp_path: Path) -> None:
     lines = [f'{{"text": "text {number}", "moods": []}}\n' for number in range(20)]
     (tmp_path / "moods.jsonl").write_text("".join(lines))
-    with pytest.raises(DataError, match=r"moods\.jsonl: its moods holds no label in any row; allowed: two"):
+    with pytest.raises(DataError, match=r"moods\.jsonl: its moods holds \[\]; allowed: two labels or more"):
         study(tmp_path)
 
 
