@@ -9,7 +9,7 @@ import pytest
 from mtbert import files, tasks
 from mtbert.data import drawing
 from mtbert.errors import DataError, SettingsError
-from mtbert.study import drafting, understanding
+from mtbert.study import drafting, table, understanding
 from mtbert.study.understanding import TaskRows
 
 SIZES = (60, 30)
@@ -37,7 +37,7 @@ def test_lists_tell_that_rows_have_several_labels(tmp_path: Path, form: str) -> 
     moods.write(tmp_path, form, SIZES)
     (rows,) = study(tmp_path)
     assert (rows.task.kind, rows.task.class_names, rows.task.metric) == ("sets", (*LABELS,), "micro_f1")
-    line = understanding.table([rows])
+    line = table.in_lines([rows])
     assert "60 train, 30 dev    text    4 labels, any number a row: anger, fear, joy, surprise    micro-F1" in line
     assert any(row.label == 0 for row in rows.rows["train"])
 
