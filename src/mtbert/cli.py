@@ -161,9 +161,7 @@ def compare(
     ours: Annotated[str, Argument(help="A file, CSV or parquet; with --task also a model's name.")],
     theirs: Annotated[str, Argument(help="The other side, named in the same way.")],
     task: Annotated[str | None, Option(help="The task, such as sst; it sets metric and margin.")] = None,
-    metric: Annotated[
-        str | None, Option(help="accuracy, f1, macro_f1, mcc, pearson or spearman; else that of the task.")
-    ] = None,
+    metric: Annotated[str | None, Option(help="A metric, such as f1; else that of the task.")] = None,
     margin: Annotated[
         float | None, Option(min=0, help="The smallest difference that matters; 0.01 without a task.")
     ] = None,

@@ -16,7 +16,7 @@ from mtbert.judge.comparison import with_p
 from mtbert.provenance import why
 from mtbert.scores import metrics
 from mtbert.stats import LEAST_CLUSTERS, Estimate, Side, difference, influence, score
-from mtbert.tasks import METRIC_NAMES, OF_SCORES, Task, Tasks
+from mtbert.tasks import METRIC_NAMES, OF_CLASSES, OF_SCORES, Task, Tasks
 
 
 def compare_files(
@@ -75,7 +75,7 @@ def _check_kind(metric: str, task: Task | None) -> None:
             f"metric is {metric}, of several labels a row; name such a task by --task; allowed: accuracy, f1"
         )
     elif task is not None and task.has_one_class and metric in OF_SCORES:
-        raise DataError(f"{task.name} has classes, and {metric} is of scores; allowed: accuracy, f1, mcc")
+        raise DataError(f"{task.name} has classes, and {metric} is of scores; allowed: {', '.join(OF_CLASSES)}")
 
 
 def _of_task(metric: str, task: Task | None) -> str:

@@ -14,12 +14,12 @@ from mtbert.data import several
 from mtbert.errors import DataError, first_of
 from mtbert.scores import metrics, sets
 from mtbert.scores.columns import Frame
-from mtbert.tasks import Task, label_text
+from mtbert.tasks import OF_CLASSES, OF_SCORES, Task, label_text
 
 COUNTS = {  # whether a row does, by `scored`
     "": True, "1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False,
 }  # fmt: skip
-OF_CLASSES = ("accuracy", "mcc", *metrics.F1S)  # metrics of classes
+COMPARE_CLASSES = {*OF_CLASSES, *metrics.F1S}  # metrics
 TRUTHS = {"true": "1", "false": "0"}
 WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -28,7 +28,7 @@ SAME_SCORE = 1e-6  # labels of scores that differ by less are equal: other preci
 PAIR_ROWS = "all need the same rows: leave out rows that only one has, or mark them with 0 in a column scored"
 NAME_CLASSES = "write each predicted class into a column class, as mtbert predict does"
 USE_NUMBERS = "allowed: numbers with a decimal point, such as 2.5"
-USE_CLASSES = "accuracy, f1 and mcc compare classes, so write the predicted class in place of a probability or score"
+USE_CLASSES = f"{', '.join(OF_CLASSES)} compare classes: write the predicted class in place of a probability or score"
 SPELL_ALIKE = (
     "classes are compared as text, so spell them alike in labels and predictions of both files (01 is not 1; 1.0 is); "
     "names that tasks.yaml gives classes need --task"
@@ -70,15 +70,14 @@ def pair(ours: Frame, theirs: Frame, metric: str, task: Task | None = None) -> P
     rows = _scored(rows)
     _check_partners(rows)
     _check_same_texts(rows)
-    if metric not in OF_CLASSES:
+    if metric not in COMPARE_CLASSES:
         named = rows[rows["is_named"] & (rows["class"] != "")]
-        _refuse(
-            f"a column class names classes, and {metric} is of scores", named, "allowed: accuracy, f1, mcc", "class"
-        )
+        allowed = f"allowed: {', '.join(OF_CLASSES)}"
+        _refuse(f"a column class names classes, and {metric} is of scores", named, allowed, "class")
     else:
         rows = rows.assign(prediction=rows["class"].where(rows["is_named"], rows["prediction"]))
-    values = _classes(rows, metric, task) if metric in OF_CLASSES else _scores(rows, task)
-    _check_same_labels(rows, values["label"], 0.0 if metric in OF_CLASSES else SAME_SCORE)
+    values = _classes(rows, metric, task) if metric in COMPARE_CLASSES else _scores(rows, task)
+    _check_same_labels(rows, values["label"], 0.0 if metric in COMPARE_CLASSES else SAME_SCORE)
     rows = rows.assign(**dict(values))
     first = rows.drop_duplicates("id")
     predictions = rows.pivot(index="id", columns=["side", "seed"], values="prediction").loc[first["id"]]
@@ -276,7 +275,7 @@ def _task_classes(rows: Frame, texts: Frame, metric: str, task: Task) -> Frame:
     In files all may be its labels instead, or true and false. Beside the names of predicted classes there are labels.
     """
     if task.kind == "score":
-        raise DataError(f"{metric} is of classes, and {task.name} is a score; allowed: pearson, spearman")
+        raise DataError(f"{metric} is of classes, and {task.name} is a score; allowed: {', '.join(OF_SCORES)}")
     numbers = {str(number): number for number in range(task.classes)}
     classes = texts.apply(lambda column: column.map(numbers))
     is_named = rows["is_named"]

@@ -18,8 +18,8 @@ MAY_BE_KNOWN = "\N{DOUBLE DAGGER}"  # marks what the encoder may have learned in
 ABOUT = (
     "A verdict needs six seeds of each side, and is corrected over all claims of its paper; *better* and *worse* say "
     "on which side of 0 the interval lies, not corrected (docs/verdicts.md). *Ours* is first minus second, with its "
-    "95 % interval. *This comparison* says what it shows by itself, not corrected. A verdict speaks of this setting "
-    "alone"
+    "95 % interval. *This comparison* is the result of one comparison, not corrected. A verdict holds for this "
+    "setting only"
 )
 
 

@@ -19,10 +19,10 @@ PUBLISHED = {  # what a paper says that prints no difference
     "higher": "better", "lower": "worse", "close": "as good", "not higher": "not better", "not lower": "not worse",
 }  # fmt: skip
 ABOUT = (
-    "*Ours* is first minus second: the mean over seeds, and from three seeds on its 95 % confidence interval. "
+    "*Ours* is first minus second: the mean over seeds, with at least three seeds also its 95 % confidence interval. "
     "*Published* is the same difference in the paper, or a word where the paper prints none. An answer needs six seeds "
     "of each side. *Overall* is the mean of the accuracies on SST-5 (sentiment) and QQP (paraphrases) and of Pearson's "
-    "r on STS-B (similarity); *normalised*, (r + 1) / 2 stands for r. The untrained encoder predicts pairs by the "
+    "r on STS-B (similarity); *normalised* has (r + 1) / 2 in place of r. The untrained encoder predicts pairs by the "
     "cosine of their embeddings."
 )
 

@@ -14,11 +14,10 @@ from mtbert.tasks import are_the_courses, number_of_folds
 
 MOST_NAMED = 3  # ways in a sentence
 ABOUT = (
-    "Dev scores: the mean over seeds, in brackets its 95 % interval over seeds and rows (below three seeds, and of "
-    "what has none, over rows alone). A verdict needs six seeds of each side "
-    "(docs/verdicts.md). *As good*: proved to differ by less than {margin:g}. *Better*, *worse*: proved to differ by "
-    "more. *By how much is open*: the interval leaves out 0, but they may differ by less. *Too close to call*: none of "
-    "these."
+    "Dev scores: the mean over seeds, in brackets its 95 % interval over seeds and rows (over rows only, if there are "
+    "fewer than three seeds). A verdict needs six seeds of each side (docs/verdicts.md). *As good*: proved to differ "
+    "by less than {margin:g}. *Better*, *worse*: proved to differ by more. *By how much is open*: the interval "
+    "leaves out 0, but they may differ by less. *Too close to call*: none of these."
 )
 OF_FOLDS = (
     "Each row of {tasks} is predicted by a model that did not see it ({folds} folds); scores are of all rows together, "
@@ -41,7 +40,7 @@ LEGEND = {
         "*ms a text*: from one text to the answers of all tasks, plus from one pair if tasks have pairs. Models of "
         "single tasks run one after the other. All ways took turns on texts of dev, in one process."
     ),
-    BATCH: "*ms of 32*: a text's share where 32 are predicted together.",
+    BATCH: "*ms of 32*: ms a text in batches of 32.",
     REQUESTS: "*Requests a second*: one after the other.",
     LOADED: "*MB to load*: the files of all of its models.",
     PRICE: "*1,000 rows*: the price that others say.",

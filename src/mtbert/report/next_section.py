@@ -24,12 +24,12 @@ ABOUT_SURE = (
 )
 NO_TEMPERATURE = "Where *before* is empty, no training rows were held out, and no temperature was fitted."
 ABOUT_CLASSES = (
-    "**Which classes are hard?** Of each task those with the lowest F1, at most {}, and the class that each is most "
-    "often taken for."
+    "**Which classes are hard?** For each task, the classes with the lowest F1 (at most {}), and the class that each "
+    "is most often taken for."
 )
 WRONG = "**Where is it wrong?** "
 NOWHERE = (
-    "On no group of dev rows (by {}) is it proved to be worse than on the others, corrected for all groups (Holm)."
+    "It is not proved to be worse on any group of dev rows (by {}) than on the others, corrected for all groups (Holm)."
 )
 TOO_FEW = "No group of dev rows is large enough to tell: it needs 20 rows, and as many others."
 SOMEWHERE = (

@@ -18,8 +18,8 @@ from mtbert.tasks import COURSE, Tasks, are_the_courses, main
 FAILING = "\N{DAGGER}"  # marks a row that is not trained well enough
 TIMES_BERT = f"{markdown.TIMES} BERT"
 ABOUT = (
-    "Ours is the mean over seeds, in brackets its 95 % interval (Student's t) over seeds and rows; below "
-    f"{markdown.count(LEAST_SEEDS)} seeds, and of what has none, over rows alone. "
+    "Ours is the mean over seeds, in brackets its 95 % interval (Student's t) over seeds and rows (over rows "
+    f"only, if there are fewer than {markdown.count(LEAST_SEEDS)} seeds). "
 )
 OF_COURSE = (
     "SST-5 (sentiment) and QQP (paraphrases) are accuracies, r is Pearson's correlation on STS-B (similarity). Overall "
@@ -27,7 +27,7 @@ OF_COURSE = (
 )
 OF_OTHERS = "The mean is over {}, where a correlation or MCC, x, counts as (x + 1) / 2."
 COSTS = (
-    "Mean dev scores. Single-task models that make one row have a line together, too. Rows of different papers differ "
+    "Mean dev scores. Single-task models that form one row also have a line together. Rows of different papers differ "
     "in more than one thing. Weights in millions: *added* to the encoder, *trained*, and *stored*, which a model has "
     f"to keep beside the encoder. *{TIMES_BERT}*: all weights over one encoder's."
 )

@@ -14,7 +14,7 @@ EPOCHS = "training.epochs="  # how a changed setting begins
 MOST_NAMED = 6  # rows in a sentence; of more it says how many
 BELOW = {
     Below.MAJORITY: "not significantly better than a constant prediction",
-    Below.TFIDF: "below words counted by TF-IDF",
+    Below.TFIDF: "below TF-IDF",
     Below.UNTRAINED: "below the untrained encoder",
 }
 SHORT = {
@@ -25,14 +25,14 @@ SHORT = {
     MayGain.LAST_EPOCH: "best epoch is the last",
 }
 ABOUT = (
-    "*No*: on one of its tasks, a row's mean dev score is not significantly above a constant prediction (the majority "
-    "class; 0 for a correlation: by the 95 % interval of the difference, over seeds and rows), or it is below the "
-    "untrained encoder or TF-IDF by the task's margin or more. Such a row is never "
-    "recommended. Its differences stand, but they are of models that nobody would keep. *May gain*: over the last "
-    f"{100 * TAIL:.0f} % of the steps, the training loss has a significant slope, which would lower it by more than "
-    f"{100 * LEAST_FALL:.0f} % of its mean in another {100 * AHEAD:.0f} % of the training; or the best of several "
-    "epochs is the last. (Where an earlier epoch is the best, the loss is not looked at.) A learning rate that decays "
-    "to 0 flattens the end of the curve."
+    "*No*: on one of its tasks, a row's mean dev score is not significantly above a constant prediction, or is below "
+    "the untrained encoder or TF-IDF by the task's margin or more. The constant is the majority class (for a "
+    "correlation, 0), and the 95 % interval of the difference over seeds and rows decides. Such a row is never "
+    "recommended. Its differences stay in the tables, but nobody would keep its models. *May gain*: the best of "
+    "several epochs is the last; or the training loss still falls: its significant slope over the last "
+    f"{100 * TAIL:.0f} % of the steps would lower it by more than {100 * LEAST_FALL:.0f} % of its mean in another "
+    f"{100 * AHEAD:.0f} % of the training. The loss does not count if an earlier epoch is the best. A learning "
+    "rate that decays to 0 flattens the end of the curve."
 )
 
 
@@ -81,7 +81,7 @@ _REASONS = {
 
 
 def _facts(checked: Sequence[Row], tasks: Tasks) -> Iterator[str]:
-    """Yield such as `on intent and topic all are below words counted by TF-IDF`, tasks of one fact together."""
+    """Yield such as `on intent and topic all are below TF-IDF`, tasks of one fact together."""
     titles_by_fact: dict[str, list[str]] = {}
     for name, task in tasks.items():
         labels_by_fault = {fault: [row.label for row in checked if fault in row.below.get(name, ())]

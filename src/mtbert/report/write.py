@@ -35,8 +35,8 @@ BEST_EPOCH = {  # what is said of run.keep `best`, by run.selection
     # Of older evidence alone.
     "cross": "Each half of dev is scored with the epoch that is the best on the other half.",
     "half": "The best epoch on one half of dev is kept; dev scores are of the other half.",
-    "spared": "The last epoch within a standard error of the best one is kept, by training rows that no model learns "
-    "from; dev chooses nothing.",
+    "spared": "Held-out training rows choose the epoch: the last one within a standard error of the best. Dev chooses "
+    "nothing.",
     "whole": "The best epoch on dev is kept, as the papers have it, so dev scores are a little too good.",
 }
 FILES = (

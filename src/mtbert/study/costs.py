@@ -89,14 +89,14 @@ def _steps(settings: VariantSettings, rows: Mapping[str, int]) -> int:
     return steps
 
 
-class Speed(NamedTuple):
+class _Speed(NamedTuple):
     """The seconds of a step of a model, and how many weights it has."""
 
     seconds: float
     weights: int
 
 
-def _measure(backbone: Backbone, settings: VariantSettings, tokens: int) -> Speed:
+def _measure(backbone: Backbone, settings: VariantSettings, tokens: int) -> _Speed:
     """Train such a model for some steps on made-up rows of so many tokens, in the precision of a training."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     on = Hardware(device, hardware.precision(settings.run.precision, device))
@@ -121,7 +121,7 @@ def _measure(backbone: Backbone, settings: VariantSettings, tokens: int) -> Spee
         optimiser.zero_grad()
         ends.append(now())
     seconds = (ends[-1] - ends[0]) / (len(ends) - 1)
-    return Speed(seconds, sum(parameter.numel() for parameter in model.parameters()))
+    return _Speed(seconds, sum(parameter.numel() for parameter in model.parameters()))
 
 
 def _backbone(encoder: EncoderSettings) -> Backbone:

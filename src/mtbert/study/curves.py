@@ -20,9 +20,9 @@ from mtbert.provenance import seals
 from mtbert.scores import metrics
 from mtbert.scores.described import FROZEN, TFIDF
 from mtbert.study.parts import WayOnParts
+from mtbert.study.understanding import FIRST_FOLD
 from mtbert.tasks import Task
 
-FIRST = 0  # fold
 SHORT = "cannot be told: fewer than three parts of train have 20 rows and another size"
 ONE_SEED = "cannot be told from one seed, or one round of folds"
 
@@ -47,7 +47,7 @@ def run(folder: Path, build: Path) -> None:
     for task in tasks_by_name.values():
         if task.serves:
             continue
-        fold = FIRST if task.folds else None
+        fold = FIRST_FOLD if task.folds else None
         train, dev = (_labelled(task, splits.read(task, split, fold).examples) for split in ("train", "dev"))
         for method, embed in methods.items():
             points = curve.measure(method, task, train, dev, embed)

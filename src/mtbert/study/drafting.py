@@ -14,7 +14,8 @@ from mtbert.config.techniques import NAMES
 from mtbert.data.readers import ENDINGS
 from mtbert.errors import DataError, first_of
 from mtbert.study import guessing, naming
-from mtbert.study.guessing import Entry, Guess
+from mtbert.study.classes import Entry
+from mtbert.study.guessing import Guess
 from mtbert.tasks.reading import ASKED, COLUMNS, IGNORE, TAKEN, checked_ignored
 from mtbert.tasks.task import LONGEST_NAME
 

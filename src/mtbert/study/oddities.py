@@ -12,7 +12,7 @@ from mtbert.data import checks, readers
 from mtbert.data import labels as labels_of
 from mtbert.data.preprocess import MOST_REFUSED, are_too_many
 from mtbert.data.readers import Example
-from mtbert.tasks import Split, Task, label_text
+from mtbert.tasks import SPLITS, Split, Task, label_text
 
 NO_GROUPS = ("unknown", "anonymous", "guest", "-1")  # may stand for no group, as what may stand for no label does
 ZEROS = re.compile(r"^0+(?=\d)")  # which a code loses where it is taken for a number
@@ -53,7 +53,16 @@ def counts_of_groups(task: Task, rows: Sequence[Example]) -> Counter[str]:
     return Counter(row.group.removeprefix(f"{task.group_on} ") for row in rows if row.group)
 
 
-def groups(task: Task, rows: Mapping[Split, Sequence[Example]]) -> Iterator[str]:
+def between_splits(task: Task, folder: Path, rows: Mapping[Split, Sequence[Example]]) -> Iterator[str]:
+    """Yield what differs between a task's splits and may have to be alike: groups, scales, numbers of classes."""
+    yield from _groups(task, rows)
+    yield from _scales(task, rows)
+    for split in SPLITS[1:]:
+        if split in task.files and task.has_one_class:
+            yield from _numberings(task, folder, split)
+
+
+def _groups(task: Task, rows: Mapping[Split, Sequence[Example]]) -> Iterator[str]:
     """Yield which groups look alike and are different ones, and which may stand for no group."""
     counts = counts_of_groups(task, [row for of_split in rows.values() for row in of_split])
     spellings: dict[str, str] = {}  # by what is seen of a group
@@ -69,7 +78,7 @@ def groups(task: Task, rows: Mapping[Split, Sequence[Example]]) -> Iterator[str]
             yield f"{count:,} rows have the {task.group_on} {group!r}, so they are kept together; {remedy}"
 
 
-def scales(task: Task, rows: Mapping[Split, Sequence[Example]]) -> Iterator[str]:
+def _scales(task: Task, rows: Mapping[Split, Sequence[Example]]) -> Iterator[str]:
     """Yield whether scores of dev or test have a much smaller or larger range than those of train."""
     ranges: dict[Split, tuple[float, float]] = {}
     for split, of_split in rows.items():
@@ -84,7 +93,7 @@ def scales(task: Task, rows: Mapping[Split, Sequence[Example]]) -> Iterator[str]
             yield f"its {task.label} is {both}; write both on one scale"
 
 
-def numberings(task: Task, folder: Path, split: Split) -> Iterator[str]:
+def _numberings(task: Task, folder: Path, split: Split) -> Iterator[str]:
     """Yield whether a column says in words what labels mean, and says otherwise in the file of dev or test."""
     of_train, of_split = (_words(task, folder / task.files[each]) for each in ("train", split))
     for column in of_train.keys() & of_split.keys():

@@ -13,6 +13,7 @@ from mtbert.errors import SettingsError, UnknownNameError
 from mtbert.judge import judge, request_of
 from mtbert.labelling.curve import LEAST, SHARES
 from mtbert.scores import tables
+from mtbert.study.understanding import FIRST_FOLD
 
 NAMES = {0.125: "eighth", 0.25: "quarter", 0.5: "half"}  # of parts, by share, behind the variant's name
 
@@ -116,11 +117,10 @@ def _parts(params: Params, folder: Path, variants: Sequence[str]) -> dict[str, d
     """Return by variant its parts by name, each with the whole and the share: those with LEAST rows of some task."""
     tasks_by_name = tasks.read_folder(folder)
     splits = drawing.Splits(folder, tasks_by_name)
-    first_fold = 0
     parts: dict[str, dict[str, tuple[str, float]]] = {}
     for whole in variants:
         own = [tasks_by_name[name] for name in resolve.about(params, whole)["tasks"]]
-        folds = [first_fold if task.folds else None for task in own]
+        folds = [FIRST_FOLD if task.folds else None for task in own]
         rows = [len(splits.read(task, "train", fold).examples) for task, fold in zip(own, folds, strict=True)]
         shares = [share for share in SHARES if share < 1 and round(share * max(rows)) >= LEAST]
         parts[whole] = {f"{whole}-{NAMES[share]}": (whole, share) for share in shares}

@@ -8,7 +8,7 @@ from mtbert.baselines import others
 from mtbert.config.techniques import NAMES
 from mtbert.data import drawing
 from mtbert.errors import DataError
-from mtbert.study import drafting, folds, guessing, naming, understanding
+from mtbert.study import drafting, folds, guessing, naming, notes, table, understanding
 from mtbert.study.selecting import Wishes, most_refused, select
 from mtbert.study.understanding import TaskRows
 from mtbert.tasks import Task
@@ -30,19 +30,21 @@ def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
     draft = drafting.draft(folder, encoding)
     with drafting.with_draft(folder, draft):
         tasks_by_name = _read(task_file, encoding)
-        notes = folds.add(task_file, tasks_by_name, draft.tasks, share)
+        lines_on_folds = folds.add(task_file, tasks_by_name, draft.tasks, share)
         tasks_by_name = _read(task_file, encoding)
         own = [task for task in tasks_by_name.values() if not task.serves]
         splits = drawing.Splits(folder, tasks_by_name)
         task_rows = [_understood(splits, task, task.name in draft.tasks, share) for task in own]
-        print(understanding.table(task_rows))
-        notes += [note for of_task in task_rows for note in of_task.notes]
-        notes += understanding.rows_in_other_trains(folder, task_rows)
-        notes += understanding.groups_in_other_trains(task_rows)
+        print(table.in_lines(task_rows))
         predictions = others.read(folder, tasks_by_name, understanding.rows_of_predictions(task_rows))
-        notes += others.in_lines(predictions, tasks_by_name)
-        separators = understanding.separators_in_words(folder, tasks_by_name)
-        print("\n".join(["", *separators, *understanding.files_not_read(folder, tasks_by_name), *notes]))
+        lines = [
+            *notes.of_files(folder, tasks_by_name),
+            *lines_on_folds,
+            *(note for of_task in task_rows for note in of_task.notes),
+            *notes.between_tasks(folder, task_rows),
+            *others.in_lines(predictions, tasks_by_name),
+        ]
+        print("\n".join(["", *lines]))
         models = select(file, folder, wishes, task_rows)
     print(
         f"\n{task_file} {_state(is_new, [*draft.changes])}.\n{file} is set to {models} for these tasks; "
@@ -64,15 +66,11 @@ def _read(file: Path, encoding: str) -> dict[str, Task]:
 
 def _understood(splits: drawing.Splits, task: Task, is_new: bool, most_refused: float) -> TaskRows:
     """Read a task's rows; a DataError says how to leave out a column that was taken for one of several labels."""
-    try:
+    of_file = understanding.tasks_of_file(splits.tasks, task) if is_new else []
+    others = [other.label for other in of_file if other is not task]
+    name = naming.name_of_files(splits.data_dir, task.files["train"])
+    with guessing.remedy_of_several(name, task.files, task.sentences, task.label, others):
         return understanding.understand(splits, task, is_new, most_refused)
-    except DataError as error:
-        others = [other.label for other in understanding.tasks_of_file(splits.tasks, task) if other is not task]
-        if not is_new or not others:
-            raise
-        name = naming.name_of_files(splits.data_dir, task.files["train"])
-        remedy = guessing.without_label(name, task.files, task.sentences, others)
-        raise DataError(f"{error}; to leave {task.label} out, {remedy}") from None
 
 
 def _state(is_new: bool, changes: Sequence[str]) -> str:

@@ -89,7 +89,7 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
         **_of_wishes(file, wishes),
         "seeds": [*range(1, 1 + seeds)],
         "variants": names,
-        "model.heads": heads(file, wishes.encoder, data, task_rows),
+        "model.heads": _heads(file, wishes.encoder, data, task_rows),
     }
     if old_rates:
         values["tuned"] = {name: entry for name, entry in before["tuned"].items() if name not in old_rates}
@@ -180,7 +180,7 @@ def _changes_of_recipe(catalog: Mapping[str, Any], names: Sequence[str]) -> list
     return [f"{key} {value}" for key, value in changes.items() if not key.startswith("model.heads.")]
 
 
-def heads(file: Path, encoder: str | None, data: Path, task_rows: Sequence[TaskRows]) -> dict[str, str | None]:
+def _heads(file: Path, encoder: str | None, data: Path, task_rows: Sequence[TaskRows]) -> dict[str, str | None]:
     """Return `model.heads`: as it is, but that pairs with scores, and few pairs with classes, have the head for them.
 
     That head goes where an earlier study may have set it, and this one would not: for another folder, or for an encoder

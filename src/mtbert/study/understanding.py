@@ -1,11 +1,9 @@
 """Read all rows of a folder's tasks, and note what is odd in them."""
 
-import itertools
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from mtbert.baselines import others
@@ -15,15 +13,13 @@ from mtbert.data import labels as labels_of
 from mtbert.data.preprocess import are_too_many, classes_without_rows
 from mtbert.data.readers import Example
 from mtbert.errors import DataError, first_of
-from mtbert.scores import metrics
-from mtbert.study import guessing, naming, oddities
+from mtbert.study import classes, columns, oddities
 from mtbert.tasks import SPLITS, Split, Task, label_text
 
 CLASSES_SHOWN = 6
 SHOWN = 5  # files, columns and labels
-FIRST = 0  # fold
+FIRST_FOLD = 0  # of a task with folds, whose dev stands for all
 FOLDED: tuple[Split, ...] = ("train", "dev")  # the splits that a fold divides
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 SplitRows = dict[Split, list[Example]]
 
 
@@ -47,10 +43,10 @@ def understand(splits: drawing.Splits, task: Task, is_new: bool, most_refused: f
             of_split = splits.read(task, split)
             notes += _notes(place, split, of_split, most_refused)
             labels_left_out |= {refusal.label for refusal in of_split.refusals if not refusal.is_faulty}
-            rows[split] = splits.read(task, split, FIRST).examples if task.folds else of_split.examples
+            rows[split] = splits.read(task, split, FIRST_FOLD).examples if task.folds else of_split.examples
     if task.kind != "score":
         _check_classes(place, rows)
-        for fold in range(FIRST + 1, task.folds):
+        for fold in range(FIRST_FOLD + 1, task.folds):
             _check_classes(place, {split: splits.read(task, split, fold).examples for split in FOLDED})
     if len({row.label for row in rows["dev"]}) < 2:
         of_all = f"the same set of labels in {task.label}" if task.several else f"one {task.label}"
@@ -113,7 +109,7 @@ def _doubts(task: Task, rows: SplitRows) -> Iterator[str]:
     if task.several:
         return
     labels = {float(row.label or 0) for row in (*rows["train"], *rows["dev"])}
-    if doubt := guessing.doubt(task, labels):
+    if doubt := classes.doubt(task, labels):
         yield doubt
     if stand_ins := labels_of.stand_ins(task):
         remedy = f"move them from `classes` to `left_out: [{', '.join(map(repr, stand_ins))}]`"
@@ -144,10 +140,10 @@ def _unused_columns(place: Place) -> Iterator[str]:
 def _hints(place: Place, unused: Sequence[str]) -> Iterator[str]:
     """Yield which columns look like groups or dates, by which rows could be split."""
     shown, task = place.file("train").name, place.task
-    for column in guessing.groups(unused) if not task.group_on else ():
+    for column in columns.called(unused, columns.GROUPS) if not task.group_on else ():
         remedy = f"to keep its rows in one split, write `group_on: {column}` into tasks.yaml"
         yield f"{shown}: {column} may say which rows belong together; {remedy}"
-    for column in guessing.times(unused) if not task.time_on and drawing.draws(task) else ():
+    for column in columns.called(unused, columns.TIMES) if not task.time_on and drawing.draws(task) else ():
         instead = " in place of `folds`" if task.folds else ""
         yield f"{shown}: {column} looks like dates; to draw the latest rows for dev, write `time_on: {column}`{instead}"
 
@@ -167,7 +163,7 @@ def _notes_of_rows(place: Place, rows: SplitRows) -> Iterator[str]:
             yield f"{shown}: no row of {split} has the label {first_of(lacking, CLASSES_SHOWN)}"
         if split != "test" and task.several and (in_all := several.in_all(task, of_split["label"])):
             yield f"{shown}: every row of {split} has the label {first_of(in_all, CLASSES_SHOWN)}"
-    for oddity in _oddities_between_splits(place, rows):
+    for oddity in oddities.between_splits(task, place.folder, rows):
         yield f"{place.shown('train')}: {oddity}"
 
 
@@ -177,49 +173,6 @@ def _rows_of_earlier_splits(split: Split, digests: Mapping[Split, Any]) -> Itera
     for earlier in SPLITS[: SPLITS.index(split)]:
         if count := int(rows["folded"].isin(digests[earlier]["folded"]).sum()):
             yield f"{count:,} of {len(rows):,} {split} rows are in {earlier}, too"
-
-
-def _oddities_between_splits(place: Place, rows: SplitRows) -> Iterator[str]:
-    task = place.task
-    yield from oddities.groups(task, rows)
-    yield from oddities.scales(task, rows)
-    for split in SPLITS[1:]:
-        if split in task.files and task.has_one_class:
-            yield from oddities.numberings(task, place.folder, split)
-
-
-def rows_in_other_trains(folder: Path, task_rows: Sequence[TaskRows]) -> Iterator[str]:
-    """Yield how many rows of dev and test another task trains on, and their own does not: a shared model learns all."""
-    tasks = {of_task.task.name: of_task.task for of_task in task_rows}
-    digests: dict[tuple[str, Split], Any] = {}
-    for of_task in task_rows:
-        for split, rows in of_task.rows.items():
-            digests[of_task.task.name, split] = checks.digests(rows)
-    for (name, split), rows in digests.items():
-        if split == "train":
-            continue
-        is_in_own = rows["folded"].isin(digests[name, "train"]["folded"])
-        shown = Place(folder, tasks[name], tasks_of_file(tasks, tasks[name])).shown(split)
-        for other in tasks:
-            of_other = digests[other, "train"]
-            if other != name and (count := int((rows["folded"].isin(of_other["folded"]) & ~is_in_own).sum())):
-                yield f"{shown}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
-
-
-def groups_in_other_trains(task_rows: Sequence[TaskRows]) -> Iterator[str]:
-    """Yield whose groups of dev another task trains on, where its column has another name: they count as different."""
-    groups = {
-        (of_task.task.name, split): oddities.counts_of_groups(of_task.task, rows).keys()
-        for of_task in task_rows
-        for split, rows in of_task.rows.items()
-    }
-    for task, other in itertools.permutations([of_task.task for of_task in task_rows], 2):
-        of_dev = groups[task.name, "dev"]
-        shared = of_dev & groups[other.name, "train"]
-        if task.group_on != other.group_on and 2 * len(shared) > len(of_dev):
-            of_dev_in_words = f"{len(shared):,} of {len(of_dev):,} groups of dev, by {task.group_on}"
-            in_train = f"in train of {other.name}, by {other.group_on}"
-            yield f"{task.name}: {of_dev_in_words}, are {in_train}; if both mean the same, call the columns alike"
 
 
 def rows_of_predictions(task_rows: Sequence[TaskRows]) -> others.ReadRows:
@@ -313,70 +266,3 @@ def _notes_of_groups(place: Place, split: Split, rows: drawing.RowsOfSplit) -> I
         yield f"{shown}: {unknown}, so rows of their group may be in train"
     if split == "train" and len({row.group for row in rows.examples}) == len(rows.examples):
         yield f"{shown}: {group_on} is another in each row, so `group_on` keeps no rows together"
-
-
-def files_not_read(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:
-    """Yield which files look like data, and cannot be read."""
-    named = {PurePath(name).as_posix() for task in described.values() for name in task.files.values()}
-    if unreadable := [name for name in naming.unreadable_files(folder) if name not in named]:
-        yield f"not read: {first_of(unreadable, SHOWN)}; allowed: {', '.join(readers.ENDINGS)}"
-    if deep := [name for name in naming.deep_files(folder) if name not in named]:
-        yield f"not read: {first_of(deep, SHOWN)}; allowed: files in the folder, or in a folder in it"
-
-
-def separators_in_words(folder: Path, described: Mapping[str, Task]) -> list[str]:
-    """Return a line for what the columns of .csv files are taken to be separated by."""
-    names_by: dict[str, list[str]] = {}
-    for task in described.values():
-        for name in task.files.values():
-            if readers.ending(Path(name)) == ".csv":
-                names_by.setdefault(readers.separator(folder / name, task.encoding), []).append(name)
-    return [
-        f"separated by {SEPARATORS[separator]}: {', '.join(dict.fromkeys(names))}"
-        for separator, names in names_by.items()
-    ]
-
-
-def table(task_rows: Sequence[TaskRows]) -> str:
-    """Return a line a task: its rows, columns, labels, metric, and the score of its most frequent class."""
-    rows = [_cells(of_task) for of_task in task_rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        lines.append("    ".join(cells).rstrip())
-    return "\n".join(lines)
-
-
-def _cells(rows_of_task: TaskRows) -> list[str]:
-    task = rows_of_task.task
-    counts = ", ".join(_counts(rows_of_task))
-    if task.kind == "score":
-        labels = f"score {task.lowest:g} to {task.highest:g}"
-    else:
-        kind = "labels, any number a row" if task.several else "classes"
-        labels = f"{task.classes} {kind}: {first_of(task.class_names, CLASSES_SHOWN)}"
-    score = majority_score(task, rows_of_task.rows)
-    majority = "\N{EN DASH}" if score is None else f"majority {score:.2f}"
-    return [task.name, counts, ", ".join(task.sentences), labels, metrics.in_words(task), majority]
-
-
-def _counts(rows_of_task: TaskRows) -> Iterator[str]:
-    """Yield how many rows a task has, such as `160 train`, or `200 in 5 folds`."""
-    rows, folds = rows_of_task.rows, rows_of_task.task.folds
-    if folds:
-        yield f"{sum(len(rows[split]) for split in FOLDED):,} in {folds} folds"
-    for split, of_split in rows.items():
-        if not folds or split not in FOLDED:
-            yield f"{len(of_split):,} {split}"
-
-
-def majority_score(task: Task, rows: SplitRows) -> float | None:
-    """Return the dev score of always predicting train's most frequent class; None for a score."""
-    if task.kind == "score":
-        return None
-    labels = [float(row.label or 0) for row in rows["dev"]]
-    if task.several:
-        return metrics.of_majority(task, several.counts(task, [row.label or 0.0 for row in rows["train"]]), labels)
-    counts = Counter(row.label for row in rows["train"])
-    return metrics.of_majority(task, [counts[number] for number in range(task.classes)], labels)

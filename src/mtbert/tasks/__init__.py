@@ -3,6 +3,7 @@
 from mtbert.tasks.reading import (
     COURSE,
     FILE,
+    OF_CLASSES,
     OF_SCORES,
     OTHERS_FOLDER,
     are_the_courses,
@@ -34,6 +35,7 @@ __all__ = [
     "FILE",
     "METRIC_NAMES",
     "NAME",
+    "OF_CLASSES",
     "OF_SCORES",
     "OTHERS_FOLDER",
     "SPLITS",

@@ -34,7 +34,7 @@ SHOWN = 5  # most numbers in a message
 KEYS_OF_DRAWS = ("group_on", "time_on", "time_format", "folds")
 CODES_OF_YEARS = ("%Y", "%y", "%G", "%c", "%x")  # of `strptime`
 FEWEST_FOLDS, MOST_FOLDS = 2, 10
-OF_SCORES = ("pearson", "spearman")
+OF_CLASSES, OF_SCORES = ("accuracy", "f1", "mcc"), ("pearson", "spearman")  # metrics of tasks.yaml
 OF_SETS: dict[str, Metric] = {"micro_f1": "micro_f1", "f1": "labels_f1"}  # by the name in tasks.yaml
 MOST_IN_A_SET = 53  # labels: a set of so many is a number that a float64 holds exactly, see `mtbert.scores.sets`
 LABEL_ALLOWED = (
@@ -378,7 +378,8 @@ def _rules(name: str, entry: Described) -> Iterator[_Rule]:
     low, high = entry.score or (0, 1)
     yield _Rule("score", low >= high, f"it is {low:g} to {high:g}; allowed: the lowest label, then the highest")
     is_other_metric = not entry.has_sets and entry.metric is not None and is_score is not (entry.metric in OF_SCORES)
-    yield _Rule("metric", is_other_metric, "allowed: pearson or spearman for a score; accuracy, f1 or mcc for classes")
+    allowed = f"for a score {', '.join(OF_SCORES)}; for classes {', '.join(OF_CLASSES)}"
+    yield _Rule("metric", is_other_metric, f"allowed: {allowed}")
     is_unlisted = entry.positive is not None and (count != 2 or label_text(entry.positive) not in _listed(entry))
     yield _Rule("positive", is_unlisted, "allowed: one of two classes that are listed")
     is_not_f1 = entry.positive is not None and entry.metric not in (None, "f1")

@@ -159,7 +159,7 @@ def test_where_all_rows_fail_the_headline_says_so_and_what_to_do(monkeypatch):
         checked("PALs", {"sst": [Below.TFIDF], "qqp": [Below.MAJORITY, Below.UNTRAINED]}),
     ]
     assert training_section.headline(scored.results, rows) == (
-        "**These models are not trained well enough to compare**: on SST-5 all are below words counted by TF-IDF; "
+        "**These models are not trained well enough to compare**: on SST-5 all are below TF-IDF; "
         "on QQP *PALs* is not significantly better than a constant prediction. "
         "Train longer: `mtbert study FOLDER --quick --steps 2x`."
     )

@@ -11,7 +11,7 @@ import pytest
 
 from mtbert import tasks
 from mtbert.errors import DataError, SettingsError
-from mtbert.study import guessing, naming
+from mtbert.study import classes, naming
 from mtbert.study.drafting import draft, with_draft
 from mtbert.tasks import Task
 
@@ -175,7 +175,7 @@ MANY_SCORES = Task("a", 1, ("text",), "label", "pearson", lowest=0, highest=58)
     ],
 )  # fmt: skip
 def test_many_whole_numbers_are_in_doubt(task: Task, labels: Iterable[float], told: str):
-    assert guessing.doubt(task, {float(label) for label in labels}) == told
+    assert classes.doubt(task, {float(label) for label in labels}) == told
 
 
 @pytest.mark.parametrize(
@@ -187,6 +187,8 @@ def test_many_whole_numbers_are_in_doubt(task: Task, labels: Iterable[float], to
         ("intent", {"text": 60, "intent": 25}, ["text"], "intent"),
         ("mood", {"text": 60, "mood": 2, "category": 3}, ["text"], "mood"),
         ("mood", {"text": 60, "mood": 3, "label": 2}, ["text"], "label"),
+        ("a", {"text": 60, "kind": 3, "Gold Label": 2}, ["text"], "Gold Label"),
+        ("my_mood", {"text": 60, "kind": 3, "My Mood": 2}, ["text"], "My Mood"),
         ("query", {"query": 144, "intent": 10}, ["query"], "intent"),
         ("intent", {"text": 300, "intent": 150, "domain": 10}, ["text"], "intent"),
         ("a", {"text": 60, "class": 3, "class_name": 3}, ["text"], "class"),
@@ -332,10 +334,6 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
             "a.csv: its label is the text itself in every row; allowed: a label of each text",
         ),
         (
-            {"a.jsonl": "".join(f'{{"text": "x", "label": {label}}}\n' for label in ('["a"]', '"b"', '["c"]'))},
-            "its label holds ['a'], and in row 2 it is 'b'; allowed: a list such as [\"A\", \"B\"], or set `separator`",
-        ),
-        (
             {
                 "a_csv": "text,joy,fear,awe\n" + "".join(f"text {n},{n % 2},{n % 3 % 2},0\n" for n in range(60)),
                 "tasks.yaml": "a: {files: {train: a.csv}, sentences: [text], label: [joy, awe], several: false}\n",
@@ -392,8 +390,9 @@ def test_what_the_files_do_not_tell_is_refused(tmp_path: Path, files: dict[str, 
     [
         (
             {"a_csv": columns_of("text,sentiment,score", ["neg", "pos"] * 30, range(60))},
-            "its columns are text, sentiment, score, and it is not clear which one is the label (it may be score, "
-            "sentiment). Write the label's column here, and the text's (of a pair both) at `sentences`, such as [text]",
+            "its columns are text, sentiment, score, and it is not clear which one is the label (it may be "
+            "sentiment, score). Write the label's column here, and the text's (of a pair both) at `sentences`, such as "
+            "[text]",
         ),
         (
             {
@@ -405,6 +404,10 @@ def test_what_the_files_do_not_tell_is_refused(tmp_path: Path, files: dict[str, 
         (
             {"a_csv": columns_of("text,target,sentiment", [f"{n % 25}" for n in range(60)], ["neg", "pos"] * 30)},
             "it is not clear which one is the label (it may be target, sentiment)",
+        ),
+        (
+            {"a_csv": columns_of("text,age", (n % 21 for n in range(60)))},
+            "its columns are text, age, and it is not clear which one is the label. Write",
         ),
         (
             {"a_csv": columns_of("text,row", range(60))},

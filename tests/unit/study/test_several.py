@@ -9,7 +9,7 @@ import pytest
 from mtbert import files, tasks
 from mtbert.data import drawing
 from mtbert.errors import DataError, SettingsError
-from mtbert.study import drafting, understanding
+from mtbert.study import drafting, table, understanding
 from mtbert.study.understanding import TaskRows
 
 SIZES = (60, 30)
@@ -37,7 +37,7 @@ def test_lists_tell_that_rows_have_several_labels(tmp_path: Path, form: str) -> 
     moods.write(tmp_path, form, SIZES)
     (rows,) = study(tmp_path)
     assert (rows.task.kind, rows.task.class_names, rows.task.metric) == ("sets", (*LABELS,), "micro_f1")
-    line = understanding.table([rows])
+    line = table.in_lines([rows])
     assert "60 train, 30 dev    text    4 labels, any number a row: anger, fear, joy, surprise    micro-F1" in line
     assert any(row.label == 0 for row in rows.rows["train"])
 
@@ -133,10 +133,19 @@ def test_sets_that_cannot_be_read_are_refused_with_the_first_fault(tmp_path: Pat
         study(tmp_path)
 
 
+def test_a_row_that_is_not_a_list_beside_lists_is_left_out_and_named(tmp_path: Path) -> None:
+    lines = [f'{{"text": "text {number}", "moods": ["{LABELS[number % 2]}"]}}\n' for number in range(300)]
+    (tmp_path / "moods.jsonl").write_text("".join([*lines, '{"text": "one more", "moods": "joy"}\n']))
+    (rows,) = study(tmp_path)
+    assert rows.task.class_names == ("anger", "fear")
+    told = "moods.jsonl: 1 rows are left out; line 301: its moods is 'joy'; allowed: a list such as "
+    assert any(note.startswith(told) for note in rows.notes)
+
+
 def test_lists_that_are_all_empty_are_refused(tmp_path: Path) -> None:
     lines = [f'{{"text": "text {number}", "moods": []}}\n' for number in range(20)]
     (tmp_path / "moods.jsonl").write_text("".join(lines))
-    with pytest.raises(DataError, match=r"moods\.jsonl: its moods holds no label in any row; allowed: two"):
+    with pytest.raises(DataError, match=r"moods\.jsonl: its moods holds \[\]; allowed: two labels or more"):
         study(tmp_path)
 
 

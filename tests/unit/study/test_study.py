@@ -20,7 +20,7 @@ from mtbert.machine import hardware
 from mtbert.study import costs, selecting
 from mtbert.study.run import run
 from mtbert.study.selecting import Wishes, times
-from mtbert.study.understanding import majority_score
+from mtbert.study.table import majority_score
 from mtbert.tasks import Split
 from mtbert.variants.building import build_model
 

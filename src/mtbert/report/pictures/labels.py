@@ -17,7 +17,7 @@ COLOURS: dict[Split, str] = {"train": drawing.PALETTE[0], "dev": drawing.PALETTE
 COLUMNS = 3  # of panels
 ABOUT = (
     "Share of each label in train and dev; scores are counted by fifths of their range. Where the two differ, a model "
-    "learns other labels than it is scored on."
+    "is trained on another mix of labels than it is scored on."
 )
 
 

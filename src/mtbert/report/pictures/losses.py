@@ -17,9 +17,9 @@ LINES = len(drawing.PALETTE)  # of a picture; further variants of a paper have o
 POINTS = 30  # of the longest line
 SMOOTHED = 3  # points that each one is the mean of, with those beside it
 ABOUT = (
-    "The loss of each task while it trains, without what objectives add. A point is the mean over "
+    "The loss of each task while it trains, without the terms that objectives add. A point is the mean over "
     f"1/{POINTS // SMOOTHED} of the longest training's steps, and over seeds. A lower line fits the training rows "
-    "better, which dev scores need not follow. Heads with another loss have another scale."
+    "better; dev scores need not be better. Heads with another loss have another scale."
 )
 
 

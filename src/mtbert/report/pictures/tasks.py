@@ -24,19 +24,19 @@ SUREST = 10  # errors of each task
 MOST_CLASSES = 12  # of a table
 NO_LABEL = "no label"
 ABOUT = (
-    "With {}, the mean over seeds. In the first table of a task a line is a class: so many per cent of its rows are "
-    "predicted as each class. The second table has the errors of which the models are surest, at most ten; of scores, "
-    "those that are farthest off."
+    "With {}, the mean over seeds. The first table of a task has a line for each class: which per cent of its "
+    "rows are predicted as each class. The second table lists the most confident errors, at most ten; for scores, the "
+    "largest errors."
 )
 F1S = {METRIC_NAMES["micro_f1"]: "micro_f1", METRIC_NAMES["labels_f1"]: "labels_f1"}  # of sets of labels
 OF_SETS = (
-    "Where rows have several labels, a line of the first table is a label, with precision, recall and F1; a third "
-    "table has what else each way scores, with 95 % intervals."
+    "Where rows have several labels, the first table has a line for each label, with precision, recall and F1; a "
+    "third table has the other metrics of each way, with 95 % intervals."
 )
 ALL = "all models"
 HIDDEN = "A task's sentences are shown where its `show_text` in tasks.yaml is true, and those of the sample."
-UNSURE = "*Share* is that of the trainings which say so: how sure each is nobody has kept."
-OF_CURVES = "Dev scores while the models train; the last is of the model that is kept."
+UNSURE = "*Share*: the share of trainings that predict so, since their probabilities were not kept."
+OF_CURVES = "Dev scores while the models train; the last point is the model that is kept."
 
 
 def render(results: Results, answer: Answer | None, folder: Path, sentences: Mapping[str, Sequence[str]]) -> str:

@@ -1,0 +1,78 @@
+"""What is to know of a whole folder: its files, and what its tasks share. Of one task see `understanding`."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+from mtbert.data import checks, readers
+from mtbert.errors import first_of
+from mtbert.study import naming, oddities
+from mtbert.study.understanding import SHOWN, Place, TaskRows, tasks_of_file
+from mtbert.tasks import Split, Task
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+
+
+def of_files(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:
+    """Yield what separates the columns of .csv files, and which files are not read, though they look like data."""
+    yield from _separators(folder, described)
+    yield from _files_not_read(folder, described)
+
+
+def _files_not_read(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:
+    named = {PurePath(name).as_posix() for task in described.values() for name in task.files.values()}
+    if unreadable := [name for name in naming.unreadable_files(folder) if name not in named]:
+        yield f"not read: {first_of(unreadable, SHOWN)}; allowed: {', '.join(readers.ENDINGS)}"
+    if deep := [name for name in naming.deep_files(folder) if name not in named]:
+        yield f"not read: {first_of(deep, SHOWN)}; allowed: files in the folder, or in a folder in it"
+
+
+def _separators(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:
+    names_by: dict[str, list[str]] = {}
+    for task in described.values():
+        for name in task.files.values():
+            if readers.ending(Path(name)) == ".csv":
+                names_by.setdefault(readers.separator(folder / name, task.encoding), []).append(name)
+    for separator, names in names_by.items():
+        yield f"separated by {SEPARATORS[separator]}: {', '.join(dict.fromkeys(names))}"
+
+
+def between_tasks(folder: Path, task_rows: Sequence[TaskRows]) -> Iterator[str]:
+    """Yield which rows and groups of dev another task trains on: a shared model learns all tasks."""
+    yield from _rows_in_other_trains(folder, task_rows)
+    yield from _groups_in_other_trains(task_rows)
+
+
+def _rows_in_other_trains(folder: Path, task_rows: Sequence[TaskRows]) -> Iterator[str]:
+    """Yield how many rows of dev and test another task trains on, and their own does not."""
+    tasks = {of_task.task.name: of_task.task for of_task in task_rows}
+    digests: dict[tuple[str, Split], Any] = {}
+    for of_task in task_rows:
+        for split, rows in of_task.rows.items():
+            digests[of_task.task.name, split] = checks.digests(rows)
+    for (name, split), rows in digests.items():
+        if split == "train":
+            continue
+        is_in_own = rows["folded"].isin(digests[name, "train"]["folded"])
+        shown = Place(folder, tasks[name], tasks_of_file(tasks, tasks[name])).shown(split)
+        for other in tasks:
+            of_other = digests[other, "train"]
+            if other != name and (count := int((rows["folded"].isin(of_other["folded"]) & ~is_in_own).sum())):
+                yield f"{shown}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
+
+
+def _groups_in_other_trains(task_rows: Sequence[TaskRows]) -> Iterator[str]:
+    """Yield whose groups of dev another task trains on, where its column has another name: they count as different."""
+    groups = {
+        (of_task.task.name, split): oddities.counts_of_groups(of_task.task, rows).keys()
+        for of_task in task_rows
+        for split, rows in of_task.rows.items()
+    }
+    for task, other in itertools.permutations([of_task.task for of_task in task_rows], 2):
+        of_dev = groups[task.name, "dev"]
+        shared = of_dev & groups[other.name, "train"]
+        if task.group_on != other.group_on and 2 * len(shared) > len(of_dev):
+            of_dev_in_words = f"{len(shared):,} of {len(of_dev):,} groups of dev, by {task.group_on}"
+            in_train = f"in train of {other.name}, by {other.group_on}"
+            yield f"{task.name}: {of_dev_in_words}, are {in_train}; if both mean the same, call the columns alike"
