@@ -39,6 +39,12 @@ def fit(task: Task, matrix: Matrix, labels: np.ndarray, cluster: np.ndarray) -> 
     return Fit(model, penalty, {penalty: trial.score for penalty, trial in trials.items()})
 
 
+def train(task: Task, matrix: Matrix, labels: np.ndarray, penalty: float) -> Linear:
+    """Train with a penalty; each label's threshold is a half."""
+    weights = _train(matrix, sets.members_of(labels, task.classes), [penalty])[penalty]
+    return Linear(*weights, tuple(range(task.classes)), np.full(task.classes, thresholds.HALF, np.float32))
+
+
 def _most_frequent(task: Task, members: np.ndarray) -> Linear:
     """Return the regression without features that predicts the most frequent label, of equal ones the first."""
     shares = np.clip(members.mean(axis=0), EDGE, 1 - EDGE)

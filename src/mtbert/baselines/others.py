@@ -100,13 +100,20 @@ def _other(folder: Path, tasks: Tasks, read_rows: ReadRows) -> Other:
 
 
 def _costs(file: Path) -> Costs:
+    """Return what costs.yaml says; nothing where it is missing."""
     if not file.is_file():
         return Costs()
+    allowed = "allowed: such as `price: 0.4`, of 1,000 rows, `currency: EUR`, `milliseconds: 800`, of a row"
+    content = files.read_yaml(file, "correct it")
+    if not isinstance(content, dict) or not content:
+        raise DataError(f"{file} holds no keys with values; {allowed}; if nothing is known, remove the file")
+    empty = [str(key) for key, value in content.items() if value in (None, "")]
+    if empty:
+        raise DataError(f"{file}: {', '.join(empty)}: no value; {allowed}; what is not known is left out")
     try:
-        return Costs.model_validate(files.read_yaml(file, "correct it") or {})
+        return Costs.model_validate(content)
     except ValidationError as error:
-        example = "such as `price: 0.4`, of 1,000 rows, `currency: EUR`, `milliseconds: 800`, of a row"
-        raise DataError(f"{file}: {in_words(error)}; allowed: {example}") from None
+        raise DataError(f"{file}: {in_words(error)}; {allowed}") from None
 
 
 def _task_and_split(file: Path, tasks: Tasks) -> tuple[Task, Split]:
@@ -300,13 +307,21 @@ def _short(key: Key) -> str:
 
 
 def in_lines(others: Sequence[Other], tasks_by_name: Tasks) -> Iterator[str]:
-    """Yield a line for each: what it predicted; and one for values that such predictions rarely have."""
+    """Yield a line for each: what it predicted; and one for values that such predictions, or costs, rarely have."""
     for other in others:
         tasks = [f"{task} {split}" for split, by_task in other.predicted.items() for task in by_task]
         yield f"{OTHERS_FOLDER}/{other.name}: predictions of {', '.join(tasks)}"
+        yield from _rare_costs(f"{OTHERS_FOLDER}/{other.name}/{COSTS}", other.costs)
         for split, by_task in other.predicted.items():
             for name, table in by_task.items():
                 yield from _rare_values(f"{OTHERS_FOLDER}/{other.name}, {name} {split}", tasks_by_name[name], table)
+
+
+def _rare_costs(shown: str, costs: Costs) -> Iterator[str]:
+    """Yield that a row takes longer among others than alone, as the time of a whole batch does."""
+    if costs.milliseconds is not None and (costs.batch_milliseconds or 0) > costs.milliseconds:
+        more = f"`batch_milliseconds` {costs.batch_milliseconds:g} is more than `milliseconds` {costs.milliseconds:g}"
+        yield f"{shown}: {more}; is it the time of one row among 32, not of all 32?"
 
 
 def _rare_values(shown: str, task: Task, table: pd.DataFrame) -> Iterator[str]:

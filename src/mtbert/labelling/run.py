@@ -46,21 +46,24 @@ def run(build: Path) -> None:
 def _write(task: Task, table: Frame, build: Path, present: Present, embed: Embeddings, folder: Path) -> str:
     """Write a task's two files; return how many rows they have, in words."""
     labelled = table[table["label"].notna() & (table["split"] != "test")].reset_index(drop=True)
-    doubtful_labels = "several labels a row, whose doubts are not measured"
-    if not task.several:
-        predicted = _predicted(task, labelled, build, present, embed)
-        doubts = doubtful.ranked(task, labelled["label"].to_numpy(), predicted)
-        _write_csv(folder / f"{task.name}.csv", doubtful.listed(task, labelled, doubts))
-        doubtful_labels = f"{len(doubts)} doubtful label{'s' * (len(doubts) != 1)} of {len(labelled):,}"
+    predicted = _predicted(task, labelled, build, present, embed)
+    doubts = doubtful.ranked(task, labelled["label"].to_numpy(), predicted)
+    _write_csv(folder / f"{task.name}.csv", doubtful.listed(task, labelled, doubts))
     why_not = _why_without_cosines(task, table, embed)
     pairs = duplicates.find(task, table, None if why_not else embed)
     _write_csv(folder / f"{task.name}-duplicates.csv", duplicates.listed(task, table, pairs))
     counts = Counter(pair.harm for pair in pairs)
     limit = f" ({why_not}: the same texts alone)" if why_not else ""
     return (
-        f"{task.display_name:<20.20} {doubtful_labels}; near-duplicates{limit}: "
+        f"{task.display_name:<20.20} {_how_many(task, len(doubts))} of {len(labelled):,}; near-duplicates{limit}: "
         f"{counts[Harm.OTHER_LABEL]} with another label, {counts[Harm.BOTH_SPLITS]} on both sides of a split"
     )
+
+
+def _how_many(task: Task, count: int) -> str:
+    """Return how many labels, or rows with several labels each, are doubtful, in words."""
+    what = "row" if task.several else "label"
+    return f"{count} doubtful {what}{'s' * (count != 1)}"
 
 
 def _why_without_cosines(task: Task, table: Frame, embed: Embeddings) -> str:

@@ -6,7 +6,7 @@ Each is read with `mtbert.files.read_as`, which reports what is wrong with an al
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from mtbert import files, layout
 from mtbert.provenance.inputs import Machine
@@ -122,6 +122,14 @@ class Costs(Section):
     megabytes: float | None = Field(default=None, ge=0)
     price: float | None = Field(default=None, ge=0)
     currency: str = Field(default="", max_length=12)
+
+    @model_validator(mode="after")
+    def _has_a_currency_of_its_price(self) -> "Costs":
+        if self.currency and self.price is None:
+            raise ValueError("`currency` without `price`: add the price of 1,000 rows, or remove the currency")
+        if self.currency != self.currency.strip() or not self.currency.isprintable():
+            raise ValueError(f"`currency` is {self.currency!r}: write a word, such as EUR")
+        return self
 
 
 class Speed(Section):

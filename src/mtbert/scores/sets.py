@@ -8,7 +8,7 @@ number a row. Only what looks into a set reads this module.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -32,13 +32,18 @@ def members_of(numbers: np.ndarray, count: int) -> np.ndarray:
 
 def names_in(task: Task, number: float) -> list[str]:
     """Return the names of the labels in a set, in the order of the task's."""
-    (members,) = members_of(np.array([number]), task.classes)
-    return [name for name, is_member in zip(task.class_names, members, strict=True) if is_member]
+    return _chosen(task.class_names, number)
 
 
 def in_words(task: Task, number: float) -> str:
-    """Return a set for people and files: as the task's files part labels, else as a JSON list."""
-    return as_text(task, names_in(task, number))
+    """Return a set as the task's files write it: with what parts their labels, else as a JSON list."""
+    return as_text(task, _chosen(task.class_labels, number))
+
+
+def _chosen(words: Sequence[str], number: float) -> list[str]:
+    """Return those words, one for each label of a task, whose labels are in a set."""
+    (members,) = members_of(np.array([number]), len(words))
+    return [word for word, is_member in zip(words, members, strict=True) if is_member]
 
 
 def as_text(task: Task, names: list[str]) -> str:

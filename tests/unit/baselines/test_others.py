@@ -253,12 +253,40 @@ def test_what_lies_elsewhere_is_refused(tmp_path: Path):
         ({"price": "cheap"}, "got 'cheap'; allowed: such as `price: 0.4`, of 1,000 rows"),
         ({"milliseconds": -1}, "got -1; allowed: such as"),
         ({"milliseconds": True}, "got True; allowed: such as"),
+        ({"currency": "EUR"}, "costs.yaml: `currency` without `price`: add the price of 1,000 rows, or remove the"),
+        ({"price": 3, "currency": "  "}, "costs.yaml: `currency` is '  ': write a word, such as EUR; allowed"),
+        ({"price": 3, "currency": "E\nR"}, "costs.yaml: `currency` is 'E\\nR': write a word, such as EUR; allowed"),
+        ({"price": None, "milliseconds": 3}, "costs.yaml: price: no value; allowed: such as"),
+        ({"price": 3, "currency": ""}, "costs.yaml: currency: no value; allowed: such as"),
+        ([], "costs.yaml holds no keys with values; allowed: such as"),
+        ([{"price": 3}], "costs.yaml holds no keys with values; allowed: such as"),
+        ({}, "costs.yaml holds no keys with values; allowed: such as"),
+        (None, "costs.yaml holds no keys with values; allowed: such as"),
     ],
 )
-def test_costs_of_another_kind_are_refused(tmp_path: Path, costs: dict, message: str):
+def test_costs_of_another_kind_are_refused(tmp_path: Path, costs: object, message: str):
     folder = tmp_path / "others/gpt"
     folder.mkdir(parents=True)
     (folder / "costs.yaml").write_text(json.dumps(costs))
     with pytest.raises(DataError) as error:
         others.read(tmp_path, TASKS, rows)
     assert message in str(error.value)
+
+
+def test_a_key_that_comes_twice_is_refused(tmp_path: Path):
+    folder = tmp_path / "others/gpt"
+    folder.mkdir(parents=True)
+    (folder / "costs.yaml").write_text("price: 3\nprice: 4\n")
+    with pytest.raises(DataError, match=r"costs\.yaml is not plain YAML: .* found duplicate key \"price\""):
+        others.read(tmp_path, TASKS, rows)
+
+
+def test_the_time_of_a_whole_batch_is_asked_about(tmp_path: Path):
+    folder = tmp_path / "others/gpt"
+    folder.mkdir(parents=True)
+    (folder / "costs.yaml").write_text("milliseconds: 5\nbatch_milliseconds: 80\n")
+    (folder / "topic-dev.csv").write_text(GOOD)
+    assert [*others.in_lines(others.read(tmp_path, TASKS, rows), TASKS)][1:] == [
+        "others/gpt/costs.yaml: `batch_milliseconds` 80 is more than `milliseconds` 5; is it the time of one row among "
+        "32, not of all 32?"
+    ]

@@ -115,15 +115,24 @@ def test_rows_of_a_group_do_not_judge_each_other(build: Path):
     assert sorted(line["text"] for line in lines) == ["great 0", "great 10", "great 15", "great 5"]
 
 
-def test_of_several_labels_a_row_near_duplicates_alone_are_listed(build: Path, capsys: pytest.CaptureFixture[str]):
-    several = TOPIC | {"several": True, "metric": "micro_f1", "label": "topics", "classes": 3, "labels": {}}
+def test_of_several_labels_a_row_one_is_to_be_taken_away_or_added(build: Path, capsys: pytest.CaptureFixture[str]):
+    several = TOPIC | {"several": True, "metric": "micro_f1", "label": "topics"}
     files.write_yaml(layout.plan(build), {"tasks": {"topic": several}})
-    file = layout.examples(layout.data(build), "topic", "train")
-    pd.read_parquet(file).assign(label=5.0).to_parquet(file)  # the first and the third label
+    for split, wrong in (("train", 3.0), ("dev", 0.0)):  # of line 4, whose text says bug
+        file = layout.examples(layout.data(build), "topic", split)
+        labels = pd.Series([1.0, 2.0] * 10)  # bug alone, praise alone
+        labels[2] = wrong
+        pd.read_parquet(file).assign(label=labels).to_parquet(file)
     seals.seal(layout.data(build))
+    trained(build, [f"dev{row}" for row in range(10)])
     run.run(build)
-    assert not (build / "doubtful/topic.csv").exists()
-    assert "several labels a row, whose doubts are not measured; near-duplicates: " in capsys.readouterr().out
+    lines = [*csv.DictReader(io.StringIO((build / "doubtful/topic.csv").read_text()))]
+    names = ("text", "label", "predicted", "change", "doubtful_label", "models")
+    assert sorted([line[name] for name in names] for line in lines) == [
+        ["crash dev 2", "[]", '["bug"]', "add", "bug", "2"],
+        ["crash train 2", '["bug", "praise"]', '["bug"]', "take away", "praise", "1"],
+    ]
+    assert "2 doubtful rows of 30" in capsys.readouterr().out
 
 
 def made_from(build: Path, dev: str, described: dict = TOPIC) -> None:

@@ -31,9 +31,10 @@ def test_the_set_of_all_of_53_labels_is_a_number_like_any_other() -> None:
 
 
 def test_a_set_is_written_as_its_file_writes_sets() -> None:
-    assert json.loads(sets.in_words(MOODS, 5.0)) == ["joy", "fear"]
-    assert sets.in_words(replace(MOODS, separator=";"), 5.0) == "joy;fear"
-    assert (sets.in_words(MOODS, 0.0), sets.in_words(replace(MOODS, separator=";"), 0.0)) == ("[]", "")
+    assert json.loads(sets.in_words(MOODS, 5.0)) == ["0", "2"]  # a file of numbers, whose names are for people
+    parted = replace(MOODS, labels={"j": 0, "a": 1, "f": 2}, separator=";")
+    assert sets.in_words(parted, 5.0) == "j;f"
+    assert (sets.in_words(MOODS, 0.0), sets.in_words(parted, 0.0)) == ("[]", "")
 
 
 @pytest.mark.parametrize(
