@@ -5,7 +5,7 @@ from pathlib import Path
 from mtbert import files, layout
 from mtbert.machine import program
 from mtbert.provenance import seals
-from mtbert.scores import collect, tables
+from mtbert.scores import collect, outdated, tables
 
 
 def main(build: Path, out: Path) -> None:
@@ -13,6 +13,8 @@ def main(build: Path, out: Path) -> None:
     seals.check_build(build)
     # DVC takes away runs that params.yaml no longer lists, and leaves their folders.
     files.remove_empty(layout.runs(build))
+    if left_out := outdated.after_dvc(outdated.of_build(build)):
+        print(left_out)
     tables.write(collect.collect(build), out)
 
 

@@ -318,7 +318,7 @@ def variants(params: Annotated[Path, Argument(help="The file of settings.")] = P
 def why(variant: Annotated[str, Argument(help="A variant that params.yaml selects.")], build: Build = BUILD) -> None:
     """Say in what a variant's inputs differ from its last run's.
 
-    Inputs are its settings, data, starting weights and code, and the machine.
+    Inputs are its settings, data, starting weights and code, and the machine, as `dvc repro manifest` last found them.
     """
     from mtbert.provenance import why
 

@@ -237,7 +237,7 @@ def json_lines(text: str, name: str) -> Iterator[NumberedRow]:
         if not line.strip():
             continue
         try:
-            values = json.loads(line, object_pairs_hook=_object)
+            values = json.loads(line, object_pairs_hook=object_of_pairs)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{name}, line {number}: not JSON: {error}") from None
         if not isinstance(values, dict):
@@ -245,7 +245,7 @@ def json_lines(text: str, name: str) -> Iterator[NumberedRow]:
         yield NumberedRow(number, values)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the values of a JSON object by key; ValueError where a key comes twice."""
     values = dict(pairs)
     if len(values) < len(pairs):

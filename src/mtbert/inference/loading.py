@@ -56,7 +56,7 @@ def load_any(
         seeds_by_member = "; ".join(f"{member}: {_seeds_in_words(of_member)}" for member, of_member in of_seed.items())
         raise ModelError(
             f"{name} is a vote of models that are not all trained with {'one' if seed is None else 'that'} seed "
-            f"(seeds that are: {seeds_by_member}); {_training(name, wanted or [1])} trains or restores them"
+            f"(seeds that are: {seeds_by_member}); {_training(members, wanted or [1])} trains or restores them"
         )
     chosen = seeds[0] if seed is None else seed
     models = [load_run(of_member[chosen], device) for of_member in of_seed.values()]
@@ -87,7 +87,7 @@ def load(
             "them; allowed here: one of them, or a merged model"
         )
     if name in folders:
-        return load_folder(_of_seed(folders[name], name, seed), device)
+        return load_folder(_of_seed(folders[name], name, seed, build), device)
     if (Path(source) / METRICS).is_file():
         folder = Path(source).resolve()
         if seed is not None and folder.name != str(seed):
@@ -100,6 +100,9 @@ def load(
             f"{name} has been trained here, but its runs are not in {layout.runs(build)} now: params.yaml lists other "
             f"variants; `dvc exp run -S 'variants=[{name}]'` restores it from DVC's cache and trains nothing again"
         )
+    if variants := _variants(build, name):
+        seeds = layout.read_catalog(build, "seeds")["seeds"]
+        raise ModelError(f"{name} is not in {build}; {_training(variants, seeds)} trains or restores it")
     unknown = str(UnknownNameError("model", name, sorted(folders))) if folders else "nothing is trained there"
     raise ModelError(f"{name} is no folder of a finished run, such as build/runs/pals/1, and in {build}: {unknown}")
 
@@ -114,22 +117,33 @@ def _folders(build: Path) -> dict[str, dict[int, Path]]:
 
 def _members(build: Path, name: str) -> list[str]:
     """Return the variants that vote under this name; none where it is no such ensemble of the plan."""
-    if not layout.plan(build).is_file():
-        return []
-    entry = (layout.read_catalog(build).get("ensembles") or {}).get(name) or {}
+    entry = _planned(build, "ensembles").get(name) or {}
     return [] if entry.get("merge") else entry.get("members") or []
 
 
-def _of_seed(folders: Mapping[int, Path], name: str, seed: int | None) -> Path:
+def _variants(build: Path, name: str) -> list[str]:
+    """Return the variants that make a model of the plan: itself, or an ensemble's members; none of another model."""
+    if ensemble := _planned(build, "ensembles").get(name):
+        return ensemble["members"]
+    return [name] if name in _planned(build, "variants") else []
+
+
+def _planned(build: Path, key: str) -> dict[str, Any]:
+    """Return the plan's variants or ensembles by name; none without a plan."""
+    return layout.read_catalog(build).get(key) or {} if layout.plan(build).is_file() else {}
+
+
+def _of_seed(folders: Mapping[int, Path], name: str, seed: int | None, build: Path) -> Path:
     """Return the folder of a variant's run with a seed; with the lowest where none is named."""
     if seed is None:
         return folders[min(folders)]
     if seed not in folders and name in BASELINES:
         raise ModelError(f"{name} is a baseline, which no seed changes; got seed {seed}, allowed: none")
     if seed not in folders:
+        command = _training(_variants(build, name) or [name], sorted({*folders, seed}))
         raise ModelError(
             f"{name} is not trained with seed {seed} (seeds that are: {_seeds_in_words(folders)}); "
-            f"{_training(name, sorted({*folders, seed}))} trains it, or restores it from DVC's cache"
+            f"{command} trains it, or restores it from DVC's cache"
         )
     return folders[seed]
 
@@ -138,9 +152,9 @@ def _seeds_in_words(folders: Mapping[int, Path]) -> str:
     return ", ".join(map(str, sorted(folders))) or "none"
 
 
-def _training(name: str, seeds: Sequence[int]) -> str:
-    """Return the command that brings a variant's models of these seeds; `dvc repro` has stages of params.yaml alone."""
-    return f"`dvc exp run -S 'variants=[{name}]' -S 'seeds=[{','.join(map(str, seeds))}]'`"
+def _training(variants: Sequence[str], seeds: Sequence[int]) -> str:
+    """Return the command that brings variants' models of these seeds; `dvc repro` has stages of params.yaml alone."""
+    return f"`dvc exp run -S 'variants=[{','.join(variants)}]' -S 'seeds=[{','.join(map(str, seeds))}]'`"
 
 
 def load_folder(folder: Path, device: str = "auto") -> "Model | Baseline":

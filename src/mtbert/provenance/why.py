@@ -132,6 +132,6 @@ def explain(build: Path, variant: str) -> str:
         return f"{variant} has not been trained here"
     differing = causes(before, manifests.up_to_date(build, variant))
     if not differing:
-        return f"{variant}: nothing has changed since its last run"
+        return f"{variant}: nothing has changed since its last run, as of the last `dvc repro manifest`"
     lines = [f"  {in_words(cause)}" for cause in differing]
     return "\n".join([f"{variant} trains, since these differ from its last run:", *lines])

@@ -236,8 +236,7 @@ def _undecided(answer: Answer) -> str:
         return _too_few(answer)
     if not best.is_trained_enough:
         return _not_trained(answer, choice.likely)
-    of_these = f"of these {markdown.count(len(answer.ways))}, {_named(best.label)}"
-    highest = f"**Nothing is decided**: {of_these} has {_highest(answer)}"
+    highest = f"**Nothing is decided**: {_best_of_these(answer)}"
     if choice.likely is None or choice.against is None:
         return " ".join([f"{highest}, and no way has fewer weights.", *_missing(answer)])
     likely = choice.likely
@@ -247,9 +246,14 @@ def _undecided(answer: Answer) -> str:
     return " ".join([f"{highest}; {smaller}.", *_missing(answer)])
 
 
+def _best_of_these(answer: Answer) -> str:
+    """Return which way leads; other tables of the report may have higher means of models that are no ways."""
+    return f"of these {markdown.count(len(answer.ways))}, {_named(answer.best.label)} has {_highest(answer)}"
+
+
 def _not_trained(answer: Answer, likely: Row | None) -> str:
     """Return that the best way may not be kept, and how far the best of those that may is below it."""
-    best = f"{_named(answer.best.label)} has {_highest(answer)}, but is not trained well enough"
+    best = f"{_best_of_these(answer)}, but is not trained well enough"
     text = f"**Nothing is recommended**: {best}"
     if likely is None:
         return f"{text}."

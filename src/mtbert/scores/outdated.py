@@ -50,6 +50,16 @@ def in_words(outdated: Mapping[Path, Sequence[Cause]], what: str = LEFT_OUT) -> 
     return f"{what}: {first_of(names, stale.SHOWN)}, trained before these changed: {stale.changes_in_words([*causes])}."
 
 
+def after_dvc(outdated: Mapping[Path, Sequence[Cause]]) -> str:
+    """Return the same where DVC has no training left to do, and how to train them; empty for none.
+
+    DVC takes such runs for those of now after `dvc commit --force`.
+    """
+    stages = " ".join(f"train@{run.parent.name}-{run.name}" for run in outdated)
+    remedy = f"DVC takes them for runs of now; `dvc repro --force --single-item {stages}` trains them again."
+    return f"{in_words(outdated)} {remedy}" if outdated else ""
+
+
 def of_tables(build: Path) -> str:
     """Return how a build folder's tables of results differ from its runs and from its plan.
 

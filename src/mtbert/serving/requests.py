@@ -1,5 +1,6 @@
 """What a request may hold, and what is said of one that holds something else: the row, its fault, and the remedy."""
 
+import json
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
@@ -7,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from mtbert.data import readers
+from mtbert.data.records import object_of_pairs
 from mtbert.errors import UnknownNameError
 from mtbert.serving.description import Description, ServedTask
 
@@ -104,6 +106,10 @@ def read(body: bytes, description: Description, most: int) -> Rows:
         request = PredictRequest.model_validate_json(body)
     except ValidationError as error:
         raise RequestError([_fault(detail) for detail in error.errors(include_url=False)]) from None
+    try:
+        json.loads(body, object_pairs_hook=object_of_pairs)  # pydantic takes the last of two values
+    except ValueError as error:
+        raise RequestError([Fault(fault=f"in the request {error}", remedy="send each key once")]) from None
     if (request.texts is None) == (request.pairs is None):
         count = "neither" if request.texts is None else "both"
         remedy = 'send {"texts": ["..."]} or {"pairs": [["...", "..."]]}'

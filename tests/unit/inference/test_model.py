@@ -117,6 +117,24 @@ def test_what_is_not_there(build: Path, tmp_path: Path):
         mtbert.load("crossed", build=tmp_path)
 
 
+def test_a_model_of_the_plan_that_is_not_there_names_the_variants_that_make_it(build: Path, copy: Path):
+    merged = {"members": ["crossed", "apart"], "merge": "mean"}
+    planned = {"seeds": [3], "variants": {"other": {}}, "ensembles": {"merged": merged}}
+    files.write_yaml(copy / "plan/catalog.yaml", planned)
+    said = r"other is not in .*; `dvc exp run -S 'variants=\[other\]' -S 'seeds=\[3\]'` trains or restores it"
+    with pytest.raises(ModelError, match=said):
+        mtbert.load("other", build=copy)
+    said = r"merged is not in .*; `dvc exp run -S 'variants=\[crossed,apart\]' -S 'seeds=\[3\]'` trains or"
+    with pytest.raises(ModelError, match=said):
+        mtbert.load("merged", build=copy)
+    shutil.copytree(copy / "runs/crossed/1", copy / "merged/merged/3")
+    said = (
+        r"merged is not trained with seed 4 \(.*: 3\); `dvc exp run -S 'variants=\[crossed,apart\]' -S 'seeds=\[3,4\]'`"
+    )
+    with pytest.raises(ModelError, match=said):
+        mtbert.load("merged", 4, copy)
+
+
 def test_a_run_that_was_altered_or_lacks_its_weights(copy: Path):
     weights = copy / "runs/crossed/1/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"?")

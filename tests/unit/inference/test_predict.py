@@ -359,7 +359,7 @@ def test_an_ensemble_predicts_as_it_votes_on_test(build: Path, capsys: pytest.Ca
     assert [float(row["prediction"]) for row in rows] == voted["prediction"].tolist()
     said = (
         r"both is a vote of models that are not all trained with that seed \(seeds that are: crossed: 1; apart: 1\); "
-        r"`dvc exp run -S 'variants=\[both\]' -S 'seeds=\[1,2\]'` trains or restores them"
+        r"`dvc exp run -S 'variants=\[crossed,apart\]' -S 'seeds=\[1,2\]'` trains or restores them"
     )
     with pytest.raises(ModelError, match=said):
         mtbert.load("both", 2, copy)

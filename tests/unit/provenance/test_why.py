@@ -118,7 +118,8 @@ def test_else_the_last_one_of_any_seed_is(build: Path):
 def test_nothing_is_said_where_nothing_has_changed(build: Path):
     trained(build, 276, "2026-01-02")
     assert why.changed(build) == {}
-    assert why.explain(build, "pals") == "pals: nothing has changed since its last run"
+    unchanged = "pals: nothing has changed since its last run, as of the last `dvc repro manifest`"
+    assert why.explain(build, "pals") == unchanged
 
 
 def test_a_variant_that_is_not_selected_is_an_error_that_names_those_that_are(build: Path):

@@ -178,8 +178,8 @@ def test_where_the_best_way_is_not_trained_well_enough_none_below_it_is_recommen
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
     lower = markdown.number(one.ways[0].scores[one.metric].mean - one.ways[1].scores[one.metric].mean)
     assert next(answer_section.sentences(one)) == (
-        "**Nothing is recommended**: *Shared* has the highest mean, but is not trained well enough; the best way that "
-        f"is trained well enough, *One model per task*, is {lower} lower."
+        "**Nothing is recommended**: of these two, *Shared* has the highest mean, but is not trained well enough; the "
+        f"best way that is trained well enough, *One model per task*, is {lower} lower."
     )
 
 

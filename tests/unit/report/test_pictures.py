@@ -4,9 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import made
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontEntry
 
 from mtbert.judge import judge
 from mtbert.report import dev_rows, write
@@ -207,3 +210,26 @@ def test_what_lines_of_own_pairs_are_is_said_by_their_labels(results: Results):
     data = {"tasks": {name: stated(task) for name, task in own.items()}, "whose": "own"}
     told = embeddings.about_pairs(placed(made.results({("pals", 1): {"qqp": QQP, "sts": STS}}, data=data)))
     assert "blue with a label of *same* other, or *rel* 80 to 100, orange with one of *same* duplicate, or" in told
+
+
+def titled(title: str) -> Figure:
+    figure = drawing.empty(1)
+    figure.subplots().set_title(title)
+    return figure
+
+
+def test_letters_that_no_font_has_are_named_above_the_picture(tmp_path: Path):
+    text = drawing.put(titled("日本 naïve 本"), tmp_path, "ways", "Ways.", "alt")
+    assert text == (
+        "Ways.\n\nThe picture has boxes in place of 日, 本, which no font has here; install Noto Sans CJK or the like."
+        "\n\n![alt](pictures/ways.png)"
+    )
+    assert drawing.put(titled("naïve Ж\u3000\n"), tmp_path, "ways", "", "alt") == "![alt](pictures/ways.png)"
+
+
+def test_a_font_that_is_installed_draws_the_letters_that_the_first_lacks(monkeypatch: pytest.MonkeyPatch):
+    installed = FontEntry(name="Noto Sans Thai")
+    monkeypatch.setattr(drawing.font_manager.fontManager, "ttflist", [installed])
+    with matplotlib.rc_context():
+        drawing.use_fonts()
+        assert matplotlib.rcParams["font.family"] == ["DejaVu Sans", "Noto Sans Thai"]

@@ -206,6 +206,9 @@ def test_a_run_of_other_settings_than_those_of_now_is_left_out_and_so_is_its_vot
     assert collect.collect(outdated_build).runs["variant"].tolist() == ["one"]
     left_out = outdated.in_words(outdated.of_build(outdated_build))
     assert left_out == "Left out: two-1, trained before these changed: pals.dim 204 -> 60."
+    assert outdated.after_dvc(outdated.of_build(outdated_build)) == (
+        f"{left_out} DVC takes them for runs of now; `dvc repro --force --single-item train@two-1` trains them again."
+    )
 
 
 def test_where_all_runs_are_of_other_settings_there_are_no_results(outdated_build: Path):

@@ -137,6 +137,18 @@ def test_what_is_not_json_is_refused(body: bytes, reason: str) -> None:
     assert fault.fault.startswith(f"the body is not JSON in UTF-8: {reason} at line 1 column ")
 
 
+@pytest.mark.parametrize("body", [b'{"texts": "a", "texts": "b"}', b'{"texts": "a", "t\\u0065xts": "b"}'])
+def test_a_key_that_comes_twice_is_refused(body: bytes) -> None:
+    with pytest.raises(RequestError) as refused:
+        requests.read(body, ABOUT, 4)
+    (fault,) = refused.value.refusal.faults
+    assert (fault.row, fault.fault, fault.remedy) == (
+        None,
+        "in the request a key comes twice: texts",
+        "send each key once",
+    )
+
+
 def test_the_first_ten_faults_are_listed_and_the_others_counted() -> None:
     with pytest.raises(RequestError) as refused:
         read({"texts": [""] * 12}, most=20)

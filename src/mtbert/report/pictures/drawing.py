@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.text import Text
 from PIL import Image
 
 from mtbert import files
+from mtbert.errors import first_of
 from mtbert.report import markdown
 
 WIDTH = 9.7  # inches, which fill the page
@@ -23,7 +26,28 @@ COLOURS = 64  # of a picture's file, which makes it a third as large
 # Those of Okabe and Ito (https://jfly.uni-koeln.de/color/), with grey instead of yellow, which white swallows.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00", "#999999")
 
+FONT = "DejaVu Sans"  # which comes with matplotlib, and is in all pictures of this project
+# For letters that it lacks, in this order where they are installed. They change no picture without such letters.
+FURTHER_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans CJK KR", "Source Han Sans SC", "WenQuanYi Zen Hei",
+    "WenQuanYi Micro Hei", "Droid Sans Fallback", "PingFang SC", "Hiragino Sans", "Apple SD Gothic Neo",
+    "Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Thai", "Noto Sans Ethiopic",
+    "Arial Unicode MS",
+)  # fmt: skip
+BOXES = "Last Resort High-Efficiency"  # which comes with matplotlib; it has a box for each script, and no letters
+MOST_LETTERS = 10  # in the line on those that no font has
+
 matplotlib.rcParams["text.parse_math"] = False  # in the names of ways and classes a dollar is a dollar
+
+
+def use_fonts() -> None:
+    """Draw with FONT, and each letter that it lacks with the first of FURTHER_FONTS that has it, else as a box."""
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    further = [name for name in (*FURTHER_FONTS, BOXES) if name in installed]
+    matplotlib.rcParams["font.family"] = [FONT, *further]
+
+
+use_fonts()
 
 
 def short(label: str) -> str:
@@ -47,9 +71,26 @@ def label_lines(axes: Axes, labels: Sequence[str], is_narrow: bool = False) -> N
 
 
 def put(figure: Figure, folder: Path, name: str, text: str, alt: str, dots: int = DOTS) -> str:
-    """Save a figure below a report's folder; return the text above it, and the picture, as Markdown."""
+    """Save a figure below a report's folder; return the text above it, and the picture, as Markdown.
+
+    The text says which letters of the figure no font has.
+    """
     _save(figure, folder / "pictures" / f"{name}.png", dots)
-    return "\n\n".join(filter(None, [text, f"![{alt}](pictures/{name}.png)"]))
+    return "\n\n".join(filter(None, [text, _missing_letters(figure), f"![{alt}](pictures/{name}.png)"]))
+
+
+def _missing_letters(figure: Figure) -> str:
+    """Return a line on the letters of a figure that are drawn as boxes; empty where there are none."""
+    texts = [text.get_text() for text in figure.findobj(Text) if isinstance(text, Text)]
+    letters = {letter for text in texts for letter in text if letter.isprintable() and not letter.isspace()}
+    for name in matplotlib.rcParams["font.family"]:
+        if name != BOXES:
+            font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties(family=name)))
+            letters -= {*map(chr, font.get_charmap())}
+    if not letters:
+        return ""
+    shown = first_of(sorted(letters), MOST_LETTERS)
+    return f"The picture has boxes in place of {shown}, which no font has here; install Noto Sans CJK or the like."
 
 
 def put_narrow(figure: Figure, folder: Path, name: str) -> None:
