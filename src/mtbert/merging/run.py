@@ -1,7 +1,8 @@
 """Merge trained models into one, and write it as a training writes its own."""
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +31,57 @@ CHOOSING = 500  # spared rows of each task, at most, on which a scale is chosen
 Weights = dict[str, Tensor]
 
 
-def merge_all(build: Path, out: Path) -> list[str]:
-    """Write each selected merge of each seed to OUT/NAME/SEED; return a line for each that is new or cannot be made.
+@dataclass(frozen=True)
+class _Wanted:
+    """A merge of one seed that the plan asks for.
 
-    A merge stays as it is if its members, data and code are the same. One that is no longer selected is removed.
+    Attributes:
+        settings: of the merged model.
+        seed: of its members.
+        spared: the share of train's rows that the members held out.
+        members: their runs' folders.
     """
+
+    settings: VariantSettings
+    seed: int
+    spared: float
+    members: Sequence[Path]
+
+    def folder(self, out: Path) -> Path:
+        """Return where it lies."""
+        return out / self.settings.variant / str(self.seed)
+
+
+def merge_all(build: Path, out: Path) -> list[str]:
+    """Write each selected merge of each seed to OUT/NAME/SEED; return a line for each that is new or cannot be made."""
+    keep_current(build, out)
+    lines = []
+    for wanted in _all_wanted(build):
+        about = f"{wanted.settings.variant}, seed {wanted.seed}"
+        missing = [member for member in wanted.members if not _has_weights(member)]
+        if missing:
+            lines.append(f"{about}: not merged, since {missing[0]} has no weights here")
+        elif not wanted.folder(out).is_dir():
+            _merge(wanted, build, wanted.folder(out))
+            lines.append(f"{about}: merged")
+    return lines
+
+
+def keep_current(build: Path, out: Path) -> None:
+    """Remove the merges in OUT that are not selected, or that other members, data or code have made."""
+    files.keep_only(out, [wanted.folder(out) for wanted in _all_wanted(build) if _is_current(wanted, build, out)])
+
+
+def _is_current(wanted: _Wanted, build: Path, out: Path) -> bool:
+    """Return whether a merge is there and would be made alike now."""
+    is_there = wanted.folder(out).is_dir() and all(seals.is_sealed(member) for member in wanted.members)
+    return is_there and inputs.is_made_from(wanted.folder(out), _inputs(wanted, build))
+
+
+def _all_wanted(build: Path) -> Iterator[_Wanted]:
+    """Yield the merges that the plan asks for, by name and seed."""
     catalog = layout.read_catalog(build, "ensembles", "seeds")
     merges = {name: entry for name, entry in catalog["ensembles"].items() if entry["selected"] and entry.get("merge")}
-    files.keep_only(out, [out / name / str(seed) for name in merges for seed in catalog["seeds"]])
-    lines = []
     for name, entry in merges.items():
         members = [_planned(build, member) for member in entry["members"]]
         tasks = [task for member in members for task in member.tasks]
@@ -52,13 +95,7 @@ def merge_all(build: Path, out: Path) -> list[str]:
         )
         spared = members[0].phases[0].spared  # alike in all members
         for seed in catalog["seeds"]:
-            folders = [layout.run(build, member, seed) for member in settings.members]
-            missing = [folder for folder in folders if not _has_weights(folder)]
-            if missing:
-                lines.append(f"{name}, seed {seed}: not merged, since {missing[0]} has no weights here")
-            elif _merge(settings, spared, folders, build, out / name / str(seed)):
-                lines.append(f"{name}, seed {seed}: merged")
-    return lines
+            yield _Wanted(settings, seed, spared, [layout.run(build, member, seed) for member in settings.members])
 
 
 def _has_weights(run: Path) -> bool:
@@ -70,21 +107,19 @@ def _planned(build: Path, member: str) -> VariantSettings:
     return layout.read_planned(VariantSettings, layout.plan(build, member))
 
 
-def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], build: Path, out: Path) -> bool:
-    """Merge the members of a seed, unless their merge is there; return whether it had to be made."""
-    made_from = _inputs(settings, members, int(out.name), build)
-    if inputs.is_made_from(out, made_from):
-        return False
-    for run_folder in members:
-        seals.check(run_folder, only=[WEIGHTS])
-    stale.check(Present(build), members)
-    states = [load_file(run_folder / WEIGHTS) for run_folder in members]
+def _merge(wanted: _Wanted, build: Path, out: Path) -> None:
+    """Merge the members of a seed."""
+    settings = wanted.settings
+    for member in wanted.members:
+        seals.check(member, only=[WEIGHTS])
+    stale.check(Present(build), wanted.members)
+    states = [load_file(member / WEIGHTS) for member in wanted.members]
     started = datetime.datetime.now(datetime.UTC)
-    parts = assembly.assemble(settings, int(out.name), build)
+    parts = assembly.assemble(settings, wanted.seed, build)
     on = run.prepare(parts)
     unseen: dict[str, Examples] = {}
     for task, examples in parts.examples["train"].items():
-        _, spared_examples = examples.split(spared)
+        _, spared_examples = examples.split(wanted.spared)
         unseen[task] = spared_examples.drawn(CHOOSING)
 
     def score() -> float:
@@ -94,7 +129,7 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
     scale = join(parts.model, states, settings.merge, score)
     parts.settings = settings.model_copy(update={"scale": scale})
     parts.changed = ("encoder",)
-    parts.made_from = made_from
+    parts.made_from = _inputs(wanted, build)
     temperatures: dict[str, float] = {}
     if settings.run.selection == "spared":  # else the members have neither thresholds nor temperatures
         _fit_thresholds(parts.model, unseen, on)
@@ -104,7 +139,6 @@ def _merge(settings: VariantSettings, spared: float, members: Sequence[Path], bu
     result = run.Result(started, on, Outcome(), history, temperatures)
     logs = layout.logs(build, settings.variant, out.name)
     run.write_model(parts, result, run.predict_splits(parts, on), out, logs)
-    return True
 
 
 def _fit_thresholds(model: MultitaskModel, unseen: Mapping[str, Examples], on: Hardware) -> None:
@@ -115,17 +149,18 @@ def _fit_thresholds(model: MultitaskModel, unseen: Mapping[str, Examples], on: H
                 evaluation.predict(model, rows, on.device, fits_thresholds=True)
 
 
-def _inputs(settings: VariantSettings, members: Sequence[Path], seed: int, build: Path) -> Inputs:
+def _inputs(wanted: _Wanted, build: Path) -> Inputs:
     """Return what a merged model is made from."""
+    settings = wanted.settings
     encoder_files = manifests.encoder_files(build, settings.model.encoder)
-    seals_of_members = [member / layout.DIGESTS for member in members]
+    seals_of_members = [member / layout.DIGESTS for member in wanted.members]
     read = [*seals_of_members, *manifests.examples_of(build, settings.tasks), *encoder_files]
     return Inputs(
         settings=settings.model_dump(exclude={"sources"}),
         code=layout.read_plan(layout.plan(build, CODE)),
         files=inputs.digests(build, read),
         machine=inputs.machine(build),
-        seed=seed,
+        seed=wanted.seed,
     )
 
 

@@ -6,10 +6,10 @@ It calls what the stages merge, ensemble, judge and report call, without DVC. `d
 DVC's lock for as long, hash `build/runs` while trainings write there, and record results of some runs as those of all.
 Nothing written here misleads DVC afterwards: it compares outputs with its records. Merges and votes of the same members
 stay in `build/merged` and `build/votes`, so that the stages find them made. Stage `report` makes its folder anew.
-Merging takes most of the time, and the stage would need as much later, so trainings do not go first.
 
-Left out is what takes long or needs a quiet machine: points of sentences, speed. Tables of results and MLflow's runs
-come with the last answer.
+Merging takes by far the longest. So the answer is printed before it, with the merged models that are there already;
+afterwards the page is written again, with those of all seeds. Left out is what takes long or needs a quiet machine:
+points of sentences, speed. Tables of results and MLflow's runs come with the last answer.
 """
 
 from collections.abc import Sequence
@@ -20,21 +20,18 @@ from mtbert.tasks import number_of_folds, read_build, whole_rounds
 
 
 def main(build: Path, seeds: str, of: int, following: str) -> None:
-    """Write the report of the runs with these seeds, marked as interim; print its tables and answer."""
+    """Write the report of the runs with these seeds, marked as interim; print its tables and answer; then merge."""
     numbers = [int(seed) for seed in seeds.split(",") if seed]
     baselines = sorted((build / "baselines").glob("*/*/metrics.json"))
     if not numbers and not baselines:
         return
     with starting.quick_imports():
         from mtbert import layout
-        from mtbert.judge import request_of
         from mtbert.machine import locking
         from mtbert.merging import run as merging
         from mtbert.provenance import seals
-        from mtbert.replication import replicate
-        from mtbert.replication import report as reports
         from mtbert.report import first_page, markdown
-        from mtbert.scores import collect, ensembles, outdated
+        from mtbert.scores import outdated
     report = layout.report(build)
     mark = f"{_in_words(len(numbers), of, following)}{of_folds(numbers, number_of_folds(read_build(build)))}"
     with locking.exclusive(layout.lock(build, "report"), "report"):
@@ -45,12 +42,24 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
             return
         left_out = markdown.literal(outdated.in_words(outdated.of_build(build, numbers)))
         mark = " ".join(filter(None, [mark, left_out]))
-        merging.merge_all(build, layout.merged(build))
-        ensembles.vote_all(build, layout.votes(build))
-        results = collect.collect(build, numbers, pictures=False)
-        request = request_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
-        replication = replicate(results, request=request)
-        print(reports.write(replication, report, build=build, interim=mark))
+        merging.keep_current(build, layout.merged(build))
+        print(_answer(build, numbers, mark), flush=True)
+        if merging.merge_all(build, layout.merged(build)):
+            _answer(build, numbers, mark)
+
+
+def _answer(build: Path, seeds: Sequence[int], mark: str) -> str:
+    """Write the page of the models with these seeds that are there; return its tables and answer."""
+    with starting.quick_imports():
+        from mtbert import layout
+        from mtbert.judge import request_of
+        from mtbert.replication import replicate
+        from mtbert.replication import report as reports
+        from mtbert.scores import collect, ensembles
+    ensembles.vote_all(build, layout.votes(build))
+    results = collect.collect(build, seeds, pictures=False)
+    request = request_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
+    return reports.write(replicate(results, request=request), layout.report(build), build=build, interim=mark)
 
 
 def _in_words(seeds: int, of: int, following: str) -> str:

@@ -34,7 +34,8 @@ class Rounds(Follower):
 
     Attributes:
         answered: the rounds that the last answer is from; -1 before the page of the baselines.
-        process: makes an answer; None while none is made.
+        process: makes an answer, and merges models for its page afterwards; None while none is made.
+        is_printed: whether the answer that the process makes has been printed.
     """
 
     def __init__(
@@ -49,20 +50,25 @@ class Rounds(Follower):
         self.start = start or _start
         self.answered = -1
         self.process: subprocess.Popen[bytes] | None = None
+        self.is_printed = False
 
     def look(self, queue: Queue) -> None:
         """Start an answer where a round has ended; print the one that is ready."""
         ended = self._ended(queue)
-        if self.process is not None and self.process.poll() is not None:
-            self._print(self.process.returncode)
-            self.process = None
+        if self.process is not None:
+            status = self.process.poll()
+            self._print()
+            if status is not None:
+                self._say_fault(status)
+                self.process = None
         if self.process is None and self.answered < ended < len(self.seeds):
             self.answered = ended
+            self.is_printed = False
             self.process = self.start(self.seeds[:ended], len(self.seeds), self._next(queue))
 
     def outlook(self, queue: Queue) -> str:
         """Return when the next answer comes."""
-        if self.process is not None:
+        if self.process is not None and not self.is_printed:
             return f"the answer from {_in_words(self.answered, len(self.seeds))} is being written"
         return self._next(queue)
 
@@ -97,16 +103,22 @@ class Rounds(Follower):
         last = "the last" if rounds == len(self.seeds) else _in_words(rounds, len(self.seeds))
         return f"the answer from {last} comes at about {at}"
 
-    def _print(self, status: int) -> None:
-        """Print an answer, or on standard error why there is none."""
-        about = _in_words(self.answered, len(self.seeds))
+    def _print(self) -> None:
+        """Print an answer once it is there."""
+        answer = ANSWER.read_text(encoding="utf-8").strip()
+        if answer and not self.is_printed:
+            say(f"\n{answer}\n")
+            self.is_printed = True
+
+    def _say_fault(self, status: int) -> None:
+        """Say on standard error why there is no answer, or why its page lacks merged models."""
         if status == 0:
-            if answer := ANSWER.read_text(encoding="utf-8").strip():
-                say(f"\n{answer}\n")
             return
+        about = _in_words(self.answered, len(self.seeds))
         lines = FAULTS.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         why = lines[-1] if lines else f"exit status {status}"
-        print(f"no answer from {about}, and trainings go on: {why} ({FAULTS})", file=sys.stderr, flush=True)
+        what = "models were not merged for the answer" if self.is_printed else "no answer"
+        print(f"{what} from {about}, and trainings go on: {why} ({FAULTS})", file=sys.stderr, flush=True)
 
 
 def _in_words(rounds: int, of: int) -> str:

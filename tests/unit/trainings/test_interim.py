@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from mtbert import files, layout
+from mtbert.merging import run as merging
 from mtbert.provenance import seals
 from mtbert.trainings import interim
 
@@ -39,6 +40,22 @@ def test_it_is_of_the_seeds_whose_rounds_have_ended_and_marked(build: Path, caps
     assert "Trainings go on (1 of 2 seeds are there)" in (layout.report(build) / "index.html").read_text("utf-8")
     runs = pd.read_csv(layout.report(build) / "results.csv")
     assert sorted(zip(runs["variant"], runs["seed"], strict=True)) == [("one", 1), ("two", 1), ("vote", 1)]
+
+
+def test_it_is_printed_before_models_are_merged_and_written_again_afterwards(
+    build: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    page = layout.report(build) / "index.html"
+
+    def merge_all(build: Path, out: Path) -> list[str]:
+        assert f"Look at it: {page}" in capsys.readouterr().out
+        page.write_text("")
+        return ["both, seed 1: merged"]
+
+    monkeypatch.setattr(merging, "merge_all", merge_all)
+    interim.main(build, "1", 2, FOLLOWING)
+    assert "Trainings go on (1 of 2 seeds are there)" in page.read_text("utf-8")
+    assert capsys.readouterr().out == ""
 
 
 def test_a_run_of_before_whose_training_has_failed_is_left_out(build: Path, capsys: pytest.CaptureFixture[str]):

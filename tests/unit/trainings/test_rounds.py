@@ -114,8 +114,27 @@ def test_an_answer_is_printed_once_it_is_ready(tmp_path: Path, capsys: pytest.Ca
     assert capsys.readouterr().out.count("the ANSWER") == 1
 
 
+def test_an_answer_is_printed_while_models_are_merged(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    followed = Rounds([1, 2], start=Answers(status=None))
+    made = queue(tmp_path, [], ["a-2"])
+    for _ in range(3):
+        followed.look(made)
+    assert capsys.readouterr().out.count("the ANSWER") == 1
+    assert "is being written" not in followed.outlook(made)
+
+
+def test_why_models_were_not_merged_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    answers = Answers(status=None)
+    followed = Rounds([1, 2], start=answers)
+    for status in (None, None, 1):
+        answers.status = status
+        followed.look(queue(tmp_path, [], ["a-2"]))
+    assert "models were not merged for the answer from 1 of 2 seeds" in capsys.readouterr().err
+
+
 def test_why_there_is_no_answer_is_said_and_trainings_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     followed = Rounds([1, 2], start=Answers(status=1))
+    rounds.ANSWER.write_text("")
     for _ in range(3):
         followed.look(queue(tmp_path, [], ["a-2"]))
     assert (
