@@ -100,7 +100,9 @@ def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[T
     """Raise DataError where a task is a score; say which tasks have probabilities that no held-out rows corrected."""
     what = {"score": "a score, which has no probability", "sets": "several labels a row, each by its own threshold"}
     if faults := [f"{task.name} predicts {what[task.kind]}" for task in tasks if task.kind in what]:
-        raise DataError(f"--at-least is for classes; {'; '.join(faults)}. Name a task with classes by --task")
+        with_classes = [name for name in model.tasks if model.task(name).has_one_class]
+        remedy = f"Name one by --task: {', '.join(with_classes)}" if with_classes else "Leave --at-least out"
+        raise DataError(f"--at-least is for tasks with one class a row; {'; '.join(faults)}. {remedy}")
     members = model.members if isinstance(model, Ensemble) else [model]
     reason = "was trained without held-out rows (profile own holds rows out)"
     if model.name in BASELINES:

@@ -7,7 +7,8 @@ import pandas as pd
 
 from mtbert import files, layout
 from mtbert.baselines.rows import Rows
-from mtbert.data import drawing
+from mtbert.data import drawing, readers
+from mtbert.errors import DataError
 from mtbert.scores import sets
 from mtbert.scores.columns import Frame
 from mtbert.tasks import SPLITS, Split, Task
@@ -32,6 +33,27 @@ def read(data: Path, task: Task, has_held_out: bool = False) -> Frame:
     columns = ["split", "file", "line", "id", "label", "group", *texts(task)]
     joined: Frame = pd.concat([pd.DataFrame(columns=columns), *parts], ignore_index=True)
     return joined[columns].astype({"label": float})
+
+
+def check_unchanged(data_dir: Path, task: Task, table: Frame) -> None:
+    """Raise DataError where a file has another row now on the line of a row of train or dev, or none.
+
+    A file that is there no more is not looked at.
+    """
+    for split, name in task.files.items():
+        of_file = table[(table["file"] == name) & (table["split"] != "test")]
+        file = data_dir / name
+        if split == "test" or not len(of_file) or not file.is_file():
+            continue
+        by_line = {example.line: example for example in readers.read(data_dir, task, split)[0]}
+        for row in of_file.to_dict("records"):
+            now = by_line.get(row["line"])
+            is_same = now is not None and now.label == row["label"]
+            if not is_same or any(getattr(now, column) != row[column] for column in texts(task)):
+                raise DataError(
+                    f"{file}, line {row['line']}: the row is another than when this file was read; `dvc repro "
+                    "preprocess` reads it again"
+                )
 
 
 def _groups(data: Path, task: Task, split: Split) -> list[str] | str:

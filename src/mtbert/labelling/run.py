@@ -29,16 +29,18 @@ def run(build: Path) -> None:
     """Write build/doubtful anew, and print how much each task has; nothing of the data is changed.
 
     Raises:
-        DataError: examples, or predictions, are missing or damaged.
+        DataError: examples, or predictions, are missing or damaged, or files of the data folder have changed since.
     """
     for folder in (layout.data(build), layout.encoder(build)):
         seals.check(folder)
     present, are_held_out = Present(build), held_out.tasks_of(build)
     embed = Embeddings(layout.encoder(build), layout.embeddings(build))
+    data_dir = Path(layout.read_catalog(build, "data_dir")["data_dir"])
     with files.new_directory(layout.doubtful(build)) as partial:
         for task in tasks.read_build(build).values():
             table = rows.read(layout.data(build), task, task.name in are_held_out)
             if not task.serves and len(table):
+                rows.check_unchanged(data_dir, task, table)
                 print(_write(task, table, build, present, embed, partial), flush=True)
     print(f"{layout.doubtful(build)} lists them, with their texts. Nothing is removed: correct your own files.")
 

@@ -85,7 +85,7 @@ def by_column(file: Path, task: Task, sentences: Mapping[int, tuple[str, ...]]) 
                 "again"
             )
     lines = [*sentences]
-    used = {*task.sentences, task.label, task.id}
+    used = {*task.sentences, *task.label_columns, task.id}
     grouped: dict[tuple[GroupedBy, str], list[str]] = {}
     for column in dict.fromkeys(column for line in lines for column in rows.get(line, {})):
         names = ["" if (value := rows[line].get(column)) is None else str(value) for line in lines]

@@ -117,8 +117,14 @@ def test_a_person_reads_which_class_is_not_sure(build: Path, capsys: pytest.Capt
 
 
 def test_a_score_has_no_threshold(build: Path, capsys: pytest.CaptureFixture[str]):
-    status = "--at-least is for classes; sts predicts a score, which has no probability"
+    status = "--at-least is for tasks with one class a row; sts predicts a score, which has no probability. Name one"
     predict(build, capsys, "crossed", "--task", "sts", "a", "b", "--at-least", "0.9", status=status)
+
+
+def test_a_model_without_classes_is_asked_without_a_threshold():
+    model = SimpleNamespace(name="moods", tasks=("sts",), task=lambda name: COURSE[name])
+    with pytest.raises(DataError, match=r"which has no probability\. Leave --at-least out$"):
+        command._check_probabilities(model, [COURSE["sts"]])
 
 
 def test_a_person_reads_a_pair_s_score_and_its_range(build: Path, capsys: pytest.CaptureFixture[str]):

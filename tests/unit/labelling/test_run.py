@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,10 @@ def rows(split: str, count: int) -> pd.DataFrame:
     return pd.DataFrame(columns | {"sentence1": texts, "sentence2": None})
 
 
+def plan(build: Path, task: dict, **more: Any) -> None:
+    files.write_yaml(layout.plan(build), {"tasks": {"topic": task}, "data_dir": str(build / "own"), **more})
+
+
 @pytest.fixture
 def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def embed(texts: list[str]) -> np.ndarray:
@@ -45,7 +50,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         rows(split, count).to_parquet(file)
         pd.DataFrame({"cluster": range(count)}).to_parquet(layout.rows(layout.data(tmp_path), "topic", split))
-    files.write_yaml(layout.plan(tmp_path), {"tasks": {"topic": TOPIC}})
+    plan(tmp_path, TOPIC)
     files.write_text(layout.encoder(tmp_path) / "encoder.json", "{}")
     for folder in (layout.data(tmp_path), layout.encoder(tmp_path)):
         seals.seal(folder)
@@ -75,8 +80,7 @@ def test_labels_that_contradict_their_text_are_listed_with_their_place(build: Pa
 
 
 def test_a_model_of_a_part_of_train_has_no_say(build: Path):
-    plan = files.read_yaml(layout.plan(build)) | {"variants": {"one": {"part": {"of": "two", "share": 0.5}}}}
-    files.write_yaml(layout.plan(build), plan)
+    plan(build, TOPIC, variants={"one": {"part": {"of": "two", "share": 0.5}}})
     trained(build, [f"dev{row}" for row in range(10)])
     run.run(build)
     lines = [*csv.DictReader(io.StringIO((build / "doubtful/topic.csv").read_text()))]
@@ -87,7 +91,7 @@ def test_a_model_of_a_fold_has_a_say_on_its_fold_and_each_row_stands_once(
     build: Path, capsys: pytest.CaptureFixture[str]
 ):
     with_folds = TOPIC | {"folds": 2, "files": {"train": "topic-train.csv"}}
-    files.write_yaml(layout.plan(build), {"tasks": {"topic": with_folds}})
+    plan(build, with_folds)
     rows("train", 20).to_parquet(layout.examples(layout.data(build), "topic", "dev"))
     seals.seal(layout.data(build))
     trained(build, [f"train{row}" for row in range(10)])  # fold 1; the third row of it is labelled wrongly
@@ -117,7 +121,7 @@ def test_rows_of_a_group_do_not_judge_each_other(build: Path):
 
 def test_of_several_labels_a_row_one_is_to_be_taken_away_or_added(build: Path, capsys: pytest.CaptureFixture[str]):
     several = TOPIC | {"several": True, "metric": "micro_f1", "label": "topics"}
-    files.write_yaml(layout.plan(build), {"tasks": {"topic": several}})
+    plan(build, several)
     for split, wrong in (("train", 3.0), ("dev", 0.0)):  # of line 4, whose text says bug
         file = layout.examples(layout.data(build), "topic", split)
         labels = pd.Series([1.0, 2.0] * 10)  # bug alone, praise alone
@@ -190,7 +194,7 @@ def test_where_no_other_model_has_a_say_a_run_of_other_rows_is_refused(build: Pa
 
 
 def test_held_out_rows_lie_in_the_file_of_train(build: Path):
-    files.write_yaml(layout.plan(build), {"tasks": {"topic": TOPIC}, "held_out": 10})
+    plan(build, TOPIC, held_out=10)
     files.write_yaml(layout.plan(build, "needs"), {"splits": [["topic", "dev"], ["topic", "train"]]})
     run.run(build)
     lines = [*csv.DictReader(io.StringIO((build / "doubtful/topic.csv").read_text()))]
@@ -198,6 +202,25 @@ def test_held_out_rows_lie_in_the_file_of_train(build: Path):
         ("train", "topic-train.csv"),
         ("dev", "topic-train.csv"),
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "other"),
+    [(4, "crash train 2,bug"), (4, "crash train two,praise"), (21, "")],
+    ids=["label", "text", "gone"],
+)
+def test_a_file_that_has_changed_is_not_listed_from_what_was_read_of_it(build: Path, line: int, other: str):
+    table = rows("train", 20)
+    lines = ["text,topic", *(f"{text},{['bug', 'praise'][int(label)]}"
+             for text, label in zip(table["sentence1"], table["label"], strict=True))]  # fmt: skip
+    file = build / "own/topic-train.csv"
+    files.write_text(file, "\n".join(lines))
+    run.run(build)
+    files.write_text(file, "\n".join([*lines[: line - 1], other, *lines[line:]]))
+    with pytest.raises(
+        DataError, match=rf"topic-train\.csv, line {line}: the row is another than .*; `dvc repro preprocess` reads"
+    ):
+        run.run(build)
 
 
 def test_a_run_of_other_rows_is_refused(build: Path):

@@ -99,6 +99,13 @@ def test_columns_of_few_values_beside_text_and_label_are_groups(tmp_path: Path):
     assert dev_rows.by_column(tmp_path / "moved.csv", task, sentences) == {}
 
 
+def test_columns_of_several_labels_are_no_groups(tmp_path: Path):
+    (tmp_path / "dev.csv").write_text("text,joy,anger,channel\na,1,0,web\nb,0,1,phone\n")
+    task = Task("moods", 2, ("text",), "joy, anger", "micro_f1", several=True, columns=("joy", "anger"))
+    grouped = dev_rows.by_column(tmp_path / "dev.csv", task, {2: ("a",), 3: ("b",)})
+    assert grouped == {(GroupedBy.COLUMN, "channel"): ["web", "phone"]}
+
+
 @pytest.mark.parametrize(("text", "line"), [("text\nb\na\n", 2), ("text\na\n", 3)])
 def test_columns_of_other_rows_are_refused(tmp_path: Path, text: str, line: int):
     (tmp_path / "dev.csv").write_text(text)

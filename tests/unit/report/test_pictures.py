@@ -104,6 +104,24 @@ def test_labels_have_the_names_of_their_classes_or_the_ends_of_their_range():
     assert [*labels._names(of_three, 2)] == ["neg / negative", "pos"]
 
 
+@pytest.mark.parametrize(
+    ("names", "shown", "turn", "below"),
+    [
+        (["account", "billing", "delivery", "product"], ["account", "billing", "delivery", "product"], 0, ""),
+        (["anger", "gratitude", "joy", "love"], ["anger", "gratitude", "joy", "love"], 0, ""),
+        (["anger", "gratitude", "joy", "love", "fear"], ["anger", "gratitude", "joy", "love", "fear"], 90, ""),
+        (["a very long name of a class", "b"] * 2, ["a very long name …", "b"] * 2, 90, ""),
+        ([str(number) for number in range(77)], [], 0, "77 labels, as in tasks.yaml"),
+    ],
+)
+def test_names_below_bars_do_not_overlap(names: list[str], shown: list[str], turn: int, below: str):
+    axes = Figure().add_subplot()
+    labels._name_bars(axes, names)
+    assert [label.get_text() for label in axes.get_xticklabels()] == shown
+    assert {label.get_rotation() for label in axes.get_xticklabels()} == ({turn} if shown else set())
+    assert axes.get_xlabel() == below
+
+
 def test_sizes_of_the_data_are_a_table(results: Results, tmp_path: Path):
     last = labels.render(results, tmp_path).splitlines()[-1]
     assert [cell.strip() for cell in last.split("|")[1:-1]] == ["SST-5", "8,544", "\N{EN DASH}", "2,210"]

@@ -1,9 +1,11 @@
 """How large the data are, and how often each label occurs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -15,6 +17,10 @@ from mtbert.tasks import SPLITS, Split, Task, Tasks
 
 COLOURS: dict[Split, str] = {"train": drawing.PALETTE[0], "dev": drawing.PALETTE[1]}
 COLUMNS = 3  # of panels
+ROOM = 32  # characters below a panel, of names side by side
+LONGEST_TURNED = 18  # characters of a name that is turned
+MOST_TURNED = 18  # names of a panel; more are not shown
+HEIGHT, HEIGHT_TURNED = 2.4, 3.2  # inches of a panel
 ABOUT = (
     "Share of each label in train and dev; scores are counted by fifths of their range. Where the two differ, a model "
     "is trained on another mix of labels than it is scored on."
@@ -61,22 +67,43 @@ def _line(task: Task, counts: Mapping[Split, RowCounts]) -> dict[str, str]:
 
 def _drawn(shares_by_task: dict[str, dict[str, np.ndarray]], tasks: Tasks) -> Figure:
     down = -(-len(shares_by_task) // COLUMNS)
-    figure = drawing.empty(2.4 * down)
+    names_by_task = {
+        name: [*_names(tasks[name], len(next(iter(shares_by_split.values()))))]
+        for name, shares_by_split in shares_by_task.items()
+    }
+    height = HEIGHT_TURNED if any(map(_are_turned, names_by_task.values())) else HEIGHT
+    figure = drawing.empty(height * down)
     for position, (task, shares_by_split) in enumerate(shares_by_task.items(), 1):
         axes = figure.add_subplot(down, COLUMNS, position)
         for side, split in zip((-0.2, 0.2), COLOURS, strict=True):
             if split in shares_by_split:
                 label_shares = shares_by_split[split]
                 axes.bar(np.arange(len(label_shares)) + side, label_shares, 0.4, color=COLOURS[split])
-        bar_count = len(next(iter(shares_by_split.values())))
-        names = [*_names(tasks[task], bar_count)]
-        axes.set_xticks(range(len(names)), names)
+        _name_bars(axes, names_by_task[task])
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         axes.set_title(tasks[task].display_name, fontsize="medium")
         axes.spines[["top", "right"]].set_visible(False)
     bars = [Patch(color=colour) for colour in COLOURS.values()]
     figure.legend(bars, [*COLOURS], loc="outside lower center", ncols=2, frameon=False)
     return figure
+
+
+def _name_bars(axes: Axes, names: Sequence[str]) -> None:
+    """Write the names below the bars: side by side, or turned where they would overlap; of many write their number."""
+    if _are_turned(names):
+        shown = [name if len(name) <= LONGEST_TURNED else f"{name[: LONGEST_TURNED - 1]}…" for name in names]
+        axes.set_xticks(range(len(names)), shown, rotation=90)
+    elif len(names) > MOST_TURNED:
+        axes.set_xticks([])
+        axes.set_xlabel(f"{len(names)} labels, as in tasks.yaml")
+    else:
+        axes.set_xticks(range(len(names)), names)
+
+
+def _are_turned(names: Sequence[str]) -> bool:
+    """Return whether names would overlap side by side, and are few enough to be turned."""
+    widest = max((len(one) + len(next_one) for one, next_one in pairwise(names)), default=0) / 2
+    return len(names) <= MOST_TURNED and widest * len(names) > ROOM
 
 
 def _names(task: Task, count: int) -> Iterator[str]:
