@@ -31,6 +31,10 @@ def main(params: Path, out: Path) -> None:
     planning.write(documents | code.of_stages(Path(__file__).parent, FILES_OF_ALL), out)
     for key, presets in overrides.of_profile(settings, settings.get("variants")).items():
         print(f"{key}: profile {settings.get('profile')} sets it, not {', '.join(presets)}")
+    for name, other in overrides.near_names(settings).items():
+        print(
+            f"catalog.{name}: a new variant, which `variants` does not list; to change {other}, call it catalog.{other}"
+        )
 
 
 def _edited_by_dvc() -> bool:

@@ -28,6 +28,7 @@ def results(
     predicted: dict[tuple[str, int], dict[str, list[float]]],
     settings: dict[str, Any] | None = None,
     data: dict[str, Any] | None = None,
+    start: dict[str, str] | None = None,
 ) -> Results:
     """Runs by variant and seed with their dev predictions by task; `settings` by variant."""
     runs, rows, history = [], [], []
@@ -36,7 +37,7 @@ def results(
         about |= (settings or {}).get(variant, {})
         kind = "ensemble" if "members" in about else "variant"
         runs.append({"kind": kind, "variant": variant, "seed": seed, "settings": json.dumps(about), "overrides": ""}
-                    | {"data": json.dumps(DATA | (data or {})), "start": json.dumps({"name": "minilm"})}
+                    | {"data": json.dumps(DATA | (data or {})), "start": json.dumps({"name": "minilm"} | (start or {}))}
                     | {"machine": "", "steps": 20} | WEIGHTS)  # fmt: skip
         for task, values in by_task.items():
             for row, (label, value) in enumerate(zip(LABELS[task], values, strict=True)):

@@ -127,3 +127,5 @@ def test_dvc_sees_that_a_file_of_the_encoders_folder_has_changed(project: Projec
     assert project.dvc("repro", "encoder") == ["plan", "encoder"]
     revision = files.read_yaml(project.root / "build/plan/encoder.yaml")["revision"]
     assert revision == folders.digest(project.root / "models/mine")
+    catalog = files.read_yaml(project.root / "build/plan/catalog.yaml")
+    assert catalog["encoder"]["revision"] == revision

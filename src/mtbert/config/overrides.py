@@ -4,6 +4,7 @@ A value in a section at the top departs from the profile's, else the preset's, e
 `catalog` departs from the paper's. Variants of one's own depart from nothing.
 """
 
+import difflib
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -15,6 +16,8 @@ from mtbert.config.params import Params, Place, at, dotted, leaves
 from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import SECTIONS
 from mtbert.pretrained.settings import SBERT
+
+CLOSE = 0.8  # how much alike two names are (difflib's ratio) of which one may be meant as the other
 
 
 class Override(NamedTuple):
@@ -53,6 +56,17 @@ def of_profile(params: Params, names: Iterable[str]) -> dict[str, list[str]]:
             if stronger is not None and stronger != value:
                 presets_by_key.setdefault(dotted(place), []).append(preset)
     return presets_by_key
+
+
+def near_names(params: Params) -> dict[str, str]:
+    """Return by the name of each variant of one's own that is not selected the name that may be meant, if one is close.
+
+    Such an entry is a new variant, and changes nothing of the variant whose name was misspelt.
+    """
+    known = {*params.of_papers["catalog"], *params.written}
+    own = [name for name in params.own.get("catalog") or {} if name not in {*known, *params.get("variants")}]
+    close = {name: difflib.get_close_matches(name, known, 1, CLOSE) for name in own}
+    return {name: names[0] for name, names in close.items() if names}
 
 
 def _in_section(params: Params, selected: dict[str, Any], section: str, values: Any) -> Iterator[Override]:

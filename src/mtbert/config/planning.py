@@ -46,7 +46,8 @@ def plan(params: Params) -> dict[str, Any]:
     shared = resolve.shared(params, selected)
     encoder = EncoderSettings(**shared["encoder"])
     if encoder.folder and not encoder.revision:  # so that the folder's files are an input of later stages
-        shared["encoder"]["revision"] = folders.digest(encoder.folder)
+        encoder = encoder.model_copy(update={"revision": folders.digest(encoder.folder)})
+        shared["encoder"]["revision"] = encoder.revision
     needs = {
         "splits": _splits(selected, shared),
         "held_out": params.get("held_out"),
@@ -161,11 +162,12 @@ def _catalog(
             "selected": name in selected,
             "overrides": values,
         }
+    revision = {"revision": encoder.revision} if encoder.folder else {}
     return {
         **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds", "limit")},
         "tuned": _tuned(params, selected),
         "tasks": {name: tasks.stated(task) for name, task in params.tasks.items()},
-        "encoder": {"name": encoder.display_name, "note": encoder.note},
+        "encoder": {"name": encoder.display_name, "note": encoder.note, **revision},
         "variants": variants,
         "ensembles": {
             name: {**entry, "selected": all(member in selected for member in entry["members"])}

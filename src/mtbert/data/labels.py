@@ -4,6 +4,7 @@
 by the same rules (`hint`), by `study` and by the stage `preprocess`.
 """
 
+import html
 import json
 import re
 import unicodedata
@@ -37,17 +38,24 @@ LIKE_NUMBERS = {  # what is no number, and is meant as one: how it is written, a
         "a number with a comma", "write it with a point, or without the comma if it parts thousands",
     ),
     re.compile(rf"[$€£¥]\s*{DIGITS}|{DIGITS}\s*[$€£¥]"): ("an amount of money", "write the number alone"),
+    re.compile(rf"['\u2018\u2019`\"]-?{DIGITS}['\u2019\"]?"): ("a number in quotation marks", "write the number alone"),
     re.compile(rf"[\u2010-\u2015\u2212\uff0d]\s*{DIGITS}"): ("a number with another minus sign", "write it with -"),
     re.compile(r"(?=.*[^\x00-\x7f])[+-]?\d+(?:[.,\u066b]\d+)?"): ("a number in other digits", "write it in 0 to 9"),
 }  # fmt: skip
 WITH_MORE = re.compile(r"[<>~≈≤≥+-]*\s*\d")  # how a number begins that has a unit or a sign
-REPRESENTED = re.compile(r"""(?:tensor|array|(?:np|numpy|torch)\.\w+)\(.*\)|b(['"]).*\1""", re.S)
+# tensor(1), b'pos', and a class with its probability: pos (0.93)
+REPRESENTED = re.compile(
+    r"""(?:tensor|array|(?:np|numpy|torch)\.\w+)\(.*\)|b(['"]).*\1|.+\((?:0?\.[0-9]+|1\.0+)\)""", re.S
+)
 SPREADSHEET = re.compile(r"#(?:REF!|VALUE!|DIV/0!|NAME\?|NUM!|NULL!|SPILL!|CALC!)")
 SEVERAL = re.compile(  # how a list or an object is written: [pos] is neither
     r"""\[.*[,'"].*\]|\{.*[,'"].*\}|\[\s*-?[0-9.]+(?:\s+-?[0-9.]+)+\s*\]""", re.S
 )
 ONE_HOT = re.compile(r"[01](?:[ ,;|]+[01])+")
-JOINTS = re.compile(r"\s*(?:[|;#,\n\t]|\+\+|&&)\s*")  # what parts labels that a tool joined
+JOINTS = re.compile(r"\s*(?:[|;#,\n\t]|\+\+|&&)\s*| (?=__label__)")  # what parts labels that a tool joined
+MARKS = re.compile(  # at a label's ends
+    r"""^[\s"'`\u2018-\u201f\u00ab\u00bb(\[]+|[\s"'`\u2018-\u201f\u00ab\u00bb)\].,;:!?]+$"""
+)
 WEAK_JOINTS = re.compile(r"\s*[/+&]\s*|\s+(?:and|or)\s+|\s+|[-_]")  # what a class's own name may hold, too
 TRUTHS = (  # two classes as people write them
     ("0", "1"), ("false", "true"), ("f", "t"), ("no", "yes"), ("n", "y"), ("off", "on"), ("neg", "pos"),
@@ -138,7 +146,7 @@ def question(column: str, labels: Collection[str], may_be_joined: bool = True) -
         label, parts = joined[0]
         more = f" ({len(joined)} labels are so)" if len(joined) > 1 else ""
         fault = f"{label!r} is made of {' and '.join(map(repr, parts))}, which other labels are or hold, too{more}"
-        joint = next(match[0].strip(" ") for match in JOINTS.finditer(label))
+        joint = next(match[0].strip(" ") or " " for match in JOINTS.finditer(label))
         parted = f"write what parts them, {_quoted(joint)}: a row with an empty text then has none"
         several_labels = f"If such a row has several labels, {parted}"
         own_class = "If it is a class of its own, write ''"
@@ -286,6 +294,12 @@ def seen(label: str) -> str:
     """
     text = visible(unicodedata.normalize("NFKC", label)).casefold()
     return repr(float(text)) if NUMBER.fullmatch(text) else text
+
+
+def bare(label: str) -> str:
+    """Return what is `seen` of a label without marks at its ends, with characters in place of HTML's names of them."""
+    plain = html.unescape(label)
+    return seen(MARKS.sub("", plain) or plain)
 
 
 def visible(text: str) -> str:

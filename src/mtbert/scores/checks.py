@@ -51,12 +51,18 @@ def _check_runs(results: Results) -> None:
         "data": [run.data.name for run in descriptions],
         "description of the tasks": [json.dumps(run.data.tasks, sort_keys=True) for run in descriptions],
         "set of training rows": _sets_of_training_rows(descriptions),
-        "encoder": [run.start.name for run in descriptions],
+        "encoder": _encoders(descriptions),
     }
     for name, values in shared.items():
         _refuse(f"runs of more than one {name}; a report is of one", results.runs, np.array(values) != values[0])
     trainings = results.trained.drop_duplicates(["variant", "settings", "code"])
     _refuse(OTHER_TRAINING, trainings, trainings.duplicated("variant"))
+
+
+def _encoders(descriptions: Sequence[RunDescription]) -> list[str]:
+    """Return as text of each run all that it says of its encoder; where it says no revision, that of others."""
+    of_others = next((run.start.revision for run in descriptions if run.start.revision), "")
+    return [f"{run.start.name}\n{run.start.note}\n{run.start.revision or of_others}" for run in descriptions]
 
 
 def _sets_of_training_rows(descriptions: Sequence[RunDescription]) -> list[str]:

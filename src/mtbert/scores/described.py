@@ -88,10 +88,17 @@ class Data(Lenient):
 
 
 class StartingWeights(Lenient):
-    """What `start` says of the encoder that all runs start from; the note is on what it may know of the tasks."""
+    """What `start` says of the encoder that all runs start from.
+
+    Attributes:
+        name: its name; of a folder the last part of its path.
+        note: what it may know of the tasks, and how it was cut or rounded.
+        revision: of a folder, the digest of its files; empty in evidence before 2026-11-30.
+    """
 
     name: str = ""
     note: str = ""
+    revision: str = ""
 
 
 class RunDescription(Lenient):

@@ -95,9 +95,9 @@ def _notes_of_columns(place: Place, rows: SplitRows, is_new: bool) -> Iterator[s
         yield from _unused_columns(place)
     for doubt in _doubts(task, rows) if is_new else ():
         yield f"{shown}: {doubt}"
-    alike: dict[str, dict[int, str]] = {}  # by what is seen of a label: its spelling in each class
+    alike: dict[str, dict[int, str]] = {}  # by what is seen of a label without marks: its spelling in each class
     for label, number in task.labels.items():
-        alike.setdefault(labels_of.seen(label), {})[number] = label
+        alike.setdefault(labels_of.bare(label), {})[number] = label
     if groups := [" and ".join(map(repr, labels.values())) for labels in alike.values() if len(labels) > 1]:
         yield f"{shown}: different classes, though they look alike: {', '.join(groups)}"
 

@@ -52,6 +52,12 @@ def test_an_override_is_told_of_what_it_changes(key: str, value: Any, variants: 
     assert told((key, value)) == {name: {key: value} for name in variants}
 
 
+def test_a_new_variant_whose_name_is_nearly_that_of_another_is_told_unless_it_is_selected() -> None:
+    new = (("catalog.palls.pals.dim", 60), ("catalog.wide.pals.dim", 60), ("catalog.pals.pals.dim", 60))
+    assert overrides.near_names(edited(*new)) == {"palls": "pals"}
+    assert overrides.near_names(edited(*new, ("variants", ["palls"]))) == {}
+
+
 def test_the_catalog_tells_of_each_variant_what_changes_it() -> None:
     wider, own = {"pals.dim": 276}, {"catalog.smart-pals.smart.steps": 2}
     found = told(("pals.dim", 276), ("catalog.smart-pals.smart.steps", 2))

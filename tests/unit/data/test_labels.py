@@ -40,6 +40,8 @@ from mtbert.tasks import COURSE, Task
             ["tensor(1)", "tensor(0)"],
             "tensor(0), as a program writes a value for programmers; write the value",
         ),
+        ("score", ["'1", "'2"], "'1, a number in quotation marks; write the number alone"),
+        ("label", ["neg (0.71)", "pos (1.0)"], "neg (0.71), as a program writes a value"),
         ("label", ["b'pos'", "b'neg'"], "b'neg', as a program writes a value"),
         ("label", ["#REF!", "pos", "neg"], "#REF!, an error of a spreadsheet; mend the cell, or empty it"),
     ],
@@ -222,3 +224,28 @@ def test_labels_that_may_stand_for_none(labels: list[str], stand_ins: list[str])
         "a", len(labels), ("text",), "label", "macro_f1", {label: number for number, label in enumerate(labels)}
     )
     assert labelling.stand_ins(task) == stand_ins
+
+
+@pytest.mark.parametrize(
+    ("label", "bare"),
+    [
+        ("Spam.", "spam"),
+        ("'spam'", "spam"),
+        ("\u201cspam\u201d", "spam"),
+        ("a&amp;b", "a&b"),
+        (":)", ":)"),
+        ("?", "?"),
+        ("c++", "c++"),
+        ("1.0", "1.0"),
+        ("01", "01"),
+    ],
+)
+def test_marks_at_the_ends_of_a_label_do_not_make_it_look_different(label: str, bare: str):
+    assert labelling.bare(label) == bare
+
+
+def test_labels_of_fasttext_that_a_blank_joins_are_asked_about():
+    asked = labelling.question("label", ["__label__a", "__label__b", "__label__a __label__b"])
+    assert asked is not None
+    assert (asked.key, asked.doubted) == ("separator", ["__label__a __label__b"])
+    assert "write what parts them, ' '" in asked.text

@@ -41,6 +41,18 @@ def test_runs_of_other_data_or_profile_are_refused(tmp_path: Path, changes: dict
         evidence.merged(sources)
 
 
+@pytest.mark.parametrize("start", [{"name": "e5"}, {"note": "Its weights are rounded to fp16."}, {"revision": "b"}])
+def test_runs_of_another_encoder_are_refused_also_where_its_folder_has_the_same_name(tmp_path: Path, start: dict):
+    sources = [folder(tmp_path / "a", ONE, start={"revision": "a"}), folder(tmp_path / "b", TWO, start=start)]
+    with pytest.raises(DataError, match=r"runs of more than one encoder; .*: pals, seed 2"):
+        evidence.merged(sources)
+
+
+def test_runs_that_say_no_revision_of_the_encoder_have_that_of_others(tmp_path: Path):
+    sources = [folder(tmp_path / "a", ONE, start={"revision": "a"}), folder(tmp_path / "b", TWO)]
+    assert len(evidence.merged(sources).runs) == 2
+
+
 def test_evidence_leaves_out_withheld_labels():
     results = made.results(ONE)
     results.predictions.loc[0, "label"] = float("nan")

@@ -257,7 +257,7 @@ def told(folder: Path, params: Path, capsys: pytest.CaptureFixture[str], **conte
 
 
 def test_what_is_odd_in_rows_and_columns_is_told(tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]):
-    labels = ["yes", "no", "Yes", "N/A"]
+    labels = ["yes", "no", "Yes.", "N/A"]
     train = "text,label,source\n" + "".join(f"text number {n},{labels[n % 4]},x\n" for n in range(40))
     dev, test = f"{HEAD}TEXT  number 1,no\nother,yes\nmore,no\n", f"{HEAD}text number 2,yes\n"
     assert told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev, a_test=test) == [
@@ -265,9 +265,9 @@ def test_what_is_odd_in_rows_and_columns_is_told(tmp_path: Path, params: Path, c
         "a-train.csv: not used: source (x in every row)",
         "a-train.csv: taken for classes: N/A; if they stand for no label, move them from `classes` to `left_out: "
         "['N/A']`",
-        "a-train.csv: different classes, though they look alike: 'Yes' and 'yes'",
+        "a-train.csv: different classes, though they look alike: 'Yes.' and 'yes'",
         "a-dev.csv: 1 of 3 dev rows are in train, too",
-        "a-dev.csv: no row of dev has the label N/A, Yes",
+        "a-dev.csv: no row of dev has the label N/A, Yes.",
         "a-test.csv: 1 of 1 test rows are in train, too",
     ]
 
