@@ -35,3 +35,8 @@ def test_ties_trims_elects_a_sign_and_takes_the_mean_of_those_that_have_it():
     third = torch.tensor([-3.0, 0.3, 0.1, 2.0, 0, 0, 0, 0, 0, 0])
     # kept: 4, 6; 2, -1; -3, 2
     assert direction("ties", [first, second, third]).tolist() == pytest.approx([3.0, 6.0, 0, 2.0, *[0] * 6])
+
+
+def test_ties_is_0_where_kept_values_cancel():
+    one, other = torch.tensor([3.0, 1.0, 0, 0, 0]), torch.tensor([-3.0, 0, 0, 1.0, 0])  # one of five is kept
+    assert direction("ties", [one, other]).tolist() == [0.0] * 5

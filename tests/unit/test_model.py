@@ -47,6 +47,7 @@ def test_the_seed_draws_the_weights_that_are_added():
     one, again, other = (assembly.build_model(settings(), small_bert(), seed).heads["sst"] for seed in (1, 1, 2))
     assert torch.equal(one.linear.weight, again.linear.weight)
     assert not torch.equal(one.linear.weight, other.linear.weight)
+    assert one.linear.weight[0, :3].tolist() == pytest.approx([-0.008436, -0.033158, 0.166990], abs=1e-6)  # of all runs
 
 
 @pytest.mark.parametrize(("chosen", "counts"), [("by_sentence", True), ("zeros", False)])

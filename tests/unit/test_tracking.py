@@ -106,6 +106,12 @@ def test_a_finished_run(run: Path) -> None:
     assert tags["changed"] == "pals.dim=204"
 
 
+def test_a_long_list_of_changes_is_cut_where_mlflow_would_refuse_the_tag(run: Path) -> None:
+    catalog = record.read_catalog(run.parents[2])
+    catalog["variants"]["pals"]["overrides"] = {"pals.note": "a" * 6000}
+    assert record.of_run(run, catalog).tags["changed"] == f"pals.note={'a' * 4990}"
+
+
 def test_a_vote_has_its_scores_members_and_settings_and_the_name_of_what_was_changed_in_a_member(
     tmp_path: Path,
 ) -> None:

@@ -18,7 +18,7 @@ from mtbert.tasks.reading import MOST_IN_A_SET
 
 # Known names; capitals, blanks and -_. do not count.
 LABELS = ("label", "gold_label", "labels")  # one of them is the label; else a column that is called like the task
-LABELS_OF_PAIRS = (*SCORES, "is_duplicate")  # beside a pair of sentences, the only one of OTHER_LABELS is the label
+LABELS_OF_PAIRS = (*SCORES, "is_duplicate")  # usual beside a pair, whatever else has few values
 OTHER_LABELS = ("class", "category", "target", *LABELS_OF_PAIRS)
 PAIRS = (("sentence1", "sentence2"), ("question1", "question2"), ("premise", "hypothesis"), ("text", "text_pair"))
 IDS = ("", "id", "idx", "index", "guid", "pair_id", "unnamed: 0")
@@ -129,7 +129,7 @@ def labels(table: Table, name: str) -> list[str]:
     if len(lists) == 1:
         return lists
     usual = called(columns, OTHER_LABELS)
-    if table.pair and len(usual) == 1 and called(usual, LABELS_OF_PAIRS):
+    if table.pair and called(usual, LABELS_OF_PAIRS):
         return usual
     may_be = [column for column in columns if column in usual or table.has_few(column) or _has_fractions(table, column)]
     found: list[str] = []

@@ -214,3 +214,11 @@ def test_what_does_not_fit_is_said_with_the_first_rows(
 ) -> None:
     with pytest.raises(DataError, match=message):
         paired(tmp_path, ours, theirs, metric)
+
+
+def test_a_file_called_like_a_model_is_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an ending, it is refused as a file: the model of its name is not what is compared."""
+    (tmp_path / "build/runs/pals/1").mkdir(parents=True)
+    written(tmp_path / "pals", TWO)
+    monkeypatch.chdir(tmp_path)
+    assert reading.models("pals", "sst", Path("build")) == []

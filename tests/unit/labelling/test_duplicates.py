@@ -72,9 +72,10 @@ def test_both_texts_of_a_pair_have_to_be_near_in_either_order():
     assert rounded(duplicates.find(SAME, rows, embed)) == [(Harm.OTHER_LABEL, 0, 1, 0.985)]
 
 
-def test_scores_that_differ_by_less_than_a_fifth_are_not_other_labels():
-    rows = table(("train", 5, "it crashed", "great"), ("train", 4.5, "it crashed", "great"))
-    assert duplicates.find(SAME, rows, embed) == []
+@pytest.mark.parametrize(("score", "is_other"), [(4.5, False), (4.0, True)])
+def test_scores_that_differ_by_less_than_a_fifth_are_not_other_labels(score: float, is_other: bool):
+    rows = table(("train", 5, "it crashed", "great"), ("train", score, "it crashed", "great"))
+    assert bool(duplicates.find(SAME, rows, embed)) is is_other
 
 
 def test_a_line_has_both_rows():

@@ -224,9 +224,10 @@ def test_a_tokenizer_that_frames_sentences_otherwise_is_refused(folder: Path, tm
     )
 
 
-def test_a_tokenizer_with_more_pieces_than_the_weights_is_refused(folder: Path, tmp_path: Path) -> None:
-    encoders.model("BertModel", encoders.config(pieces=12)).save_pretrained(folder)
-    assert "has a piece 13, but the weights are of 12" in refused(named(folder), tmp_path / "out")
+@pytest.mark.parametrize("pieces", [12, 13])
+def test_a_tokenizer_with_more_pieces_than_the_weights_is_refused(folder: Path, tmp_path: Path, pieces: int) -> None:
+    encoders.model("BertModel", encoders.config(pieces=pieces)).save_pretrained(folder)
+    assert f"has a piece 13, but the weights are of {pieces}" in refused(named(folder), tmp_path / "out")
 
 
 def test_a_use_that_the_encoder_does_not_allow_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -167,6 +167,7 @@ def test_all_names_of_the_papers_claims_exist() -> None:
             r"my-pal-bert.yaml:\d+: mypal-little-changes: unknown setting 'she",
         ),
         ("differs: [pals.dim]", "differs: [pals.width]", r"unknown setting 'pals.width'"),
+        ("confounded: [pair_encoding,", "confounded: [pair_encodin,", r"unknown setting 'pair_encodin'"),
     ],
 )
 def test_a_name_that_does_not_exist_is_refused_with_its_place(tmp_path: Path, old: str, new: str, told: str) -> None:

@@ -61,6 +61,11 @@ def test_dvc_shows_one_score_a_variant(report: Path):
     assert numbers.summary({"all": all_tasks}, COURSE) == {"all": 0.4}
 
 
+def test_means_have_six_decimals():
+    predicted = {("two", seed): {"sst": [0, 1, 2, 3] if seed == 1 else SST} for seed in (1, 2, 3)}
+    assert numbers.means(judge(made.results(predicted)))["two"] == {"sst": 0.833333}
+
+
 def test_means_over_seeds(judgement: Judgement):
     means = numbers.means(judgement)
     assert means["pals"] == {"sst": 0.875, "qqp": 0.75, "sts": 1.0} | dict.fromkeys(OVERALLS, 0.875)

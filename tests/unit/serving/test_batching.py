@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mtbert.data.tokens import TokenSequence
-from mtbert.serving.batching import Key, Outputs, Queue, QueueFullError, groups
+from mtbert.serving.batching import Key, Outputs, Part, Queue, QueueFullError, groups
 from mtbert.serving.graphs import EncodedRow
 from mtbert.serving.options import Limits
 
@@ -104,6 +104,16 @@ def test_rows_of_other_tasks_are_batches_of_their_own_and_the_oldest_goes_first(
         await queue.stop()
 
     asyncio.run(main())
+
+
+def test_outputs_of_a_request_that_has_ended_are_dropped() -> None:
+    async def main() -> bool:
+        part = Part(TEXTS, rows(3), asyncio.get_running_loop().create_future())
+        part.answer.cancel()
+        part.add(0, {"tone": np.array([3])})
+        return part.answer.cancelled()
+
+    assert asyncio.run(main())
 
 
 def test_a_full_queue_refuses_a_request_as_a_whole() -> None:

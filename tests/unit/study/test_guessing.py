@@ -242,6 +242,12 @@ def test_a_column_may_be_called_like_one_of_its_classes(tmp_path: Path, name: st
     assert (entry["label"], entry["classes"]) == (header.split(",")[1], sorted(labels))
 
 
+def test_a_text_called_like_the_task_is_no_label_beside_a_number_of_each_row(tmp_path: Path):
+    write(tmp_path, topic_csv=columns_of("topic,row,kind", range(60), ["a", "b"] * 30))
+    entry = draft(tmp_path).changes["topic"]
+    assert (entry["sentences"], entry["label"]) == (["topic"], "kind")
+
+
 def test_ids_that_repeat_are_no_label_beside_a_column_that_is_called_like_one(tmp_path: Path):
     quora = "id,qid1,qid2,question1,question2,is_duplicate"
     rows = [f"{n},{n % 300},{n % 299},question {n},other {n},{n % 2}" for n in range(400)]
@@ -328,6 +334,10 @@ def columns_of(header: str, *columns: Iterable[object]) -> str:
         (
             {"a.jsonl": '{"text": "x", "label": {"a": 1}}\n{"text": "y", "label": {"a": 2}}\n'},
             "its label holds {'a': 1}, an object; write the label alone in its place, as a word or a number",
+        ),
+        (
+            {"a.jsonl": "".join(f'{{"text": "x", "label": {label}}}\n' for label in ('["a"]', '"b"', '"c"'))},
+            "its label holds ['a'], several labels a row; write a column of 0 and 1 for each label",
         ),
         (
             {"a_csv": "text,label\none,one\ntwo, two\n"},
@@ -446,6 +456,12 @@ def test_texts_that_the_files_do_not_tell_are_asked(tmp_path: Path, header: str,
     ]
 
 
+def test_of_few_rows_a_column_that_differs_in_most_is_no_label(tmp_path: Path):
+    rows = "".join(f"text number {n},code {n % 8},{'ab'[n % 2]}\n" for n in range(12))
+    write(tmp_path, a_csv=f"text,code,kind\n{rows}")
+    assert draft(tmp_path).changes == {"a": {"files": {"train": "a.csv"}, "sentences": "?", "label": "kind"}}
+
+
 def test_the_classes_of_a_task_are_told_once_its_columns_are_written(tmp_path: Path):
     write(tmp_path, a_csv=columns_of("text,more,mood", TEXTS, ["bad", "good"] * 30), b_csv=TOPIC)
     said = "# mine\nc:\n  files: {train: a.csv}\n  sentences: [text]\n  label: mood\n"
@@ -540,15 +556,25 @@ def test_what_is_ignored_is_a_list_of_files_that_are_there(tmp_path: Path, ignor
         tasks.read_folder(tmp_path)
 
 
-@pytest.mark.parametrize(("labels", "left_out"), [([0, 1], {}), ([0, 1, -1], {"left_out": [-1]})])
-def test_classes_that_a_parquet_file_names_have_these_names(tmp_path: Path, labels: list[int], left_out: dict):
-    features = {"label": {"names": ["neg", "neutral", "pos"], "_type": "ClassLabel"}}
+def named_in_parquet(file: Path, names: list[str], labels: list[int]) -> None:
+    """Write texts whose labels are numbers with names, as `datasets` does."""
+    features = {"label": {"names": names, "_type": "ClassLabel"}}
     info = {"huggingface": json.dumps({"info": {"features": features}})}
     table = pa.table({"text": TEXTS, "label": [labels[n % len(labels)] for n in range(60)]})
-    pq.write_table(table.replace_schema_metadata(info), tmp_path / "a.parquet")
+    pq.write_table(table.replace_schema_metadata(info), file)
+
+
+@pytest.mark.parametrize(("labels", "left_out"), [([0, 1], {}), ([0, 1, -1], {"left_out": [-1]})])
+def test_classes_that_a_parquet_file_names_have_these_names(tmp_path: Path, labels: list[int], left_out: dict):
+    named_in_parquet(tmp_path / "a.parquet", ["neg", "neutral", "pos"], labels)
     entry = draft(tmp_path).changes["a"]
-    found = {key: entry[key] for key in ("classes", "names", "left_out") if key in entry}
-    assert found == {"classes": [0, 1, 2], "names": ["neg", "neutral", "pos"]} | left_out
+    found = {key: entry[key] for key in entry if key not in ("files", "sentences", "label")}
+    assert found == {"classes": [0, 1, 2], "names": ["neg", "neutral", "pos"], "metric": "f1"} | left_out
+
+
+def test_classes_that_a_file_names_may_be_many(tmp_path: Path):
+    named_in_parquet(tmp_path / "a.parquet", [f"class {n}" for n in range(201)], [0, 200])
+    assert draft(tmp_path).changes["a"]["classes"] == [*range(201)]
 
 
 def test_a_further_header_is_no_class(tmp_path: Path):

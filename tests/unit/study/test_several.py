@@ -75,6 +75,13 @@ def test_whether_columns_of_0_and_1_are_one_task_is_asked(tmp_path: Path) -> Non
     assert (rows.task.kind, rows.task.columns) == ("sets", (*moods.WORDS,))
 
 
+def test_two_columns_of_0_and_1_of_which_each_row_has_one_are_asked_about(tmp_path: Path) -> None:
+    rows = [f"text {number},{number % 2},{1 - number % 2}\n" for number in range(40)]
+    (tmp_path / "mail.csv").write_text("text,spam,work\n" + "".join(rows))
+    with pytest.raises(DataError, match=r"mail\.several: mail\.csv: spam, work hold 0 and 1"):
+        study(tmp_path)
+
+
 def test_columns_of_0_and_1_may_be_a_task_each(tmp_path: Path) -> None:
     moods.write(tmp_path, "columns", (300, 60))
     with pytest.raises(DataError, match="If each is a task of its own, write false"):
@@ -85,13 +92,13 @@ def test_columns_of_0_and_1_may_be_a_task_each(tmp_path: Path) -> None:
 
 def test_a_label_that_no_row_has_and_one_that_every_row_has_are_named(tmp_path: Path) -> None:
     for split in ("train", "dev"):
-        rows = [f"text {number},{number % 2},{int(number % 3 == 0)},0,1\n" for number in range(40)]
-        (tmp_path / f"moods-{split}.csv").write_text("text,joy,anger,fear,any\n" + "".join(rows))
-    with pytest.raises(DataError, match="joy, anger, fear, any hold 0 and 1"):
+        rows = [f"text {number},{number % 2},{int(number % 3 == 0)},0,0,1\n" for number in range(40)]
+        (tmp_path / f"moods-{split}.csv").write_text("text,joy,anger,fear,awe,any\n" + "".join(rows))
+    with pytest.raises(DataError, match="joy, anger, fear, awe, any hold 0 and 1"):
         study(tmp_path)
     answer(tmp_path, several=True)
     (rows,) = study(tmp_path)
-    assert "moods-train.csv: no row of train has the label fear" in rows.notes
+    assert "moods-train.csv: no row of train has the label fear, awe" in rows.notes
     assert "moods-train.csv: every row of train has the label any" in rows.notes
 
 
