@@ -61,9 +61,13 @@ class Table:
         """Return whether each value is a number."""
         return all(map(is_number, self.values[column]))
 
+    def is_shared(self, column: str) -> bool:
+        """Return whether rows share the values of a column: at most half as many as there are rows."""
+        return len(self.values[column]) <= len(self.rows) / 2
+
     def has_few(self, column: str) -> bool:
-        """Return whether rows share the values of a column: at most FEW, and half as many as there are rows."""
-        return len(self.values[column]) <= min(FEW, len(self.rows) / 2)
+        """Return whether rows share the values of a column, and it has at most FEW."""
+        return len(self.values[column]) <= FEW and self.is_shared(column)
 
     def cells(self, column: str) -> list[Any]:
         """Return a column's cells as the file has them; None where a row has none."""
@@ -115,7 +119,8 @@ def labels(table: Table, name: str) -> list[str]:
     """Return the columns that may be the label, or a label of a task each.
 
     A known name decides; else the only column of lists. Else it is each column that is usually called so, or of few
-    values, or of fractions. Of two that repeat each other one counts: that of a usual name, or of words.
+    values, or of fractions; where there is none, the only one of words that rows share. Of two that repeat each other
+    one counts: that of a usual name, or of words.
 
     Args:
         table: of train.
@@ -132,6 +137,9 @@ def labels(table: Table, name: str) -> list[str]:
     if table.pair and called(usual, LABELS_OF_PAIRS):
         return usual
     may_be = [column for column in columns if column in usual or table.has_few(column) or _has_fractions(table, column)]
+    if not may_be:
+        shared = [column for column in columns if table.is_shared(column) and not table.is_numeric(column)]
+        may_be = shared if len(shared) == 1 else []
     found: list[str] = []
     for column in sorted(may_be, key=lambda column: (column not in usual, table.is_numeric(column))):
         if not any(table.repeats(column, other) and not table.indicators([column, other]) for other in found):

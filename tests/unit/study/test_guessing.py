@@ -442,6 +442,12 @@ def test_a_label_that_the_files_do_not_tell_is_asked(tmp_path: Path, files: dict
     assert asked in question
 
 
+def test_the_only_column_of_words_that_rows_share_is_the_label(tmp_path: Path):
+    write(tmp_path, a_csv=columns_of("text,topic", (f"topic {n % 21}" for n in range(60))))
+    (task,) = draft(tmp_path).changes.values()
+    assert (task["sentences"], task["label"], len(task["classes"])) == (["text"], "topic", 21)
+
+
 @pytest.mark.parametrize(
     ("header", "row"), [("day,text,label", "day {n},b {n},{odd}"), ("x,y,z,label", "a {n},b {n},c {n},{odd}")]
 )
