@@ -31,10 +31,8 @@ def main(params: Path, out: Path) -> None:
     planning.write(documents | code.of_stages(Path(__file__).parent, FILES_OF_ALL), out)
     for key, presets in overrides.of_profile(settings, settings.get("variants")).items():
         print(f"{key}: profile {settings.get('profile')} sets it, not {', '.join(presets)}")
-    for name, other in overrides.near_names(settings).items():
-        print(
-            f"catalog.{name}: a new variant, which `variants` does not list; to change {other}, call it catalog.{other}"
-        )
+    for (key, name), other in overrides.near_names(settings):
+        print(f"{key}.{name} is new, and nothing selects it; to change {other}, call it {key}.{other}")
 
 
 def _edited_by_dvc() -> bool:

@@ -58,15 +58,19 @@ def of_profile(params: Params, names: Iterable[str]) -> dict[str, list[str]]:
     return presets_by_key
 
 
-def near_names(params: Params) -> dict[str, str]:
-    """Return by the name of each variant of one's own that is not selected the name that may be meant, if one is close.
+def near_names(params: Params) -> Iterator[tuple[Place, str]]:
+    """Yield the place of each entry that nothing selects and whose name is nearly another's, with that name.
 
-    Such an entry is a new variant, and changes nothing of the variant whose name was misspelt.
+    Such a variant, profile or tuned rate changes nothing of the one whose name was misspelt.
     """
-    known = {*params.of_papers["catalog"], *params.written}
-    own = [name for name in params.own.get("catalog") or {} if name not in {*known, *params.get("variants")}]
-    close = {name: difflib.get_close_matches(name, known, 1, CLOSE) for name in own}
-    return {name: names[0] for name, names in close.items() if names}
+    variants = {*params.of_papers["catalog"], *params.written}
+    profile = str(params.get("profile"))
+    known = {"catalog": variants, "tuned": {*params.get("catalog")}, "profiles": {profile}}
+    for key, names in known.items():
+        for name in params.own.get(key) or {}:
+            close = difflib.get_close_matches(name, names, 1, CLOSE)
+            if close and name not in {*names, *params.get("variants")}:
+                yield (key, name), close[0]
 
 
 def _in_section(params: Params, selected: dict[str, Any], section: str, values: Any) -> Iterator[Override]:

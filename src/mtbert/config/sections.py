@@ -31,6 +31,7 @@ from mtbert.learning.objectives import OBJECTIVES
 from mtbert.merging import MERGES
 from mtbert.models.heads import HEADS
 from mtbert.pretrained.settings import SBERT, STARTS, EncoderSettings, SbertSettings
+from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
 from mtbert.settings import ONCE, Name, Pooling, Section, TaskName, known_task, one_of
 from mtbert.tasks import COURSE, FILE
 from mtbert.variants.settings import ModelSettings, PhaseSettings, Published, RunSettings
@@ -132,6 +133,19 @@ def _free(name: str) -> str:
     return name
 
 
+def _of_no_model(name: str, info: ValidationInfo) -> str:
+    """Return the name of a vote or a merged model, which names files and rows beside those of variants."""
+    if name in (info.context or {})["variant"]:
+        raise ValueError("a variant has this name; allowed: another one")
+    return _of_no_baseline(name)
+
+
+def _of_no_baseline(name: str) -> str:
+    if name in (*BASELINES, UNTRAINED) or name.startswith(BY_OTHERS):
+        raise ValueError("a baseline has this name, or predictions of others may have it; allowed: another one")
+    return name
+
+
 def _with(keys: Mapping[str, Any]) -> Callable[[type["Layer"]], Any]:
     """Return a decorator that adds keys to a layer, each with its type and default."""
     return lambda layer: create_model(layer.__name__, __base__=layer, **dict(keys))
@@ -209,11 +223,11 @@ class _Document(Layer):
     limit: _Limit | None = None
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1), ONCE]
     variants: _Members
-    ensembles: dict[Name, _Ensemble]
+    ensembles: dict[Annotated[Name, AfterValidator(_of_no_model)], _Ensemble]
     profiles: dict[Name, _Profile | None]
     presets: dict[Name, _Preset | None]
     tuned: dict[Name, _Tuned] = {}
-    catalog: dict[Annotated[Name, AfterValidator(_free)], _Entry]
+    catalog: dict[Annotated[Name, AfterValidator(_free), AfterValidator(_of_no_baseline)], _Entry]
 
 
 def find_faults(params: Params) -> list[Fault]:

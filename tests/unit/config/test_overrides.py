@@ -52,10 +52,13 @@ def test_an_override_is_told_of_what_it_changes(key: str, value: Any, variants: 
     assert told((key, value)) == {name: {key: value} for name in variants}
 
 
-def test_a_new_variant_whose_name_is_nearly_that_of_another_is_told_unless_it_is_selected() -> None:
+def test_an_entry_that_nothing_selects_and_whose_name_is_nearly_that_of_another_is_told() -> None:
     new = (("catalog.palls.pals.dim", 60), ("catalog.wide.pals.dim", 60), ("catalog.pals.pals.dim", 60))
-    assert overrides.near_names(edited(*new)) == {"palls": "pals"}
-    assert overrides.near_names(edited(*new, ("variants", ["palls"]))) == {}
+    assert [*overrides.near_names(edited(*new))] == [(("catalog", "palls"), "pals")]
+    assert [*overrides.near_names(edited(*new, ("variants", ["palls"])))] == []
+    others = edited(("profiles.sampel.training.epochs", 9), ("tuned.palls.training.learning_rate", 0.1))
+    assert [*overrides.near_names(others)] == [(("tuned", "palls"), "pals"), (("profiles", "sampel"), "sample")]
+    assert [*overrides.near_names(PARAMS)] == []
 
 
 def test_the_catalog_tells_of_each_variant_what_changes_it() -> None:

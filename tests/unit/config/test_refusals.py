@@ -28,6 +28,10 @@ EVERY_PART = ["encoder", "features", "adapters", "connector", "heads"]
     [
         ("pals.dimm", 10, "pals.dimm: unknown key 'dimm'; did you mean dim? known: dim, heads"),
         ("catalog.pals.zzz", "red", "catalog.pals.zzz: unknown key 'zzz'; known: paper, row, also"),
+        ("ensembles.pals", {"members": ["pals"]}, "ensembles.pals: a variant has this name; allowed: another one"),
+        ("ensembles.baseline-tfidf", {"members": ["pals"]}, "ensembles.baseline-tfidf: a baseline has this name"),
+        ("catalog.untrained-encoder", {"uses": ["pals"]}, "catalog.untrained-encoder: a baseline has this name"),
+        ("catalog.other-gpt", {"uses": ["pals"]}, "catalog.other-gpt: a baseline has this name, or predictions of"),
         ("presets.mine", {"encoder": {"name": "tiny"}}, "presets.mine.encoder: unknown key 'encoder'"),
         ("pals.dim", "wide", "pals.dim: Input should be a valid integer, got 'wide'"),
         ("run.log_every", 0, "run.log_every: Input should be greater than or equal to 1, got 0"),
