@@ -84,10 +84,15 @@ def _remedy(task: Task, texts: Iterable[str], is_first: bool) -> str:
         return f'allowed: dates as `time_format` of {task.name} says, "{task.time_format}"'
     if not is_first:
         return "allowed: a date such as 2024-01-05, as in the rows before it"
-    texts = [*texts]
+    texts = [*filter(None, texts)]
     fitting = [f'"{usual}"' for usual in USUAL if all(_moment(text, usual) for text in texts)]
     if not fitting and all(NUMBER.fullmatch(text) for text in texts):
         return "allowed: a date such as 2024-01-05; convert numbers of days or seconds into dates"
+    of_first = [usual for usual in USUAL if _moment(texts[0], usual)]
+    if of_first and not fitting:
+        others = [text for text in texts if not any(_moment(text, usual) for usual in of_first)]
+        which = f"both {texts[0]!r} and {others[0]!r}" if others else "all dates"
+        return f"allowed: one format in a column, and no usual format reads {which}; write them alike"
     formats = " or ".join(fitting) or '"%d/%m/%Y"'
     which = "which only you know, " if len(fitting) > 1 else ""
     example = "" if fitting else "such as "

@@ -82,6 +82,24 @@ def test_other_formats_are_read_as_they_are_said() -> None:
             'tasks.yaml: such as "%d/%m/%Y"',
         ),
         (
+            ["05/01/2024", "", "16/01/2024"],
+            "",
+            "a.csv, line 2: its sent is '05/01/2024'; allowed: 2024-01-05, or its format, as `time_format` of topic in "
+            'tasks.yaml: "%d/%m/%Y"',
+        ),
+        (
+            ["05/01/2024", "06/01/2024", "2024-01-07"],
+            "",
+            "a.csv, line 2: its sent is '05/01/2024'; allowed: one format in a column, and no usual format reads both "
+            "'05/01/2024' and '2024-01-07'; write them alike",
+        ),
+        (
+            ["05/01/2024", "13/01/2024", "01/13/2024"],
+            "",
+            "a.csv, line 2: its sent is '05/01/2024'; allowed: one format in a column, and no usual format reads all "
+            "dates; write them alike",
+        ),
+        (
             ["2024-01-05", "06/01/2024"],
             "",
             "a.csv, line 3: its sent is '06/01/2024'; allowed: a date such as 2024-01-05, as in the rows before it",
