@@ -170,10 +170,16 @@ def _catalog(
         "encoder": {"name": encoder.display_name, "note": encoder.note, **revision},
         "variants": variants,
         "ensembles": {
-            name: {**entry, "selected": all(member in selected for member in entry["members"])}
+            name: {**entry, "selected": _is_selected(entry, selected)}
             for name, entry in (params.get("ensembles") or {}).items()
         },
     }
+
+
+def _is_selected(ensemble: dict[str, Any], selected: dict[str, Any]) -> bool:
+    """Return whether an ensemble's members are selected; of one member a merge is that model, and is not."""
+    members = ensemble["members"]
+    return all(member in selected for member in members) and not (ensemble.get("merge") and len(members) == 1)
 
 
 def _tuned(params: Params, selected: dict[str, Any]) -> dict[str, Any]:

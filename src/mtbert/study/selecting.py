@@ -26,6 +26,7 @@ WAYS = "own"  # the paper of what is trained: papers/own.yaml
 PROFILE = "own"  # the recipe of its ways: profiles.own in params.yaml
 SEEDS = 3  # of each way where no other number is wished
 QUICK = 3  # ways of it that are trained with --quick
+OF_SEVERAL = ("own-shared", "own-lora-per-task", "own-annealed", "own-proportional")  # of one task each repeats another
 FEW_PAIRS = 1000  # rows of train of a task of pairs with classes, below which it has PAIRS_APART
 SHOWN = 5  # names or keys in a line
 USUAL_WIDTH, USUAL_RATE = 384, 2e-4  # of MiniLM, by the search of data/searches/own-recipe.csv
@@ -80,8 +81,10 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
     ways = papers.load(file.resolve().parent / "papers")[WAYS].variants
     tasks_by_name = tasks.read_folder(folder)
     seeds = folds.in_rounds(1 if wishes.quick else wishes.seeds, tasks.number_of_folds(tasks_by_name))
-    chosen = [*ways][: QUICK if wishes.quick else None]
-    names = [*templates.expanded({way: ways[way] for way in chosen}, tasks.main(tasks_by_name))]
+    main = tasks.main(tasks_by_name)
+    left_out = OF_SEVERAL if len(main) == 1 else ()
+    chosen = [way for way in [*ways][: QUICK if wishes.quick else None] if way not in left_out]
+    names = [*templates.expanded({way: ways[way] for way in chosen}, main)]
     before = files.read_yaml(file, "correct it", aliases=True)
     old_rates = _rates_of_another_study(file, before, data, wishes.encoder, [*ways])
     values = {

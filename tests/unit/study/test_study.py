@@ -14,6 +14,8 @@ import runs
 import torch
 
 from mtbert import files, tasks
+from mtbert.config import planning
+from mtbert.config.params import Params
 from mtbert.data.readers import Example
 from mtbert.errors import MtbertError
 from mtbert.machine import hardware
@@ -78,6 +80,18 @@ def test_without_quick_every_way_has_its_seeds_and_a_written_file_is_read(tmp_pa
         [1, 2, 3, 4, 5, 6], True,
     )  # fmt: skip
     assert tasks.read_folder(tmp_path / "desk")["urgent"].matters == 0.02
+
+
+def test_of_one_task_no_way_is_trained_that_repeats_another(tmp_path: Path, params: Path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/a-train.csv").write_text(TRAIN)
+    run(tmp_path / "mine", QUICK, "utf-8", params)
+    assert files.read_yaml(params, "")["variants"] == ["own-single-a", "own-lora"]
+    run(tmp_path / "mine", Wishes(seeds=1), "utf-8", params)
+    names = ["single-a", "lora", "pals", "low-rank", "heads", "distilled"]
+    assert files.read_yaml(params, "")["variants"] == [f"own-{name}" for name in names]
+    ensembles = planning.plan(Params(params))["catalog"]["ensembles"]
+    assert not any(entry["selected"] for entry in ensembles.values())
 
 
 def test_the_time_of_other_programs_is_no_part_of_the_estimate(
