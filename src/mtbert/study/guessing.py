@@ -93,7 +93,7 @@ def _guesses(file: Path, name: str, entry: Entry, table: Table) -> list[Guess]:
     if not labels or (len(labels) > 1 and (table.pair or not all(map(table.has_few, labels)))):
         may_be = f" (it may be {first_of(labels, 3)})" if labels else ""
         return [_asking_for_label(entry, table, f"it is not clear which one is the label{may_be}")]
-    entry = entry | {"label": labels[0] if len(labels) == 1 else labels, "sentences": columns.sentences(table, labels)}
+    entry = entry | {"sentences": columns.sentences(table, labels), "label": labels[0] if len(labels) == 1 else labels}
     if len(entry["sentences"]) != 1 and not table.pair:
         why = "it is not clear which hold the text. Write them here, such as [text]"
         return [Guess(entry | {"sentences": ASKED}, _question("sentences", table, why))]
