@@ -317,11 +317,11 @@ def in_lines(others: Sequence[Other], tasks_by_name: Tasks) -> Iterator[str]:
                 yield from _rare_values(f"{OTHERS_FOLDER}/{other.name}, {name} {split}", tasks_by_name[name], table)
 
 
-def _rare_costs(shown: str, costs: Costs) -> Iterator[str]:
+def _rare_costs(file: str, costs: Costs) -> Iterator[str]:
     """Yield that a row takes longer among others than alone, as the time of a whole batch does."""
     if costs.milliseconds is not None and (costs.batch_milliseconds or 0) > costs.milliseconds:
         more = f"`batch_milliseconds` {costs.batch_milliseconds:g} is more than `milliseconds` {costs.milliseconds:g}"
-        yield f"{shown}: {more}; is it the time of one row among 32, not of all 32?"
+        yield f"{file}: {more}; is it the time of one row among 32, not of all 32?"
 
 
 def _rare_values(shown: str, task: Task, table: pd.DataFrame) -> Iterator[str]:

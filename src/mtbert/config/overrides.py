@@ -65,8 +65,8 @@ def near_names(params: Params) -> Iterator[tuple[Place, str]]:
     """
     variants = {*params.of_papers["catalog"], *params.written}
     profile = str(params.get("profile"))
-    known = {"catalog": variants, "tuned": {*params.get("catalog")}, "profiles": {profile}}
-    for key, names in known.items():
+    names_by_key = {"catalog": variants, "tuned": {*params.get("catalog")}, "profiles": {profile}}
+    for key, names in names_by_key.items():
         for name in params.own.get(key) or {}:
             close = difflib.get_close_matches(name, names, 1, CLOSE)
             if close and name not in {*names, *params.get("variants")}:

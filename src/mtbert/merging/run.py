@@ -32,7 +32,7 @@ Weights = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _Merge:
     """A merge of one seed that the plan asks for.
 
     Attributes:
@@ -56,29 +56,29 @@ def merge_all(build: Path, out: Path) -> list[str]:
     """Write each selected merge of each seed to OUT/NAME/SEED; return a line for each that is new or cannot be made."""
     keep_current(build, out)
     lines = []
-    for wanted in _all_wanted(build):
-        about = f"{wanted.settings.variant}, seed {wanted.seed}"
-        missing = [member for member in wanted.members if not _has_weights(member)]
+    for merge in _merges(build):
+        about = f"{merge.settings.variant}, seed {merge.seed}"
+        missing = [member for member in merge.members if not _has_weights(member)]
         if missing:
             lines.append(f"{about}: not merged, since {missing[0]} has no weights here")
-        elif not wanted.folder(out).is_dir():
-            _merge(wanted, build, wanted.folder(out))
+        elif not merge.folder(out).is_dir():
+            _make(merge, build, merge.folder(out))
             lines.append(f"{about}: merged")
     return lines
 
 
 def keep_current(build: Path, out: Path) -> None:
     """Remove the merges in OUT that are not selected, or that other members, data or code have made."""
-    files.keep_only(out, [wanted.folder(out) for wanted in _all_wanted(build) if _is_current(wanted, build, out)])
+    files.keep_only(out, [merge.folder(out) for merge in _merges(build) if _is_current(merge, build, out)])
 
 
-def _is_current(wanted: _Wanted, build: Path, out: Path) -> bool:
+def _is_current(merge: _Merge, build: Path, out: Path) -> bool:
     """Return whether a merge is there and would be made alike now."""
-    is_there = wanted.folder(out).is_dir() and all(seals.is_sealed(member) for member in wanted.members)
-    return is_there and inputs.is_made_from(wanted.folder(out), _inputs(wanted, build))
+    is_there = merge.folder(out).is_dir() and all(seals.is_sealed(member) for member in merge.members)
+    return is_there and inputs.is_made_from(merge.folder(out), _inputs(merge, build))
 
 
-def _all_wanted(build: Path) -> Iterator[_Wanted]:
+def _merges(build: Path) -> Iterator[_Merge]:
     """Yield the merges that the plan asks for, by name and seed."""
     catalog = layout.read_catalog(build, "ensembles", "seeds")
     merges = {name: entry for name, entry in catalog["ensembles"].items() if entry["selected"] and entry.get("merge")}
@@ -95,7 +95,7 @@ def _all_wanted(build: Path) -> Iterator[_Wanted]:
         )
         spared = members[0].phases[0].spared  # alike in all members
         for seed in catalog["seeds"]:
-            yield _Wanted(settings, seed, spared, [layout.run(build, member, seed) for member in settings.members])
+            yield _Merge(settings, seed, spared, [layout.run(build, member, seed) for member in settings.members])
 
 
 def _has_weights(run: Path) -> bool:
@@ -107,19 +107,19 @@ def _planned(build: Path, member: str) -> VariantSettings:
     return layout.read_planned(VariantSettings, layout.plan(build, member))
 
 
-def _merge(wanted: _Wanted, build: Path, out: Path) -> None:
+def _make(merge: _Merge, build: Path, out: Path) -> None:
     """Merge the members of a seed."""
-    settings = wanted.settings
-    for member in wanted.members:
+    settings = merge.settings
+    for member in merge.members:
         seals.check(member, only=[WEIGHTS])
-    stale.check(Present(build), wanted.members)
-    states = [load_file(member / WEIGHTS) for member in wanted.members]
+    stale.check(Present(build), merge.members)
+    states = [load_file(member / WEIGHTS) for member in merge.members]
     started = datetime.datetime.now(datetime.UTC)
-    parts = assembly.assemble(settings, wanted.seed, build)
+    parts = assembly.assemble(settings, merge.seed, build)
     on = run.prepare(parts)
     unseen: dict[str, Examples] = {}
     for task, examples in parts.examples["train"].items():
-        _, spared_examples = examples.split(wanted.spared)
+        _, spared_examples = examples.split(merge.spared)
         unseen[task] = spared_examples.drawn(CHOOSING)
 
     def score() -> float:
@@ -129,7 +129,7 @@ def _merge(wanted: _Wanted, build: Path, out: Path) -> None:
     scale = join(parts.model, states, settings.merge, score)
     parts.settings = settings.model_copy(update={"scale": scale})
     parts.changed = ("encoder",)
-    parts.made_from = _inputs(wanted, build)
+    parts.made_from = _inputs(merge, build)
     temperatures: dict[str, float] = {}
     if settings.run.selection == "spared":  # else the members have neither thresholds nor temperatures
         _fit_thresholds(parts.model, unseen, on)
@@ -149,18 +149,18 @@ def _fit_thresholds(model: MultitaskModel, unseen: Mapping[str, Examples], on: H
                 evaluation.predict(model, rows, on.device, fits_thresholds=True)
 
 
-def _inputs(wanted: _Wanted, build: Path) -> Inputs:
+def _inputs(merge: _Merge, build: Path) -> Inputs:
     """Return what a merged model is made from."""
-    settings = wanted.settings
+    settings = merge.settings
     encoder_files = manifests.encoder_files(build, settings.model.encoder)
-    seals_of_members = [member / layout.DIGESTS for member in wanted.members]
+    seals_of_members = [member / layout.DIGESTS for member in merge.members]
     read = [*seals_of_members, *manifests.examples_of(build, settings.tasks), *encoder_files]
     return Inputs(
         settings=settings.model_dump(exclude={"sources"}),
         code=layout.read_plan(layout.plan(build, CODE)),
         files=inputs.digests(build, read),
         machine=inputs.machine(build),
-        seed=wanted.seed,
+        seed=merge.seed,
     )
 
 

@@ -93,7 +93,7 @@ class StartingWeights(Lenient):
     Attributes:
         name: its name; of a folder the last part of its path.
         note: what it may know of the tasks, and how it was cut or rounded.
-        revision: of a folder, the digest of its files; empty in evidence before 2026-11-30.
+        revision: of a folder, the digest of its files; empty in older evidence.
     """
 
     name: str = ""

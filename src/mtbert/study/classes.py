@@ -30,10 +30,10 @@ def of_labels(file: Path, column: str, labels: set[str], may_be_joined: bool) ->
         DataError: they are neither classes nor scores as they are written.
     """
     if lists := sorted(label for label in labels if SEVERAL.fullmatch(label)):
-        shown = f"{file}: its {column} holds {lists[0]}"
+        subject = f"{file}: its {column} holds {lists[0]}"
         if lists[0].startswith("{"):
-            raise DataError(f"{shown}, an object; write the label alone in its place, as a word or a number")
-        raise DataError(f"{shown}, several labels a row; {TASK_OF_EACH}")
+            raise DataError(f"{subject}, an object; write the label alone in its place, as a word or a number")
+        raise DataError(f"{subject}, several labels a row; {TASK_OF_EACH}")
     _check(file, column, labels)
     if names := _names(file, column, labels):
         return names | _metric(names["classes"]), None
@@ -68,8 +68,8 @@ def of_sets(file: Path, column: str, cells: Sequence[object], separator: str) ->
     if faults and not labels:
         raise DataError(f"{file}: its {column} is {faults[0]}")
     if labels <= {"0", "1"} and len({*map(len, sets)}) == 1 and len(sets[0]) > 1:
-        shown = f"{file}: its {column} holds [{', '.join(sets[0])}] and lists as long"
-        raise DataError(f"{shown}, a yes or no to each of several labels; {TASK_OF_EACH}")
+        subject = f"{file}: its {column} holds [{', '.join(sets[0])}] and lists as long"
+        raise DataError(f"{subject}, a yes or no to each of several labels; {TASK_OF_EACH}")
     _check(file, column, labels)
     entry = _names(file, column, labels) or {"classes": _in_order(labels)}
     if (count := len(entry["classes"])) > MOST_IN_A_SET:
@@ -80,11 +80,11 @@ def of_sets(file: Path, column: str, cells: Sequence[object], separator: str) ->
 
 def _check(file: Path, column: str, labels: set[str]) -> None:
     """Raise DataError where these are fewer than two, or no labels."""
-    shown = f"{file}: its {column} holds"
+    subject = f"{file}: its {column} holds"
     if len(labels) < 2:
-        raise DataError(f"{shown} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
+        raise DataError(f"{subject} {', '.join(labels) or 'nothing'}; allowed: two labels or more")
     if why := labels_of.fault(column, labels):
-        raise DataError(f"{shown} {why}, or list its `classes` in {FILE}")
+        raise DataError(f"{subject} {why}, or list its `classes` in {FILE}")
 
 
 def _names(file: Path, column: str, labels: set[str]) -> Entry:
@@ -133,15 +133,15 @@ def doubt(task: Task, labels: set[float]) -> str:
     """Return what to check of a guessed task whose labels are many whole numbers; empty where nothing is in doubt."""
     if task.label.casefold() in SCORES or len(labels) <= FEW:
         return ""
-    shown = f"its {task.label} holds {len(labels):,} whole numbers, which are taken for"
+    subject = f"its {task.label} holds {len(labels):,} whole numbers, which are taken for"
     if task.kind == "score":
         is_whole = all(label.is_integer() for label in labels)
-        return f"{shown} a score; if they are classes, write `classes` in place of `score`" if is_whole else ""
+        return f"{subject} a score; if they are classes, write `classes` in place of `score`" if is_whole else ""
     numbers = [*filter(NUMBER.fullmatch, task.class_labels)]
     if len(numbers) < task.classes:
         return ""
     score = f"`score: [{numbers[0]}, {numbers[-1]}]`"
-    return f"{shown} classes; if they are a score, write {score} in place of `classes` and `metric`"
+    return f"{subject} classes; if they are a score, write {score} in place of `classes` and `metric`"
 
 
 def _in_order(labels: set[str]) -> list[str | bool | int]:

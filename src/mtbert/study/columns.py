@@ -128,8 +128,8 @@ def labels(table: Table, name: str) -> list[str]:
     """
     columns = [column for column in table.content if column not in table.pair]
     like_the_task = [column for column in called(columns, [name]) if not _has_most(table, column)]
-    if known := [*called(columns, LABELS), *like_the_task]:
-        return known[:1]
+    if first := [*called(columns, LABELS), *like_the_task][:1]:
+        return first
     lists = [column for column in columns if 1 < len(table.listed(column)) <= MOST_IN_A_SET]
     if len(lists) == 1:
         return lists
@@ -140,12 +140,14 @@ def labels(table: Table, name: str) -> list[str]:
     if not may_be:
         shared = [column for column in columns if table.is_shared(column) and not table.is_numeric(column)]
         may_be = shared if len(shared) == 1 else []
-    found: list[str] = []
+    distinct: list[str] = []
     for column in sorted(may_be, key=lambda column: (column not in usual, table.is_numeric(column))):
-        if not any(table.repeats(column, other) and not table.indicators([column, other]) for other in found):
-            found.append(column)
-    indicators = table.indicators(found)  # one of 0 alone is a label that no row has
-    return [column for column in columns if column in found and (len(table.values[column]) > 1 or column in indicators)]
+        if not any(table.repeats(column, other) and not table.indicators([column, other]) for other in distinct):
+            distinct.append(column)
+    indicators = table.indicators(distinct)  # one of 0 alone is a label that no row has
+    return [
+        column for column in columns if column in distinct and (len(table.values[column]) > 1 or column in indicators)
+    ]
 
 
 def _has_most(table: Table, column: str) -> bool:

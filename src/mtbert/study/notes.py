@@ -1,7 +1,7 @@
 """What is to know of a whole folder: its files, and what its tasks share. Of one task see `understanding`."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -9,28 +9,28 @@ from mtbert.data import checks, readers
 from mtbert.errors import first_of
 from mtbert.study import naming, oddities
 from mtbert.study.understanding import SHOWN, Place, TaskRows, tasks_of_file
-from mtbert.tasks import Split, Task
+from mtbert.tasks import Split, Tasks
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
-def of_files(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:
+def of_files(folder: Path, tasks_by_name: Tasks) -> Iterator[str]:
     """Yield what separates the columns of .csv files, and which files are not read, though they look like data."""
-    yield from _separators(folder, described)
-    yield from _files_not_read(folder, described)
+    yield from _separators(folder, tasks_by_name)
+    yield from _files_not_read(folder, tasks_by_name)
 
 
-def _files_not_read(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:
-    named = {PurePath(name).as_posix() for task in described.values() for name in task.files.values()}
+def _files_not_read(folder: Path, tasks_by_name: Tasks) -> Iterator[str]:
+    named = {PurePath(name).as_posix() for task in tasks_by_name.values() for name in task.files.values()}
     if unreadable := [name for name in naming.unreadable_files(folder) if name not in named]:
         yield f"not read: {first_of(unreadable, SHOWN)}; allowed: {', '.join(readers.ENDINGS)}"
     if deep := [name for name in naming.deep_files(folder) if name not in named]:
         yield f"not read: {first_of(deep, SHOWN)}; allowed: files in the folder, or in a folder in it"
 
 
-def _separators(folder: Path, described: Mapping[str, Task]) -> Iterator[str]:
+def _separators(folder: Path, tasks_by_name: Tasks) -> Iterator[str]:
     names_by: dict[str, list[str]] = {}
-    for task in described.values():
+    for task in tasks_by_name.values():
         for name in task.files.values():
             if readers.ending(Path(name)) == ".csv":
                 names_by.setdefault(readers.separator(folder / name, task.encoding), []).append(name)
@@ -55,11 +55,11 @@ def _rows_in_other_trains(folder: Path, task_rows: Sequence[TaskRows]) -> Iterat
         if split == "train":
             continue
         is_in_own = rows["folded"].isin(digests[name, "train"]["folded"])
-        shown = Place(folder, tasks[name], tasks_of_file(tasks, tasks[name])).shown(split)
+        place = Place(folder, tasks[name], tasks_of_file(tasks, tasks[name])).shown(split)
         for other in tasks:
             of_other = digests[other, "train"]
             if other != name and (count := int((rows["folded"].isin(of_other["folded"]) & ~is_in_own).sum())):
-                yield f"{shown}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
+                yield f"{place}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
 
 
 def _groups_in_other_trains(task_rows: Sequence[TaskRows]) -> Iterator[str]:

@@ -89,8 +89,8 @@ def _missing_letters(figure: Figure) -> str:
             letters -= {*map(chr, font.get_charmap())}
     if not letters:
         return ""
-    shown = first_of(sorted(letters), MOST_LETTERS)
-    return f"The picture has boxes in place of {shown}, which no font has here; install Noto Sans CJK or the like."
+    some = first_of(sorted(letters), MOST_LETTERS)
+    return f"The picture has boxes in place of {some}, which no font has here; install Noto Sans CJK or the like."
 
 
 def put_narrow(figure: Figure, folder: Path, name: str) -> None:

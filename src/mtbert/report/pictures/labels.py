@@ -91,8 +91,8 @@ def _drawn(shares_by_task: dict[str, dict[str, np.ndarray]], tasks: Tasks) -> Fi
 def _name_bars(axes: Axes, names: Sequence[str]) -> None:
     """Write the names below the bars: side by side, or turned where they would overlap; of many write their number."""
     if _are_turned(names):
-        shown = [name if len(name) <= LONGEST_TURNED else f"{name[: LONGEST_TURNED - 1]}…" for name in names]
-        axes.set_xticks(range(len(names)), shown, rotation=90)
+        labels = [name if len(name) <= LONGEST_TURNED else f"{name[: LONGEST_TURNED - 1]}…" for name in names]
+        axes.set_xticks(range(len(names)), labels, rotation=90)
     elif len(names) > MOST_TURNED:
         axes.set_xticks([])
         axes.set_xlabel(f"{len(names)} labels, as in tasks.yaml")
