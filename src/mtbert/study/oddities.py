@@ -12,7 +12,7 @@ from mtbert.data import checks, readers
 from mtbert.data import labels as labels_of
 from mtbert.data.preprocess import MOST_REFUSED, are_too_many
 from mtbert.data.readers import Example
-from mtbert.tasks import SPLITS, Split, Task, label_text
+from mtbert.tasks import FILE, SPLITS, Split, Task, label_text
 
 NO_GROUPS = ("unknown", "anonymous", "guest", "-1")  # may stand for no group, as what may stand for no label does
 ZEROS = re.compile(r"^0+(?=\d)")  # which a code loses where it is taken for a number
@@ -20,6 +20,7 @@ LOST = "\ufffd"  # what a program writes in place of bytes that it cannot decode
 LONGEST_SHOWN = 40  # characters of a text
 LEAST_SCORES = 20  # of a split whose scale is compared
 OTHER_SCALE = 10  # times the range of another split's scores
+ALMOST_ALL = 0.9  # of the rows: accuracy of a constant prediction, so that models can hardly be better
 
 
 def texts(rows: Sequence[Example]) -> Iterator[str]:
@@ -36,6 +37,16 @@ def texts(rows: Sequence[Example]) -> Iterator[str]:
             yield f"{count:,} rows have the text {word!r}; if it stands for none, empty it"
     if all(checks.folded(row.sentence1) == checks.folded(row.sentence2 or "") for row in rows):
         yield "both sentences are the same in every row"
+
+
+def accuracy_of_one_class(task: Task, rows: Sequence[Example]) -> Iterator[str]:
+    """Yield that one class has almost all rows of dev, so that accuracy hardly tells models apart."""
+    if task.metric != "accuracy":
+        return
+    ((number, count),) = Counter(row.label for row in rows).most_common(1)
+    if number is not None and count >= ALMOST_ALL * len(rows):
+        most = f"{count:,} of {len(rows):,} dev rows have the label {task.class_labels[int(number)]}"
+        yield f"{most}, so accuracy hardly tells models apart; write `metric: f1` into {FILE}"
 
 
 def _is_spoilt(text: str) -> bool:

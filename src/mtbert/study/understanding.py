@@ -163,6 +163,8 @@ def _notes_of_rows(place: Place, rows: SplitRows) -> Iterator[str]:
             yield f"{shown}: no row of {split} has the label {first_of(lacking, CLASSES_SHOWN)}"
         if split != "test" and task.several and (in_all := several.in_all(task, of_split["label"])):
             yield f"{shown}: every row of {split} has the label {first_of(in_all, CLASSES_SHOWN)}"
+    for oddity in oddities.accuracy_of_one_class(task, rows["dev"]):
+        yield f"{place.shown('dev')}: {oddity}"
     for oddity in oddities.between_splits(task, place.folder, rows):
         yield f"{place.shown('train')}: {oddity}"
 

@@ -286,6 +286,21 @@ def test_what_is_odd_in_rows_and_columns_is_told(tmp_path: Path, params: Path, c
     ]
 
 
+def test_that_one_class_has_almost_all_rows_is_told_until_the_metric_is_another(
+    tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
+):
+    train = HEAD + "".join(f"text number {n},{'no' if n else 'yes'}\n" for n in range(20))
+    dev = HEAD + "".join(f"other text {n},{'no' if n else 'yes'}\n" for n in range(10))
+    separators = "separated by commas: a-dev.csv, a-train.csv"
+    assert told(tmp_path / "mine", params, capsys, a_train=train, a_dev=dev) == [
+        separators,
+        "a-dev.csv: 9 of 10 dev rows have the label no, so accuracy hardly tells models apart; write `metric: f1` "
+        "into tasks.yaml",
+    ]
+    (tmp_path / "mine/tasks.yaml").write_text((tmp_path / "mine/tasks.yaml").read_text() + "  metric: f1\n")
+    assert told(tmp_path / "mine", params, capsys) == [separators]
+
+
 def test_what_was_guessed_and_may_be_wrong_is_told_until_tasks_yaml_says_it(
     tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
 ):
