@@ -112,11 +112,6 @@ def manifest(build: Path, variant: str) -> Path:
     return build / "manifest" / f"{variant}.json"
 
 
-def manifests(build: Path) -> list[Path]:
-    """Return the manifests that are there, sorted."""
-    return sorted(file for file in (build / "manifest").glob("*.json") if file.name != DIGESTS)
-
-
 def runs(build: Path) -> Path:
     """Return the folder of all runs."""
     return build / "runs"
