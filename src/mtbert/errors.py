@@ -1,6 +1,7 @@
-"""Errors for people: what is wrong, where it is set, what came, what is allowed."""
+"""Errors for people: what is wrong, where it is set, what came, what is allowed; credentials are masked."""
 
 import difflib
+import os
 import re
 import reprlib
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,12 @@ PYDANTIC_KEYS = ("function-", "literal[", "list[", "[")  # how keys begin that p
 
 OR_INSTANCE = re.compile(" or instance of [A-Za-z_]+$")  # what pydantic adds for a class, which no file can hold
 
+# A user and password in an address. One slash where it has gone through a Path. Up to the last @, since a password may
+# hold any character.
+CREDENTIALS = re.compile(r"(\w:/{1,2})(?!/)\S+@")
+# How the names of variables end whose values are secrets.
+SECRET = re.compile(r"(PASSWORD|TOKEN|SECRET|ACCESS_KEY|ACCESS_KEY_ID|API_KEY|CONNECTION_STRING)$")
+SHORTEST = 4  # characters of a secret; a shorter value would match within ordinary words
 
 class MtbertError(Exception):
     """Base of every error whose message is written for the person at the terminal."""
@@ -86,3 +93,14 @@ def _got(value: object) -> str:
 def in_words(error: pydantic.ValidationError) -> str:
     """Return all faults that pydantic found, in one line."""
     return "; ".join(f"{'.'.join(map(str, keys))}: {message}" if keys else message for keys, message in faults(error))
+def masked(text: str) -> str:
+    """Replace with *** the user and password of any address, and the value of every variable with a secret's name.
+
+    Such names are MLFLOW_TRACKING_PASSWORD, HF_TOKEN and AWS_SECRET_ACCESS_KEY.
+    """
+    secrets = {value for name, value in os.environ.items() if SECRET.search(name) and len(value) >= SHORTEST}
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be the beginning of another
+        text = text.replace(secret, "***")
+    return CREDENTIALS.sub(r"\1***@", text)
+
+
