@@ -342,7 +342,7 @@ def run_here(
     devices = gpus()
     memory = None
     if jobs is None and devices:
-        jobs = len(devices) * max(1, min(mps.CLIENTS, cores() // most_threads // len(devices)))
+        jobs = len(devices) * max(1, min(mps.CLIENTS, starting.cores() // most_threads // len(devices)))
         memory = memory_of(wanted, len(devices))
         most = min(jobs, len(wanted))
         say(f"as many at a time as the memory of the GPUs holds, at most {most}; --jobs sets another number")
@@ -392,15 +392,11 @@ def shares(jobs: int, threads: int, gpus: Sequence[str]) -> list[Mapping[str, st
     """
     if gpus:
         return [{mps.VISIBLE: gpus[job % len(gpus)], starting.GIVEN_GPU: "1"} for job in range(jobs)]
-    count = max(1, min(jobs, cores() // threads))
+    cores = starting.cores()
+    count = max(1, min(jobs, cores // threads))
     if count < jobs:
-        say(f"{count} at a time: {jobs} trainings of {threads} threads (run.threads) do not fit {cores()} cores")
+        say(f"{count} at a time: {jobs} trainings of {threads} threads (run.threads) do not fit {cores} cores")
     return [{}] * count
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def gpus() -> list[str]:

@@ -79,7 +79,7 @@ def test_no_more_train_at_a_time_than_can_share_the_gpus(
     monkeypatch.setattr(many, "threads", lambda _: 1)
     monkeypatch.setattr(many, "teachers", lambda _: [])
     monkeypatch.setattr(many, "gpus", lambda: ["5", "7"])
-    monkeypatch.setattr(many, "cores", lambda: 200)
+    monkeypatch.setattr(many.starting, "cores", lambda: 200)
     monkeypatch.setattr(many, "memory_of", lambda *_: None)
     monkeypatch.setattr(many.mps, "gpu_for_many", contextlib.nullcontext)
     many.run_here([Training(variant="a", seed=seed) for seed in range(1, 301)], jobs, tmp_path)
