@@ -97,17 +97,6 @@ class Progress(NamedTuple):
     left: float | None
 
 
-class Follower:
-    """What follows a queue while it runs; here, nothing."""
-
-    def look(self, queue: "Queue") -> None:
-        """Called again and again, every POLL seconds."""
-
-    def outlook(self, queue: "Queue") -> str:
-        """Return what the line on progress ends with."""
-        return ""
-
-
 def threads(training: Training) -> int:
     """Return the number of threads that its plan sets."""
     return layout.read_plan(layout.plan(BUILD, training.variant), "run")["run"]["threads"]
@@ -129,7 +118,7 @@ class Queue:
         output: the folder of their logs.
         done: is called for each that is trained.
         memory: for which a training waits; None where there is enough.
-        follower: follows the queue.
+        answers: an `InterimAnswers`, which looks at the queue every POLL seconds, and says when the next one comes.
         teachers: by training, those that have to end before it begins; later ones go before it meanwhile.
 
     Attributes:
@@ -149,10 +138,10 @@ class Queue:
         output: Path,
         done: Callable[[Training], object],
         memory: Memory | None = None,
-        follower: Follower | None = None,
+        answers: Any = None,
         teachers: Mapping[Training, Sequence[Training]] = MappingProxyType({}),
     ) -> None:
-        self.follower = follower or Follower()
+        self.answers = answers
         self.teachers = teachers
         self.start = start
         self.output = output
@@ -184,7 +173,8 @@ class Queue:
                         self.stop()
                     time.sleep(POLL)
                     self.collect(stopped=bool(signals))
-                    self.follower.look(self)
+                    if self.answers is not None:
+                        self.answers.look(self)
                     self.report()
             finally:
                 self.stop()
@@ -251,7 +241,9 @@ class Queue:
         for training in self.running:
             far = self.progress(training)
             parts.append(f"{training.name} {far.steps:,} of {far.of:,} steps" if far else f"{training.name} begins")
-        say("; ".join(filter(None, [*parts, self.follower.outlook(self)])))
+        if self.answers is not None:
+            parts.append(self.answers.outlook(self))
+        say("; ".join(filter(None, parts)))
 
     def progress(self, training: Training) -> Progress | None:
         """Return how far a running training is; None before its first step, or while its log is on another machine."""
@@ -316,7 +308,7 @@ def run_here(
     jobs: int | None,
     output: Path,
     done: Callable[[Training], object] = lambda _: None,
-    follower: Follower | None = None,
+    answers: Any = None,
 ) -> None:
     """Train all as processes that end with this one, a stopped one from where it was.
 
@@ -360,7 +352,7 @@ def run_here(
             say(f"trainings take turns on a GPU, since they cannot share it: {fault}")
         at_a_time = shares(count, most_threads, devices)
         taught = {each: teachers(each) for each in wanted}
-        Queue(wanted, start, at_a_time, output, done, memory, follower, taught).run()
+        Queue(wanted, start, at_a_time, output, done, memory, answers, taught).run()
 
 
 def memory_of(wanted: Sequence[Training], gpus: int) -> Memory:
