@@ -58,7 +58,7 @@ TYPES = ("str", "int", "float", "bool")  # which pydantic adds to the keys of a 
 WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(\.0)?")  # how a whole number is written: not 01, 1_0 or 1.00
 
 
-class Described(BaseModel):
+class TaskEntry(BaseModel):
     """A task in tasks.yaml; keys of `Task`'s names mean the same.
 
     Attributes:
@@ -225,11 +225,11 @@ def _task(file: Path, name: str, content: Any) -> Task:
     """Return the task of an entry of tasks.yaml."""
     content = content if isinstance(content, dict) else {}
     for key in content:
-        if key not in Described.model_fields:
-            raise _fault(file, (name, key), str(UnknownNameError("key", key, Described.model_fields)))
+        if key not in TaskEntry.model_fields:
+            raise _fault(file, (name, key), str(UnknownNameError("key", key, TaskEntry.model_fields)))
     try:
         TypeAdapter(Annotated[str, Field(pattern=NAME)]).validate_python(name)
-        entry = Described.model_validate(content)
+        entry = TaskEntry.model_validate(content)
     except ValidationError as error:
         keys, fault = faults(error)[0]
         if len(keys) > 1 and keys[-1] in TYPES:
@@ -296,14 +296,14 @@ def label_text(value: object) -> str:
     return whole[1] if whole else text
 
 
-def _columns(entry: Described) -> tuple[str, ...]:
+def _columns(entry: TaskEntry) -> tuple[str, ...]:
     """Return the 0/1 column of each of several labels, in their order; none where one column holds the label."""
     if isinstance(entry.label, str):
         return ()
     return tuple(entry.label.values() if isinstance(entry.label, dict) else entry.label)
 
 
-def _count(entry: Described) -> int:
+def _count(entry: TaskEntry) -> int:
     """Return the number of classes; of those that serve another task, the highest that is mentioned counts."""
     if columns := _columns(entry):
         return len(columns)
@@ -312,7 +312,7 @@ def _count(entry: Described) -> int:
     return entry.classes if isinstance(entry.classes, int) else len(entry.classes)
 
 
-def _labels(entry: Described) -> dict[str, int]:
+def _labels(entry: TaskEntry) -> dict[str, int]:
     """Return the class of each label, in the order of classes; of two the positive one is class 1."""
     labels = _listed(entry)
     if _swaps(entry):
@@ -320,7 +320,7 @@ def _labels(entry: Described) -> dict[str, int]:
     return dict(sorted(labels.items(), key=lambda item: item[1]))
 
 
-def _listed(entry: Described) -> dict[str, int]:
+def _listed(entry: TaskEntry) -> dict[str, int]:
     """Return the class of each label as they are listed."""
     if not isinstance(entry.label, str):
         return {label_text(label): number for number, label in enumerate(entry.label)}
@@ -331,12 +331,12 @@ def _listed(entry: Described) -> dict[str, int]:
     return {label_text(label): number for number, label in enumerate(entry.classes)}
 
 
-def _swaps(entry: Described) -> bool:
+def _swaps(entry: TaskEntry) -> bool:
     """Return whether two classes change places with their names, since the first one listed is positive."""
     return _count(entry) == 2 and entry.positive is not None and _listed(entry).get(label_text(entry.positive)) == 0
 
 
-def _metric(entry: Described) -> Metric:
+def _metric(entry: TaskEntry) -> Metric:
     if entry.has_sets:
         return OF_SETS[entry.metric or "micro_f1"]
     if entry.positive is not None:
@@ -360,7 +360,7 @@ class _Rule(NamedTuple):
     fault: str
 
 
-def _rules(name: str, entry: Described) -> Iterator[_Rule]:
+def _rules(name: str, entry: TaskEntry) -> Iterator[_Rule]:
     """Yield the rules for a task, in the order in which they are checked."""
     yield _Rule("", name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name")
     allowed = f"at most {LONGEST_NAME}, so write a shorter name here"
@@ -393,7 +393,7 @@ def _rules(name: str, entry: Described) -> Iterator[_Rule]:
     yield _Rule("weights", bool(entry.weights and is_score), "a score has no classes to balance")
 
 
-def _rules_of_columns(entry: Described) -> Iterator[_Rule]:
+def _rules_of_columns(entry: TaskEntry) -> Iterator[_Rule]:
     columns = _columns(entry) or (str(entry.label),)
     yield _Rule(
         "label", bool(_columns(entry)) and not entry.several, f"it is {entry.label!r}; allowed: {LABEL_ALLOWED}"
@@ -408,7 +408,7 @@ def _rules_of_columns(entry: Described) -> Iterator[_Rule]:
     yield _Rule("files", is_twice, "one file is that of two splits; allowed: another for each, or train alone")
 
 
-def _rules_of_draws(entry: Described) -> Iterator[_Rule]:
+def _rules_of_draws(entry: TaskEntry) -> Iterator[_Rule]:
     for key in ("group_on", "time_on"):
         column = getattr(entry, key)
         is_other = bool(column) and column in (*entry.sentences, entry.label, entry.id)
@@ -430,7 +430,7 @@ def _rules_of_draws(entry: Described) -> Iterator[_Rule]:
     yield _Rule("time_format", has_no_year, fault)
 
 
-def _rules_of_classes(entry: Described) -> Iterator[_Rule]:
+def _rules_of_classes(entry: TaskEntry) -> Iterator[_Rule]:
     words = _listed(entry)
     is_doubled = isinstance(entry.classes, list | dict) and len(words) < len(entry.classes)
     yield _Rule("classes", is_doubled, "a label is listed twice; allowed: each once")
@@ -444,7 +444,7 @@ def _rules_of_classes(entry: Described) -> Iterator[_Rule]:
         yield _Rule("classes", has_gap, fault)
 
 
-def _rules_of_sets(entry: Described) -> Iterator[_Rule]:
+def _rules_of_sets(entry: TaskEntry) -> Iterator[_Rule]:
     """Yield the rules for several labels a row, and for what only they have."""
     yield _Rule("separator", entry.separator == ASKED, QUESTION)
     is_of_sets = entry.metric == "micro_f1" and not entry.has_sets
