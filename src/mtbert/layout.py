@@ -281,7 +281,7 @@ def remedy(folder: Path) -> str:
 
 def read_planned(content_type: type[Content], file: Path) -> Content:
     """Read a file of the plan as a value of that type; DataError where it is missing or damaged."""
-    return files.read_as(content_type, file, "dvc repro plan", files.read_yaml)
+    return files.read_as(content_type, file, "dvc repro plan")
 
 
 def read_plan(file: Path, *keys: str) -> dict[str, Any]:

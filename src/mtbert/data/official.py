@@ -49,7 +49,7 @@ LIST = Path(__file__).with_name("downloads.yaml")
 
 def read_list(file: Path) -> tuple[Download, ...]:
     """Return the downloads that a file lists; DataError where it is no such list."""
-    content = files.read_as(list[dict[str, Any]], file, f"git checkout {file}", files.read_yaml)
+    content = files.read_as(list[dict[str, Any]], file, f"git checkout {file}")
     return tuple(Download(**entry) for entry in content)
 
 

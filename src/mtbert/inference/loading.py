@@ -170,9 +170,9 @@ def load_run(folder: Path, device: str = "auto") -> Model:
     """Load the model of a finished run's folder; errors as for `load`."""
     remedy = layout.remedy(folder)
     seals.check(folder, only=(WEIGHTS, METRICS, SETTINGS))
-    content = files.read_as(dict[str, Any], folder / SETTINGS, remedy, files.read_yaml)
+    content = files.read_as(dict[str, Any], folder / SETTINGS, remedy)
     variant_settings = {key: value for key, value in content.items() if key not in ("seed", "code")}
-    settings = files.read_as(VariantSettings, folder / SETTINGS, remedy, lambda *_: variant_settings)
+    settings = files.checked(VariantSettings, variant_settings, folder / SETTINGS, remedy)
     encoder = _encoder(folder, settings)
     on = hardware.device(device)
     metrics = files.read_as(RunMetrics, folder / METRICS, remedy)
