@@ -21,6 +21,7 @@
       report/ and submissions/    what people read
       logs/VARIANT/SEED/KEY/      run.json: what a training took; and a copy of inputs.json
       checkpoints/VARIANT/SEED/   of a training that is not finished
+      trials/                     what `mtbert tune` tried
       memos/CODE/KEY.safetensors  embeddings by a frozen encoder, which may be removed at any time
       locks/ and grid/            of processes that run
 
@@ -48,7 +49,7 @@ LOG = "run.json"  # of its log
 INPUTS = "inputs.json"  # what a model was made from; also in its log
 DIGESTS = "digests.json"  # the seal
 KINDS = ("runs", "merged", "votes", "baselines")  # folders of models: NAME/SEED/
-LOG_KEY = 12  # hexadecimal digits that distinguish the logs of one variant and seed
+KEY = 12  # hexadecimal digits of a digest in the name of a folder
 STAGES = {"plan": "plan", "data": "preprocess", "manifest": "manifest"}  # by folder, the stage that makes it
 STAGES_OF_MODELS = {
     "merged": "merge",
@@ -236,7 +237,7 @@ def log(model: Path) -> Path:
 def log_key(model: Path) -> str:
     """Return the name of the log folder of a trained model; DataError where the model has no seal."""
     files.read_as(dict[str, str], model / DIGESTS, "dvc repro")
-    return files.sha256(model / DIGESTS)[:LOG_KEY]
+    return files.sha256(model / DIGESTS)[:KEY]
 
 
 def checkpoint(build: Path, variant: str, seed: int | str) -> Path:
