@@ -121,7 +121,7 @@ class Examples:
         chooses, scored: masks [examples] of those on which an epoch is chosen, and of those that count in a score. Both
             hold all examples until `choose_on` is called.
         numbers: of the examples in their file, [examples].
-        places: by which examples are held out, [examples]; at random until `place` is called.
+        places: by which examples are spared, [examples]; at random until `place` is called.
         memo: their embeddings, where the encoder is frozen: training/cached.py.
         soft_labels: what another model predicts for each example of the file, as a batch has it: training/teaching.py.
     """
@@ -164,7 +164,7 @@ class Examples:
         self.scored = ~chooses
 
     def place(self, places: np.ndarray) -> None:
-        """Hold out examples by these numbers [examples]: those of one number together."""
+        """Spare examples by these numbers [examples]: those of one number together."""
         self.places = places
 
     def choosing(self) -> "Examples":
@@ -191,7 +191,7 @@ class Examples:
         Raises: DataError where all examples have one place.
         """
         try:
-            is_spared = parts.held_out(self.places, spared)
+            is_spared = parts.spared(self.places, spared)
         except ValueError:
             raise DataError(
                 f"no training rows of {self.task.name} can be held out (training.spared: {spared:g}), since all of "

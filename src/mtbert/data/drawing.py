@@ -355,7 +355,7 @@ def _stratified(
 
 
 def place(row: Example) -> int:
-    """Return the number of eight bytes by which a row is drawn, for dev or to be held out.
+    """Return the number of eight bytes by which a row is drawn, for dev or to be spared.
 
     Its group gives it, the same in all files. Without one its sentences do, in either order, case and spacing folded.
     """

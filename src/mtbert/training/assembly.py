@@ -110,8 +110,8 @@ def _read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict
             examples[split][name] = load(name, split)
     for name in {entry for phase in settings.phases for entry in phase.tasks} - {*settings.tasks}:
         examples["train"][name] = load(name, "train")
-    holds_out = not settings.phases or any(phase.spared for phase in settings.phases)  # of a merge, its members do
-    for name, train in examples["train"].items() if holds_out else ():
+    spares = not settings.phases or any(phase.spared for phase in settings.phases)  # of a merge, its members do
+    for name, train in examples["train"].items() if spares else ():
         train.place(files.read_parquet(layout.rows(data, name, "train"), ["place"])["place"].to_numpy())
     if settings.run.selection == "half":
         for name, dev in examples["dev"].items():
