@@ -70,12 +70,12 @@ class Question(NamedTuple):
     Attributes:
         key: of tasks.yaml, whose value is the answer.
         text: what is asked, and what to write.
-        doubted: the labels that it is about.
+        labels: those that it is about.
     """
 
     key: str
     text: str
-    doubted: Sequence[str]
+    labels: Sequence[str]
 
 
 def fault(column: str, labels: Collection[str]) -> str:
@@ -137,7 +137,7 @@ def _comma_lists(column: str, labels: Collection[str]) -> tuple[str, str] | None
 
 
 def question(column: str, labels: Collection[str], may_be_joined: bool = True) -> Question | None:
-    """Return what to ask of the labels of a file, which have no `fault`; None where nothing is in doubt.
+    """Return what to ask of the labels of a file, which have no `fault`; None where nothing has to be asked.
 
     `may_be_joined` is whether a label may be several that are joined: so unless the user has said that none is.
     """
@@ -165,15 +165,15 @@ def question(column: str, labels: Collection[str], may_be_joined: bool = True) -
     if not is_score or not all(map(is_stand_in, words)) or len(numbers) < 2:
         return None
     apart = _far_from_others(numbers)
-    doubted = [*words, *(label for label in ordered if label not in words and float(label) in apart)]
-    if not doubted:
+    no_scores = [*words, *(label for label in ordered if label not in words and float(label) in apart)]
+    if not no_scores:
         return None
     others = [number for number in numbers if number not in apart]
     return Question(
         "left_out",
-        f"{', '.join(doubted)} may stand for no score, since the others are {min(others):g} to {max(others):g}. If so, "
-        f"write [{_listed(doubted)}]. If it is a score, write [], and its range at `score`",
-        doubted,
+        f"{', '.join(no_scores)} may stand for no score, since the others are {min(others):g} to {max(others):g}. "
+        f"If so, write [{_listed(no_scores)}]. If it is a score, write [], and its range at `score`",
+        no_scores,
     )
 
 

@@ -33,8 +33,8 @@ class Refusal(NamedTuple):
     """A row that is left out: the line it starts on (from 1), and the reason.
 
     Attributes:
-        label: its label, where the task has no such label, or leaves its rows out.
-        is_faulty: not so where its annotators did not agree.
+        label: its label, where the task has no such label, or leaves its rows out; else empty.
+        is_faulty: False where its annotators did not agree, or dev or test has its group.
     """
 
     line: int

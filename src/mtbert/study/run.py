@@ -8,7 +8,7 @@ from mtbert.baselines import others
 from mtbert.config.techniques import NAMES
 from mtbert.data import drawing
 from mtbert.errors import DataError
-from mtbert.study import drafting, folds, guessing, naming, notes, table, understanding
+from mtbert.study import drafting, folder_notes, folds, guessing, naming, table, understanding
 from mtbert.study.selecting import Wishes, most_refused, select
 from mtbert.study.understanding import TaskRows
 from mtbert.tasks import Task
@@ -38,10 +38,10 @@ def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
         print(table.in_lines(task_rows))
         predictions = others.read(folder, tasks_by_name, understanding.rows_of_predictions(task_rows))
         lines = [
-            *notes.of_files(folder, tasks_by_name),
+            *folder_notes.of_files(folder, tasks_by_name),
             *lines_on_folds,
             *(note for of_task in task_rows for note in of_task.notes),
-            *notes.between_tasks(folder, task_rows),
+            *folder_notes.between_tasks(splits, task_rows),
             *others.in_lines(predictions, tasks_by_name),
         ]
         print("\n".join(["", *lines]))
@@ -66,7 +66,7 @@ def _read(file: Path, encoding: str) -> dict[str, Task]:
 
 def _understood(splits: drawing.Splits, task: Task, is_new: bool, most_refused: float) -> TaskRows:
     """Read a task's rows; a DataError says how to leave out a column that was taken for one of several labels."""
-    of_file = understanding.tasks_of_file(splits.tasks, task) if is_new else []
+    of_file = splits.tasks_of_file(task) if is_new else []
     others = [other.label for other in of_file if other is not task]
     name = naming.name_of_files(splits.data_dir, task.files["train"])
     with guessing.remedy_of_several(name, task.files, task.sentences, task.label, others):

@@ -175,7 +175,7 @@ MANY_SCORES = Task("a", 1, ("text",), "label", "pearson", lowest=0, highest=58)
     ],
 )  # fmt: skip
 def test_many_whole_numbers_are_in_doubt(task: Task, labels: Iterable[float], told: str):
-    assert classes.doubt(task, {float(label) for label in labels}) == told
+    assert classes.note_of_numbers(task, {float(label) for label in labels}) == told
 
 
 @pytest.mark.parametrize(
