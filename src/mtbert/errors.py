@@ -9,16 +9,17 @@ from collections.abc import Iterable, Sequence
 import pydantic
 
 LONGEST_SHOWN = 200  # most characters of a value in a message
+LONGEST_CELL = 60  # of a value of a data file
 PYDANTIC_KEYS = ("function-", "literal[", "list[", "[")  # how keys begin that pydantic adds for unions and validators
 
 OR_INSTANCE = re.compile(" or instance of [A-Za-z_]+$")  # what pydantic adds for a class, which no file can hold
-
 # A user and password in an address. One slash where it has gone through a Path. Up to the last @, since a password may
 # hold any character.
 CREDENTIALS = re.compile(r"(\w:/{1,2})(?!/)\S+@")
 # How the names of variables end whose values are secrets.
 SECRET = re.compile(r"(PASSWORD|TOKEN|SECRET|ACCESS_KEY|ACCESS_KEY_ID|API_KEY|CONNECTION_STRING)$")
 SHORTEST = 4  # characters of a secret; a shorter value would match within ordinary words
+
 
 class MtbertError(Exception):
     """Base of every error whose message is written for the person at the terminal."""
@@ -59,6 +60,12 @@ class RefusedSettingsError(SettingsError, ValueError):  # as above
     """Settings that a technique refuses."""
 
 
+def shown(cell: object) -> str:
+    """Return a value of a data file for a message, shortened; `missing` for None."""
+    text = "missing" if cell is None else repr(cell)
+    return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…"
+
+
 def first_of(names: Sequence[str], most: int) -> str:
     """Return the first `most` names in a line, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
@@ -90,9 +97,6 @@ def _got(value: object) -> str:
     return f", got {text}"
 
 
-def in_words(error: pydantic.ValidationError) -> str:
-    """Return all faults that pydantic found, in one line."""
-    return "; ".join(f"{'.'.join(map(str, keys))}: {message}" if keys else message for keys, message in faults(error))
 def masked(text: str) -> str:
     """Replace with *** the user and password of any address, and the value of every variable with a secret's name.
 
@@ -104,3 +108,6 @@ def masked(text: str) -> str:
     return CREDENTIALS.sub(r"\1***@", text)
 
 
+def in_words(error: pydantic.ValidationError) -> str:
+    """Return all faults that pydantic found, in one line."""
+    return "; ".join(f"{'.'.join(map(str, keys))}: {message}" if keys else message for keys, message in faults(error))
