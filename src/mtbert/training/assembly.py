@@ -112,7 +112,7 @@ def _read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict
         examples["train"][name] = load(name, "train")
     spares = not settings.phases or any(phase.spared for phase in settings.phases)  # of a merge, its members do
     for name, train in examples["train"].items() if spares else ():
-        train.place(files.read_parquet(layout.rows(data, name, "train"), ["place"])["place"].to_numpy())
+        train.places = files.read_parquet(layout.rows(data, name, "train"), ["place"])["place"].to_numpy()
     if settings.run.selection == "half":
         for name, dev in examples["dev"].items():
             rows = files.read_parquet(layout.rows(data, name, "dev"), ["chooses"])
