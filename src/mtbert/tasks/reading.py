@@ -34,8 +34,10 @@ SHOWN = 5  # most numbers in a message
 KEYS_OF_DRAWS = ("group_on", "time_on", "time_format", "folds")
 CODES_OF_YEARS = ("%Y", "%y", "%G", "%c", "%x")  # of `strptime`
 FEWEST_FOLDS, MOST_FOLDS = 2, 10
-OF_CLASSES, OF_SCORES = ("accuracy", "f1", "mcc"), ("pearson", "spearman")  # metrics of tasks.yaml
-OF_SETS: dict[str, Metric] = {"micro_f1": "micro_f1", "f1": "labels_f1"}  # by the name in tasks.yaml
+# The metrics of each kind of label, by their names in tasks.yaml; the first one is meant where none is given.
+OF_CLASSES: dict[str, Metric] = {"accuracy": "accuracy", "f1": "macro_f1", "mcc": "mcc"}
+OF_SCORES: dict[str, Metric] = {"pearson": "pearson", "spearman": "spearman"}
+OF_SETS: dict[str, Metric] = {"micro_f1": "micro_f1", "f1": "labels_f1"}
 MOST_IN_A_SET = 53  # labels: a set of so many is a number that a float64 holds exactly, see `mtbert.scores.sets`
 LABEL_ALLOWED = (
     "COLUMN; of a list, `mtbert study` makes a task for each; with `several: true` [COLUMN, OTHER] or {LABEL: COLUMN}, "
@@ -88,7 +90,7 @@ class TaskEntry(BaseModel):
     separator: str = ""
     classes: list[str | int | float | bool] | dict[str | int | bool, int] | int = 1
     score: tuple[float, float] | None = Field(default=None, strict=False)
-    metric: Literal["accuracy", "f1", "micro_f1", "mcc", "pearson", "spearman"] | None = None
+    metric: str | None = None
     positive: str | int | bool | None = None
     weights: Literal["balanced"] | None = None
     names: list[str] = []
@@ -337,13 +339,17 @@ def _swaps(entry: TaskEntry) -> bool:
 
 
 def _metric(entry: TaskEntry) -> Metric:
-    if entry.has_sets:
-        return OF_SETS[entry.metric or "micro_f1"]
     if entry.positive is not None:
         return "f1"
-    if entry.metric is None:
-        return "pearson" if entry.score else "accuracy"
-    return "macro_f1" if entry.metric == "f1" else entry.metric
+    metrics = _metrics(entry)
+    return metrics[entry.metric or next(iter(metrics))]
+
+
+def _metrics(entry: TaskEntry) -> dict[str, Metric]:
+    """Return the metrics that a task may have."""
+    if entry.has_sets:
+        return OF_SETS
+    return OF_CLASSES if entry.score is None else OF_SCORES
 
 
 class _Rule(NamedTuple):
@@ -377,9 +383,9 @@ def _rules(name: str, entry: TaskEntry) -> Iterator[_Rule]:
     yield _Rule("classes", has_classes is is_score, "allowed: two or more, or `score: [lowest, highest]`")
     low, high = entry.score or (0, 1)
     yield _Rule("score", low >= high, f"it is {low:g} to {high:g}; allowed: the lowest label, then the highest")
-    is_other_metric = not entry.has_sets and entry.metric is not None and is_score is not (entry.metric in OF_SCORES)
+    is_other_metric = entry.metric not in (None, *_metrics(entry))
     allowed = f"for a score {', '.join(OF_SCORES)}; for classes {', '.join(OF_CLASSES)}"
-    yield _Rule("metric", is_other_metric, f"allowed: {allowed}")
+    yield _Rule("metric", is_other_metric, f"it is {entry.metric}; allowed: {allowed}")
     is_unlisted = entry.positive is not None and (count != 2 or label_text(entry.positive) not in _listed(entry))
     yield _Rule("positive", is_unlisted, "allowed: one of two classes that are listed")
     is_not_f1 = entry.positive is not None and entry.metric not in (None, "f1")
