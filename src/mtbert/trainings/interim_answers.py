@@ -197,7 +197,7 @@ def _examples(variant: str) -> float:
     for phase in settings.phases:
         turns = phase.epoch_length.steps or 0
         for task in () if phase.epoch_length.steps else phase.tasks:
-            turns += phase.turns(settings.trains(task), _rows(task))
+            turns += phase.turns(settings.task_of(task), _rows(task))
         examples += phase.epochs * turns * phase.batch_size
     return max(examples, 1.0)
 

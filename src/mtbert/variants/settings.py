@@ -303,6 +303,6 @@ class VariantSettings(Published):
     def _stated(self, described: dict[str, Task]) -> dict[str, dict[str, Any]]:
         return {name: tasks.stated(task) for name, task in described.items()}
 
-    def trains(self, name: str) -> Task:
+    def task_of(self, name: str) -> Task:
         """Return the task that a phase's entry trains: itself, or the one that it serves."""
         return self.described[self.described[name].trains]
