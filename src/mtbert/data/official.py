@@ -70,7 +70,7 @@ def data_kind(digests: Mapping[str, str]) -> Literal["sample", "course", "own"]:
     return "course" if dev and dev.items() <= COURSE.items() else "own"
 
 
-def download(out: Path, downloads: Sequence[Download] = DOWNLOADS) -> None:
+def download(out: Path, downloads: Sequence[Download]) -> None:
     """Fetch every file and fill the data directory `out`, whole or not at all; descriptions that lie there stay.
 
     Raises:

@@ -234,7 +234,7 @@ def ending(path: PurePath) -> str:
     return PurePath(name).suffix
 
 
-def separator(path: Path, encoding: str = "utf-8") -> str:
+def separator(path: Path, encoding: str) -> str:
     """Return what separates the columns of a file that is neither Parquet nor JSON lines."""
     return "\t" if ending(path) == ".tsv" else records.separator_of(_text(path, encoding, "TASK"))
 

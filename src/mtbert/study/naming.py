@@ -24,7 +24,7 @@ SPLIT_FIRST = re.compile(rf"(?P<split>{'|'.join(SPLIT_NAMES)})[-_. ](?P<task>[^\
 FilesOfTask = dict[Split, str]  # below the folder
 
 
-def files_by_task(folder: Path, without: Collection[str] = ()) -> dict[str, FilesOfTask]:
+def files_by_task(folder: Path, without: Collection[str]) -> dict[str, FilesOfTask]:
     """Return the file of each split of each task, by the task's name.
 
     Args:
@@ -36,7 +36,7 @@ def files_by_task(folder: Path, without: Collection[str] = ()) -> dict[str, File
     """
     files_by_task: dict[str, FilesOfTask] = {}
     spellings: dict[str, str] = {}
-    for shown in data_files(folder):
+    for shown in _data_files(folder):
         if shown in without:
             continue
         words, split = _words_and_split(folder / shown, folder)
@@ -67,7 +67,7 @@ def _check_copies(folder: Path, files_by_task: Mapping[str, Mapping[Split, str]]
                 raise DataError(f"{folder}: {other} and {name} hold the same; remove the copy")
 
 
-def data_files(folder: Path) -> list[str]:
+def _data_files(folder: Path) -> list[str]:
     """Return the files in a folder, and one below, that hold rows by their ending."""
     return [shown for shown, file in _files(folder) if readers.ending(file) in ENDINGS]
 

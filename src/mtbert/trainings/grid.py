@@ -40,7 +40,7 @@ def run(
             if waiting and address:
                 from mtbert.trainings import cluster
 
-                check_teachers(waiting)
+                _check_teachers(waiting)
                 with cluster.joined(address, waiting, gpus, storage) as start:
                     at_a_time = [{}] * (jobs or len(waiting))
                     many.Queue(waiting, start, at_a_time, OUTPUT, finished.append, answers=answers).run()
@@ -65,7 +65,7 @@ def train(variants: Collection[str]) -> None:
             dvc.commit(*finished)
 
 
-def check_teachers(wanted: Sequence[Training]) -> None:
+def _check_teachers(wanted: Sequence[Training]) -> None:
     """Raise SettingsError where a training learns from another of the same command: no node has the runs of others."""
     for training in wanted:
         missing = [teacher.variant for teacher in many.teachers(training) if teacher in wanted]

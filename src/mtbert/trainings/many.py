@@ -335,7 +335,7 @@ def run_here(
     memory = None
     if jobs is None and devices:
         jobs = len(devices) * max(1, min(mps.CLIENTS, starting.cores() // most_threads // len(devices)))
-        memory = memory_of(wanted, len(devices))
+        memory = _memory_of(wanted, len(devices))
         most = min(jobs, len(wanted))
         say(f"as many at a time as the memory of the GPUs holds, at most {most}; --jobs sets another number")
     count = min(jobs or JOBS, len(wanted))
@@ -355,7 +355,7 @@ def run_here(
         Queue(wanted, start, at_a_time, output, done, memory, answers, taught).run()
 
 
-def memory_of(wanted: Sequence[Training], gpus: int) -> Memory:
+def _memory_of(wanted: Sequence[Training], gpus: int) -> Memory:
     """Return the memory of the smallest GPU, and what the variants of these trainings need of it."""
     import torch
 

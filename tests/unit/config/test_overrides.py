@@ -22,7 +22,7 @@ LAYERS = [*PARAMS.own["profiles"].values(), *PARAMS.get("presets").values()]
 
 @pytest.mark.parametrize(("place", "value"), TOP, ids=lambda one: ".".join(one) if isinstance(one, tuple) else "")
 def test_a_value_at_the_top_is_its_default_and_no_profile_or_preset_sets_it(place: tuple[str, ...], value: Any) -> None:
-    assert value == overrides.default_of(place)
+    assert value == overrides._default_of(place)
     assert not [layer for layer in LAYERS if overrides.at(layer, place) is not None]
 
 
