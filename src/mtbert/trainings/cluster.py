@@ -53,10 +53,10 @@ def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage
         pack = [ray.put((OUTPUT / "pack.tar").read_bytes())]
         storage_folder = storage and str(Path(storage).resolve())
 
-        def start(training: Training, log: Path, share: Mapping[str, str]) -> OnNode:
+        def start(training: Training, output: Path, share: Mapping[str, str]) -> OnNode:
             options = {"num_cpus": threads(training), "num_gpus": gpus, "max_retries": RETRIES}
             task = ray.remote(on_node).options(name=training.name, **options)
-            return OnNode(log, task.remote(training.name, pack, storage_folder))
+            return OnNode(output, task.remote(training.name, pack, storage_folder))
 
         yield start
     finally:
@@ -78,22 +78,22 @@ def _join(address: str) -> None:
 class OnNode:
     """A training on some node, with the methods of a process that `many.Queue` calls."""
 
-    log: Path
+    output: Path
     task: Any
 
     def poll(self) -> int | None:
         """Return None while it runs; put its run where a training here would have, and return 0, or 1 for a failure."""
         if not ray.wait([self.task], timeout=0)[0]:
             return None
-        archive = self.log.with_suffix(".tar")
+        archive = self.output.with_suffix(".tar")
         try:
             archive.write_bytes(ray.get(self.task))
             arrived = packs.take(archive)
             if arrived.faults:
                 raise DataError("; ".join(arrived.faults))
         except (RayError, DataError) as error:
-            with self.log.open("a") as output:
-                print(f"error: {error}", file=output)
+            with self.output.open("a") as handle:
+                print(f"error: {error}", file=handle)
             return 1
         finally:
             archive.unlink(missing_ok=True)

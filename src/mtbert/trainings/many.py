@@ -27,7 +27,7 @@ from mtbert.settings import Name, Section
 from mtbert.trainings import gpu_memory
 
 BUILD, SCRIPT = Path("build"), Path("stages/train.py")
-OUTPUT = layout.outputs(BUILD)  # a log for each training
+OUTPUT = layout.outputs(BUILD)  # a file for each training
 JOBS = 2  # trainings at a time on a CPU where no other number is set
 POLL = 0.2  # seconds
 REPORT_EVERY = 60.0  # seconds between two lines on how far trainings are
@@ -35,7 +35,7 @@ PATIENCE = 60.0  # seconds in which a training that is stopped has to write its 
 PR_SET_PDEATHSIG = 1  # of Linux
 # A state of a training's progress bar, such as `132/432 [01:10<02:39, 1.88step/s`.
 STEPS = re.compile(r"(\d+)/(\d+) \[[\d:]+<([\d:?]+),[^\[]*step")
-TAIL = 4096  # bytes at the end of a log that hold such a state
+TAIL = 4096  # bytes at the end of an output that hold such a state
 
 
 class Training(Section):
@@ -85,7 +85,7 @@ class Running(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a training is, by its log.
+    """How far a training is, by what it prints.
 
     Attributes:
         steps, of: that are done, and all.
@@ -115,7 +115,7 @@ class Queue:
         wanted: all trainings, in order.
         start: starts one.
         shares: of the machine, as variables of the environment; one training at a time has each.
-        output: the folder of their logs.
+        output: the folder of what they print.
         done: is called for each that is trained.
         memory: for which a training waits; None where there is enough.
         answers: an `InterimAnswers`, which looks at the queue every POLL seconds, and says when the next one comes.
@@ -127,7 +127,8 @@ class Queue:
         running: those that run.
         begun: when each of them began, by `time.monotonic`.
         seconds: that each took which was trained.
-        failed: a line for each that failed, with its log.
+        outputs: the file of what each prints.
+        failed: a line for each that failed, with the file of what it printed.
     """
 
     def __init__(
@@ -146,7 +147,7 @@ class Queue:
         self.start = start
         self.output = output
         self.done = done
-        self.logs = {training: output / f"{training.name}.log" for training in wanted}
+        self.outputs = {training: output / f"{training.name}.log" for training in wanted}
         self.memory = memory or Memory()
         self.waiting = [*wanted]
         self.free = [*shares]
@@ -179,7 +180,7 @@ class Queue:
             finally:
                 self.stop()
         if self.failed:
-            failed = f"{len(self.failed)} of {len(self.logs)} failed, the others are kept"
+            failed = f"{len(self.failed)} of {len(self.outputs)} failed, the others are kept"
             raise TrainingError(f"{failed}{''.join(self.failed)}")
 
     def next_share(self) -> Mapping[str, str] | None:
@@ -209,9 +210,9 @@ class Queue:
             return
         self.waiting.remove(training)
         self.free.remove(share)
-        self.logs[training].unlink(missing_ok=True)
+        self.outputs[training].unlink(missing_ok=True)
         self.begun[training] = time.monotonic()
-        self.running[training] = Running(self.start(training, self.logs[training], share), share)
+        self.running[training] = Running(self.start(training, self.outputs[training], share), share)
         say(f"{training.name}: started")
 
     def collect(self, stopped: bool) -> None:
@@ -230,14 +231,14 @@ class Queue:
                 say(f"{training.name}: stopped")
             else:
                 say(f"{training.name}: failed")
-                self.failed.append(f"\n  {training.name}: {self.logs[training]} (exit status {status})")
+                self.failed.append(f"\n  {training.name}: {self.outputs[training]} (exit status {status})")
 
     def report(self) -> None:
         """Print a line on how far all are, every REPORT_EVERY seconds."""
         if time.monotonic() <= self.last_report + REPORT_EVERY or not self.running:
             return
         self.last_report = time.monotonic()
-        parts = [f"{len(self.seconds)} of {len(self.logs)} trained"]
+        parts = [f"{len(self.seconds)} of {len(self.outputs)} trained"]
         for training in self.running:
             far = self.progress(training)
             parts.append(f"{training.name} {far.steps:,} of {far.of:,} steps" if far else f"{training.name} begins")
@@ -246,17 +247,17 @@ class Queue:
         say("; ".join(filter(None, parts)))
 
     def progress(self, training: Training) -> Progress | None:
-        """Return how far a running training is; None before its first step, or while its log is on another machine."""
-        log = self.logs[training]
-        if not log.is_file():  # a node's comes once it has ended
+        """Return how far a running training is; None before its first step, or while its output is elsewhere."""
+        output = self.outputs[training]
+        if not output.is_file():  # a node's comes once it has ended
             return None
-        with log.open("rb") as handle:
-            handle.seek(max(0, log.stat().st_size - TAIL))
+        with output.open("rb") as handle:
+            handle.seek(max(0, output.stat().st_size - TAIL))
             states = STEPS.findall(handle.read().decode("utf-8", errors="replace"))
         if not states:
             return None
         steps, of, left = states[-1]
-        seconds = None if "?" in left else _seconds(left) - (time.time() - log.stat().st_mtime)
+        seconds = None if "?" in left else _seconds(left) - (time.time() - output.stat().st_mtime)
         return Progress(int(steps), int(of), None if seconds is None else max(0.0, seconds))
 
     def stop(self) -> None:
@@ -316,8 +317,8 @@ def run_here(
     """
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
 
-    def start(training: Training, log: Path, share: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        with log.open("wb") as handle:
+    def start(training: Training, file: Path, share: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        with file.open("wb") as handle:
             return subprocess.Popen(
                 [sys.executable, str(SCRIPT), training.variant, str(training.seed)],
                 env={**os.environ, "PYTHONPATH": paths, "DVC_STAGE": training.stage, **share},

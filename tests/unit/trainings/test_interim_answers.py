@@ -152,9 +152,9 @@ def test_an_answer_that_is_not_needed_any_more_is_ended(tmp_path: Path):
     assert followed.process is None
 
 
-def test_the_state_of_a_progress_bar_is_read_from_a_log(tmp_path: Path):
+def test_the_state_of_a_progress_bar_is_read_from_what_a_training_prints(tmp_path: Path):
     made = queue(tmp_path, [], ["a-1"])
-    log = made.logs[training("a-1")]
+    log = made.outputs[training("a-1")]
     assert made.progress(training("a-1")) is None
     log.write_text("a, seed 1: 400 steps on sst\nembeddings:  5%|#| 64/1200 [00:09<01:00, 6.9row/s]\r")
     assert made.progress(training("a-1")) is None
@@ -169,7 +169,7 @@ def test_the_time_of_an_answer_is_worked_out_from_what_was_measured(tmp_path: Pa
     """small-1 took 10 s, large-1 has 125 s left; small-2 takes 10 s, large-2 as long as large-1."""
     made = queue(tmp_path, ["small-2", "large-2"], ["large-1"], free=1)
     assert interim_answers.left(made, 1) is None
-    made.logs[training("large-1")].write_text(BAR)
+    made.outputs[training("large-1")].write_text(BAR)
     made.seconds[training("small-1")] = 10.0
     made.begun[training("large-1")] = time.monotonic() - 15  # so that it takes 140 s
     assert interim_answers.left(made, 1) == pytest.approx(125, abs=5)
@@ -189,7 +189,7 @@ def test_the_line_on_progress_says_who_is_how_far_and_when_the_answer_comes(
     monkeypatch.setattr(time, "localtime", lambda _: time.strptime("14:32", "%H:%M"))
     made = queue(tmp_path, ["a-2"], ["a-1", "b-1"])
     made.answers = InterimAnswers([1, 2], start=Answers())
-    made.logs[training("a-1")].write_text(BAR)
+    made.outputs[training("a-1")].write_text(BAR)
     capsys.readouterr()
     made.report()
     line = "0 of 3 trained; a-1 12 of 400 steps; b-1 begins; the answer from {} comes at about 14:32\n"
