@@ -84,7 +84,8 @@ class Splits:
         """Read the rows of a split, as `readers.read` does; faulty ones of a file of two splits are train's.
 
         Train has no line that is dev of another task, and no group of any task's dev and test. Of a task with folds,
-        train and dev both have all rows; with a `fold`, dev has this one alone, and train the others.
+        train and dev both have all rows; with a `fold`, which no other task minds, dev has this one alone, and train
+        the others.
         """
         examples, refusals = self._rows_of_file(task, source(task, split))
         in_file = len(examples) + len(refusals)

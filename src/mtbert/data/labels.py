@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from mtbert.tasks import Task, label_text
-from mtbert.tasks.reading import ASKED as ASKED
 
 SCORES = ("score", "similarity", "relevance")  # labels of such a column are scores, if they are numbers
 NUMBER = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?(e[+-]?[0-9]+)?", re.I)  # not 01 and 1_0, which are words
@@ -296,7 +295,7 @@ def seen(label: str) -> str:
     return repr(float(text)) if NUMBER.fullmatch(text) else text
 
 
-def bare(label: str) -> str:
+def unmarked(label: str) -> str:
     """Return what is `seen` of a label without marks at its ends, with characters in place of HTML's names of them."""
     plain = html.unescape(label)
     return seen(MARKS.sub("", plain) or plain)

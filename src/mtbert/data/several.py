@@ -10,7 +10,7 @@ from mtbert.errors import DataError, shown
 from mtbert.scores import sets
 from mtbert.tasks import Task, label_text
 
-TRUTHS = {"0": False, "1": True, "false": False, "true": True}
+INDICATORS = {"0": False, "1": True, "false": False, "true": True}
 
 
 class Reading(NamedTuple):
@@ -64,9 +64,9 @@ def _of_columns(task: Task, cells: Mapping[str, Any]) -> Reading:
     members: list[int] = []
     for number, column in enumerate(task.columns):
         text = label_text(cells.get(column))
-        if text not in TRUTHS:
+        if text not in INDICATORS:
             return Reading(None, f"its {column} is {text or 'missing'}; allowed: 0 or 1")
-        if TRUTHS[text]:
+        if INDICATORS[text]:
             members.append(number)
     return Reading(sets.number_of(members))
 

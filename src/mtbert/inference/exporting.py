@@ -162,9 +162,9 @@ def _apart(model: Model) -> list[str]:
 def _tokenizer(model: Model, out: Path) -> None:
     """Write a tokenizer that returns what the model takes, and cuts what is longer than in training."""
     loading.copy_tokenizer(model.encoder, out)
-    names = files.read_json(out / tokens.NAMES)
+    names = files.read_json(out / tokens.TOKENIZER_CONFIG)
     files.write_json(
-        out / tokens.NAMES, names | {"model_max_length": model.longest, "model_input_names": inputs(model)}
+        out / tokens.TOKENIZER_CONFIG, names | {"model_max_length": model.longest, "model_input_names": inputs(model)}
     )
 
 

@@ -30,7 +30,7 @@ from mtbert.variants.settings import VariantSettings
 if TYPE_CHECKING:
     from mtbert.inference.baseline import Baseline
 
-ENCODER_FILES = (tokens.TOKENIZER, tokens.NAMES, CONFIG)
+ENCODER_FILES = (tokens.TOKENIZER, tokens.TOKENIZER_CONFIG, CONFIG)
 LONGEST_SHOWN = 300  # characters of torch's message
 WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a run
 

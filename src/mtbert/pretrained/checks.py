@@ -44,7 +44,7 @@ def check_tokenizer(folder: Path, tokenizer: "Tokenizer", config: Any) -> None:
             f"{folder / CONFIG}: pad_token_id is {config.pad_token_id}; allowed: {ids[padding]}, which is {padding} in "
             f"{tokens.TOKENIZER}"
         )
-    file = folder / tokens.NAMES
+    file = folder / tokens.TOKENIZER_CONFIG
     if not file.is_file():
         return
     settings = files.read_json(file, "fetch the folder again")

@@ -260,7 +260,7 @@ def save_tokenizer(tokenizer: "Tokenizer", positions: int, out: Path) -> None:
 
 def copy_tokenizer(encoder: Path, out: Path) -> None:
     """Copy an encoder's tokenizer to weights that were trained from it."""
-    for name in (tokens.TOKENIZER, tokens.NAMES):
+    for name in (tokens.TOKENIZER, tokens.TOKENIZER_CONFIG):
         shutil.copyfile(encoder / name, out / name)
 
 

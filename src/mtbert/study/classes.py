@@ -7,11 +7,11 @@ from typing import Any
 
 from mtbert.data import labels as labels_of
 from mtbert.data import readers, several
-from mtbert.data.labels import ASKED, NUMBER, SCORES, SEVERAL, TASK_OF_EACH, Question
+from mtbert.data.labels import NUMBER, SCORES, SEVERAL, TASK_OF_EACH, Question
 from mtbert.errors import DataError
 from mtbert.study.columns import FEW, is_number
 from mtbert.tasks import FILE, Task, label_text
-from mtbert.tasks.reading import MOST_IN_A_SET
+from mtbert.tasks.reading import ASKED, MOST_IN_A_SET
 
 MOST_CLASSES = 200  # of labels that nobody named
 Entry = dict[str, Any]  # a task as tasks.yaml has it, or some keys of it

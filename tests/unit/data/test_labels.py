@@ -227,7 +227,7 @@ def test_labels_that_may_stand_for_none(labels: list[str], stand_ins: list[str])
 
 
 @pytest.mark.parametrize(
-    ("label", "bare"),
+    ("label", "unmarked"),
     [
         ("Spam.", "spam"),
         ("'spam'", "spam"),
@@ -240,8 +240,8 @@ def test_labels_that_may_stand_for_none(labels: list[str], stand_ins: list[str])
         ("01", "01"),
     ],
 )
-def test_marks_at_the_ends_of_a_label_do_not_make_it_look_different(label: str, bare: str):
-    assert labelling.bare(label) == bare
+def test_marks_at_the_ends_of_a_label_do_not_make_it_look_different(label: str, unmarked: str):
+    assert labelling.unmarked(label) == unmarked
 
 
 def test_labels_of_fasttext_that_a_blank_joins_are_asked_about():
