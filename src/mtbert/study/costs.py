@@ -17,7 +17,7 @@ from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
 from mtbert.models.multitask import MultitaskModel
 from mtbert.pretrained.settings import SOURCES, TINY, EncoderSettings
-from mtbert.study.understanding import TaskRows
+from mtbert.study.understanding import FolderTask
 from mtbert.variants.building import build_model
 from mtbert.variants.settings import VariantSettings
 
@@ -29,17 +29,17 @@ PIECES, LEAST_PIECES = 30_522, 1000  # word pieces of BERT, and of every encoder
 BYTES = 4  # of a weight
 
 
-def _tokens(task_rows: Sequence[TaskRows]) -> int:
+def _tokens(folder_tasks: Sequence[FolderTask]) -> int:
     """Return about how many tokens a row has: words and marks, and a third more for words of several pieces."""
     counts: list[int] = []
-    for of_task in task_rows:
+    for of_task in folder_tasks:
         for row in of_task.rows["train"][:COUNTED]:
             counts.append(len(WORDS.findall(f"{row.sentence1} {row.sentence2 or ''}")))
     return 3 + round(4 / 3 * sum(counts) / len(counts))
 
 
 def in_words(
-    encoder: EncoderSettings, variants: Mapping[str, VariantSettings], seeds: int, task_rows: Sequence[TaskRows]
+    encoder: EncoderSettings, variants: Mapping[str, VariantSettings], seeds: int, folder_tasks: Sequence[FolderTask]
 ) -> str:
     """Return how long the trainings take here at most, by the speed of a few seconds of steps, and what they store."""
     first = next(iter(variants.values()))
@@ -47,8 +47,8 @@ def in_words(
     adapters = [*_adapters_in_words(variants, backbone)]
     model = build_model(first, backbone, 1)
     gigabytes = BYTES * _weights(model) * len(variants) * seeds / 2**30
-    seconds = _seconds_of_a_step(model, first, min(_tokens(task_rows), first.model.max_tokens))
-    rows = {of_task.task.name: len(of_task.rows["train"]) for of_task in task_rows}
+    seconds = _seconds_of_a_step(model, first, min(_tokens(folder_tasks), first.model.max_tokens))
+    rows = {of_task.task.name: len(of_task.rows["train"]) for of_task in folder_tasks}
     steps = sum(_steps(settings, rows) for settings in variants.values()) * seeds
     on_gpu = torch.cuda.is_available()
     jobs = 1 if on_gpu else min(JOBS, starting.cores())

@@ -9,7 +9,7 @@ from mtbert.data import checks, readers
 from mtbert.data.drawing import Splits
 from mtbert.errors import first_of
 from mtbert.study import naming, row_notes
-from mtbert.study.understanding import SHOWN, TaskRows, name_of_file
+from mtbert.study.understanding import SHOWN, FolderTask, name_of_file
 from mtbert.tasks import Split, Tasks
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
@@ -39,17 +39,17 @@ def _separators(folder: Path, tasks_by_name: Tasks) -> Iterator[str]:
         yield f"separated by {SEPARATORS[separator]}: {', '.join(dict.fromkeys(names))}"
 
 
-def between_tasks(splits: Splits, task_rows: Sequence[TaskRows]) -> Iterator[str]:
+def between_tasks(splits: Splits, folder_tasks: Sequence[FolderTask]) -> Iterator[str]:
     """Yield which rows and groups of dev another task trains on: a shared model learns all tasks."""
-    yield from _rows_in_other_trains(splits, task_rows)
-    yield from _groups_in_other_trains(task_rows)
+    yield from _rows_in_other_trains(splits, folder_tasks)
+    yield from _groups_in_other_trains(folder_tasks)
 
 
-def _rows_in_other_trains(splits: Splits, task_rows: Sequence[TaskRows]) -> Iterator[str]:
+def _rows_in_other_trains(splits: Splits, folder_tasks: Sequence[FolderTask]) -> Iterator[str]:
     """Yield how many rows of dev and test another task trains on, and their own does not."""
-    tasks = {of_task.task.name: of_task.task for of_task in task_rows}
+    tasks = {of_task.task.name: of_task.task for of_task in folder_tasks}
     digests: dict[tuple[str, Split], Any] = {}
-    for of_task in task_rows:
+    for of_task in folder_tasks:
         for split, rows in of_task.rows.items():
             digests[of_task.task.name, split] = checks.digests(rows)
     for (name, split), rows in digests.items():
@@ -63,14 +63,14 @@ def _rows_in_other_trains(splits: Splits, task_rows: Sequence[TaskRows]) -> Iter
                 yield f"{shown}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
 
 
-def _groups_in_other_trains(task_rows: Sequence[TaskRows]) -> Iterator[str]:
+def _groups_in_other_trains(folder_tasks: Sequence[FolderTask]) -> Iterator[str]:
     """Yield whose groups of dev another task trains on, where its column has another name: they count as different."""
     groups = {
         (of_task.task.name, split): row_notes.counts_of_groups(of_task.task, rows).keys()
-        for of_task in task_rows
+        for of_task in folder_tasks
         for split, rows in of_task.rows.items()
     }
-    for task, other in itertools.permutations([of_task.task for of_task in task_rows], 2):
+    for task, other in itertools.permutations([of_task.task for of_task in folder_tasks], 2):
         of_dev = groups[task.name, "dev"]
         shared = of_dev & groups[other.name, "train"]
         if task.group_on != other.group_on and 2 * len(shared) > len(of_dev):

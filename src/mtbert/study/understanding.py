@@ -24,15 +24,15 @@ SplitRows = dict[Split, list[Example]]
 
 
 @dataclass(frozen=True)
-class TaskRows:
-    """A task with its rows by split, and notes on its files, a line each; of folds, dev is the first one."""
+class FolderTask:
+    """A task of the folder: its rows by split, and notes on its files, a line each; of folds, dev is the first one."""
 
     task: Task
     rows: SplitRows
     notes: list[str]
 
 
-def understand(splits: Splits, task: Task, is_new: bool, most_refused: float) -> TaskRows:
+def understand(splits: Splits, task: Task, is_new: bool, most_refused: float) -> FolderTask:
     """Read all of a task's rows, which was guessed if it is new; DataError where a score of it could not be trusted."""
     rows: SplitRows = {}
     notes: list[str] = []
@@ -55,7 +55,7 @@ def understand(splits: Splits, task: Task, is_new: bool, most_refused: float) ->
         fault = f"no row has the label {first_of(unknown, SHOWN)}, which is `left_out`"
         notes.append(f"{name_of_file(splits, task, 'train')}: {fault}")
     notes += [*_notes_of_columns(splits, task, rows, is_new), *_notes_of_rows(splits, task, rows)]
-    return TaskRows(task, rows, notes)
+    return FolderTask(task, rows, notes)
 
 
 def name_of_file(splits: Splits, task: Task, split: Split) -> str:
@@ -73,7 +73,7 @@ def _notes_of_columns(splits: Splits, task: Task, rows: SplitRows, is_new: bool)
         yield f"{shown}: {note}"
     alike: dict[str, dict[int, str]] = {}  # by what is seen of a label without marks: its spelling in each class
     for label, number in task.labels.items():
-        alike.setdefault(labels_of.bare(label), {})[number] = label
+        alike.setdefault(labels_of.unmarked(label), {})[number] = label
     if groups := [" and ".join(map(repr, labels.values())) for labels in alike.values() if len(labels) > 1]:
         yield f"{shown}: different classes, though they look alike: {', '.join(groups)}"
 
@@ -150,9 +150,9 @@ def _rows_of_earlier_splits(split: Split, digests: Mapping[Split, Any]) -> Itera
             yield f"{count:,} of {len(rows):,} {split} rows are in {earlier}, too"
 
 
-def rows_of_predictions(task_rows: Sequence[TaskRows]) -> others.ReadRows:
+def rows_of_predictions(folder_tasks: Sequence[FolderTask]) -> others.ReadRows:
     """Return what finds the rows of a task's split, in the form that predictions of others are read by."""
-    by_task = {of_task.task.name: of_task.rows for of_task in task_rows}
+    by_task = {of_task.task.name: of_task.rows for of_task in folder_tasks}
 
     def find(task: Task, split: Split) -> Rows | None:
         examples = by_task[task.name].get(split)
