@@ -29,12 +29,12 @@ What a stage writes ends with a seal, digests.json: `mtbert.provenance.seals`.
 """
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from mtbert import files
 from mtbert.errors import DataError
+from mtbert.files import Content
 
-Content = TypeVar("Content")
 # Files of an encoder, and of a trained model.
 WEIGHTS = "model.safetensors"
 MLM_HEAD = "mlm_head.safetensors"  # of an encoder whose checkpoint brings one

@@ -17,7 +17,7 @@ from mtbert.study import guessing, naming
 from mtbert.study.classes import Entry
 from mtbert.study.guessing import Guess
 from mtbert.tasks.reading import ASKED, COLUMNS, IGNORE, TAKEN, checked_ignored
-from mtbert.tasks.task import LONGEST_NAME
+from mtbert.tasks.task import LONGEST_NAME, Split
 
 ENCODING = "utf-8"  # if none is given
 ABOUT = """# What `mtbert study` understood of these files. More keys, such as `matters` and `show_text`: docs/own.md
@@ -80,7 +80,7 @@ def draft(folder: Path, encoding: str = ENCODING) -> Draft:
 
 
 def _guesses(
-    folder: Path, entries: Mapping[str, Entry], new_files: Mapping[str, naming.FilesOfTask], encoding: str
+    folder: Path, entries: Mapping[str, Entry], new_files: Mapping[str, Mapping[Split, str]], encoding: str
 ) -> dict[str, list[Guess]]:
     """Return what files tell that are of no task yet, and of tasks whose entries leave labels to the files, by name."""
     guesses_by_name: dict[str, list[Guess]] = {}

@@ -64,7 +64,7 @@ def describe(folder: Path, name: str, entry: Entry, encoding: str) -> list[Guess
     return [Guess(copy.deepcopy(guess.entry) | rest, guess.question) for guess in guesses]  # YAML would hold aliases
 
 
-def _train(folder: Path, name: str, files: naming.FilesOfTask) -> str:
+def _train(folder: Path, name: str, files: Mapping[Split, str]) -> str:
     """Return a task's train; DataError where it has none."""
     if "train" in files:
         return files["train"]

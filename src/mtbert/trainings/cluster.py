@@ -88,9 +88,9 @@ class OnNode:
         archive = self.output.with_suffix(".tar")
         try:
             archive.write_bytes(ray.get(self.task))
-            arrived = packs.take(archive)
-            if arrived.faults:
-                raise DataError("; ".join(arrived.faults))
+            _, faults = packs.take(archive)
+            if faults:
+                raise DataError("; ".join(faults))
         except (RayError, DataError) as error:
             with self.output.open("a") as handle:
                 print(f"error: {error}", file=handle)
