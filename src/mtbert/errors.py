@@ -10,6 +10,7 @@ import pydantic
 
 LONGEST_SHOWN = 200  # most characters of a value in a message
 LONGEST_CELL = 60  # of a value of a data file
+LONGEST_ERROR = 300  # of a library's error
 PYDANTIC_KEYS = ("function-", "literal[", "list[", "[")  # how keys begin that pydantic adds for unions and validators
 
 OR_INSTANCE = re.compile(" or instance of [A-Za-z_]+$")  # what pydantic adds for a class, which no file can hold
@@ -64,6 +65,11 @@ def shown(cell: object) -> str:
     """Return a value of a data file for a message, shortened; `missing` for None."""
     text = "missing" if cell is None else repr(cell)
     return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…"
+
+
+def one_line(error: Exception) -> str:
+    """Return a library's error in one line that is not too long; its type where it says nothing."""
+    return " ".join(str(error).split())[:LONGEST_ERROR] or type(error).__name__
 
 
 def first_of(names: Sequence[str], most: int) -> str:

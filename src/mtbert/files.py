@@ -24,7 +24,7 @@ from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, SequenceNode
 from ruamel.yaml.representer import SafeRepresenter
 
-from mtbert.errors import LONGEST_SHOWN, DataError, in_words
+from mtbert.errors import DataError, in_words, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -359,7 +359,7 @@ def _parsed(path: Path, parse: Callable[[str], Any], form: str, again: str) -> A
     except FileNotFoundError:
         raise DataError(f"{path} is missing; run the stage that makes it") from None
     except (ValueError, RecursionError, YAMLError) as error:
-        raise DataError(f"{path} is not {form}: {' '.join(str(error).split())[:LONGEST_SHOWN]}; {again}") from None
+        raise DataError(f"{path} is not {form}: {one_line(error)}; {again}") from None
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> "pd.DataFrame":
@@ -381,9 +381,7 @@ def read_arrow(path: Path, columns: list[str] | None = None) -> "pa.Table":
     except FileNotFoundError:
         raise DataError(f"{path} is missing; run the stage that makes it") from None
     except (pa.ArrowException, OSError) as error:
-        raise DataError(
-            f"{path} is not a whole Parquet file: {' '.join(str(error).split())}; run the stage that makes it"
-        ) from None
+        raise DataError(f"{path} is not a whole Parquet file: {one_line(error)}; run the stage that makes it") from None
 
 
 def sha256(path: Path) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from mtbert.data import labels, records, several
-from mtbert.errors import DataError, first_of, shown
+from mtbert.errors import DataError, first_of, one_line, shown
 from mtbert.tasks import Split, Task, label_text
 
 WITHHELD = "-1"  # what stands in place of a test file's labels, if it is none of the task's
@@ -273,7 +273,7 @@ def _parquet(path: Path) -> Iterator[records.NumberedRow]:
     try:
         rows = pq.read_table(path).to_pylist()
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path}: not a whole Parquet file: {' '.join(str(error).split())}") from None
+        raise DataError(f"{path}: not a whole Parquet file: {one_line(error)}") from None
     for number, row in enumerate(rows, 1):
         for name, value in row.items():
             if isinstance(value, int | float):

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from mtbert import files, layout
 from mtbert.data import tokens
-from mtbert.errors import EncoderError, UnknownNameError
+from mtbert.errors import EncoderError, UnknownNameError, one_line
 from mtbert.inference.answers import ModelError
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from mtbert.inference.baseline import Baseline
 
 ENCODER_FILES = (tokens.TOKENIZER, tokens.TOKENIZER_CONFIG, CONFIG)
-LONGEST_SHOWN = 300  # characters of torch's message
 WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a run
 
 
@@ -218,6 +217,6 @@ def _network(settings: VariantSettings, encoder: Path, weights: Path) -> Multita
     except (RuntimeError, KeyError, SafetensorError, EncoderError) as error:
         raise ModelError(
             f"{weights} does not fit {weights.with_name(SETTINGS)} and the encoder in {encoder}: it is not "
-            f"the run's, or another version of mtbert trained the run ({' '.join(str(error).split())[:LONGEST_SHOWN]})"
+            f"the run's, or another version of mtbert trained the run ({one_line(error)})"
         ) from None
     return model

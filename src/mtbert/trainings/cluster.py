@@ -22,7 +22,7 @@ import ray
 from ray import cloudpickle
 from ray.exceptions import RayError
 
-from mtbert.errors import DataError, SettingsError
+from mtbert.errors import DataError, SettingsError, one_line
 from mtbert.trainings import many, packs
 from mtbert.trainings.many import OUTPUT, Starter, Training, end_with_parent, threads
 from mtbert.trainings.packs import PACK
@@ -70,8 +70,7 @@ def _join(address: str) -> None:
             socket.create_connection((url.hostname or "", url.port), REACHED).close()
         ray.init(address=address, logging_level=logging.ERROR)
     except (OSError, RuntimeError, ValueError) as error:
-        why = " ".join(str(error).split())
-        raise SettingsError(f"--address is {address}, where no Ray can be joined: {why}") from None
+        raise SettingsError(f"--address is {address}, where no Ray can be joined: {one_line(error)}") from None
 
 
 @dataclass
