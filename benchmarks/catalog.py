@@ -85,7 +85,7 @@ class Corpus(Examples):
     """As many examples as the largest batch needs, each as long as the longest, which count as the whole corpus."""
 
     def __init__(self, name: str, settings: VariantSettings, special: SpecialTokens, count: int) -> None:
-        size, model, task = SIZES[name], settings.model, settings.trains(name)
+        size, model, task = SIZES[name], settings.model, settings.task_of(name)
         mean, longest = getattr(size, model.pair_encoding)
         self.longest, self.rows_of_all = min(longest, model.max_tokens), size.rows
         self.mean = min(mean, self.longest)

@@ -18,7 +18,7 @@ def main(plan: Path, build: Path) -> None:
             files.write_json(partial / "encoder.json", {"needed": False})
             seals.seal(partial)
         return
-    settings = files.read_as(SbertSettings, plan, "dvc repro plan", lambda *_: content)
+    settings = files.checked(SbertSettings, content, plan, "dvc repro plan")
     # All files are local: keep the libraries from asking the model hub. They read this when they are imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
     with starting.quick_imports():

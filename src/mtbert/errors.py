@@ -1,6 +1,7 @@
-"""Errors for people: what is wrong, where it is set, what came, what is allowed."""
+"""Errors for people: what is wrong, where it is set, what came, what is allowed; credentials are masked."""
 
 import difflib
+import os
 import re
 import reprlib
 from collections.abc import Iterable, Sequence
@@ -8,9 +9,17 @@ from collections.abc import Iterable, Sequence
 import pydantic
 
 LONGEST_SHOWN = 200  # most characters of a value in a message
+LONGEST_CELL = 60  # of a value of a data file
+LONGEST_ERROR = 300  # of a library's error
 PYDANTIC_KEYS = ("function-", "literal[", "list[", "[")  # how keys begin that pydantic adds for unions and validators
 
 OR_INSTANCE = re.compile(" or instance of [A-Za-z_]+$")  # what pydantic adds for a class, which no file can hold
+# A user and password in an address. One slash where it has gone through a Path. Up to the last @, since a password may
+# hold any character.
+CREDENTIALS = re.compile(r"(\w:/{1,2})(?!/)\S+@")
+# How the names of variables end whose values are secrets.
+SECRET = re.compile(r"(PASSWORD|TOKEN|SECRET|ACCESS_KEY|ACCESS_KEY_ID|API_KEY|CONNECTION_STRING)$")
+SHORTEST = 4  # characters of a secret; a shorter value would match within ordinary words
 
 
 class MtbertError(Exception):
@@ -52,6 +61,17 @@ class RefusedSettingsError(SettingsError, ValueError):  # as above
     """Settings that a technique refuses."""
 
 
+def shown(cell: object) -> str:
+    """Return a value of a data file for a message, shortened; `missing` for None."""
+    text = "missing" if cell is None else repr(cell)
+    return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…"
+
+
+def one_line(error: Exception) -> str:
+    """Return a library's error in one line that is not too long; its type where it says nothing."""
+    return " ".join(str(error).split())[:LONGEST_ERROR] or type(error).__name__
+
+
 def first_of(names: Sequence[str], most: int) -> str:
     """Return the first `most` names in a line, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
@@ -81,6 +101,17 @@ def _got(value: object) -> str:
     if len(text) > LONGEST_SHOWN:
         text = f"{text[:LONGEST_SHOWN]}…"
     return f", got {text}"
+
+
+def masked(text: str) -> str:
+    """Replace with *** the user and password of any address, and the value of every variable with a secret's name.
+
+    Such names are MLFLOW_TRACKING_PASSWORD, HF_TOKEN and AWS_SECRET_ACCESS_KEY.
+    """
+    secrets = {value for name, value in os.environ.items() if SECRET.search(name) and len(value) >= SHORTEST}
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be the beginning of another
+        text = text.replace(secret, "***")
+    return CREDENTIALS.sub(r"\1***@", text)
 
 
 def in_words(error: pydantic.ValidationError) -> str:

@@ -24,7 +24,7 @@ from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, SequenceNode
 from ruamel.yaml.representer import SafeRepresenter
 
-from mtbert.errors import LONGEST_SHOWN, DataError, in_words
+from mtbert.errors import DataError, in_words, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -230,24 +230,27 @@ def read_json(path: Path, again: str = AGAIN) -> Any:
     return _parsed(path, partial(from_json, allow_inf_nan=False), "JSON", again)
 
 
-def read_as(
-    content_type: type[Content], path: Path, remedy: str, read: Callable[[Path, str], Any] = read_json
-) -> Content:
-    """Read a file that this project wrote, as a value of that type.
+def read_as(content_type: type[Content], path: Path, remedy: str) -> Content:
+    """Read a file of YAML or JSON, by its ending, that this project wrote, as a value of that type.
 
     Args:
         content_type: a type that pydantic can check, such as `dict[str, float]` or a `Section`.
         path: the file.
         remedy: the command that makes it again, such as `dvc repro preprocess`.
-        read: reads the file as plain values.
 
     Raises:
         DataError: the file is missing or holds something else; the message says where, what came and what is allowed.
     """
     if not path.is_file():
         raise DataError(f"{path} is missing; `{remedy}` makes it")
+    read = read_yaml if path.suffix == ".yaml" else read_json
+    return checked(content_type, read(path, f"`{remedy}` makes it again"), path, remedy)
+
+
+def checked(content_type: type[Content], content: object, path: Path, remedy: str) -> Content:
+    """Return what a file holds, or part of it, as a value of that type; arguments and errors as for `read_as`."""
     try:
-        return _adapter(content_type).validate_python(read(path, f"`{remedy}` makes it again"), strict=True)
+        return _adapter(content_type).validate_python(content, strict=True)
     except ValidationError as error:
         raise DataError(f"{path} is damaged: {in_words(error)}; `{remedy}` makes it again") from None
 
@@ -356,7 +359,7 @@ def _parsed(path: Path, parse: Callable[[str], Any], form: str, again: str) -> A
     except FileNotFoundError:
         raise DataError(f"{path} is missing; run the stage that makes it") from None
     except (ValueError, RecursionError, YAMLError) as error:
-        raise DataError(f"{path} is not {form}: {' '.join(str(error).split())[:LONGEST_SHOWN]}; {again}") from None
+        raise DataError(f"{path} is not {form}: {one_line(error)}; {again}") from None
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> "pd.DataFrame":
@@ -378,9 +381,7 @@ def read_arrow(path: Path, columns: list[str] | None = None) -> "pa.Table":
     except FileNotFoundError:
         raise DataError(f"{path} is missing; run the stage that makes it") from None
     except (pa.ArrowException, OSError) as error:
-        raise DataError(
-            f"{path} is not a whole Parquet file: {' '.join(str(error).split())}; run the stage that makes it"
-        ) from None
+        raise DataError(f"{path} is not a whole Parquet file: {one_line(error)}; run the stage that makes it") from None
 
 
 def sha256(path: Path) -> str:

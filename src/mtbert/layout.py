@@ -21,6 +21,7 @@
       report/ and submissions/    what people read
       logs/VARIANT/SEED/KEY/      run.json: what a training took; and a copy of inputs.json
       checkpoints/VARIANT/SEED/   of a training that is not finished
+      trials/                     what `mtbert tune` tried
       memos/CODE/KEY.safetensors  embeddings by a frozen encoder, which may be removed at any time
       locks/ and grid/            of processes that run
 
@@ -28,12 +29,12 @@ What a stage writes ends with a seal, digests.json: `mtbert.provenance.seals`.
 """
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from mtbert import files
 from mtbert.errors import DataError
+from mtbert.files import Content
 
-Content = TypeVar("Content")
 # Files of an encoder, and of a trained model.
 WEIGHTS = "model.safetensors"
 MLM_HEAD = "mlm_head.safetensors"  # of an encoder whose checkpoint brings one
@@ -48,7 +49,7 @@ LOG = "run.json"  # of its log
 INPUTS = "inputs.json"  # what a model was made from; also in its log
 DIGESTS = "digests.json"  # the seal
 KINDS = ("runs", "merged", "votes", "baselines")  # folders of models: NAME/SEED/
-LOG_KEY = 12  # hexadecimal digits that distinguish the logs of one variant and seed
+KEY = 12  # hexadecimal digits of a digest in the name of a folder
 STAGES = {"plan": "plan", "data": "preprocess", "manifest": "manifest"}  # by folder, the stage that makes it
 STAGES_OF_MODELS = {
     "merged": "merge",
@@ -110,11 +111,6 @@ def pretraining(data: Path) -> Path:
 def manifest(build: Path, variant: str) -> Path:
     """Return the file of the digests of what a variant is trained from."""
     return build / "manifest" / f"{variant}.json"
-
-
-def manifests(build: Path) -> list[Path]:
-    """Return the manifests that are there, sorted."""
-    return sorted(file for file in (build / "manifest").glob("*.json") if file.name != DIGESTS)
 
 
 def runs(build: Path) -> Path:
@@ -241,7 +237,7 @@ def log(model: Path) -> Path:
 def log_key(model: Path) -> str:
     """Return the name of the log folder of a trained model; DataError where the model has no seal."""
     files.read_as(dict[str, str], model / DIGESTS, "dvc repro")
-    return files.sha256(model / DIGESTS)[:LOG_KEY]
+    return files.sha256(model / DIGESTS)[:KEY]
 
 
 def checkpoint(build: Path, variant: str, seed: int | str) -> Path:
@@ -286,7 +282,7 @@ def remedy(folder: Path) -> str:
 
 def read_planned(content_type: type[Content], file: Path) -> Content:
     """Read a file of the plan as a value of that type; DataError where it is missing or damaged."""
-    return files.read_as(content_type, file, "dvc repro plan", files.read_yaml)
+    return files.read_as(content_type, file, "dvc repro plan")
 
 
 def read_plan(file: Path, *keys: str) -> dict[str, Any]:

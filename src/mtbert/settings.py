@@ -101,5 +101,20 @@ def undivided(width: str, size: int, heads: int) -> str:
     return f"{width} is {size} and heads {heads}, which does not divide it; allowed: a multiple of {heads}"
 
 
+class Published(Section):
+    """The published rows that a variant is compared with.
+
+    Attributes:
+        paper, row: the paper and the row of its table; a variant of your own may have none.
+        also: further rows of that paper that the same model answers to.
+        rival: its row among PALs' rivals, where it answers to a paper and is listed there, too.
+    """
+
+    paper: Name | None = None
+    row: str = ""
+    also: list[str] = []
+    rival: str = ""
+
+
 class NoOptions(Section):
     """Settings of a technique that has none."""

@@ -161,8 +161,13 @@ def test_the_metric_is_the_one_that_is_named_or_that_of_the_kind(tmp_path: Path,
         ("mood", {"score": [0]}, "mood.score.1: it is [0]; allowed: [LOWEST, HIGHEST], two numbers"),
         (
             "mood",
+            {"metric": "acuracy"},
+            "mood.metric: it is acuracy; allowed: for a score pearson, spearman; for classes accuracy, f1, mcc",
+        ),
+        (
+            "mood",
             {"metric": "pearson"},
-            "mood.metric: allowed: for a score pearson, spearman; for classes accuracy, f1, mcc",
+            "mood.metric: it is pearson; allowed: for a score pearson, spearman; for classes accuracy, f1, mcc",
         ),
         ("mood", {"positive": "great"}, "mood.positive: allowed: one of two classes that are listed"),
         (

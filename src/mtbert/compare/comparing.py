@@ -10,10 +10,11 @@ import numpy as np
 from mtbert import tasks
 from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
-from mtbert.errors import DataError, UnknownNameError, first_of
+from mtbert.errors import DataError, UnknownNameError
 from mtbert.judge import SEEDS, Comparison, Part
 from mtbert.judge.comparison import with_p
 from mtbert.provenance import why
+from mtbert.provenance.stale import changes_in_words
 from mtbert.scores import metrics
 from mtbert.stats import LEAST_CLUSTERS, Estimate, Side, difference, influence, score
 from mtbert.tasks import METRIC_NAMES, OF_CLASSES, OF_SCORES, Task, Tasks
@@ -106,10 +107,10 @@ def changes(name: str, task: str | None, build: Path) -> Iterator[str]:
             yield f"Whether {name}, seed {folder.name}, is of the present settings is unknown: {error}"
     seeds = [seed for seed, causes in causes_by_seed.items() if causes]
     if seeds:
-        changed = dict.fromkeys(why.in_words(cause) for seed in seeds for cause in causes_by_seed[seed])
+        changed = [cause for seed in seeds for cause in causes_by_seed[seed]]
         seeds_in_words = f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(seeds)}"
         yield (
-            f"{name}, {seeds_in_words}, was trained before these changed: {first_of([*changed], why.SHOWN)}; "
+            f"{name}, {seeds_in_words}, was trained before these changed: {changes_in_words(changed)}; "
             f"`dvc repro` trains it again{why.hint(build, name)}"
         )
 

@@ -43,10 +43,7 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
         return of_file(Path(source))
     if missing := [folder for folder in folders if not layout.predictions(folder, task, "dev").is_file()]:
         raise DataError(f"{source} has no predictions of {task} (--task): {missing[0]} has none")
-    present = Present(build)
-    for folder in folders:
-        if causes := present.changes(folder, task):
-            raise stale.fault(folder, causes)
+    stale.check(Present(build), folders, task)
     return pd.concat([read_run(folder, task) for folder in folders], ignore_index=True)
 
 

@@ -31,7 +31,7 @@ def find_faults(variant: VariantSettings, encoder: EncoderSettings) -> Iterator[
             yield Fault(keys, str(error))
     for number, phase in enumerate(variant.phases):
         yield from (Fault(("phases", number, key), text) for key, text in _phase_faults(variant, phase))
-        for task in sorted({variant.trains(entry).name for entry in phase.tasks}):
+        for task in sorted({variant.task_of(entry).name for entry in phase.tasks}):
             head = variant.model.heads[task]
             if not HEADS.class_of(head).learns:
                 message = f"{head.name} learns nothing, but {task} is trained; allowed with it: `phases: []`"

@@ -85,10 +85,10 @@ def _in_section(params: Params, selected: dict[str, Any], section: str, values: 
 def _value(sections: dict[str, Any], place: Place) -> Any:
     """Return the value at a place in merged sections, else the typed default."""
     value = at(sections, place)
-    return default_of(place) if value is None else value
+    return _default_of(place) if value is None else value
 
 
-def default_of(place: Place) -> Any:
+def _default_of(place: Place) -> Any:
     """Return the typed default at a place of a section."""
     depth = 2 if place[0] == "pretrain" else 1
     key = SETTINGS[place[:depth]].model_fields[str(place[depth])]

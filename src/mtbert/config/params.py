@@ -12,7 +12,6 @@ from mtbert.config import papers, templates
 from mtbert.errors import SettingsError
 
 COMMON = ("run", "model", "training")  # sections of which each variant may have values of its own
-SHARED = ("encoder", "pretrain")  # sections of the starting weights, the same for all variants
 REST = "others"  # the key of heads and pooling of tasks that have no key of their own
 Place = tuple[str | int, ...]  # the keys that lead to a value
 IN_PAPERS = {"presets": "presets", "catalog": "variants", "ensembles": "ensembles"}  # by what params.yaml calls them

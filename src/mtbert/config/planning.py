@@ -151,7 +151,7 @@ def _refuse(params: Params, faults: Iterable[Fault]) -> None:
 def _catalog(
     params: Params, selected: dict[str, Any], encoder: EncoderSettings, all_overrides: Sequence[Override]
 ) -> dict[str, Any]:
-    """Return what the report reads: the knobs, the encoder, all variants, and all ensembles."""
+    """Return what the report reads: keys at the top of params.yaml, the encoder, all variants, and all ensembles."""
     variants: dict[str, Any] = {}
     for name in params.get("catalog"):
         values = {dotted(override.place): override.value for override in all_overrides if name in override.changes}
@@ -164,7 +164,7 @@ def _catalog(
         }
     revision = {"revision": encoder.revision} if encoder.folder else {}
     return {
-        **{knob: params.get(knob) for knob in ("profile", "data_dir", "held_out", "seeds", "limit")},
+        **{key: params.get(key) for key in ("profile", "data_dir", "held_out", "seeds", "limit")},
         "tuned": _tuned(params, selected),
         "tasks": {name: tasks.stated(task) for name, task in params.tasks.items()},
         "encoder": {"name": encoder.display_name, "note": encoder.note, **revision},

@@ -13,7 +13,7 @@ from mtbert.config import fits, rates
 from mtbert.config.layers import MergedSettings, layers, merge, merge_variant
 from mtbert.config.params import REST, Fault, Params, Place, at, dotted, faults_of, leaves
 from mtbert.config.sections import SETTINGS
-from mtbert.config.techniques import FILES_OF_ALL, NAMES, PLACES, REGISTRIES, USES
+from mtbert.config.techniques import FILES_OF_ALL, NAMES, REGISTRIES, USES
 from mtbert.learning.schedules import SCHEDULES
 from mtbert.models.adapters import ADAPTERS, SIZED
 from mtbert.models.encoder.architectures import read_config
@@ -22,16 +22,17 @@ from mtbert.pretrained import folders
 from mtbert.pretrained.settings import SBERT, EncoderSettings, SbertSettings
 from mtbert.provenance import code
 from mtbert.registry import Chosen
+from mtbert.settings import Published
 from mtbert.tasks import Task
-from mtbert.variants.settings import VariantSettings
+from mtbert.variants.settings import PLACES, VariantSettings
 
 
 def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Fault]]:
     """Return what a variant's file holds, or None and the variant's faults."""
     if faults := [*_part_faults(params, name)]:
         return None, faults
-    answers = about(params, name)
-    own_tasks: list[str] = answers["tasks"]
+    entry_facts = about(params, name)
+    own_tasks: list[str] = entry_facts["tasks"]
     if missing := [task for task in own_tasks if task not in params.tasks]:
         message = f"it is of {', '.join(missing)}, but the data folder has {', '.join(params.tasks)}"
         return None, [Fault(("catalog", name, "tasks"), message)]
@@ -54,7 +55,7 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Faul
     phases = [rates.settled(_put(phase, "training", techniques)) for phase in phases]
     trained_on = [task for phase in phases for task in phase["tasks"]]
     document = {
-        **answers,
+        **entry_facts,
         "variant": name,
         "profile": params.get("profile"),
         "model": _put(model, "model", techniques),
@@ -90,9 +91,9 @@ def shared(params: Params, selected: dict[str, Any]) -> dict[str, Any]:
 
 
 def about(params: Params, name: str) -> dict[str, Any]:
-    """Return what the catalog says of a variant: its tasks, and the published rows that it answers to."""
+    """Return what the catalog says of a variant: its tasks, and the published rows that it is compared with."""
     entry = params.get("catalog", name)
-    defaults = {"paper": None, "row": name, "also": [], "rival": "", "tasks": [*tasks.main(params.tasks)]}
+    defaults = {**Published(row=name).model_dump(), "tasks": [*tasks.main(params.tasks)]}
     return defaults | {key: entry[key] for key in defaults if entry.get(key)}
 
 

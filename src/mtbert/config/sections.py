@@ -25,16 +25,16 @@ from mtbert import files
 from mtbert.config.layers import layers, merge
 from mtbert.config.params import COMMON, REST, Fault, Params, Place, at, faults_of
 from mtbert.config.rates import LearningRate, Trial
-from mtbert.config.techniques import NAMES, PLACES, REGISTRIES, SECTIONS, USES
+from mtbert.config.techniques import NAMES, REGISTRIES, USES
 from mtbert.errors import UnknownNameError
 from mtbert.learning.objectives import OBJECTIVES
 from mtbert.merging import MERGES
 from mtbert.models.heads import HEADS
 from mtbert.pretrained.settings import SBERT, STARTS, EncoderSettings, SbertSettings
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
-from mtbert.settings import ONCE, Name, Pooling, Section, TaskName, known_task, one_of
+from mtbert.settings import ONCE, Name, Pooling, Published, Section, TaskName, known_task, one_of
 from mtbert.tasks import COURSE, FILE
-from mtbert.variants.settings import ModelSettings, PhaseSettings, Published, RunSettings
+from mtbert.variants.settings import PLACES, ModelSettings, PhaseSettings, RunSettings
 
 # dvc.yaml puts data_dir into commands and paths: it may hold nothing that a shell, YAML or DVC interprets.
 PLAIN = re.compile(r"(?!-)(?!.*\.\.)[\w/.,=+@:-]+( +[\w/.,=+@:-]+)*")
@@ -161,9 +161,11 @@ def _section(*place: str) -> Any:
     return _with(_keys(*place))(Layer), None
 
 
-OF_ALL = {"encoder": _section("encoder"), "pretrain": (_with({SBERT: _section("pretrain", SBERT)})(Layer), None)}
 OF_VARIANT = {name: _section(name) for name in (*COMMON, *NAMES)}
-EVERY_SECTION = {name: (OF_ALL | OF_VARIANT)[name] for name in SECTIONS}
+EVERY_SECTION = OF_VARIANT | {
+    "encoder": _section("encoder"),
+    "pretrain": (_with({SBERT: _section("pretrain", SBERT)})(Layer), None),
+}
 
 
 @_with(EVERY_SECTION)

@@ -46,9 +46,9 @@ def _faults(student: VariantSettings, teachers: Sequence[VariantSettings]) -> It
     if any(not phase.supervised for phase in learners):
         yield "the loss moves from the teachers to the labels; allowed with it: training.supervised: true"
     yield from _faults_of_tasks(student, teachers)
-    held_out = max((phase.spared for phase in student.phases), default=0.0)
+    spared = max((phase.spared for phase in student.phases), default=0.0)
     for teacher in teachers:
-        yield from _faults_of_rows(teacher, name, held_out)
+        yield from _faults_of_rows(teacher, name, spared)
 
 
 def _learns(objective: Any) -> bool:
@@ -70,8 +70,8 @@ def _faults_of_tasks(student: VariantSettings, teachers: Sequence[VariantSetting
         yield f"no teacher of {student.variant} learns {', '.join(untaught)}; allowed: one teacher a task"
 
 
-def _faults_of_rows(teacher: VariantSettings, student: str, held_out: float) -> Iterator[str]:
-    """Yield what a teacher has seen that would reach the student: dev, or training rows that the student holds out."""
+def _faults_of_rows(teacher: VariantSettings, student: str, spared: float) -> Iterator[str]:
+    """Yield what a teacher has seen that would reach the student: dev, or training rows that the student spares."""
     name, run = teacher.variant, teacher.run
     if not teacher.phases:
         yield f"{name} is not trained; allowed: teachers that are"
@@ -81,8 +81,8 @@ def _faults_of_rows(teacher: VariantSettings, student: str, held_out: float) -> 
         if any(SCHEDULES.build(phase.schedule).needs_dev for phase in teacher.phases):
             yield f"the schedule of {name} watches dev; allowed: another, or run.selection: spared"
     seen = min((phase.spared for phase in teacher.phases), default=1.0)
-    if seen < held_out:  # a smaller share of the same rows is part of a larger one: Examples.split
+    if seen < spared:  # a smaller share of the same rows is part of a larger one: Examples.split
         yield (
-            f"{name} trains on rows that {student} holds out: training.spared is {seen:g} there and {held_out:g} here; "
-            f"allowed: at least {held_out:g} there"
+            f"{name} trains on rows that {student} holds out: training.spared is {seen:g} there and {spared:g} here; "
+            f"allowed: at least {spared:g} there"
         )

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import tasks
-from mtbert.config.params import COMMON, SHARED
+from mtbert.config.params import COMMON
 from mtbert.learning.gradients import GRADIENTS
 from mtbert.learning.objectives import OBJECTIVES
 from mtbert.learning.samplers import SAMPLERS
@@ -16,6 +16,7 @@ from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.pretrained.settings import SBERT
 from mtbert.registry import Registry
+from mtbert.variants.settings import PLACES
 
 REGISTRIES: tuple[Registry[..., Any], ...] = (
     FEATURES, ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,
@@ -27,12 +28,7 @@ FILES_OF_ALL = frozenset(
     | {Path(tasks.__file__).with_name(tasks.FILE)}
 )
 NAMES = tuple(name for registry in REGISTRIES for name in registry)
-SECTIONS = (*COMMON, *SHARED, *NAMES)
-PLACES: dict[str, dict[str, Registry[..., Any]]] = {  # the keys of a section that name one technique of a kind
-    "model": {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS},
-    "training": {"sampler": SAMPLERS, "weighting": WEIGHTINGS, "gradients": GRADIENTS, "schedule": SCHEDULES},
-}
-KEYS = {kind.kind: (section, key) for section, kinds in PLACES.items() for key, kind in kinds.items()}
-KEYS |= {OBJECTIVES.kind: ("training", "objectives")}  # which may name several
-USES = {name: KEYS[kind.kind] for kind in REGISTRIES if kind is not HEADS for name in kind}
-USES |= {SBERT: ("model", "encoder")}  # by each name that `uses` may list: the section and the key that it sets
+SECTIONS = (*COMMON, "encoder", "pretrain", *NAMES)
+# By each name that `uses` may list: the section and the key that it sets.
+USES = {name: (section, key) for section, kinds in PLACES.items() for key, kind in kinds.items() for name in kind}
+USES |= dict.fromkeys(OBJECTIVES, ("training", "objectives")) | {SBERT: ("model", "encoder")}

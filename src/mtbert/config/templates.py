@@ -9,8 +9,9 @@ stands for all of its variants.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from mtbert.settings import Published
+
 ALL, EACH = "all", "each"  # what `tasks` of an entry may be, beside a list
-ANSWERS = ("paper", "row", "also", "rival")  # keys of an entry that say which published rows it stands for
 
 
 def named(entry: str, task: str) -> str:
@@ -47,7 +48,7 @@ def with_parts(entries: Mapping[str, Any]) -> dict[str, Any]:
         variants[name] = entry
         whole = entries.get(whole_of(entry) or name)
         if isinstance(whole, dict) and whole is not entry:
-            variants[name] = {key: value for key, value in whole.items() if key not in ANSWERS} | entry
+            variants[name] = {key: value for key, value in whole.items() if key not in Published.model_fields} | entry
     return variants
 
 

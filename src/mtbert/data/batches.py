@@ -121,7 +121,7 @@ class Examples:
         chooses, scored: masks [examples] of those on which an epoch is chosen, and of those that count in a score. Both
             hold all examples until `choose_on` is called.
         numbers: of the examples in their file, [examples].
-        places: by which examples are held out, [examples]; at random until `place` is called.
+        places: by which examples are spared, [examples]: those of one number together; at random until it is set.
         memo: their embeddings, where the encoder is frozen: training/cached.py.
         soft_labels: what another model predicts for each example of the file, as a batch has it: training/teaching.py.
     """
@@ -163,10 +163,6 @@ class Examples:
         self.chooses = chooses
         self.scored = ~chooses
 
-    def place(self, places: np.ndarray) -> None:
-        """Hold out examples by these numbers [examples]: those of one number together."""
-        self.places = places
-
     def choosing(self) -> "Examples":
         """Return the examples on which an epoch is chosen; all of them count in its score."""
         return self.part(np.flatnonzero(self.chooses))
@@ -191,7 +187,7 @@ class Examples:
         Raises: DataError where all examples have one place.
         """
         try:
-            is_spared = parts.held_out(self.places, spared)
+            is_spared = parts.spared(self.places, spared)
         except ValueError:
             raise DataError(
                 f"no training rows of {self.task.name} can be held out (training.spared: {spared:g}), since all of "
@@ -250,14 +246,12 @@ class Examples:
         members = sets.members_of(np.where(is_known, labels, 0), self.task.classes)
         return np.where(is_known[:, None], members, np.nan).astype(np.float32)
 
-    def in_order(self, size: int, numbers: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Batch]]:
-        """Yield the examples with these numbers, or all, once for evaluation, the longest first.
+    def in_order(self, size: int) -> Iterator[tuple[np.ndarray, Batch]]:
+        """Yield all examples once for evaluation, the longest first.
 
         Each item holds the numbers of a batch's examples, and the batch.
         """
-        if numbers is None:
-            numbers = np.arange(len(self))
-        longest_first = numbers[np.argsort(-self.lengths[numbers], kind="stable")]
+        longest_first = np.argsort(-self.lengths, kind="stable")
         for start in range(0, len(longest_first), size):
             picks = longest_first[start : start + size]
             yield picks, self.batch(picks.tolist())

@@ -49,11 +49,6 @@ def rule_in_words(task: Task) -> str:
     return f"drawn in whole groups of {task.group_on}" if task.group_on else "drawn by their text"
 
 
-def reason_of_group(task: Task) -> str:
-    """Return why a row is left out of train whose group is elsewhere, too; of another task, ` of TASK` follows."""
-    return f"its {task.group_on} is that of a row of dev or test"
-
-
 class RowsOfSplit(NamedTuple):
     """The rows of a split: those that are kept, those that are refused, and the number of rows in its file.
 
@@ -89,7 +84,8 @@ class Splits:
         """Read the rows of a split, as `readers.read` does; faulty ones of a file of two splits are train's.
 
         Train has no line that is dev of another task, and no group of any task's dev and test. Of a task with folds,
-        train and dev both have all rows; with a `fold`, dev has this one alone, and train the others.
+        train and dev both have all rows; with a `fold`, which no other task minds, dev has this one alone, and train
+        the others.
         """
         examples, refusals = self._rows_of_file(task, source(task, split))
         in_file = len(examples) + len(refusals)
@@ -105,6 +101,14 @@ class Splits:
         if split == "dev":
             return RowsOfSplit(dev, [], in_file)
         return self._without_known_groups(task, RowsOfSplit(train, refusals, in_file))
+
+    def file(self, task: Task, split: Split) -> Path:
+        """Return the file that the rows of a split come from."""
+        return self.data_dir / task.files[source(task, split)]
+
+    def tasks_of_file(self, task: Task) -> list[Task]:
+        """Return the tasks whose train is that of a task; it is one of them."""
+        return [other for other in self.tasks.values() if other.files["train"] == task.files["train"]]
 
     def _rows_of_file(self, task: Task, split: Split) -> tuple[list[Example], list[Refusal]]:
         """Return what `readers.read` does; a file is read once for its train and its dev."""
@@ -141,8 +145,9 @@ class Splits:
         refusals: list[Refusal] = []
         for row in rows.examples:
             if owner := owners.get(row.group):
+                reason = f"its {task.group_on} is that of a row of dev or test"
                 of_other = "" if owner == task.name else f" of {owner}"
-                refusals.append(Refusal(row.line, f"{reason_of_group(task)}{of_other}", is_faulty=False))
+                refusals.append(Refusal(row.line, f"{reason}{of_other}", is_faulty=False))
         if not train:
             fault = f"each row of train has a {task.group_on} that dev or test has, too"
             raise DataError(f"{self.data_dir / task.files['train']}: {fault}; leave `group_on` of {task.name} out")
@@ -168,7 +173,7 @@ class Splits:
         """Return what is dev, in the file of a task's train, of all tasks that draw from it."""
         name = task.files["train"]
         if name not in self._devs:
-            drawing = [other for other in self.tasks.values() if draws(other) and other.files["train"] == name]
+            drawing = [other for other in self.tasks_of_file(task) if draws(other)]
             self._devs[name] = _drawn(self.data_dir / name, drawing) if drawing else _Dev({}, ())
         return self._devs[name]
 
@@ -297,9 +302,7 @@ def _draw_folds(
 
 
 def _draw_dev(
-    texts: Sequence[Example],
-    classes: Mapping[int, Collection[tuple[str, Any]]] | None = None,
-    share: int = SHARE,
+    texts: Sequence[Example], classes: Mapping[int, Collection[tuple[str, Any]]], share: int = SHARE
 ) -> Collection[int]:
     """Return the lines of a fifth of the rows, in whole clusters, of each class those with the smallest digests.
 
@@ -315,7 +318,7 @@ def _draw_dev(
     np.minimum.at(smallest, cluster[row_numbers], np.array([place(row) for row in texts], np.uint64))
     rows_by_class: dict[Any, Counter[int]] = {}
     for line, number in zip(lines.tolist(), cluster.tolist(), strict=True):
-        for task_and_class in (classes or {}).get(line) or [None]:
+        for task_and_class in classes.get(line) or [None]:
             rows_by_class.setdefault(task_and_class, Counter())[number] += 1
     is_dev = _stratified(np.bincount(cluster), np.argsort(smallest, kind="stable").tolist(), rows_by_class, share)
     return {*lines[is_dev[cluster]].tolist()}
@@ -355,7 +358,7 @@ def _stratified(
 
 
 def place(row: Example) -> int:
-    """Return the number of eight bytes by which a row is drawn, for dev or to be held out.
+    """Return the number of eight bytes by which a row is drawn, for dev or to be spared.
 
     Its group gives it, the same in all files. Without one its sentences do, in either order, case and spacing folded.
     """

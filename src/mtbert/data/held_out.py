@@ -57,15 +57,12 @@ def move(data: Path, task: str, is_held_out: np.ndarray) -> None:
     layout.examples(data, task, "test").unlink(missing_ok=True)
 
 
-def choose(
-    cluster: np.ndarray, rows: int, order: np.ndarray | None = None, decided: Sequence[bool | None] = ()
-) -> np.ndarray:
-    """Choose as many whole clusters as fit into `rows` rows.
+def choose(cluster: np.ndarray, rows: int, decided: Sequence[bool | None] = ()) -> np.ndarray:
+    """Choose as many whole clusters as fit into `rows` rows, in a random order that is the same in every run.
 
     Args:
         cluster: the number of each row's, [rows].
         rows: how many to choose.
-        order: of the clusters' numbers; shuffled if it is None.
         decided: of each cluster, whether it is chosen anyway, or never; None for those that are free.
 
     Returns:
@@ -75,9 +72,7 @@ def choose(
     is_chosen = np.array([answer is True for answer in decided] or [False] * len(sizes))
     is_free = np.array([answer is None for answer in decided] or [True] * len(sizes))
     room = rows - int(sizes[is_chosen].sum())
-    if order is None:
-        order = np.random.default_rng(1).permutation(len(sizes))
-    for number in order:
+    for number in np.random.default_rng(1).permutation(len(sizes)):
         if is_free[number] and sizes[number] <= room:
             is_chosen[number] = True
             room -= int(sizes[number])

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from mtbert.tasks import Task, label_text
-from mtbert.tasks.reading import ASKED as ASKED
 
 SCORES = ("score", "similarity", "relevance")  # labels of such a column are scores, if they are numbers
 NUMBER = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?(e[+-]?[0-9]+)?", re.I)  # not 01 and 1_0, which are words
@@ -70,12 +69,12 @@ class Question(NamedTuple):
     Attributes:
         key: of tasks.yaml, whose value is the answer.
         text: what is asked, and what to write.
-        doubted: the labels that it is about.
+        labels: those that it is about.
     """
 
     key: str
     text: str
-    doubted: Sequence[str]
+    labels: Sequence[str]
 
 
 def fault(column: str, labels: Collection[str]) -> str:
@@ -137,7 +136,7 @@ def _comma_lists(column: str, labels: Collection[str]) -> tuple[str, str] | None
 
 
 def question(column: str, labels: Collection[str], may_be_joined: bool = True) -> Question | None:
-    """Return what to ask of the labels of a file, which have no `fault`; None where nothing is in doubt.
+    """Return what to ask of the labels of a file, which have no `fault`; None where nothing has to be asked.
 
     `may_be_joined` is whether a label may be several that are joined: so unless the user has said that none is.
     """
@@ -165,15 +164,15 @@ def question(column: str, labels: Collection[str], may_be_joined: bool = True) -
     if not is_score or not all(map(is_stand_in, words)) or len(numbers) < 2:
         return None
     apart = _far_from_others(numbers)
-    doubted = [*words, *(label for label in ordered if label not in words and float(label) in apart)]
-    if not doubted:
+    no_scores = [*words, *(label for label in ordered if label not in words and float(label) in apart)]
+    if not no_scores:
         return None
     others = [number for number in numbers if number not in apart]
     return Question(
         "left_out",
-        f"{', '.join(doubted)} may stand for no score, since the others are {min(others):g} to {max(others):g}. If so, "
-        f"write [{_listed(doubted)}]. If it is a score, write [], and its range at `score`",
-        doubted,
+        f"{', '.join(no_scores)} may stand for no score, since the others are {min(others):g} to {max(others):g}. "
+        f"If so, write [{_listed(no_scores)}]. If it is a score, write [], and its range at `score`",
+        no_scores,
     )
 
 
@@ -296,7 +295,7 @@ def seen(label: str) -> str:
     return repr(float(text)) if NUMBER.fullmatch(text) else text
 
 
-def bare(label: str) -> str:
+def unmarked(label: str) -> str:
     """Return what is `seen` of a label without marks at its ends, with characters in place of HTML's names of them."""
     plain = html.unescape(label)
     return seen(MARKS.sub("", plain) or plain)

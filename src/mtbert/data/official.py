@@ -49,7 +49,7 @@ LIST = Path(__file__).with_name("downloads.yaml")
 
 def read_list(file: Path) -> tuple[Download, ...]:
     """Return the downloads that a file lists; DataError where it is no such list."""
-    content = files.read_as(list[dict[str, Any]], file, f"git checkout {file}", files.read_yaml)
+    content = files.read_as(list[dict[str, Any]], file, f"git checkout {file}")
     return tuple(Download(**entry) for entry in content)
 
 
@@ -70,7 +70,7 @@ def data_kind(digests: Mapping[str, str]) -> Literal["sample", "course", "own"]:
     return "course" if dev and dev.items() <= COURSE.items() else "own"
 
 
-def download(out: Path, downloads: Sequence[Download] = DOWNLOADS) -> None:
+def download(out: Path, downloads: Sequence[Download]) -> None:
     """Fetch every file and fill the data directory `out`, whole or not at all; descriptions that lie there stay.
 
     Raises:

@@ -1,10 +1,10 @@
-"""Parts of training rows, each within every larger one: a share to train on, and a share to hold out."""
+"""Parts of training rows, each within every larger one: a share to train on, and a share to spare."""
 
 import numpy as np
 
 from mtbert import seeding
 
-LARGE = 0.02  # of all rows, those of a place that is held out last
+LARGE = 0.02  # of all rows, those of a place that is spared last
 
 
 def nested(clusters: np.ndarray, share: float, draw: int) -> np.ndarray:
@@ -24,10 +24,10 @@ def nested(clusters: np.ndarray, share: float, draw: int) -> np.ndarray:
     return np.sort(order[: fitting[-1]] if len(fitting) else order[: ends[0]])
 
 
-def held_out(places: np.ndarray, share: float) -> np.ndarray:
-    """Return which rows are held out, bool [rows]: of each place all rows or none, the smallest places first.
+def spared(places: np.ndarray, share: float) -> np.ndarray:
+    """Return which rows are spared, bool [rows]: of each place all rows or none, the smallest places first.
 
-    They are as near to the share as whole places can be. At least one place is held out, and at least one is not.
+    They are as near to the share as whole places can be. At least one place is spared, and at least one is not.
 
     Args:
         places: a number of each row, [rows]; rows of one group, or of one text, have the same one in each task.
@@ -44,6 +44,6 @@ def held_out(places: np.ndarray, share: float) -> np.ndarray:
     order = np.lexsort((distinct, sizes > LARGE * len(places)))
     ends = np.cumsum(sizes[order])[:-1]
     count = max(1, int(share * len(places)))
-    is_held_out = np.zeros(len(distinct), bool)
-    is_held_out[order[: int(np.abs(ends - count).argmin()) + 1]] = True
-    return is_held_out[place_of_row]
+    is_spared = np.zeros(len(distinct), bool)
+    is_spared[order[: int(np.abs(ends - count).argmin()) + 1]] = True
+    return is_spared[place_of_row]

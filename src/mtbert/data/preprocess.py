@@ -4,7 +4,7 @@
 it holds what scores need of each row of dev: id, `cluster` (rows that share a sentence or group), `chooses` (the half
 on which epochs are chosen), `in_train` (whether its sentences are a row there, case, spacing and punctuation dropped)
 and `shares` (a sentence with train). `train-rows.parquet` holds of each row of train its cluster, `place`, by which it
-is held out, and `known`: bit f is set if fold f of another task has its group. Of a task with folds, train and dev both
+is spared, and `known`: bit f is set if fold f of another task has its group. Of a task with folds, train and dev both
 have all rows: `fold` says of which each is, and the train of a row of dev is that of the other folds.
 `dev-shared.parquet` holds the clusters that several tasks share. `report.json` lists what was read, refused and found
 twice, `digests.json` all that was written. The same files give the same bytes.

@@ -18,10 +18,9 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from mtbert.data import labels, records, several
-from mtbert.errors import DataError, first_of
+from mtbert.errors import DataError, first_of, one_line, shown
 from mtbert.tasks import Split, Task, label_text
 
-LONGEST_SHOWN = 60  # characters of a faulty value in a message
 WITHHELD = "-1"  # what stands in place of a test file's labels, if it is none of the task's
 MOST_LABELS = 12  # in a message
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.I)  # not `1_0`, which Python takes for 10
@@ -33,8 +32,8 @@ class Refusal(NamedTuple):
     """A row that is left out: the line it starts on (from 1), and the reason.
 
     Attributes:
-        label: its label, where the task has no such label, or leaves its rows out.
-        is_faulty: not so where its annotators did not agree.
+        label: its label, where the task has no such label, or leaves its rows out; else empty.
+        is_faulty: False where its annotators did not agree, or dev or test has its group.
     """
 
     line: int
@@ -183,7 +182,7 @@ def _fault_of_group(task: Task, fields: Mapping[str, Any], is_needed: bool) -> s
 def fault_of_text(name: str, text: object) -> str | None:
     """Return why a sentence or an id cannot be used, with the name of its column; None where it can."""
     if not isinstance(text, str):
-        return f"{name} is {_shown(text)}; allowed: text"
+        return f"{name} is {shown(text)}; allowed: text"
     if not any(character.isprintable() and not character.isspace() for character in text):
         return f"{name} is empty"
     try:
@@ -219,7 +218,7 @@ def _fault_of_label(task: Task, label: object, reading: several.Reading) -> str:
         return f"{reading.fault}; allowed: {allowed_labels(task)}{labels.hint(task, reading.label)}"
     if task.several:
         return reading.fault
-    return f"{task.label} is {_shown(label)}; allowed: {allowed_labels(task)}{labels.hint(task, label)}"
+    return f"{task.label} is {shown(label)}; allowed: {allowed_labels(task)}{labels.hint(task, label)}"
 
 
 def allowed_labels(task: Task) -> str:
@@ -229,18 +228,13 @@ def allowed_labels(task: Task) -> str:
     return first_of([*(task.labels or task.class_labels)], MOST_LABELS)
 
 
-def _shown(value: object) -> str:
-    text = "missing" if value is None else repr(value)
-    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
-
-
 def ending(path: PurePath) -> str:
     """Return the ending that names a file's format, in small letters: `.csv` of `a.CSV.gz`."""
     name = path.name.lower().removesuffix(records.GZIP)
     return PurePath(name).suffix
 
 
-def separator(path: Path, encoding: str = "utf-8") -> str:
+def separator(path: Path, encoding: str) -> str:
     """Return what separates the columns of a file that is neither Parquet nor JSON lines."""
     return "\t" if ending(path) == ".tsv" else records.separator_of(_text(path, encoding, "TASK"))
 
@@ -279,7 +273,7 @@ def _parquet(path: Path) -> Iterator[records.NumberedRow]:
     try:
         rows = pq.read_table(path).to_pylist()
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path}: not a whole Parquet file: {' '.join(str(error).split())}") from None
+        raise DataError(f"{path}: not a whole Parquet file: {one_line(error)}") from None
     for number, row in enumerate(rows, 1):
         for name, value in row.items():
             if isinstance(value, int | float):
@@ -330,5 +324,5 @@ def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> 
         remedy = f"; write {alike[0]!r} as it is in train and tasks.yaml, with its capitals and blanks" if alike else ""
         raise DataError(
             f"{path} needs the columns {', '.join(needed)}; missing: {', '.join(missing)}; it has "
-            f"{_shown(columns)}; tasks.yaml says what {task.name} reads{remedy}"
+            f"{shown(columns)}; tasks.yaml says what {task.name} reads{remedy}"
         )

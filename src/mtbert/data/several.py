@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mtbert.errors import DataError
+from mtbert.errors import DataError, shown
 from mtbert.scores import sets
 from mtbert.tasks import Task, label_text
 
-TRUTHS = {"0": False, "1": True, "false": False, "true": True}
+INDICATORS = {"0": False, "1": True, "false": False, "true": True}
 
 
 class Reading(NamedTuple):
@@ -50,7 +50,7 @@ def read_cell(task: Task, value: Any) -> Reading:
         return Reading(None, f"its {task.label} holds {unknown[0]!r}", unknown[0])
     classes = [_class_of(task, label) for label in labels]
     if len({*classes}) < len(classes):
-        return Reading(None, f"its {task.label} names a label twice: {_shown(value)}")
+        return Reading(None, f"its {task.label} names a label twice: {shown(value)}")
     return Reading(sets.number_of(number for number in classes if number is not None))
 
 
@@ -64,9 +64,9 @@ def _of_columns(task: Task, cells: Mapping[str, Any]) -> Reading:
     members: list[int] = []
     for number, column in enumerate(task.columns):
         text = label_text(cells.get(column))
-        if text not in TRUTHS:
+        if text not in INDICATORS:
             return Reading(None, f"its {column} is {text or 'missing'}; allowed: 0 or 1")
-        if TRUTHS[text]:
+        if INDICATORS[text]:
             members.append(number)
     return Reading(sets.number_of(members))
 
@@ -82,7 +82,7 @@ def parts(value: Any, separator: str) -> list[str]:
         if len(labels) > 1 and not labels[-1]:
             labels.pop()
         if "" in labels:
-            raise DataError(f"{_shown(value)}, of which a part is empty; allowed: labels with {separator!r} between")
+            raise DataError(f"{shown(value)}, of which a part is empty; allowed: labels with {separator!r} between")
         return labels
     items = _list(value) if isinstance(value, str) else value
     if items is None and not separator:
@@ -92,7 +92,7 @@ def parts(value: Any, separator: str) -> list[str]:
     if not isinstance(items, list) or any(isinstance(item, list | dict) or not label_text(item) for item in items):
         allowed = 'a list such as ["A", "B"]'
         allowed = f"labels with {separator!r} between, or {allowed}" if separator else f"{allowed}, or set `separator`"
-        raise DataError(f"{_shown(value)}; allowed: {allowed}")
+        raise DataError(f"{shown(value)}; allowed: {allowed}")
     return [label_text(item) for item in items]
 
 
@@ -102,11 +102,6 @@ def _list(text: str) -> Any:
         return json.loads(text) if text.strip() else None
     except ValueError:
         return text
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:60] + "…"
 
 
 def labels_of(task: Task, numbers: Sequence[float]) -> set[str]:

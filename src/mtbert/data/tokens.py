@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Tokenize = Callable[[list[str]], list[list[int]]]  # from texts to the ids of their word pieces
-TOKENIZER, NAMES = "tokenizer.json", "tokenizer_config.json"
+TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 GROUP = 2**14  # sentences at once: what the library returns takes far more memory than the ids
 # What tokenizers call their special tokens: BERT's, ModernBERT's and DeBERTa's, and RoBERTa's.
 SPECIAL_NAMES: tuple[dict[str, str], ...] = (

@@ -98,7 +98,7 @@ def load(folder: Path, device: str = "auto") -> Baseline:
     """
     again = layout.remedy(folder)
     seals.check(folder, only=(layout.WEIGHTS, stored.CONFIG, layout.METRICS, layout.SETTINGS))
-    settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, again, files.read_yaml)
+    settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, again)
     encoder = _encoder(folder)
     if encoder is None and device not in ("auto", "cpu"):
         raise ModelError(f"{folder.parent.name} computes on the CPU, and the device is {device}; allowed: auto, cpu")

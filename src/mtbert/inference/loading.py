@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from mtbert import files, layout
 from mtbert.data import tokens
-from mtbert.errors import EncoderError, UnknownNameError
+from mtbert.errors import EncoderError, UnknownNameError, one_line
 from mtbert.inference.answers import ModelError
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
@@ -30,8 +30,7 @@ from mtbert.variants.settings import VariantSettings
 if TYPE_CHECKING:
     from mtbert.inference.baseline import Baseline
 
-ENCODER_FILES = (tokens.TOKENIZER, tokens.NAMES, CONFIG)
-LONGEST_SHOWN = 300  # characters of torch's message
+ENCODER_FILES = (tokens.TOKENIZER, tokens.TOKENIZER_CONFIG, CONFIG)
 WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a run
 
 
@@ -170,9 +169,9 @@ def load_run(folder: Path, device: str = "auto") -> Model:
     """Load the model of a finished run's folder; errors as for `load`."""
     remedy = layout.remedy(folder)
     seals.check(folder, only=(WEIGHTS, METRICS, SETTINGS))
-    content = files.read_as(dict[str, Any], folder / SETTINGS, remedy, files.read_yaml)
+    content = files.read_as(dict[str, Any], folder / SETTINGS, remedy)
     variant_settings = {key: value for key, value in content.items() if key not in ("seed", "code")}
-    settings = files.read_as(VariantSettings, folder / SETTINGS, remedy, lambda *_: variant_settings)
+    settings = files.checked(VariantSettings, variant_settings, folder / SETTINGS, remedy)
     encoder = _encoder(folder, settings)
     on = hardware.device(device)
     metrics = files.read_as(RunMetrics, folder / METRICS, remedy)
@@ -218,6 +217,6 @@ def _network(settings: VariantSettings, encoder: Path, weights: Path) -> Multita
     except (RuntimeError, KeyError, SafetensorError, EncoderError) as error:
         raise ModelError(
             f"{weights} does not fit {weights.with_name(SETTINGS)} and the encoder in {encoder}: it is not "
-            f"the run's, or another version of mtbert trained the run ({' '.join(str(error).split())[:LONGEST_SHOWN]})"
+            f"the run's, or another version of mtbert trained the run ({one_line(error)})"
         ) from None
     return model

@@ -4,8 +4,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from mtbert import layout
-from mtbert.errors import DataError, first_of
+from mtbert.errors import DataError
 from mtbert.provenance import why
+from mtbert.provenance.stale import changes_in_words
 
 if TYPE_CHECKING:
     from mtbert.inference.baseline import Baseline
@@ -25,8 +26,7 @@ def print_changes(model: "Model | Baseline") -> None:
         print_aside(f"note: whether {model.name}, seed {model.seed}, is of the present settings is unknown: {error}")
         return
     if causes:
-        changes = first_of([why.in_words(cause) for cause in causes], why.SHOWN)
         print_aside(
-            f"note: {model.name}, seed {model.seed}, was trained before these changed: {changes}; "
+            f"note: {model.name}, seed {model.seed}, was trained before these changed: {changes_in_words(causes)}; "
             f"`{layout.remedy(model.run)}` trains it again{why.hint(layout.build_of(model.run), model.run.parent.name)}"
         )

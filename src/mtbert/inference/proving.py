@@ -149,8 +149,10 @@ def read_dev(model: Model) -> dict[str, DevRows]:
     for name in model.tasks:
         if name not in described:
             raise ExportError(f"{model.name}: a smaller export is judged on dev, and {build} has no task {name} now")
-        if causes := present.changes(model.run, name):
-            raise ExportError(f"a smaller export is judged on dev: {stale.fault(model.run, causes)}")
+        try:
+            stale.check(present, [model.run], name)
+        except DataError as error:
+            raise ExportError(f"a smaller export is judged on dev: {error}") from None
         dev[name] = _read_dev(model, replace(model.task(name), matters=described[name].matters), layout.data(build))
     return dev
 

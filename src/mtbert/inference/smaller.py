@@ -103,7 +103,7 @@ def write(full: Path, out: Path, smaller: Smaller, types: Collection[str] | None
         elif file.name != README and not (file.name == SHARED and (smaller.int8 or smaller.half)):
             shutil.copyfile(file, out / file.name)
     if smaller.max_tokens is not None:
-        _change(out / tokens.NAMES, {"model_max_length": smaller.max_tokens})
+        _change(out / tokens.TOKENIZER_CONFIG, {"model_max_length": smaller.max_tokens})
         if (out / description.FILE).is_file():
             _change(out / description.FILE, {"longest": smaller.max_tokens})
     if (out / CONFIG).is_file():

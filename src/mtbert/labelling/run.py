@@ -85,7 +85,7 @@ def _predicted(task: Task, labelled: Frame, build: Path, present: Present, embed
     of_trained, left_out = _of_trained(task, labelled, build, present)
     if left_out:
         names = first_of([f"{folder.parent.name} {folder.name}" for folder in left_out], SHOWN)
-        changed = [*dict.fromkeys(cause for causes in left_out.values() for cause in causes)]
+        changed = [cause for causes in left_out.values() for cause in causes]
         line = f"{task.display_name}: {names} made before these changed: {stale.changes_in_words(changed)}"
         if of_folds is None and not of_trained:
             raise DataError(f"{line}; no other model predicts its labels; `dvc repro` makes them again")

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Iterator
 
 from mtbert import errors
-from mtbert.machine import credentials
 
 INSTALL = (
     "in a clone `make setup` installs what all need, `make setup-onnx`, `make setup-serve` and `make setup-cluster` "
@@ -60,7 +59,7 @@ def report_errors() -> Iterator[None]:
         if line is None:
             raise
         _forget_output()
-        sys.exit(f"error: {_without_controls(credentials.masked(line))}")
+        sys.exit(f"error: {_without_controls(errors.masked(line))}")
 
 
 def _without_controls(text: str) -> str:

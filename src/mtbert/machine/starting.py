@@ -26,6 +26,11 @@ def quick_imports() -> Iterator[None]:
         gc.enable()
 
 
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def memory() -> int:
     """Return the machine's memory in bytes; 0 where the system does not tell."""
     try:

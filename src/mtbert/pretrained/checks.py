@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mtbert import files
 from mtbert.data import tokens
-from mtbert.errors import EncoderError, first_of
+from mtbert.errors import EncoderError, first_of, one_line
 from mtbert.models.encoder.config import CONFIG, content_of
 from mtbert.pretrained import folders
 
@@ -44,7 +44,7 @@ def check_tokenizer(folder: Path, tokenizer: "Tokenizer", config: Any) -> None:
             f"{folder / CONFIG}: pad_token_id is {config.pad_token_id}; allowed: {ids[padding]}, which is {padding} in "
             f"{tokens.TOKENIZER}"
         )
-    file = folder / tokens.NAMES
+    file = folder / tokens.TOKENIZER_CONFIG
     if not file.is_file():
         return
     settings = files.read_json(file, "fetch the folder again")
@@ -121,8 +121,8 @@ def check_outputs(folder: Path, theirs: "PreTrainedModel", written: Path) -> Non
                 expected = _theirs(theirs, batch)
                 outputs = _ours(ours, batch, pooler=len(expected) > 1)
             except Exception as error:  # both compute with settings that nobody may have tried
-                reason = " ".join(str(error).split()) or type(error).__name__
-                raise EncoderError(f"{folder}: the encoder cannot be computed with its {CONFIG}: {reason}") from error
+                fault = f"the encoder cannot be computed with its {CONFIG}: {one_line(error)}"
+                raise EncoderError(f"{folder}: {fault}") from error
         for output, goal in zip(outputs, expected, strict=True):
             difference = float((output - goal).abs().max())
             if not goal.isfinite().all():

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 MOST_TOKENS = 512  # longer texts are cut, as are those that are longer than the encoder takes
 BATCH = 256  # texts that are embedded at once
 PART = 8192  # texts of a file: so many are lost where the process is stopped
-KEY = 12  # hexadecimal digits of a folder's name
 FORM = f"mean of at most {MOST_TOKENS} tokens"
 
 
@@ -122,7 +121,7 @@ def longest(encoder: Path) -> int:
 def key(encoder: Path) -> str:
     """Return a digest of what embeddings depend on: the encoder's weights, shape and tokenizer, and the form."""
     digests = [files.sha256(encoder / name) for name in (layout.WEIGHTS, CONFIG, tokens.TOKENIZER)]
-    return files.sha256_of(" ".join([*digests, FORM]).encode())[:KEY]
+    return files.sha256_of(" ".join([*digests, FORM]).encode())[: layout.KEY]
 
 
 def _digest(text: str) -> bytes:

@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 
 from mtbert import files, layout
 from mtbert.data import tokens
-from mtbert.errors import EncoderError, first_of
+from mtbert.errors import EncoderError, first_of, one_line
 from mtbert.layout import MLM_HEAD, WEIGHTS
 from mtbert.models.encoder.config import CONFIG, MLM_PARTS, content_of
 from mtbert.pretrained import folders
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 CARD = "encoder.json"
 # What config.json may state of a masked language model's head, beside the biases that its weights have.
 MLM_SETTINGS = {"tie_word_embeddings": True, "classifier_activation": "gelu"}
-LONGEST_SHOWN = 300  # characters of a library's message
 POOLER = {"pooler.dense.bias", "pooler.dense.weight"}
 
 
@@ -64,7 +63,7 @@ def load(directory: Path) -> "PreTrainedModel":
         )
     except Exception as error:  # transformers checks config.json in many ways, with errors of no common base
         raise EncoderError(
-            f"{directory}: transformers cannot build the model of {CONFIG} and the weights: {_one_line(error)}"
+            f"{directory}: transformers cannot build the model of {CONFIG} and the weights: {one_line(error)}"
         ) from error
     model, report = loaded
     if mismatched := sorted(report["mismatched_keys"]):
@@ -82,11 +81,6 @@ def load(directory: Path) -> "PreTrainedModel":
             f"{directory} lacks weights of {architecture.title}: {first_of(sorted(missing), folders.SHOWN)}"
         )
     return model
-
-
-def _one_line(error: Exception) -> str:
-    """Return an error's message, or its type where it has none, in one line that is not too long."""
-    return " ".join(str(error).split())[:LONGEST_SHOWN] or type(error).__name__
 
 
 def _read_weights(directory: Path) -> "dict[str, Tensor]":
@@ -118,7 +112,7 @@ def _read_file(file: Path) -> "dict[str, Tensor]":
     try:
         weights = load_file(file)
     except (SafetensorError, OSError) as error:
-        raise EncoderError(f"{file} cannot be read: {_one_line(error)}; fetch it again") from error
+        raise EncoderError(f"{file} cannot be read: {one_line(error)}; fetch it again") from error
     for name, value in weights.items():
         if name.endswith(("weight", "bias")) and value.dtype not in FLOATS:
             allowed = ", ".join(str(dtype).removeprefix("torch.") for dtype in FLOATS)
@@ -260,7 +254,7 @@ def save_tokenizer(tokenizer: "Tokenizer", positions: int, out: Path) -> None:
 
 def copy_tokenizer(encoder: Path, out: Path) -> None:
     """Copy an encoder's tokenizer to weights that were trained from it."""
-    for name in (tokens.TOKENIZER, tokens.NAMES):
+    for name in (tokens.TOKENIZER, tokens.TOKENIZER_CONFIG):
         shutil.copyfile(encoder / name, out / name)
 
 

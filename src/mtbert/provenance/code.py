@@ -19,7 +19,7 @@ PACKAGE = Path(mtbert.__file__).parent
 TRAINING = (PACKAGE / "training/assembly.py",)
 # Scripts whose code dvc.yaml names among what a stage depends on. `manifest` and `track` depend on the whole plan.
 # `machine` keeps what it once found, and `plan` depends on all of the source.
-STAGES = (
+SCRIPTS = (
     "encoder", "preprocess", "baselines", "pretrain", "manifest", "merge", "speed", "ensemble", "collect", "judge",
     "report", "track",
 )  # fmt: skip
@@ -30,7 +30,7 @@ def of_stages(scripts: Path, kinds: frozenset[Path]) -> dict[str, dict[str, str]
 
     `kinds`: files that bring in every technique of a kind, and every task; they do not count.
     """
-    by_file = {f"code-{stage}": digests([scripts / f"{stage}.py"]) for stage in STAGES}
+    by_file = {f"code-{stage}": digests([scripts / f"{stage}.py"]) for stage in SCRIPTS}
     return by_file | {"code-train": digests(TRAINING, kinds)}
 
 

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-APART = {"also", "rival", "sources", "phases"}  # keys of a plan file that are no settings, or are flattened apart
+ROWS = ("also", "rival")  # keys of a plan file that name published rows, and are no settings
+APART = {*ROWS, "sources", "phases"}  # keys that are no settings, or are flattened apart
 
 
 def parameters(settings: Mapping[str, Any]) -> dict[str, str]:

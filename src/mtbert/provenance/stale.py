@@ -119,24 +119,20 @@ def _text(described: Mapping[str, Any], field: str) -> str | None:
 
 
 def changes_in_words(causes: Sequence[Cause]) -> str:
-    """Return the first causes, such as `data dup/dev.parquet changed, urgent.folds 0 -> 5`."""
-    return first_of([in_words(cause) for cause in causes], SHOWN)
+    """Return the first causes, each once, such as `data dup/dev.parquet changed, urgent.folds 0 -> 5`."""
+    return first_of([*dict.fromkeys(map(in_words, causes))], SHOWN)
 
 
-def check(present: Present, models: Sequence[Path]) -> None:
-    """Raise DataError where models are of other rows or classes than there are now; it names the first ones."""
-    causes = {model: changes for model in models if (changes := present.changes(model))}
+def check(present: Present, models: Sequence[Path], task: str | None = None) -> None:
+    """Raise DataError where models are of other rows or classes than there are now; it names the first ones.
+
+    `task` is the one whose dev is asked for; None for all examples and tasks that a model was made from.
+    """
+    causes = {model: changes for model in models if (changes := present.changes(model, task))}
     if causes:
-        changed = [*dict.fromkeys(cause for changes in causes.values() for cause in changes)]
+        changed = [cause for changes in causes.values() for cause in changes]
+        remedy = layout.remedy(*causes) if len(causes) == 1 else "dvc repro"
         raise DataError(
             f"{first_of([*map(str, causes)], SHOWN)}: made before these changed: {changes_in_words(changed)}; so "
-            "their predictions are of other rows or classes; `dvc repro` makes them again"
+            f"their predictions are of other rows or classes; `{remedy}` makes them again"
         )
-
-
-def fault(model: Path, causes: Sequence[Cause]) -> DataError:
-    """Return the error that a model is of other rows or classes, with what makes it again."""
-    return DataError(
-        f"{model} was made before these changed: {changes_in_words(causes)}; so its predictions are of other rows or "
-        f"classes; `{layout.remedy(model)}` makes it again"
-    )

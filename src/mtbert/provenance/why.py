@@ -7,12 +7,8 @@ from mtbert import files, layout
 from mtbert.errors import UnknownNameError
 from mtbert.provenance import inputs, manifests, seals, stale
 from mtbert.provenance.inputs import Inputs
-from mtbert.provenance.parameters import parameters, setting_text
-from mtbert.provenance.stale import Cause, InputKind, in_words
-
-SHOWN = 3  # causes in a line
-ROWS = ("also", "rival")  # keys of a plan file that name published rows, and are no settings
-
+from mtbert.provenance.parameters import ROWS, parameters, setting_text
+from mtbert.provenance.stale import SHOWN, Cause, InputKind, changes_in_words, in_words
 
 FOLDERS = {"encoders": InputKind.WEIGHTS, "manifest": InputKind.TEACHER}  # of a build folder
 
@@ -102,7 +98,7 @@ def hint(build: Path, name: str) -> str:
 def changed(build: Path) -> dict[str, list[Cause]]:
     """Return the causes of each selected variant that had a run and has other inputs now."""
     by_variant: dict[str, list[Cause]] = {}
-    for variant in _selected(build):
+    for variant in manifests.selected(build):
         before = _of_last_run(build, variant)
         differing = causes(before, manifests.read(build, variant)) if before else []
         if differing:
@@ -110,21 +106,15 @@ def changed(build: Path) -> dict[str, list[Cause]]:
     return by_variant
 
 
-def _selected(build: Path) -> list[str]:
-    """Return the variants that have a manifest."""
-    return [manifest.stem for manifest in layout.manifests(build)]
-
-
 def line(variant: str, differing: list[Cause]) -> str:
     """Return a line with the first causes, such as `pals trains: pals.dim 204 -> 276`."""
-    first = ", ".join(in_words(cause) for cause in differing[:SHOWN])
-    more = f" and {len(differing) - SHOWN} more: mtbert why {variant}" if len(differing) > SHOWN else ""
-    return f"{variant} trains: {first}{more}"
+    more = f": mtbert why {variant}" if len(differing) > SHOWN else ""
+    return f"{variant} trains: {changes_in_words(differing)}{more}"
 
 
 def explain(build: Path, variant: str) -> str:
     """Return all causes for which a variant trains again, a line each; SettingsError where it is not selected."""
-    selected = _selected(build)
+    selected = manifests.selected(build)
     if variant not in selected:
         raise UnknownNameError("selected variant", variant, selected)
     before = _of_last_run(build, variant)

@@ -144,7 +144,7 @@ def _sizes(members: Sequence[Path]) -> dict[str, int]:
 def _settings(vote: Vote, voted: Predictions, tasks: Tasks) -> dict[str, Any]:
     """Return what is known of a vote: its members and tasks, and what holds for the first member's training."""
     first = vote.members[0]
-    trained = files.read_as(dict[str, Any], first / layout.SETTINGS, layout.remedy(first), files.read_yaml)
+    trained = files.read_as(dict[str, Any], first / layout.SETTINGS, layout.remedy(first))
     voted_tasks = [task for task in tasks if any(task in by_task for by_task in voted.values())]
     return {
         "variant": vote.name,

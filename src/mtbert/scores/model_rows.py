@@ -28,7 +28,7 @@ def of_run(source: Source, folder: Path) -> dict[str, Any]:
     """Return the row of a trained or merged model."""
     variant, remedy = folder.parent.name, layout.remedy(folder)
     metrics = files.read_as(RunMetrics, folder / layout.METRICS, remedy)
-    settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, remedy, files.read_yaml)
+    settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, remedy)
     origin = _origin(source.build, folder)
     machine = [origin.processor, origin.accelerator, f"torch {origin.torch}"]
     members = settings.get("members")
@@ -52,7 +52,7 @@ def of_vote(source: Source, folder: Path) -> dict[str, Any]:
     """Return the row of a vote, which has no training."""
     remedy = layout.remedy(folder)
     metrics = files.read_as(Scored, folder / layout.METRICS, remedy)
-    settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, remedy, files.read_yaml)
+    settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, remedy)
     return {
         **_score_cells(folder, metrics),
         "kind": "ensemble",
@@ -66,7 +66,7 @@ def of_baseline(source: Source, folder: Path) -> dict[str, Any]:
     """Return the row of a baseline, or of the starting weights without any training."""
     remedy, is_untrained = layout.remedy(folder), folder.parent.name == UNTRAINED
     metrics = files.read_as(Scored, folder / layout.METRICS, remedy)
-    settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, remedy, files.read_yaml)
+    settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, remedy)
     costs = settings.get("costs") or {}  # of predictions that others made
     about = {"tasks": settings["tasks"], "profile": source.catalog["profile"]}
     return {

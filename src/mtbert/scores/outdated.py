@@ -46,8 +46,8 @@ def in_words(outdated: Mapping[Path, Sequence[Cause]], what: str = LEFT_OUT) -> 
     if not outdated:
         return ""
     names = [f"{run.parent.name}-{run.name}" for run in outdated]
-    causes = dict.fromkeys(cause for of_run in outdated.values() for cause in of_run)
-    return f"{what}: {first_of(names, stale.SHOWN)}, trained before these changed: {stale.changes_in_words([*causes])}."
+    causes = [cause for of_run in outdated.values() for cause in of_run]
+    return f"{what}: {first_of(names, stale.SHOWN)}, trained before these changed: {stale.changes_in_words(causes)}."
 
 
 def after_dvc(outdated: Mapping[Path, Sequence[Cause]]) -> str:

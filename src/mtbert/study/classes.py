@@ -7,11 +7,11 @@ from typing import Any
 
 from mtbert.data import labels as labels_of
 from mtbert.data import readers, several
-from mtbert.data.labels import ASKED, NUMBER, SCORES, SEVERAL, TASK_OF_EACH, Question
+from mtbert.data.labels import NUMBER, SCORES, SEVERAL, TASK_OF_EACH, Question
 from mtbert.errors import DataError
 from mtbert.study.columns import FEW, is_number
 from mtbert.tasks import FILE, Task, label_text
-from mtbert.tasks.reading import MOST_IN_A_SET
+from mtbert.tasks.reading import ASKED, MOST_IN_A_SET
 
 MOST_CLASSES = 200  # of labels that nobody named
 Entry = dict[str, Any]  # a task as tasks.yaml has it, or some keys of it
@@ -42,7 +42,7 @@ def of_labels(file: Path, column: str, labels: set[str], may_be_joined: bool) ->
         return {"separator": ASKED}, question
     if question and question.key == "classes":
         return {"classes": ASKED} | _metric(labels), question
-    return _classes_or_score(file, column, labels, question.doubted if question else ()), question
+    return _classes_or_score(file, column, labels, question.labels if question else ()), question
 
 
 def of_sets(file: Path, column: str, cells: Sequence[object], separator: str) -> Entry:
@@ -97,12 +97,12 @@ def _names(file: Path, column: str, labels: set[str]) -> Entry:
     return {"classes": [*range(len(names))], "names": names} | left_out
 
 
-def _classes_or_score(file: Path, column: str, labels: set[str], doubted: Sequence[str]) -> Entry:
-    """Return a score's range, or classes and a metric; `doubted` labels may stand for no score."""
-    scores = sorted(float(label) for label in labels if label not in doubted and _is_score(label))
-    if len(scores) + len(doubted) == len(labels) and _are_scores(column, scores):
+def _classes_or_score(file: Path, column: str, labels: set[str], no_scores: Sequence[str]) -> Entry:
+    """Return a score's range, or classes and a metric; the labels `no_scores` may stand for no score."""
+    scores = sorted(float(label) for label in labels if label not in no_scores and _is_score(label))
+    if len(scores) + len(no_scores) == len(labels) and _are_scores(column, scores):
         score = {"score": [math.floor(scores[0]), math.ceil(scores[-1])]}
-        return score | ({"left_out": ASKED} if doubted else {})
+        return score | ({"left_out": ASKED} if no_scores else {})
     numbers = [label for label in labels if NUMBER.fullmatch(label) and is_number(label)]
     words = labels.difference(numbers)
     if words and len(numbers) > labels_of.FEW:
@@ -129,8 +129,8 @@ def _are_scores(column: str, numbers: Sequence[float]) -> bool:
     return len(numbers) > MOST_CLASSES or (len(numbers) > FEW and has_gap)
 
 
-def doubt(task: Task, labels: set[float]) -> str:
-    """Return what to check of a guessed task whose labels are many whole numbers; empty where nothing is in doubt."""
+def note_of_numbers(task: Task, labels: set[float]) -> str:
+    """Return what to check of a guessed task whose labels are many whole numbers; empty for others."""
     if task.label.casefold() in SCORES or len(labels) <= FEW:
         return ""
     subject = f"its {task.label} holds {len(labels):,} whole numbers, which are taken for"

@@ -29,18 +29,17 @@ GROUPS = (
 )  # fmt: skip
 TIMES = ("created_at", "date", "datetime", "timestamp")
 FEW = 20  # values of a column of labels that has no known name
-Rows = Sequence[Mapping[str, Any]]  # a file's, by column
 
 
 class Table:
     """A file's rows, and what each column holds.
 
     Attributes:
-        rows: of the file.
+        rows: of the file, each its values by column.
         values: the different labels in each column; empty ones are none. In JSON lines, each row has its own columns.
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         self.rows = rows
         columns = dict.fromkeys(column for row in rows for column in row)
         self.values = {column: {label_text(row.get(column)) for row in rows} - {""} for column in columns}
@@ -176,7 +175,7 @@ def sentences(table: Table, of_labels: Sequence[str]) -> list[str]:
     return texts or others  # a handful of rows has few values in each
 
 
-def ids(table: Table, rows_of_others: Iterable[Rows]) -> str | None:
+def ids(table: Table, rows_of_others: Iterable[Sequence[Mapping[str, Any]]]) -> str | None:
     """Return the first column of a known name that has text or another whole number in each row of each file.
 
     Args:
@@ -188,7 +187,7 @@ def ids(table: Table, rows_of_others: Iterable[Rows]) -> str | None:
     return next((column for column in named if all(_are_ids(rows, column) for rows in files)), None)
 
 
-def _are_ids(rows: Rows, column: str) -> bool:
+def _are_ids(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
     """Return whether values are text or whole numbers, and none comes twice."""
     values = [row.get(column) for row in rows]
     texts = [str(value) if isinstance(value, int) else value for value in values]

@@ -1,23 +1,23 @@
 """Estimate how long trainings take on this machine, and what their models store."""
 
 import math
-import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import torch
+from torch import nn
 
 from mtbert import seeding
 from mtbert.data.batches import Batch
-from mtbert.machine import hardware
+from mtbert.machine import hardware, starting
 from mtbert.machine.hardware import Hardware
 from mtbert.models.encoder.architectures import read_config
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.bert import Bert, Config
+from mtbert.models.multitask import MultitaskModel
 from mtbert.pretrained.settings import SOURCES, TINY, EncoderSettings
-from mtbert.study.understanding import TaskRows
+from mtbert.study.understanding import FolderTask
 from mtbert.variants.building import build_model
 from mtbert.variants.settings import VariantSettings
 
@@ -29,33 +29,34 @@ PIECES, LEAST_PIECES = 30_522, 1000  # word pieces of BERT, and of every encoder
 BYTES = 4  # of a weight
 
 
-def _tokens(task_rows: Sequence[TaskRows]) -> int:
+def _tokens(folder_tasks: Sequence[FolderTask]) -> int:
     """Return about how many tokens a row has: words and marks, and a third more for words of several pieces."""
     counts: list[int] = []
-    for of_task in task_rows:
+    for of_task in folder_tasks:
         for row in of_task.rows["train"][:COUNTED]:
             counts.append(len(WORDS.findall(f"{row.sentence1} {row.sentence2 or ''}")))
     return 3 + round(4 / 3 * sum(counts) / len(counts))
 
 
 def in_words(
-    encoder: EncoderSettings, variants: Mapping[str, VariantSettings], seeds: int, task_rows: Sequence[TaskRows]
+    encoder: EncoderSettings, variants: Mapping[str, VariantSettings], seeds: int, folder_tasks: Sequence[FolderTask]
 ) -> str:
     """Return how long the trainings take here at most, by the speed of a few seconds of steps, and what they store."""
     first = next(iter(variants.values()))
     backbone = _backbone(encoder)
     adapters = [*_adapters_in_words(variants, backbone)]
-    speed = _measure(backbone, first, min(_tokens(task_rows), first.model.max_tokens))
-    rows = {of_task.task.name: len(of_task.rows["train"]) for of_task in task_rows}
+    model = build_model(first, backbone, 1)
+    gigabytes = BYTES * _weights(model) * len(variants) * seeds / 2**30
+    seconds = _seconds_of_a_step(model, first, min(_tokens(folder_tasks), first.model.max_tokens))
+    rows = {of_task.task.name: len(of_task.rows["train"]) for of_task in folder_tasks}
     steps = sum(_steps(settings, rows) for settings in variants.values()) * seeds
-    gigabytes = BYTES * speed.weights * len(variants) * seeds / 2**30
     on_gpu = torch.cuda.is_available()
-    jobs = 1 if on_gpu else min(JOBS, os.cpu_count() or 1)
-    minutes = speed.seconds * steps / jobs / 60
+    jobs = 1 if on_gpu else min(JOBS, starting.cores())
+    minutes = seconds * steps / jobs / 60
     device = "its GPU" if on_gpu else f"{jobs} cores"
     text = (
         f"At most about {_time_in_words(minutes)} on {device} of this machine, if nothing else runs: {steps:,} steps "
-        f"of {1000 * speed.seconds:,.0f} ms; early stopping may end sooner. "
+        f"of {1000 * seconds:,.0f} ms; early stopping may end sooner. "
         f"About {gigabytes:,.1f} GB of weights."
     )
     return f"{text}\nAdapters' weights, in millions: {'; '.join(adapters)}." if adapters else text
@@ -72,8 +73,11 @@ def _adapters_in_words(variants: Mapping[str, VariantSettings], backbone: Backbo
     for settings in variants.values():
         if settings.model.adapter.name != "none":
             adapter = build_model(settings, backbone, 1).adapter
-            weights = sum(parameter.numel() for parameter in adapter.parameters())
-            yield f"{settings.row} {weights / 1e6:.2f}"
+            yield f"{settings.row} {_weights(adapter) / 1e6:.2f}"
+
+
+def _weights(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
 
 
 def _steps(settings: VariantSettings, rows: Mapping[str, int]) -> int:
@@ -82,26 +86,17 @@ def _steps(settings: VariantSettings, rows: Mapping[str, int]) -> int:
     for phase in settings.phases:
         turns = 0
         for name in phase.tasks:
-            task = settings.described[name]
-            batches = (1 - phase.spared) * rows[name] / phase.batch_size
-            turns += phase.epoch_length.turns(0 if task.kind == "score" else task.classes, batches, phase.batch_size)
+            turns += phase.turns(settings.described[name], (1 - phase.spared) * rows[name])
         steps += phase.epochs * (phase.epoch_length.steps or turns)
     return steps
 
 
-class _Speed(NamedTuple):
-    """The seconds of a step of a model, and how many weights it has."""
-
-    seconds: float
-    weights: int
-
-
-def _measure(backbone: Backbone, settings: VariantSettings, tokens: int) -> _Speed:
-    """Train such a model for some steps on made-up rows of so many tokens, in the precision of a training."""
+def _seconds_of_a_step(model: MultitaskModel, settings: VariantSettings, tokens: int) -> float:
+    """Train a model for some steps on made-up rows of so many tokens, in the precision of a training."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     on = Hardware(device, hardware.precision(settings.run.precision, device))
     now = time.thread_time if device.type == "cpu" else time.perf_counter  # other programs on a CPU do not count
-    model = build_model(settings, backbone, 1).to(device).train()
+    model.to(device).train()
     optimiser = torch.optim.AdamW(model.parameters())
     size, name = settings.phases[0].batch_size, settings.tasks[0]
     described = settings.described[name]
@@ -120,8 +115,7 @@ def _measure(backbone: Backbone, settings: VariantSettings, tokens: int) -> _Spe
         optimiser.step()
         optimiser.zero_grad()
         ends.append(now())
-    seconds = (ends[-1] - ends[0]) / (len(ends) - 1)
-    return _Speed(seconds, sum(parameter.numel() for parameter in model.parameters()))
+    return (ends[-1] - ends[0]) / (len(ends) - 1)
 
 
 def _backbone(encoder: EncoderSettings) -> Backbone:

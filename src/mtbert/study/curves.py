@@ -47,8 +47,7 @@ def run(folder: Path, build: Path) -> None:
     for task in tasks_by_name.values():
         if task.serves:
             continue
-        fold = FIRST_FOLD if task.folds else None
-        train, dev = (_labelled(task, splits.read(task, split, fold).examples) for split in ("train", "dev"))
+        train, dev = (_labelled(task, splits.read(task, split, FIRST_FOLD).examples) for split in ("train", "dev"))
         for method, embed in methods.items():
             points = curve.measure(method, task, train, dev, embed)
             _print(task, names[method], points)

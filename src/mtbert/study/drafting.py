@@ -17,7 +17,7 @@ from mtbert.study import guessing, naming
 from mtbert.study.classes import Entry
 from mtbert.study.guessing import Guess
 from mtbert.tasks.reading import ASKED, COLUMNS, IGNORE, TAKEN, checked_ignored
-from mtbert.tasks.task import LONGEST_NAME
+from mtbert.tasks.task import LONGEST_NAME, Split
 
 ENCODING = "utf-8"  # if none is given
 ABOUT = """# What `mtbert study` understood of these files. More keys, such as `matters` and `show_text`: docs/own.md
@@ -80,13 +80,14 @@ def draft(folder: Path, encoding: str = ENCODING) -> Draft:
 
 
 def _guesses(
-    folder: Path, entries: Mapping[str, Entry], new_files: Mapping[str, naming.FilesOfTask], encoding: str
+    folder: Path, entries: Mapping[str, Entry], new_files: Mapping[str, Mapping[Split, str]], encoding: str
 ) -> dict[str, list[Guess]]:
     """Return what files tell that are of no task yet, and of tasks whose entries leave labels to the files, by name."""
     guesses_by_name: dict[str, list[Guess]] = {}
+    remedy = f"; if it is the file of no task, list it in `{IGNORE}` of {tasks.FILE}" if entries else ""
     for name, by_split in new_files.items():
         if not _owners(folder, name, entries):
-            with _remedy_where(bool(entries)):
+            with guessing.with_remedy(remedy):
                 guesses_by_name[name] = guessing.describe(folder, name, {"files": dict(by_split)}, encoding)
     for name, entry in entries.items():
         if _lacks_labels(entry):
@@ -201,16 +202,6 @@ def _check_spelling(folder: Path) -> None:
     for file in folder.iterdir():
         if file.name.casefold() in (tasks.FILE, tasks.FILE.replace("yaml", "yml")):
             raise DataError(f"{file} is not read; call it {tasks.FILE}")
-
-
-@contextlib.contextmanager
-def _remedy_where(has_tasks: bool) -> Iterator[None]:
-    """Add to a DataError what to do about a file beside those of tasks.yaml that is no task's."""
-    try:
-        yield
-    except DataError as error:
-        remedy = f"; if it is the file of no task, list it in `{IGNORE}` of {tasks.FILE}" if has_tasks else ""
-        raise DataError(f"{error}{remedy}") from None
 
 
 def _files(entry: Entry) -> dict[Any, str]:

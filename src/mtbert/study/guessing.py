@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mtbert.data import readers
-from mtbert.data.labels import ASKED, Question
+from mtbert.data.labels import Question
 from mtbert.data.records import repeats_header
 from mtbert.errors import DataError, first_of
 from mtbert.study import classes, columns, naming
 from mtbert.study.classes import MOST_CLASSES, Entry
 from mtbert.study.columns import FEW, Table
 from mtbert.tasks import FILE, Split, label_text
+from mtbert.tasks.reading import ASKED
 
 HEADED = (".csv", ".tsv")
 LABEL_TO_WRITE = (
@@ -63,7 +64,7 @@ def describe(folder: Path, name: str, entry: Entry, encoding: str) -> list[Guess
     return [Guess(copy.deepcopy(guess.entry) | rest, guess.question) for guess in guesses]  # YAML would hold aliases
 
 
-def _train(folder: Path, name: str, files: naming.FilesOfTask) -> str:
+def _train(folder: Path, name: str, files: Mapping[Split, str]) -> str:
     """Return a task's train; DataError where it has none."""
     if "train" in files:
         return files["train"]
@@ -130,7 +131,7 @@ def _of_columns(file: Path, name: str, entry: Entry, labels: Sequence[str], tabl
     for label in labels:
         if label not in indicators:
             others = [other for other in labels if other not in (label, *indicators)]
-            with remedy_of_several(name, entry["files"], entry["sentences"], label, others):
+            with with_remedy(how_to_leave_out(label, name, entry["files"], entry["sentences"], others)):
                 guesses.append(_of_column(file, entry | {"label": label}, label, table))
     return guesses
 
@@ -165,23 +166,28 @@ def _check_header(file: Path, name: str, labels: Sequence[str], table: Table) ->
 
 
 @contextlib.contextmanager
-def remedy_of_several(
-    name: str, files: Mapping[Split, str], sentences: Sequence[str], label: str, others: Sequence[str]
-) -> Iterator[None]:
-    """Add to a DataError how to leave out a column that was taken for one of several labels.
-
-    Args:
-        name: that of the files.
-        files: of the task.
-        sentences: of the task.
-        label: the column.
-        others: columns of other labels.
-    """
+def with_remedy(remedy: str) -> Iterator[None]:
+    """Add to a DataError what to do about it."""
     try:
         yield
     except DataError as error:
-        if not others:
-            raise
-        by_split = ", ".join(f"{split}: {file}" for split, file in files.items())
-        entry = f"{{files: {{{by_split}}}, sentences: [{', '.join(sentences)}], label: [{', '.join(others)}]}}"
-        raise DataError(f"{error}; to leave {label} out, write into {FILE}: `{name}: {entry}`") from None
+        raise DataError(f"{error}{remedy}") from None
+
+
+def how_to_leave_out(
+    label: str, name: str, files: Mapping[Split, str], sentences: Sequence[str], others: Sequence[str]
+) -> str:
+    """Return how to leave out a column that was taken for one of several labels; empty where it is the only one.
+
+    Args:
+        label: the column.
+        name: that of the files.
+        files: of the task.
+        sentences: of the task.
+        others: columns of other labels.
+    """
+    if not others:
+        return ""
+    by_split = ", ".join(f"{split}: {file}" for split, file in files.items())
+    entry = f"{{files: {{{by_split}}}, sentences: [{', '.join(sentences)}], label: [{', '.join(others)}]}}"
+    return f"; to leave {label} out, write into {FILE}: `{name}: {entry}`"

@@ -21,11 +21,10 @@ WORD = re.compile(r"[A-Z]*[^\W\d_A-Z]+|[A-Z]+")  # topicTrain has two
 # A file's name without ending: its task, if it names one, its split, and which of several files it is.
 STEM = re.compile(rf"(?:(?P<task>.+?)[-_. ])?(?P<split>{'|'.join(SPLIT_NAMES)})(?P<part>-\d+-of-\d+)?", re.I)
 SPLIT_FIRST = re.compile(rf"(?P<split>{'|'.join(SPLIT_NAMES)})[-_. ](?P<task>[^\W\d_].*)", re.I)
-FilesOfTask = dict[Split, str]  # below the folder
 
 
-def files_by_task(folder: Path, without: Collection[str] = ()) -> dict[str, FilesOfTask]:
-    """Return the file of each split of each task, by the task's name.
+def files_by_task(folder: Path, without: Collection[str]) -> dict[str, dict[Split, str]]:
+    """Return the file below the folder of each split of each task, by the task's name.
 
     Args:
         folder: with files such as topic-train.csv, topic.csv or topic/train.csv.
@@ -34,9 +33,9 @@ def files_by_task(folder: Path, without: Collection[str] = ()) -> dict[str, File
     Raises:
         DataError: two files are of one split, or which split a file is cannot be told.
     """
-    files_by_task: dict[str, FilesOfTask] = {}
+    files_by_task: dict[str, dict[Split, str]] = {}
     spellings: dict[str, str] = {}
-    for shown in data_files(folder):
+    for shown in _data_files(folder):
         if shown in without:
             continue
         words, split = _words_and_split(folder / shown, folder)
@@ -67,7 +66,7 @@ def _check_copies(folder: Path, files_by_task: Mapping[str, Mapping[Split, str]]
                 raise DataError(f"{folder}: {other} and {name} hold the same; remove the copy")
 
 
-def data_files(folder: Path) -> list[str]:
+def _data_files(folder: Path) -> list[str]:
     """Return the files in a folder, and one below, that hold rows by their ending."""
     return [shown for shown, file in _files(folder) if readers.ending(file) in ENDINGS]
 
@@ -172,7 +171,7 @@ def _spelling(words: str) -> str:
     return re.sub(r"[-_. ]+", "_", unicodedata.normalize("NFKC", words).casefold()).strip("_")
 
 
-def other_name(folder: Path, name: str, files: FilesOfTask) -> str:
+def other_name(folder: Path, name: str, files: Mapping[Split, str]) -> str:
     """Return what the first of a task's files is taken for, and what to call it if it is another's train."""
     split, shown = next(iter(files.items()))
     file = folder / shown

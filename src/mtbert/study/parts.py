@@ -120,8 +120,7 @@ def _parts(params: Params, folder: Path, variants: Sequence[str]) -> dict[str, d
     parts: dict[str, dict[str, tuple[str, float]]] = {}
     for whole in variants:
         own = [tasks_by_name[name] for name in resolve.about(params, whole)["tasks"]]
-        folds = [FIRST_FOLD if task.folds else None for task in own]
-        rows = [len(splits.read(task, "train", fold).examples) for task, fold in zip(own, folds, strict=True)]
+        rows = [len(splits.read(task, "train", FIRST_FOLD).examples) for task in own]
         shares = [share for share in SHARES if share < 1 and round(share * max(rows)) >= LEAST]
         parts[whole] = {f"{whole}-{NAMES[share]}": (whole, share) for share in shares}
     return parts

@@ -8,9 +8,9 @@ from mtbert.baselines import others
 from mtbert.config.techniques import NAMES
 from mtbert.data import drawing
 from mtbert.errors import DataError
-from mtbert.study import drafting, folds, guessing, naming, notes, table, understanding
+from mtbert.study import drafting, folder_notes, folds, guessing, naming, table, understanding
 from mtbert.study.selecting import Wishes, most_refused, select
-from mtbert.study.understanding import TaskRows
+from mtbert.study.understanding import FolderTask
 from mtbert.tasks import Task
 
 
@@ -34,18 +34,18 @@ def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
         tasks_by_name = _read(task_file, encoding)
         own = [task for task in tasks_by_name.values() if not task.serves]
         splits = drawing.Splits(folder, tasks_by_name)
-        task_rows = [_understood(splits, task, task.name in draft.tasks, share) for task in own]
-        print(table.in_lines(task_rows))
-        predictions = others.read(folder, tasks_by_name, understanding.rows_of_predictions(task_rows))
+        folder_tasks = [_understood(splits, task, task.name in draft.tasks, share) for task in own]
+        print(table.in_lines(folder_tasks))
+        predictions = others.read(folder, tasks_by_name, understanding.rows_of_predictions(folder_tasks))
         lines = [
-            *notes.of_files(folder, tasks_by_name),
+            *folder_notes.of_files(folder, tasks_by_name),
             *lines_on_folds,
-            *(note for of_task in task_rows for note in of_task.notes),
-            *notes.between_tasks(folder, task_rows),
+            *(note for of_task in folder_tasks for note in of_task.notes),
+            *folder_notes.between_tasks(splits, folder_tasks),
             *others.in_lines(predictions, tasks_by_name),
         ]
         print("\n".join(["", *lines]))
-        models = select(file, folder, wishes, task_rows)
+        models = select(file, folder, wishes, folder_tasks)
     print(
         f"\n{task_file} {_state(is_new, [*draft.changes])}.\n{file} is set to {models} for these tasks; "
         "`make reproduce` trains them."
@@ -64,12 +64,12 @@ def _read(file: Path, encoding: str) -> dict[str, Task]:
     return tasks_by_name
 
 
-def _understood(splits: drawing.Splits, task: Task, is_new: bool, most_refused: float) -> TaskRows:
+def _understood(splits: drawing.Splits, task: Task, is_new: bool, most_refused: float) -> FolderTask:
     """Read a task's rows; a DataError says how to leave out a column that was taken for one of several labels."""
-    of_file = understanding.tasks_of_file(splits.tasks, task) if is_new else []
+    of_file = splits.tasks_of_file(task) if is_new else []
     others = [other.label for other in of_file if other is not task]
     name = naming.name_of_files(splits.data_dir, task.files["train"])
-    with guessing.remedy_of_several(name, task.files, task.sentences, task.label, others):
+    with guessing.with_remedy(guessing.how_to_leave_out(task.label, name, task.files, task.sentences, others)):
         return understanding.understand(splits, task, is_new, most_refused)
 
 

@@ -19,7 +19,7 @@ from mtbert.models.heads import PAIRS_APART
 from mtbert.pretrained import folders
 from mtbert.pretrained.settings import EncoderSettings
 from mtbert.study import costs, folds
-from mtbert.study.understanding import TaskRows
+from mtbert.study.understanding import FolderTask
 from mtbert.variants.settings import VariantSettings
 
 WAYS = "own"  # the paper of what is trained: papers/own.yaml
@@ -75,7 +75,7 @@ def most_refused(file: Path) -> float:
     return share if isinstance(share, int | float) else MOST_REFUSED
 
 
-def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRows]) -> str:
+def select(file: Path, folder: Path, wishes: Wishes, folder_tasks: Sequence[FolderTask]) -> str:
     """Set params.yaml to the folder; print how long that takes, and return what is trained. It is checked before."""
     data = folder.resolve()
     ways = papers.load(file.resolve().parent / "papers")[WAYS].variants
@@ -92,7 +92,7 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
         **_of_wishes(file, wishes),
         "seeds": [*range(1, 1 + seeds)],
         "variants": names,
-        "model.heads": _heads(file, wishes.encoder, data, task_rows),
+        "model.heads": _heads(file, wishes.encoder, data, folder_tasks),
     }
     if old_rates:
         values["tuned"] = {name: entry for name, entry in before["tuned"].items() if name not in old_rates}
@@ -101,7 +101,7 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
         files.edit_yaml(partial, values)
         planned = planning.plan(Params(partial, shown=file))
         variants = {name: VariantSettings(**planned[name]) for name in names}
-        for line in _changes_of_heads(file, at(before, ("model", "heads")) or {}, values["model.heads"], task_rows):
+        for line in _changes_of_heads(file, at(before, ("model", "heads")) or {}, values["model.heads"], folder_tasks):
             print(f"\n{line}")
         if old_rates:
             print(
@@ -109,7 +109,7 @@ def select(file: Path, folder: Path, wishes: Wishes, task_rows: Sequence[TaskRow
             )
         if changes := _changes_of_recipe(planned["catalog"], names):
             print(f"\n{file} changes the recipe: {first_of(changes, SHOWN)}; a key that is null does not")
-        print(f"\n{costs.in_words(EncoderSettings(**planned['encoder']), variants, seeds, task_rows)}")
+        print(f"\n{costs.in_words(EncoderSettings(**planned['encoder']), variants, seeds, folder_tasks)}")
     return f"{len(names)} models, {'one seed' if seeds == 1 else f'{seeds} seeds'} each,"
 
 
@@ -131,10 +131,10 @@ def _of_wishes(file: Path, wishes: Wishes) -> dict[str, Any]:
 
 
 def _changes_of_heads(
-    file: Path, before: Mapping[str, Any], now: Mapping[str, str | None], task_rows: Sequence[TaskRows]
+    file: Path, before: Mapping[str, Any], now: Mapping[str, str | None], folder_tasks: Sequence[FolderTask]
 ) -> Iterator[str]:
     """Yield which tasks have lost the head for pairs that are encoded apart, and which have it."""
-    here = [of_task.task.name for of_task in task_rows]
+    here = [of_task.task.name for of_task in folder_tasks]
     if dropped := [task for task in here if before.get(task) == PAIRS_APART and now.get(task) != PAIRS_APART]:
         yield f"{', '.join(dropped)}: {PAIRS_APART} of an earlier study is no longer in `model.heads` in {file}"
     if apart := [task for task, head in now.items() if head == PAIRS_APART]:
@@ -183,7 +183,7 @@ def _changes_of_recipe(catalog: Mapping[str, Any], names: Sequence[str]) -> list
     return [f"{key} {value}" for key, value in changes.items() if not key.startswith("model.heads.")]
 
 
-def _heads(file: Path, encoder: str | None, data: Path, task_rows: Sequence[TaskRows]) -> dict[str, str | None]:
+def _heads(file: Path, encoder: str | None, data: Path, folder_tasks: Sequence[FolderTask]) -> dict[str, str | None]:
     """Return `model.heads`: as it is, but that pairs with scores, and few pairs with classes, have the head for them.
 
     That head goes where an earlier study may have set it, and this one would not: for another folder, or for an encoder
@@ -193,7 +193,7 @@ def _heads(file: Path, encoder: str | None, data: Path, task_rows: Sequence[Task
         file: params.yaml, as it was before.
         encoder: that of the study; None for the one of `file`.
         data: the study's folder, resolved.
-        task_rows: its tasks.
+        folder_tasks: its tasks.
 
     An encoder of sentences knows how alike two sentences are. In one sequence it has to learn that from the pairs: with
     300 of STS-B it has r 0.61 then, encoded apart 0.85, untrained 0.84 (data/searches/README.md). Other encoders have
@@ -205,12 +205,12 @@ def _heads(file: Path, encoder: str | None, data: Path, task_rows: Sequence[Task
     chosen_encoder = _encoder(encoder, "--encoder") if encoder else _encoder(usual, f"{file}: encoder.name")
     knows_sentences = chosen_encoder.embeds_sentences
     is_same_folder = _is_set_to(file, settings, data)
-    here = {of_task.task.name for of_task in task_rows}
+    here = {of_task.task.name for of_task in folder_tasks}
     known = {*here, *tasks.COURSE, REST}  # heads of another folder's tasks go
     chosen = {name: head for name, head in stated.items() if name in known}
     if not is_same_folder:
         chosen = {name: head for name, head in chosen.items() if head != PAIRS_APART}
-    for of_task in task_rows:
+    for of_task in folder_tasks:
         task, rows = of_task.task, len(of_task.rows["train"])
         is_for_it = task.is_pair and (task.kind == "score" or rows < FEW_PAIRS)
         if knows_sentences and is_for_it and chosen.get(task.name) is None:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from mtbert.data import several
 from mtbert.errors import first_of
 from mtbert.scores import metrics
-from mtbert.study.understanding import CLASSES_SHOWN, FOLDED, SplitRows, TaskRows
+from mtbert.study.understanding import CLASSES_SHOWN, FOLDED, FolderTask, SplitRows
 from mtbert.tasks import Task
 
 
-def in_lines(task_rows: Sequence[TaskRows]) -> str:
+def in_lines(folder_tasks: Sequence[FolderTask]) -> str:
     """Return a line a task: its rows, columns, labels, metric, and the score of its most frequent class."""
-    rows = [_cells(of_task) for of_task in task_rows]
+    rows = [_cells(of_task) for of_task in folder_tasks]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
@@ -21,22 +21,22 @@ def in_lines(task_rows: Sequence[TaskRows]) -> str:
     return "\n".join(lines)
 
 
-def _cells(rows_of_task: TaskRows) -> list[str]:
-    task = rows_of_task.task
-    counts = ", ".join(_counts(rows_of_task))
+def _cells(folder_task: FolderTask) -> list[str]:
+    task = folder_task.task
+    counts = ", ".join(_counts(folder_task))
     if task.kind == "score":
         labels = f"score {task.lowest:g} to {task.highest:g}"
     else:
         kind = "labels, any number a row" if task.several else "classes"
         labels = f"{task.classes} {kind}: {first_of(task.class_names, CLASSES_SHOWN)}"
-    score = majority_score(task, rows_of_task.rows)
+    score = _majority_score(task, folder_task.rows)
     majority = "\N{EN DASH}" if score is None else f"majority {score:.2f}"
     return [task.name, counts, ", ".join(task.sentences), labels, metrics.in_words(task), majority]
 
 
-def _counts(rows_of_task: TaskRows) -> Iterator[str]:
+def _counts(folder_task: FolderTask) -> Iterator[str]:
     """Yield how many rows a task has, such as `160 train`, or `200 in 5 folds`."""
-    rows, folds = rows_of_task.rows, rows_of_task.task.folds
+    rows, folds = folder_task.rows, folder_task.task.folds
     if folds:
         yield f"{sum(len(rows[split]) for split in FOLDED):,} in {folds} folds"
     for split, of_split in rows.items():
@@ -44,7 +44,7 @@ def _counts(rows_of_task: TaskRows) -> Iterator[str]:
             yield f"{len(of_split):,} {split}"
 
 
-def majority_score(task: Task, rows: SplitRows) -> float | None:
+def _majority_score(task: Task, rows: SplitRows) -> float | None:
     """Return the dev score of always predicting train's most frequent class; None for a score."""
     if task.kind == "score":
         return None

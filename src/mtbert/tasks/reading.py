@@ -34,8 +34,10 @@ SHOWN = 5  # most numbers in a message
 KEYS_OF_DRAWS = ("group_on", "time_on", "time_format", "folds")
 CODES_OF_YEARS = ("%Y", "%y", "%G", "%c", "%x")  # of `strptime`
 FEWEST_FOLDS, MOST_FOLDS = 2, 10
-OF_CLASSES, OF_SCORES = ("accuracy", "f1", "mcc"), ("pearson", "spearman")  # metrics of tasks.yaml
-OF_SETS: dict[str, Metric] = {"micro_f1": "micro_f1", "f1": "labels_f1"}  # by the name in tasks.yaml
+# The metrics of each kind of label, by their names in tasks.yaml; the first one is meant where none is given.
+OF_CLASSES: dict[str, Metric] = {"accuracy": "accuracy", "f1": "macro_f1", "mcc": "mcc"}
+OF_SCORES: dict[str, Metric] = {"pearson": "pearson", "spearman": "spearman"}
+OF_SETS: dict[str, Metric] = {"micro_f1": "micro_f1", "f1": "labels_f1"}
 MOST_IN_A_SET = 53  # labels: a set of so many is a number that a float64 holds exactly, see `mtbert.scores.sets`
 LABEL_ALLOWED = (
     "COLUMN; of a list, `mtbert study` makes a task for each; with `several: true` [COLUMN, OTHER] or {LABEL: COLUMN}, "
@@ -58,7 +60,7 @@ TYPES = ("str", "int", "float", "bool")  # which pydantic adds to the keys of a 
 WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(\.0)?")  # how a whole number is written: not 01, 1_0 or 1.00
 
 
-class Described(BaseModel):
+class TaskEntry(BaseModel):
     """A task in tasks.yaml; keys of `Task`'s names mean the same.
 
     Attributes:
@@ -88,7 +90,7 @@ class Described(BaseModel):
     separator: str = ""
     classes: list[str | int | float | bool] | dict[str | int | bool, int] | int = 1
     score: tuple[float, float] | None = Field(default=None, strict=False)
-    metric: Literal["accuracy", "f1", "micro_f1", "mcc", "pearson", "spearman"] | None = None
+    metric: str | None = None
     positive: str | int | bool | None = None
     weights: Literal["balanced"] | None = None
     names: list[str] = []
@@ -225,11 +227,11 @@ def _task(file: Path, name: str, content: Any) -> Task:
     """Return the task of an entry of tasks.yaml."""
     content = content if isinstance(content, dict) else {}
     for key in content:
-        if key not in Described.model_fields:
-            raise _fault(file, (name, key), str(UnknownNameError("key", key, Described.model_fields)))
+        if key not in TaskEntry.model_fields:
+            raise _fault(file, (name, key), str(UnknownNameError("key", key, TaskEntry.model_fields)))
     try:
         TypeAdapter(Annotated[str, Field(pattern=NAME)]).validate_python(name)
-        entry = Described.model_validate(content)
+        entry = TaskEntry.model_validate(content)
     except ValidationError as error:
         keys, fault = faults(error)[0]
         if len(keys) > 1 and keys[-1] in TYPES:
@@ -296,14 +298,14 @@ def label_text(value: object) -> str:
     return whole[1] if whole else text
 
 
-def _columns(entry: Described) -> tuple[str, ...]:
+def _columns(entry: TaskEntry) -> tuple[str, ...]:
     """Return the 0/1 column of each of several labels, in their order; none where one column holds the label."""
     if isinstance(entry.label, str):
         return ()
     return tuple(entry.label.values() if isinstance(entry.label, dict) else entry.label)
 
 
-def _count(entry: Described) -> int:
+def _count(entry: TaskEntry) -> int:
     """Return the number of classes; of those that serve another task, the highest that is mentioned counts."""
     if columns := _columns(entry):
         return len(columns)
@@ -312,7 +314,7 @@ def _count(entry: Described) -> int:
     return entry.classes if isinstance(entry.classes, int) else len(entry.classes)
 
 
-def _labels(entry: Described) -> dict[str, int]:
+def _labels(entry: TaskEntry) -> dict[str, int]:
     """Return the class of each label, in the order of classes; of two the positive one is class 1."""
     labels = _listed(entry)
     if _swaps(entry):
@@ -320,7 +322,7 @@ def _labels(entry: Described) -> dict[str, int]:
     return dict(sorted(labels.items(), key=lambda item: item[1]))
 
 
-def _listed(entry: Described) -> dict[str, int]:
+def _listed(entry: TaskEntry) -> dict[str, int]:
     """Return the class of each label as they are listed."""
     if not isinstance(entry.label, str):
         return {label_text(label): number for number, label in enumerate(entry.label)}
@@ -331,19 +333,23 @@ def _listed(entry: Described) -> dict[str, int]:
     return {label_text(label): number for number, label in enumerate(entry.classes)}
 
 
-def _swaps(entry: Described) -> bool:
+def _swaps(entry: TaskEntry) -> bool:
     """Return whether two classes change places with their names, since the first one listed is positive."""
     return _count(entry) == 2 and entry.positive is not None and _listed(entry).get(label_text(entry.positive)) == 0
 
 
-def _metric(entry: Described) -> Metric:
-    if entry.has_sets:
-        return OF_SETS[entry.metric or "micro_f1"]
+def _metric(entry: TaskEntry) -> Metric:
     if entry.positive is not None:
         return "f1"
-    if entry.metric is None:
-        return "pearson" if entry.score else "accuracy"
-    return "macro_f1" if entry.metric == "f1" else entry.metric
+    metrics = _metrics(entry)
+    return metrics[entry.metric or next(iter(metrics))]
+
+
+def _metrics(entry: TaskEntry) -> dict[str, Metric]:
+    """Return the metrics that a task may have."""
+    if entry.has_sets:
+        return OF_SETS
+    return OF_CLASSES if entry.score is None else OF_SCORES
 
 
 class _Rule(NamedTuple):
@@ -360,7 +366,7 @@ class _Rule(NamedTuple):
     fault: str
 
 
-def _rules(name: str, entry: Described) -> Iterator[_Rule]:
+def _rules(name: str, entry: TaskEntry) -> Iterator[_Rule]:
     """Yield the rules for a task, in the order in which they are checked."""
     yield _Rule("", name in TAKEN, f"{name!r} has another meaning in settings; allowed: any other name")
     allowed = f"at most {LONGEST_NAME}, so write a shorter name here"
@@ -377,9 +383,9 @@ def _rules(name: str, entry: Described) -> Iterator[_Rule]:
     yield _Rule("classes", has_classes is is_score, "allowed: two or more, or `score: [lowest, highest]`")
     low, high = entry.score or (0, 1)
     yield _Rule("score", low >= high, f"it is {low:g} to {high:g}; allowed: the lowest label, then the highest")
-    is_other_metric = not entry.has_sets and entry.metric is not None and is_score is not (entry.metric in OF_SCORES)
+    is_other_metric = entry.metric not in (None, *_metrics(entry))
     allowed = f"for a score {', '.join(OF_SCORES)}; for classes {', '.join(OF_CLASSES)}"
-    yield _Rule("metric", is_other_metric, f"allowed: {allowed}")
+    yield _Rule("metric", is_other_metric, f"it is {entry.metric}; allowed: {allowed}")
     is_unlisted = entry.positive is not None and (count != 2 or label_text(entry.positive) not in _listed(entry))
     yield _Rule("positive", is_unlisted, "allowed: one of two classes that are listed")
     is_not_f1 = entry.positive is not None and entry.metric not in (None, "f1")
@@ -393,7 +399,7 @@ def _rules(name: str, entry: Described) -> Iterator[_Rule]:
     yield _Rule("weights", bool(entry.weights and is_score), "a score has no classes to balance")
 
 
-def _rules_of_columns(entry: Described) -> Iterator[_Rule]:
+def _rules_of_columns(entry: TaskEntry) -> Iterator[_Rule]:
     columns = _columns(entry) or (str(entry.label),)
     yield _Rule(
         "label", bool(_columns(entry)) and not entry.several, f"it is {entry.label!r}; allowed: {LABEL_ALLOWED}"
@@ -408,7 +414,7 @@ def _rules_of_columns(entry: Described) -> Iterator[_Rule]:
     yield _Rule("files", is_twice, "one file is that of two splits; allowed: another for each, or train alone")
 
 
-def _rules_of_draws(entry: Described) -> Iterator[_Rule]:
+def _rules_of_draws(entry: TaskEntry) -> Iterator[_Rule]:
     for key in ("group_on", "time_on"):
         column = getattr(entry, key)
         is_other = bool(column) and column in (*entry.sentences, entry.label, entry.id)
@@ -430,7 +436,7 @@ def _rules_of_draws(entry: Described) -> Iterator[_Rule]:
     yield _Rule("time_format", has_no_year, fault)
 
 
-def _rules_of_classes(entry: Described) -> Iterator[_Rule]:
+def _rules_of_classes(entry: TaskEntry) -> Iterator[_Rule]:
     words = _listed(entry)
     is_doubled = isinstance(entry.classes, list | dict) and len(words) < len(entry.classes)
     yield _Rule("classes", is_doubled, "a label is listed twice; allowed: each once")
@@ -444,7 +450,7 @@ def _rules_of_classes(entry: Described) -> Iterator[_Rule]:
         yield _Rule("classes", has_gap, fault)
 
 
-def _rules_of_sets(entry: Described) -> Iterator[_Rule]:
+def _rules_of_sets(entry: TaskEntry) -> Iterator[_Rule]:
     """Yield the rules for several labels a row, and for what only they have."""
     yield _Rule("separator", entry.separator == ASKED, QUESTION)
     is_of_sets = entry.metric == "micro_f1" and not entry.has_sets

@@ -21,7 +21,7 @@ METRIC_NAMES: dict[Metric, str] = {  # for people
 
 @dataclass(frozen=True)
 class Task:
-    """One task, as a run's settings hold it; `Described` is how tasks.yaml writes it.
+    """One task, as a run's settings hold it; `TaskEntry` is how tasks.yaml writes it.
 
     Attributes:
         name: its name in params.yaml and in every file name.

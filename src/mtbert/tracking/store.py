@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from mtbert import files
-from mtbert.errors import MtbertError
-from mtbert.machine import credentials
+from mtbert.errors import MtbertError, masked
 from mtbert.tracking import view
 from mtbert.tracking.record import ABOUT, INPUTS, Record
 
@@ -90,7 +89,7 @@ def reason(error: BaseException, uri: str) -> str:
     while not uri.startswith("sqlite") and (below := error.__cause__ or error.__context__):
         error = below
     line = f"{type(error).__name__}: {str(error).strip()}".splitlines()[0]
-    return credentials.masked(line.replace(uri, place(uri)) if uri else line)[:300]
+    return masked(line.replace(uri, place(uri)) if uri else line)[:300]
 
 
 def create(file: Path) -> None:

@@ -102,7 +102,7 @@ def _read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict
     special = tokens.special_tokens(encoder)
 
     def load(name: str, split: Split) -> Examples:
-        return read_split(settings, name, settings.trains(name).name, split, data, special)
+        return read_split(settings, name, settings.task_of(name).name, split, data, special)
 
     examples: dict[Split, dict[str, Examples]] = {split: {} for split in SPLITS}
     for name, split in itertools.product(settings.tasks, SPLITS):
@@ -110,9 +110,9 @@ def _read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict
             examples[split][name] = load(name, split)
     for name in {entry for phase in settings.phases for entry in phase.tasks} - {*settings.tasks}:
         examples["train"][name] = load(name, "train")
-    holds_out = not settings.phases or any(phase.spared for phase in settings.phases)  # of a merge, its members do
-    for name, train in examples["train"].items() if holds_out else ():
-        train.place(files.read_parquet(layout.rows(data, name, "train"), ["place"])["place"].to_numpy())
+    spares = not settings.phases or any(phase.spared for phase in settings.phases)  # of a merge, its members do
+    for name, train in examples["train"].items() if spares else ():
+        train.places = files.read_parquet(layout.rows(data, name, "train"), ["place"])["place"].to_numpy()
     if settings.run.selection == "half":
         for name, dev in examples["dev"].items():
             rows = files.read_parquet(layout.rows(data, name, "dev"), ["chooses"])
@@ -216,7 +216,7 @@ def _phase(
         for objective in phase.objectives
     }
     weighting = WEIGHTINGS.build(
-        phase.weighting, {name: settings.trains(name) for name in phase.tasks}, _generator(seed, "weighting", number)
+        phase.weighting, {name: settings.task_of(name) for name in phase.tasks}, _generator(seed, "weighting", number)
     ).to(device)
     objective_parameters = [parameter for objective in objectives.values() for parameter in objective.own]
     return Phase(
@@ -246,7 +246,7 @@ def _sampler(settings: VariantSettings, phase: PhaseSettings, train: Mapping[str
     for name, size in sizes.items():
         batch_size = phase.batch_sizes.get(name, phase.batch_size)
         batches[name] = math.ceil(size * (length.share or 1) / batch_size)
-        task = settings.trains(name).name  # a corpus that serves another task has no turns beside that
+        task = settings.task_of(name).name  # a corpus that serves another task has no turns beside that
         if (length.examples or length.by_task) and (name == task or task not in turns):
             described = settings.described[task]
             classes = 0 if described.kind == "score" else described.classes

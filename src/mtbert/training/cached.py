@@ -37,7 +37,6 @@ from mtbert.training.checkpoints import random_state
 from mtbert.training.phases import Phase
 
 LIMIT = 2 * 2**30  # bytes of embeddings: 1.4 million sequences of MiniLM, 700,000 of BERT-base
-KEY = 12  # hexadecimal digits of a folder's name
 
 
 def store(build: Path, shared_code: str, sources: Mapping[str, str]) -> Path | None:
@@ -50,7 +49,7 @@ def store(build: Path, shared_code: str, sources: Mapping[str, str]) -> Path | N
     """
     if not shared_code:
         return None
-    return layout.memos(build) / files.sha256_of(f"{shared_code} {sorted(sources.items())}".encode())[:KEY]
+    return layout.memos(build) / files.sha256_of(f"{shared_code} {sorted(sources.items())}".encode())[: layout.KEY]
 
 
 def with_memos(

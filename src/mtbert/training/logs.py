@@ -1,6 +1,5 @@
 """Describe the machine and the versions that a run used, and where a build folder was begun."""
 
-import os
 import platform
 import sys
 from importlib import metadata
@@ -31,10 +30,9 @@ def versions() -> dict[str, str]:
 
 def machine() -> dict[str, Any]:
     """Return processor, cores that this process may use, memory in GiB, and the accelerator if there is one."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "processor": hardware.processor(),
-        "cores": cores,
+        "cores": starting.cores(),
         "memory_gb": round(starting.memory() / 2**30),
         "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else "",
     }

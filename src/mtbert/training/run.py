@@ -80,7 +80,7 @@ class Result:
         on: what it computed on.
         outcome: its steps, and the epoch that was kept.
         history: what it logged.
-        temperatures: by task with classes, what logits are divided by; none where no rows were held out.
+        temperatures: by task with classes, what logits are divided by; none where no rows were spared.
     """
 
     started: datetime.datetime
@@ -111,7 +111,7 @@ def train(
         trainer = _trainer(parts, on, history, on_the_same_hardware(checkpoint, on), stop)
         outcome = trainer.run(parts.phases, parts.steps)
         with stop.at_once():
-            temperatures = calibrate(parts.model, held_out(parts), on)
+            temperatures = calibrate(parts.model, spared_rows(parts), on)
             predicted = predict_splits(parts, on)
         result = Result(started, on, outcome, history, temperatures)
         metrics = write_model(parts, result, predicted, run_directory, logs_directory)
@@ -205,8 +205,8 @@ def calibrate(model: MultitaskModel, rows: Mapping[str, Examples], on: Hardware)
     return temperatures
 
 
-def held_out(parts: Parts) -> dict[str, Examples]:
-    """Return by task with classes the training rows that no phase trained on, of a training that held such rows out."""
+def spared_rows(parts: Parts) -> dict[str, Examples]:
+    """Return by task with classes the training rows that no phase trained on, of a training that spared some."""
     phases = parts.settings.phases
     if parts.settings.run.selection != "spared" or not phases:
         return {}

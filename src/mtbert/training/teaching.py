@@ -78,7 +78,7 @@ def teach(corpora: Sequence[str], lesson: Lesson) -> None:
         _check(run, lesson)
     for run in runs:
         settings = layout.read_planned(VariantSettings, layout.plan(lesson.build, run.parent.name))
-        taught = [name for name in waiting if lesson.student.trains(name).name in settings.tasks]
+        taught = [name for name in waiting if lesson.student.task_of(name).name in settings.tasks]
         if taught:
             _predict(settings, run, taught, lesson)
 
@@ -91,7 +91,7 @@ def _predict(settings: VariantSettings, run: Path, corpora: Sequence[str], lesso
     encoder = layout.encoder(lesson.build, settings.model.encoder)
     special = tokens.special_tokens(encoder)
     for name in corpora:
-        task = lesson.student.trains(name).name
+        task = lesson.student.task_of(name).name
         examples = read_split(settings, name, task, "train", layout.data(lesson.build), special)
         print(f"{settings.variant} predicts {len(examples):,} training rows of {name}")
         with on.autocast():

@@ -22,7 +22,7 @@ import ray
 from ray import cloudpickle
 from ray.exceptions import RayError
 
-from mtbert.errors import DataError, SettingsError
+from mtbert.errors import DataError, SettingsError, one_line
 from mtbert.trainings import many, packs
 from mtbert.trainings.many import OUTPUT, Starter, Training, end_with_parent, threads
 from mtbert.trainings.packs import PACK
@@ -53,10 +53,10 @@ def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage
         pack = [ray.put((OUTPUT / "pack.tar").read_bytes())]
         storage_folder = storage and str(Path(storage).resolve())
 
-        def start(training: Training, log: Path, share: Mapping[str, str]) -> OnNode:
+        def start(training: Training, output: Path, share: Mapping[str, str]) -> OnNode:
             options = {"num_cpus": threads(training), "num_gpus": gpus, "max_retries": RETRIES}
             task = ray.remote(on_node).options(name=training.name, **options)
-            return OnNode(log, task.remote(training.name, pack, storage_folder))
+            return OnNode(output, task.remote(training.name, pack, storage_folder))
 
         yield start
     finally:
@@ -70,30 +70,29 @@ def _join(address: str) -> None:
             socket.create_connection((url.hostname or "", url.port), REACHED).close()
         ray.init(address=address, logging_level=logging.ERROR)
     except (OSError, RuntimeError, ValueError) as error:
-        why = " ".join(str(error).split())
-        raise SettingsError(f"--address is {address}, where no Ray can be joined: {why}") from None
+        raise SettingsError(f"--address is {address}, where no Ray can be joined: {one_line(error)}") from None
 
 
 @dataclass
 class OnNode:
     """A training on some node, with the methods of a process that `many.Queue` calls."""
 
-    log: Path
+    output: Path
     task: Any
 
     def poll(self) -> int | None:
         """Return None while it runs; put its run where a training here would have, and return 0, or 1 for a failure."""
         if not ray.wait([self.task], timeout=0)[0]:
             return None
-        archive = self.log.with_suffix(".tar")
+        archive = self.output.with_suffix(".tar")
         try:
             archive.write_bytes(ray.get(self.task))
-            arrived = packs.take(archive)
-            if arrived.faults:
-                raise DataError("; ".join(arrived.faults))
+            _, faults = packs.take(archive)
+            if faults:
+                raise DataError("; ".join(faults))
         except (RayError, DataError) as error:
-            with self.log.open("a") as output:
-                print(f"error: {error}", file=output)
+            with self.output.open("a") as handle:
+                print(f"error: {error}", file=handle)
             return 1
         finally:
             archive.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What `make reproduce` does: `dvc repro`, its trainings side by side, in rounds that each end with an answer."""
+"""What `make reproduce` does: `dvc repro`, its trainings side by side, with an answer after each seed."""
 
 from collections.abc import Collection, Sequence
 
@@ -6,8 +6,8 @@ from mtbert import tasks
 from mtbert.errors import SettingsError
 from mtbert.machine import locking
 from mtbert.trainings import dvc, many
+from mtbert.trainings.interim_answers import InterimAnswers
 from mtbert.trainings.many import BUILD, OUTPUT, Training, say
-from mtbert.trainings.rounds import Rounds
 
 
 def run(
@@ -32,7 +32,7 @@ def run(
     with locking.exclusive(dvc.LOCK, "grid"):
         waiting = dvc.prepare(variants)
         seeds = dict.fromkeys(training.seed for training in dvc.listed())
-        rounds = Rounds([*seeds], tasks.number_of_folds(tasks.read_build(BUILD)))
+        answers = InterimAnswers([*seeds], tasks.number_of_folds(tasks.read_build(BUILD)))
         if waiting:
             dvc.run("repro", "baselines")  # which prints what they score
             say(f"{len(waiting)} to train; their output is in {OUTPUT}/")
@@ -40,14 +40,14 @@ def run(
             if waiting and address:
                 from mtbert.trainings import cluster
 
-                check_teachers(waiting)
+                _check_teachers(waiting)
                 with cluster.joined(address, waiting, gpus, storage) as start:
                     at_a_time = [{}] * (jobs or len(waiting))
-                    many.Queue(waiting, start, at_a_time, OUTPUT, finished.append, follower=rounds).run()
+                    many.Queue(waiting, start, at_a_time, OUTPUT, finished.append, answers=answers).run()
             else:
-                many.run_here(waiting, jobs, OUTPUT, finished.append, rounds)
+                many.run_here(waiting, jobs, OUTPUT, finished.append, answers)
         finally:
-            rounds.close()
+            answers.close()
             dvc.commit(*finished)
         dvc.run("repro")
 
@@ -65,7 +65,7 @@ def train(variants: Collection[str]) -> None:
             dvc.commit(*finished)
 
 
-def check_teachers(wanted: Sequence[Training]) -> None:
+def _check_teachers(wanted: Sequence[Training]) -> None:
     """Raise SettingsError where a training learns from another of the same command: no node has the runs of others."""
     for training in wanted:
         missing = [teacher.variant for teacher in many.teachers(training) if teacher in wanted]

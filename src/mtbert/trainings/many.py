@@ -27,7 +27,7 @@ from mtbert.settings import Name, Section
 from mtbert.trainings import gpu_memory
 
 BUILD, SCRIPT = Path("build"), Path("stages/train.py")
-OUTPUT = layout.outputs(BUILD)  # a log for each training
+OUTPUT = layout.outputs(BUILD)  # a file for each training
 JOBS = 2  # trainings at a time on a CPU where no other number is set
 POLL = 0.2  # seconds
 REPORT_EVERY = 60.0  # seconds between two lines on how far trainings are
@@ -35,7 +35,7 @@ PATIENCE = 60.0  # seconds in which a training that is stopped has to write its 
 PR_SET_PDEATHSIG = 1  # of Linux
 # A state of a training's progress bar, such as `132/432 [01:10<02:39, 1.88step/s`.
 STEPS = re.compile(r"(\d+)/(\d+) \[[\d:]+<([\d:?]+),[^\[]*step")
-TAIL = 4096  # bytes at the end of a log that hold such a state
+TAIL = 4096  # bytes at the end of an output that hold such a state
 
 
 class Training(Section):
@@ -85,7 +85,7 @@ class Running(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a training is, by its log.
+    """How far a training is, by what it prints.
 
     Attributes:
         steps, of: that are done, and all.
@@ -95,17 +95,6 @@ class Progress(NamedTuple):
     steps: int
     of: int
     left: float | None
-
-
-class Follower:
-    """What follows a queue while it runs; here, nothing."""
-
-    def look(self, queue: "Queue") -> None:
-        """Called again and again, every POLL seconds."""
-
-    def outlook(self, queue: "Queue") -> str:
-        """Return what the line on progress ends with."""
-        return ""
 
 
 def threads(training: Training) -> int:
@@ -126,10 +115,10 @@ class Queue:
         wanted: all trainings, in order.
         start: starts one.
         shares: of the machine, as variables of the environment; one training at a time has each.
-        output: the folder of their logs.
+        output: the folder of what they print.
         done: is called for each that is trained.
         memory: for which a training waits; None where there is enough.
-        follower: follows the queue.
+        answers: an `InterimAnswers`, which looks at the queue every POLL seconds, and says when the next one comes.
         teachers: by training, those that have to end before it begins; later ones go before it meanwhile.
 
     Attributes:
@@ -138,7 +127,8 @@ class Queue:
         running: those that run.
         begun: when each of them began, by `time.monotonic`.
         seconds: that each took which was trained.
-        failed: a line for each that failed, with its log.
+        outputs: the file of what each prints.
+        failed: a line for each that failed, with the file of what it printed.
     """
 
     def __init__(
@@ -149,15 +139,15 @@ class Queue:
         output: Path,
         done: Callable[[Training], object],
         memory: Memory | None = None,
-        follower: Follower | None = None,
+        answers: Any = None,
         teachers: Mapping[Training, Sequence[Training]] = MappingProxyType({}),
     ) -> None:
-        self.follower = follower or Follower()
+        self.answers = answers
         self.teachers = teachers
         self.start = start
         self.output = output
         self.done = done
-        self.logs = {training: output / f"{training.name}.log" for training in wanted}
+        self.outputs = {training: output / f"{training.name}.log" for training in wanted}
         self.memory = memory or Memory()
         self.waiting = [*wanted]
         self.free = [*shares]
@@ -184,12 +174,13 @@ class Queue:
                         self.stop()
                     time.sleep(POLL)
                     self.collect(stopped=bool(signals))
-                    self.follower.look(self)
+                    if self.answers is not None:
+                        self.answers.look(self)
                     self.report()
             finally:
                 self.stop()
         if self.failed:
-            failed = f"{len(self.failed)} of {len(self.logs)} failed, the others are kept"
+            failed = f"{len(self.failed)} of {len(self.outputs)} failed, the others are kept"
             raise TrainingError(f"{failed}{''.join(self.failed)}")
 
     def next_share(self) -> Mapping[str, str] | None:
@@ -219,9 +210,9 @@ class Queue:
             return
         self.waiting.remove(training)
         self.free.remove(share)
-        self.logs[training].unlink(missing_ok=True)
+        self.outputs[training].unlink(missing_ok=True)
         self.begun[training] = time.monotonic()
-        self.running[training] = Running(self.start(training, self.logs[training], share), share)
+        self.running[training] = Running(self.start(training, self.outputs[training], share), share)
         say(f"{training.name}: started")
 
     def collect(self, stopped: bool) -> None:
@@ -240,31 +231,33 @@ class Queue:
                 say(f"{training.name}: stopped")
             else:
                 say(f"{training.name}: failed")
-                self.failed.append(f"\n  {training.name}: {self.logs[training]} (exit status {status})")
+                self.failed.append(f"\n  {training.name}: {self.outputs[training]} (exit status {status})")
 
     def report(self) -> None:
         """Print a line on how far all are, every REPORT_EVERY seconds."""
         if time.monotonic() <= self.last_report + REPORT_EVERY or not self.running:
             return
         self.last_report = time.monotonic()
-        parts = [f"{len(self.seconds)} of {len(self.logs)} trained"]
+        parts = [f"{len(self.seconds)} of {len(self.outputs)} trained"]
         for training in self.running:
             far = self.progress(training)
             parts.append(f"{training.name} {far.steps:,} of {far.of:,} steps" if far else f"{training.name} begins")
-        say("; ".join(filter(None, [*parts, self.follower.outlook(self)])))
+        if self.answers is not None:
+            parts.append(self.answers.outlook(self))
+        say("; ".join(filter(None, parts)))
 
     def progress(self, training: Training) -> Progress | None:
-        """Return how far a running training is; None before its first step, or while its log is on another machine."""
-        log = self.logs[training]
-        if not log.is_file():  # a node's comes once it has ended
+        """Return how far a running training is; None before its first step, or while its output is elsewhere."""
+        output = self.outputs[training]
+        if not output.is_file():  # a node's comes once it has ended
             return None
-        with log.open("rb") as handle:
-            handle.seek(max(0, log.stat().st_size - TAIL))
+        with output.open("rb") as handle:
+            handle.seek(max(0, output.stat().st_size - TAIL))
             states = STEPS.findall(handle.read().decode("utf-8", errors="replace"))
         if not states:
             return None
         steps, of, left = states[-1]
-        seconds = None if "?" in left else _seconds(left) - (time.time() - log.stat().st_mtime)
+        seconds = None if "?" in left else _seconds(left) - (time.time() - output.stat().st_mtime)
         return Progress(int(steps), int(of), None if seconds is None else max(0.0, seconds))
 
     def stop(self) -> None:
@@ -316,7 +309,7 @@ def run_here(
     jobs: int | None,
     output: Path,
     done: Callable[[Training], object] = lambda _: None,
-    follower: Follower | None = None,
+    answers: Any = None,
 ) -> None:
     """Train all as processes that end with this one, a stopped one from where it was.
 
@@ -324,8 +317,8 @@ def run_here(
     """
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
 
-    def start(training: Training, log: Path, share: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        with log.open("wb") as handle:
+    def start(training: Training, file: Path, share: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        with file.open("wb") as handle:
             return subprocess.Popen(
                 [sys.executable, str(SCRIPT), training.variant, str(training.seed)],
                 env={**os.environ, "PYTHONPATH": paths, "DVC_STAGE": training.stage, **share},
@@ -342,8 +335,8 @@ def run_here(
     devices = gpus()
     memory = None
     if jobs is None and devices:
-        jobs = len(devices) * max(1, min(mps.CLIENTS, cores() // most_threads // len(devices)))
-        memory = memory_of(wanted, len(devices))
+        jobs = len(devices) * max(1, min(mps.CLIENTS, starting.cores() // most_threads // len(devices)))
+        memory = _memory_of(wanted, len(devices))
         most = min(jobs, len(wanted))
         say(f"as many at a time as the memory of the GPUs holds, at most {most}; --jobs sets another number")
     count = min(jobs or JOBS, len(wanted))
@@ -360,10 +353,10 @@ def run_here(
             say(f"trainings take turns on a GPU, since they cannot share it: {fault}")
         at_a_time = shares(count, most_threads, devices)
         taught = {each: teachers(each) for each in wanted}
-        Queue(wanted, start, at_a_time, output, done, memory, follower, taught).run()
+        Queue(wanted, start, at_a_time, output, done, memory, answers, taught).run()
 
 
-def memory_of(wanted: Sequence[Training], gpus: int) -> Memory:
+def _memory_of(wanted: Sequence[Training], gpus: int) -> Memory:
     """Return the memory of the smallest GPU, and what the variants of these trainings need of it."""
     import torch
 
@@ -392,15 +385,11 @@ def shares(jobs: int, threads: int, gpus: Sequence[str]) -> list[Mapping[str, st
     """
     if gpus:
         return [{mps.VISIBLE: gpus[job % len(gpus)], starting.GIVEN_GPU: "1"} for job in range(jobs)]
-    count = max(1, min(jobs, cores() // threads))
+    cores = starting.cores()
+    count = max(1, min(jobs, cores // threads))
     if count < jobs:
-        say(f"{count} at a time: {jobs} trainings of {threads} threads (run.threads) do not fit {cores()} cores")
+        say(f"{count} at a time: {jobs} trainings of {threads} threads (run.threads) do not fit {cores} cores")
     return [{}] * count
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def gpus() -> list[str]:

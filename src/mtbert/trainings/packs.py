@@ -7,7 +7,6 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import safetensors
 
@@ -32,13 +31,6 @@ class Pack(Section):
 
     trainings: list[Training]
     files: dict[str, str]
-
-
-class Arrived(NamedTuple):
-    """The trainings of an archive whose runs are in their folders, and what is wrong with the others, a line each."""
-
-    trainings: list[Training]
-    faults: list[str]
 
 
 def pack(out: Path, variants: str | None) -> None:
@@ -128,22 +120,25 @@ def unpack(archive: Path) -> None:
     """
     with locking.exclusive(dvc.LOCK, "unpack"):
         dvc.prepare()
-        arrived = take(archive)
-        dvc.commit(*arrived.trainings)
-    say(f"{len(arrived.trainings)} runs in place and recorded; `dvc repro` goes on with them")
-    if arrived.faults:
+        arrived, faults = take(archive)
+        dvc.commit(*arrived)
+    say(f"{len(arrived)} runs in place and recorded; `dvc repro` goes on with them")
+    if faults:
         title = f"{archive}: not all of it could be used, the others are recorded"
-        raise DataError("\n  ".join([title, *arrived.faults]))
+        raise DataError("\n  ".join([title, *faults]))
 
 
-def take(archive: Path) -> Arrived:
+def take(archive: Path) -> tuple[list[Training], list[str]]:
     """Check the runs of an archive, and put those that can be used into their folders.
+
+    Returns:
+        The trainings whose runs are there, and what is wrong with the others, a line each.
 
     Raises:
         DataError: the archive is damaged, or stages/train.py was another.
     """
     listed = dvc.listed()
-    arrived = Arrived([], [])
+    arrived, faults = list[Training](), list[str]()
     with tempfile.TemporaryDirectory(dir=BUILD, prefix=".", suffix=files.PARTIAL) as scratch:
         archives.extract(archive, Path(scratch))
         folder = Path(scratch, RUNS)
@@ -157,13 +152,13 @@ def take(archive: Path) -> Arrived:
             try:
                 _check(training, folder, listed)
             except DataError as error:
-                arrived.faults.append(f"{training.name}: {error}")
+                faults.append(f"{training.name}: {error}")
                 continue
-            arrived.trainings.append(training)
+            arrived.append(training)
             here = training.run()
             if not manifests.is_finished(here, BUILD) or seals.left_elsewhere(here):
                 _copy(training.run(folder), folder)
-    return arrived
+    return arrived, faults
 
 
 def _check(training: Training, folder: Path, listed: Sequence[Training]) -> None:

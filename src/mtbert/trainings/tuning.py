@@ -63,7 +63,7 @@ def run(jobs: int, build: Path) -> None:
         for name, trials in _trials(trained, jobs, build):
             say(f"{name}: {', '.join(map(_in_words, trials))}")
             tuned[name] = {"trials": [*map(_record, trials)]}
-            if best := best_of(trials):
+            if best := _best_of(trials):
                 tuned[name]["training"] = _rates_times(trained[name].phases[0], best.factor)
             else:
                 say(f"{name}: every trial diverged, so it keeps its rates")
@@ -77,7 +77,7 @@ def _planned(params: Params) -> dict[str, VariantSettings]:
     return {name: VariantSettings(**documents[name]) for name in params.get("variants")}
 
 
-def best_of(trials: Sequence[Trial]) -> Trial | None:
+def _best_of(trials: Sequence[Trial]) -> Trial | None:
     """Return the trial with the highest score, of equal ones the first; None where all diverged."""
     best, highest = None, -math.inf
     for trial in trials:

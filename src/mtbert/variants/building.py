@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -12,18 +11,12 @@ from mtbert.data import batches
 from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens
 from mtbert.models import multitask
-from mtbert.models.adapters import ADAPTERS
-from mtbert.models.connectors import CONNECTORS
 from mtbert.models.encoder.base import Backbone
 from mtbert.models.encoder.encoder import Encoder
-from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import MultitaskModel
-from mtbert.registry import Registry
 from mtbert.tasks import Split
-from mtbert.variants.settings import VariantSettings
-
-PARTS: dict[str, Registry[..., Any]] = {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS}
+from mtbert.variants.settings import PLACES, VariantSettings
 
 
 def build_model(
@@ -40,7 +33,7 @@ def build_model(
     mask_token = special.mask if special else None
     return multitask.build(
         Encoder(weights, chosen.dropout, mask_token, chosen.token_types == "by_sentence"),
-        **{kind: partial(registry.build, getattr(chosen, kind)) for kind, registry in PARTS.items()},
+        **{kind: partial(registry.build, getattr(chosen, kind)) for kind, registry in PLACES["model"].items()},
         heads={name: partial(HEADS.build, chosen.heads[name]) for name in settings.tasks},
         tasks=tasks,
         pooling=chosen.pooling,

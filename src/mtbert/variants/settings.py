@@ -22,9 +22,14 @@ from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
-from mtbert.registry import STATED, Chosen
-from mtbert.settings import ALL, NONE, ONCE, OWN, Name, PartName, Pooling, Section, TaskName
+from mtbert.registry import STATED, Chosen, Registry
+from mtbert.settings import ALL, NONE, ONCE, OWN, Name, PartName, Pooling, Published, Section, TaskName
 from mtbert.tasks import Task
+
+PLACES: dict[str, dict[str, Registry[..., Any]]] = {  # by section, the keys that hold one technique of a kind
+    "model": {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS},
+    "training": {"sampler": SAMPLERS, "weighting": WEIGHTINGS, "gradients": GRADIENTS, "schedule": SCHEDULES},
+}
 
 
 @dataclass(frozen=True)
@@ -243,20 +248,10 @@ class PhaseSettings(Section):
             raise ValueError("supervised is false and objectives is empty, so nothing would be learnt")
         return self
 
-
-class Published(Section):
-    """The published rows that a variant is compared with.
-
-    Attributes:
-        paper, row: the paper and the row of its table; a variant of your own may have none.
-        also: further rows of that paper that the same model answers to.
-        rival: its row among PALs' rivals, where it answers to a paper and is listed there, too.
-    """
-
-    paper: Name | None = None
-    row: str = ""
-    also: list[str] = []
-    rival: str = ""
+    def turns(self, task: Task, rows: float) -> int:
+        """Return about how many batches of a task an epoch has, by the task's training rows."""
+        classes = 0 if task.kind == "score" else task.classes
+        return self.epoch_length.turns(classes, rows / self.batch_size, self.batch_size)
 
 
 class VariantSettings(Published):
@@ -308,6 +303,6 @@ class VariantSettings(Published):
     def _stated(self, described: dict[str, Task]) -> dict[str, dict[str, Any]]:
         return {name: tasks.stated(task) for name, task in described.items()}
 
-    def trains(self, name: str) -> Task:
+    def task_of(self, name: str) -> Task:
         """Return the task that a phase's entry trains: itself, or the one that it serves."""
         return self.described[self.described[name].trains]

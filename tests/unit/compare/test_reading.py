@@ -52,9 +52,7 @@ def test_a_model_of_other_rows_than_dev_has_now_is_refused(tmp_path: Path) -> No
     files.write_json(run / "inputs.json", made_from)
     assert reading.read("pals", "sst", tmp_path)["cluster"].tolist() == ["3"]
     files.write_text(data / "dev.parquet", "another")
-    with pytest.raises(
-        DataError, match=r"pals/1 was made before these changed: data sst/dev.parquet changed; .*pals-1`"
-    ):
+    with pytest.raises(DataError, match=r"pals/1: made before these changed: data sst/dev.parquet changed; .*pals-1`"):
         reading.read("pals", "sst", tmp_path)
 
 

@@ -175,7 +175,6 @@ def test_only_pools_of_fifty_batches_are_sorted():
 def test_in_order_gives_the_longest_first_and_every_example_once():
     found = [(picks.tolist(), batch.ids) for picks, batch in singles(5).in_order(size=2)]
     assert found == [([4, 3], ("4", "3")), ([2, 1], ("2", "1")), ([0], ("0",))]
-    assert [picks.tolist() for picks, _ in singles(5).in_order(size=2, numbers=np.array([0, 2, 4]))] == [[4, 2], [0]]
 
 
 def test_in_order_keeps_the_files_order_among_equal_lengths():

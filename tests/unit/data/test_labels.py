@@ -73,7 +73,7 @@ def test_what_is_a_class_or_a_score_is_none(column: str, labels: list[str]):
 
 
 @pytest.mark.parametrize(
-    ("column", "labels", "key", "doubted"),
+    ("column", "labels", "key", "asked_about"),
     [
         ("label", ["sport", "politics", "sport|politics"], "separator", ["sport|politics"]),
         ("label", ["toxic", "insult", "toxic, threat"], "separator", ["toxic, threat"]),  # threat is never alone
@@ -92,10 +92,10 @@ def test_what_is_a_class_or_a_score_is_none(column: str, labels: list[str]):
         ("label", ["0.5", "1.5", "N/A"], "left_out", ["N/A"]),
     ],
 )
-def test_what_only_the_user_knows_is_asked(column: str, labels: list[str], key: str, doubted: list[str]):
+def test_what_only_the_user_knows_is_asked(column: str, labels: list[str], key: str, asked_about: list[str]):
     question = labelling.question(column, labels)
     assert question
-    assert (question.key, list(question.doubted)) == (key, doubted)
+    assert (question.key, list(question.labels)) == (key, asked_about)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_labels_that_may_stand_for_none(labels: list[str], stand_ins: list[str])
 
 
 @pytest.mark.parametrize(
-    ("label", "bare"),
+    ("label", "unmarked"),
     [
         ("Spam.", "spam"),
         ("'spam'", "spam"),
@@ -240,12 +240,12 @@ def test_labels_that_may_stand_for_none(labels: list[str], stand_ins: list[str])
         ("01", "01"),
     ],
 )
-def test_marks_at_the_ends_of_a_label_do_not_make_it_look_different(label: str, bare: str):
-    assert labelling.bare(label) == bare
+def test_marks_at_the_ends_of_a_label_do_not_make_it_look_different(label: str, unmarked: str):
+    assert labelling.unmarked(label) == unmarked
 
 
 def test_labels_of_fasttext_that_a_blank_joins_are_asked_about():
     asked = labelling.question("label", ["__label__a", "__label__b", "__label__a __label__b"])
     assert asked is not None
-    assert (asked.key, asked.doubted) == ("separator", ["__label__a __label__b"])
+    assert (asked.key, asked.labels) == ("separator", ["__label__a __label__b"])
     assert "write what parts them, ' '" in asked.text

@@ -16,7 +16,7 @@ def test_parts_are_nested_and_hold_whole_clusters():
 
 
 @pytest.mark.parametrize(
-    ("places", "share", "is_held_out"),
+    ("places", "share", "is_spared"),
     [
         ([40, 10, 30, 20], 0.25, [False, True, False, False]),
         ([40, 10, 30, 20], 0.5, [False, True, False, True]),
@@ -25,17 +25,17 @@ def test_parts_are_nested_and_hold_whole_clusters():
         ([5], 0.5, [False]),
     ],
 )
-def test_rows_of_one_place_are_held_out_together(places: list[int], share: float, is_held_out: list[bool]):
-    assert parts.held_out(np.array(places, np.uint64), share).tolist() == is_held_out
+def test_rows_of_one_place_are_held_out_together(places: list[int], share: float, is_spared: list[bool]):
+    assert parts.spared(np.array(places, np.uint64), share).tolist() == is_spared
 
 
 def test_a_larger_share_holds_out_what_a_smaller_one_does():
     places = np.repeat(np.random.default_rng(0).permutation(60), 3)
-    few, many = (parts.held_out(places, share) for share in (0.1, 0.3))
+    few, many = (parts.spared(places, share) for share in (0.1, 0.3))
     assert (few.sum(), many.sum()) == (18, 54)
     assert many[few].all()
 
 
-def test_rows_of_one_place_cannot_be_held_out():
+def test_rows_of_one_place_cannot_be_spared():
     with pytest.raises(ValueError, match="all rows have one place"):
-        parts.held_out(np.array([3, 3]), 0.5)
+        parts.spared(np.array([3, 3]), 0.5)

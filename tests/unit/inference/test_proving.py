@@ -52,7 +52,7 @@ def test_dev_has_texts_labels_and_clusters(model: Any):
 def test_dev_of_other_classes_is_refused(model: Any):
     swap_classes(model)
     with pytest.raises(
-        ExportError, match=r"^a smaller export is judged on dev: .*small/1 was made before .*urgent\.labels"
+        ExportError, match=r"^a smaller export is judged on dev: .*small/1: made before .*urgent\.labels"
     ):
         proving.read_dev(model)
 

@@ -71,7 +71,7 @@ def build(tmp_path: Path) -> Path:
     manifest = {"files": {f"data/{name}": "c" for name in "abcde"}, "machine": MACHINE}
     manifest |= {"settings": {"pals": {"dim": 276}}, "code": {"models/adapters/pals.py": "b", "training/loop.py": "a"}}
     files.write_json(tmp_path / "manifest/pals.json", manifest)
-    files.write_json(tmp_path / "manifest/digests.json", {})
+    files.write_yaml(layout.plan(tmp_path), {"variants": {"pals": {"selected": True}, "lora": {"selected": False}}})
     return tmp_path
 
 

@@ -70,7 +70,7 @@ def test_models_of_other_rows_or_classes_are_refused_by_name(build: Path):
     assert collect.collect(build).runs["variant"].tolist() == ["one", "two"]
     built.trained_on(build / "runs/two/1", "other")
     with pytest.raises(
-        DataError, match=r"^\S+/runs/two/1: made before .* data sst/train\.parquet changed; .*`dvc repro`"
+        DataError, match=r"^\S+/runs/two/1: made before .* data sst/train\.parquet changed; .*`dvc repro train@two-1`"
     ):
         collect.collect(build)
     built.trained_on(build / "runs/two/1", files.sha256(train), classes=4)

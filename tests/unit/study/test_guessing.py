@@ -175,7 +175,7 @@ MANY_SCORES = Task("a", 1, ("text",), "label", "pearson", lowest=0, highest=58)
     ],
 )  # fmt: skip
 def test_many_whole_numbers_are_in_doubt(task: Task, labels: Iterable[float], told: str):
-    assert classes.doubt(task, {float(label) for label in labels}) == told
+    assert classes.note_of_numbers(task, {float(label) for label in labels}) == told
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_files_with_rows_are_known_by_their_ending_and_others_by_the_name_of_a_s
     ):  # fmt: skip
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).touch()
-    assert naming.data_files(tmp_path) == ["a.CSV", "e/train.jsonl.gz"]
+    assert naming._data_files(tmp_path) == ["a.CSV", "e/train.jsonl.gz"]
     assert naming.unreadable_files(tmp_path) == ["b-dev.json", "c-test.csv.zip", "e/dev.xlsx"]
     assert naming.deep_files(tmp_path) == ["f/g/dev.csv", "f/g/h/dev.tsv.gz"]
 

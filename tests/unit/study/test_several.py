@@ -10,13 +10,13 @@ from mtbert import files, tasks
 from mtbert.data import drawing
 from mtbert.errors import DataError, SettingsError
 from mtbert.study import drafting, table, understanding
-from mtbert.study.understanding import TaskRows
+from mtbert.study.understanding import FolderTask
 
 SIZES = (60, 30)
 LABELS = ["anger", "fear", "joy", "surprise"]
 
 
-def study(folder: Path) -> list[TaskRows]:
+def study(folder: Path) -> list[FolderTask]:
     """As `mtbert study` does, but for params.yaml."""
     draft = drafting.draft(folder)
     with drafting.with_draft(folder, draft):

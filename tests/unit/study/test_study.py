@@ -22,7 +22,7 @@ from mtbert.machine import hardware
 from mtbert.study import costs, selecting
 from mtbert.study.run import run
 from mtbert.study.selecting import Wishes, times
-from mtbert.study.table import majority_score
+from mtbert.study.table import _majority_score
 from mtbert.tasks import Split
 from mtbert.variants.building import build_model
 
@@ -228,7 +228,7 @@ def test_f1_is_called_by_the_class_that_it_is_of(tmp_path: Path, params: Path, c
 def test_of_two_equally_frequent_classes_the_majority_is_the_first_as_in_a_report():
     labels: dict[Split, list[float]] = {"train": [1.0, 0.0], "dev": [0.0, 0.0, 0.0, 1.0]}
     rows = {split: [Example("", "", None, label, 2) for label in of_split] for split, of_split in labels.items()}
-    assert majority_score(tasks.COURSE["qqp"], rows) == 0.75
+    assert _majority_score(tasks.COURSE["qqp"], rows) == 0.75
 
 
 @pytest.mark.parametrize(

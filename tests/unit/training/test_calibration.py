@@ -66,10 +66,10 @@ def test_a_training_that_holds_rows_out_scales_the_probabilities_of_classes(tmp_
     assert scaled["prediction"].equals(plain["prediction"])
 
 
-def test_rows_that_an_earlier_phase_trained_on_are_not_held_out():
+def test_rows_that_an_earlier_phase_trained_on_are_not_spared():
     made = parts(settings(run={"selection": "spared"}, phase={"spared": 0.5}), 1)
     (phase,) = made.settings.phases
-    assert [*run.held_out(made)] == ["sst"]
+    assert [*run.spared_rows(made)] == ["sst"]
     phases = [phase.model_copy(update={"spared": 0.0}), phase]
     several = dataclasses.replace(made, settings=made.settings.model_copy(update={"phases": phases}))
-    assert run.held_out(several) == {}
+    assert run.spared_rows(several) == {}

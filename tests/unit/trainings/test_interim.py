@@ -31,7 +31,7 @@ def build(tmp_path: Path) -> Path:
     return made
 
 
-def test_it_is_of_the_seeds_whose_rounds_have_ended_and_marked(build: Path, capsys: pytest.CaptureFixture[str]):
+def test_it_is_of_the_seeds_whose_trainings_have_ended_and_marked(build: Path, capsys: pytest.CaptureFixture[str]):
     interim.main(build, "1", 2, FOLLOWING)
     mark = f"Trainings go on (1 of 2 seeds are there), and verdicts can change. {FOLLOWING.capitalize()}."
     printed = capsys.readouterr().out

@@ -79,8 +79,8 @@ def test_no_more_train_at_a_time_than_can_share_the_gpus(
     monkeypatch.setattr(many, "threads", lambda _: 1)
     monkeypatch.setattr(many, "teachers", lambda _: [])
     monkeypatch.setattr(many, "gpus", lambda: ["5", "7"])
-    monkeypatch.setattr(many, "cores", lambda: 200)
-    monkeypatch.setattr(many, "memory_of", lambda *_: None)
+    monkeypatch.setattr(many.starting, "cores", lambda: 200)
+    monkeypatch.setattr(many, "_memory_of", lambda *_: None)
     monkeypatch.setattr(many.mps, "gpu_for_many", contextlib.nullcontext)
     many.run_here([Training(variant="a", seed=seed) for seed in range(1, 301)], jobs, tmp_path)
     assert [share["CUDA_VISIBLE_DEVICES"] for share in given[0]] == ["5", "7"] * 48
@@ -224,7 +224,7 @@ def test_what_variants_need_of_the_smallest_gpu_is_known_beforehand(monkeypatch:
     memories = [SimpleNamespace(total_memory=80), SimpleNamespace(total_memory=40)]
     monkeypatch.setattr("torch.cuda.get_device_properties", lambda number: memories[number])
     monkeypatch.setattr(many, "_needed", {"a": 3.0}.get)
-    assert many.memory_of(TRAININGS, 2) == many.Memory(40, {"a": 3.0})
+    assert many._memory_of(TRAININGS, 2) == many.Memory(40, {"a": 3.0})
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])

@@ -118,10 +118,10 @@ def test_a_pack_of_a_student_without_its_teacher_is_refused(student: Path):
 
 
 def test_a_cluster_trains_no_student_beside_its_teachers(student: Path):
-    grid.check_teachers([A])
-    grid.check_teachers([B])
+    grid._check_teachers([A])
+    grid._check_teachers([B])
     with pytest.raises(SettingsError, match=r'b-1 learns from a, .* --variants "a"` trains these'):
-        grid.check_teachers([A, B])
+        grid._check_teachers([A, B])
 
 
 def test_a_run_without_its_weights_says_so_and_weights_that_come_later_complete_it(here: Path, trained: Path):

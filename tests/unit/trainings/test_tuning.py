@@ -86,13 +86,13 @@ def test_a_diverged_trial_is_worst_and_without_another_there_is_no_best():
         Trial(factor=1.0, score=None, seconds=1.0),
         Trial(factor=3.0, score=-0.2, seconds=1.0),
     ]
-    assert tuning.best_of(trials) == trials[2]
-    assert tuning.best_of([trials[1]]) is None
+    assert tuning._best_of(trials) == trials[2]
+    assert tuning._best_of([trials[1]]) is None
 
 
 def test_of_equal_trials_the_first_is_the_best():
     trials = [Trial(factor=factor, score=0.7, seconds=1.0) for factor in (1.0, 3.0)]
-    assert tuning.best_of(trials) == trials[0]
+    assert tuning._best_of(trials) == trials[0]
 
 
 def test_the_rates_of_the_best_trial_are_written_and_all_trials_beside_them(

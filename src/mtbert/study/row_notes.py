@@ -1,4 +1,4 @@
-"""What rows may not mean as they stand: words for nothing, two spellings of a group, another scale or numbering in dev.
+"""Notes on rows that may not mean what they say: words for nothing, two spellings of a group, another scale in dev.
 
 Nothing is refused for it, since it may be right: `mtbert study` prints a line for each.
 """

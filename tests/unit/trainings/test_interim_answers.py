@@ -1,4 +1,4 @@
-"""When a round has ended, what makes its answer, and when the next one comes."""
+"""When a seed has ended, what makes its answer, and when the next one comes."""
 
 import subprocess
 import time
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mtbert.trainings import dvc, many, rounds
+from mtbert.trainings import dvc, interim_answers, many
+from mtbert.trainings.interim_answers import InterimAnswers
 from mtbert.trainings.many import Training
-from mtbert.trainings.rounds import Rounds
 
 BAR = "  3%|#| 12/400 [00:10<02:05,  3.10step/s, sst 1.234]"
 
@@ -59,8 +59,8 @@ class Answers:
 def _output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANSWER", "FAULTS"):
         (tmp_path / name).write_text(f"the {name}\n")
-        monkeypatch.setattr(rounds, name, tmp_path / name)
-    monkeypatch.setattr(rounds, "_examples", lambda variant: {"small": 1.0, "large": 3.0}.get(variant, 1.0))
+        monkeypatch.setattr(interim_answers, name, tmp_path / name)
+    monkeypatch.setattr(interim_answers, "_examples", lambda variant: {"small": 1.0, "large": 3.0}.get(variant, 1.0))
 
 
 def test_all_variants_of_a_seed_train_before_the_next_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -79,11 +79,11 @@ def test_all_variants_of_a_seed_train_before_the_next_seed(tmp_path: Path, monke
         (["b-1"], ["a-2"], [([], 3)]),
     ],
 )
-def test_a_round_is_answered_once_none_of_its_trainings_waits_or_runs(
+def test_a_seed_is_answered_once_none_of_its_trainings_waits_or_runs(
     tmp_path: Path, waiting: list[str], running: list[str], expected: list
 ):
     answers = Answers(status=None)
-    followed = Rounds([1, 2, 3], start=answers)
+    followed = InterimAnswers([1, 2, 3], start=answers)
     for _ in range(2):
         followed.look(queue(tmp_path, waiting, running))
     assert answers.starts == expected
@@ -101,21 +101,21 @@ def test_of_folds_an_answer_needs_a_seed_for_each(
     tmp_path: Path, waiting: list[str], running: list[str], expected: list
 ):
     answers = Answers(status=None)
-    followed = Rounds([1, 2, 3, 4], folds=2, start=answers)
+    followed = InterimAnswers([1, 2, 3, 4], folds=2, start=answers)
     for _ in range(2):
         followed.look(queue(tmp_path, waiting, running))
     assert answers.starts == expected
 
 
 def test_an_answer_is_printed_once_it_is_ready(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    followed = Rounds([1, 2], start=Answers())
+    followed = InterimAnswers([1, 2], start=Answers())
     for _ in range(3):
         followed.look(queue(tmp_path, [], ["a-2"]))
     assert capsys.readouterr().out.count("the ANSWER") == 1
 
 
 def test_an_answer_is_printed_while_models_are_merged(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    followed = Rounds([1, 2], start=Answers(status=None))
+    followed = InterimAnswers([1, 2], start=Answers(status=None))
     made = queue(tmp_path, [], ["a-2"])
     for _ in range(3):
         followed.look(made)
@@ -125,7 +125,7 @@ def test_an_answer_is_printed_while_models_are_merged(tmp_path: Path, capsys: py
 
 def test_why_models_were_not_merged_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     answers = Answers(status=None)
-    followed = Rounds([1, 2], start=answers)
+    followed = InterimAnswers([1, 2], start=answers)
     for status in (None, None, 1):
         answers.status = status
         followed.look(queue(tmp_path, [], ["a-2"]))
@@ -133,27 +133,28 @@ def test_why_models_were_not_merged_is_said(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_why_there_is_no_answer_is_said_and_trainings_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    followed = Rounds([1, 2], start=Answers(status=1))
-    rounds.ANSWER.write_text("")
+    followed = InterimAnswers([1, 2], start=Answers(status=1))
+    interim_answers.ANSWER.write_text("")
     for _ in range(3):
         followed.look(queue(tmp_path, [], ["a-2"]))
     assert (
-        capsys.readouterr().err == f"no answer from 1 of 2 seeds, and trainings go on: the FAULTS ({rounds.FAULTS})\n"
+        capsys.readouterr().err
+        == f"no answer from 1 of 2 seeds, and trainings go on: the FAULTS ({interim_answers.FAULTS})\n"
     )
 
 
 def test_an_answer_that_is_not_needed_any_more_is_ended(tmp_path: Path):
     answers = Answers(status=None)
-    followed = Rounds([1, 2], start=answers)
+    followed = InterimAnswers([1, 2], start=answers)
     followed.look(queue(tmp_path, [], ["a-2"]))
     followed.close()
     assert answers.ended == ["terminated", "killed"]
     assert followed.process is None
 
 
-def test_the_state_of_a_progress_bar_is_read_from_a_log(tmp_path: Path):
+def test_the_state_of_a_progress_bar_is_read_from_what_a_training_prints(tmp_path: Path):
     made = queue(tmp_path, [], ["a-1"])
-    log = made.logs[training("a-1")]
+    log = made.outputs[training("a-1")]
     assert made.progress(training("a-1")) is None
     log.write_text("a, seed 1: 400 steps on sst\nembeddings:  5%|#| 64/1200 [00:09<01:00, 6.9row/s]\r")
     assert made.progress(training("a-1")) is None
@@ -167,18 +168,18 @@ def test_the_state_of_a_progress_bar_is_read_from_a_log(tmp_path: Path):
 def test_the_time_of_an_answer_is_worked_out_from_what_was_measured(tmp_path: Path):
     """small-1 took 10 s, large-1 has 125 s left; small-2 takes 10 s, large-2 as long as large-1."""
     made = queue(tmp_path, ["small-2", "large-2"], ["large-1"], free=1)
-    assert rounds.left(made, 1) is None
-    made.logs[training("large-1")].write_text(BAR)
+    assert interim_answers.left(made, 1) is None
+    made.outputs[training("large-1")].write_text(BAR)
     made.seconds[training("small-1")] = 10.0
     made.begun[training("large-1")] = time.monotonic() - 15  # so that it takes 140 s
-    assert rounds.left(made, 1) == pytest.approx(125, abs=5)
-    assert rounds.left(made, 2) == pytest.approx(10 + 140, abs=5)  # beside large-1, behind small-2
+    assert interim_answers.left(made, 1) == pytest.approx(125, abs=5)
+    assert interim_answers.left(made, 2) == pytest.approx(10 + 140, abs=5)  # beside large-1, behind small-2
 
 
 def test_a_variant_that_nobody_has_measured_takes_as_long_as_others_for_as_many_examples(tmp_path: Path):
     made = queue(tmp_path, ["large-1"], free=1)
     made.seconds[training("small-1")] = 10.0
-    assert rounds.left(made, 1) == pytest.approx(30, abs=1)
+    assert interim_answers.left(made, 1) == pytest.approx(30, abs=1)
 
 
 def test_the_line_on_progress_says_who_is_how_far_and_when_the_answer_comes(
@@ -187,12 +188,12 @@ def test_the_line_on_progress_says_who_is_how_far_and_when_the_answer_comes(
     monkeypatch.setattr(many, "REPORT_EVERY", 0)
     monkeypatch.setattr(time, "localtime", lambda _: time.strptime("14:32", "%H:%M"))
     made = queue(tmp_path, ["a-2"], ["a-1", "b-1"])
-    made.follower = Rounds([1, 2], start=Answers())
-    made.logs[training("a-1")].write_text(BAR)
+    made.answers = InterimAnswers([1, 2], start=Answers())
+    made.outputs[training("a-1")].write_text(BAR)
     capsys.readouterr()
     made.report()
     line = "0 of 3 trained; a-1 12 of 400 steps; b-1 begins; the answer from {} comes at about 14:32\n"
     assert capsys.readouterr().out == line.format("1 of 2 seeds")
-    made.follower = Rounds([1, 2], folds=2, start=Answers())
+    made.answers = InterimAnswers([1, 2], folds=2, start=Answers())
     made.report()
     assert capsys.readouterr().out == line.format("the last")

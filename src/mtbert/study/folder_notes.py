@@ -1,4 +1,4 @@
-"""What is to know of a whole folder: its files, and what its tasks share. Of one task see `understanding`."""
+"""Notes on a whole folder: its files, and what its tasks share. `understanding` has those on one task."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -6,9 +6,10 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from mtbert.data import checks, readers
+from mtbert.data.drawing import Splits
 from mtbert.errors import first_of
-from mtbert.study import naming, oddities
-from mtbert.study.understanding import SHOWN, Place, TaskRows, tasks_of_file
+from mtbert.study import naming, row_notes
+from mtbert.study.understanding import SHOWN, FolderTask, name_of_file
 from mtbert.tasks import Split, Tasks
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
@@ -38,38 +39,38 @@ def _separators(folder: Path, tasks_by_name: Tasks) -> Iterator[str]:
         yield f"separated by {SEPARATORS[separator]}: {', '.join(dict.fromkeys(names))}"
 
 
-def between_tasks(folder: Path, task_rows: Sequence[TaskRows]) -> Iterator[str]:
+def between_tasks(splits: Splits, folder_tasks: Sequence[FolderTask]) -> Iterator[str]:
     """Yield which rows and groups of dev another task trains on: a shared model learns all tasks."""
-    yield from _rows_in_other_trains(folder, task_rows)
-    yield from _groups_in_other_trains(task_rows)
+    yield from _rows_in_other_trains(splits, folder_tasks)
+    yield from _groups_in_other_trains(folder_tasks)
 
 
-def _rows_in_other_trains(folder: Path, task_rows: Sequence[TaskRows]) -> Iterator[str]:
+def _rows_in_other_trains(splits: Splits, folder_tasks: Sequence[FolderTask]) -> Iterator[str]:
     """Yield how many rows of dev and test another task trains on, and their own does not."""
-    tasks = {of_task.task.name: of_task.task for of_task in task_rows}
+    tasks = {of_task.task.name: of_task.task for of_task in folder_tasks}
     digests: dict[tuple[str, Split], Any] = {}
-    for of_task in task_rows:
+    for of_task in folder_tasks:
         for split, rows in of_task.rows.items():
             digests[of_task.task.name, split] = checks.digests(rows)
     for (name, split), rows in digests.items():
         if split == "train":
             continue
         is_in_own = rows["folded"].isin(digests[name, "train"]["folded"])
-        place = Place(folder, tasks[name], tasks_of_file(tasks, tasks[name])).shown(split)
+        shown = name_of_file(splits, tasks[name], split)
         for other in tasks:
             of_other = digests[other, "train"]
             if other != name and (count := int((rows["folded"].isin(of_other["folded"]) & ~is_in_own).sum())):
-                yield f"{place}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
+                yield f"{shown}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
 
 
-def _groups_in_other_trains(task_rows: Sequence[TaskRows]) -> Iterator[str]:
+def _groups_in_other_trains(folder_tasks: Sequence[FolderTask]) -> Iterator[str]:
     """Yield whose groups of dev another task trains on, where its column has another name: they count as different."""
     groups = {
-        (of_task.task.name, split): oddities.counts_of_groups(of_task.task, rows).keys()
-        for of_task in task_rows
+        (of_task.task.name, split): row_notes.counts_of_groups(of_task.task, rows).keys()
+        for of_task in folder_tasks
         for split, rows in of_task.rows.items()
     }
-    for task, other in itertools.permutations([of_task.task for of_task in task_rows], 2):
+    for task, other in itertools.permutations([of_task.task for of_task in folder_tasks], 2):
         of_dev = groups[task.name, "dev"]
         shared = of_dev & groups[other.name, "train"]
         if task.group_on != other.group_on and 2 * len(shared) > len(of_dev):

@@ -1,6 +1,6 @@
-"""Rounds of trainings: all variants with one seed, then all with the next; after each but the last an interim answer.
+"""Interim answers: all variants train with one seed, then with the next, and after each seed but the last one is made.
 
-The answer is made by a process of its own, beside the trainings that go on, from the seeds whose rounds have ended.
+A process of its own (`interim`) makes it, beside the trainings that go on, from the seeds whose trainings have ended.
 Where tasks have folds, an answer needs as many seeds as folds, which predict each row together: no other is made.
 When the next one comes is worked out from the steps that were measured so far. A training that was not measured takes
 as long as others have for as many examples.
@@ -17,23 +17,23 @@ from statistics import fmean
 
 from mtbert import files, layout
 from mtbert.tasks import whole_rounds
-from mtbert.trainings.many import BUILD, OUTPUT, Follower, Queue, Training, end_with_parent, say
+from mtbert.trainings.many import BUILD, OUTPUT, Queue, Training, end_with_parent, say
 
 PATIENCE = 10.0  # seconds in which an interim answer that is not needed any more has to end
 SOON = 12 * 3600.0  # seconds within which a time of day says enough
 ANSWER, FAULTS = OUTPUT / "interim.txt", OUTPUT / "interim.log"  # what it prints
 
 
-class Rounds(Follower):
-    """Has an interim answer made after each round but the last, and a page of the baselines before the first.
+class InterimAnswers:
+    """Has an answer made after each seed but the last, and a page of the baselines before the first.
 
     Args:
-        seeds: of all rounds, in order, also of those that were trained before.
+        seeds: of all trainings, in order, also of those that were trained before.
         folds: how many folds the tasks have; 0 without folds.
         start: starts what makes an answer from seeds, of so many; its last argument says what comes next.
 
     Attributes:
-        answered: the rounds that the last answer is from; -1 before the page of the baselines.
+        answered: how many seeds the last answer is from; -1 before the page of the baselines.
         process: makes an answer, and merges models for its page afterwards; None while none is made.
         is_printed: whether the answer that the process makes has been printed.
     """
@@ -53,7 +53,7 @@ class Rounds(Follower):
         self.is_printed = False
 
     def look(self, queue: Queue) -> None:
-        """Start an answer where a round has ended; print the one that is ready."""
+        """Start an answer where a seed has ended; print the one that is ready."""
         ended = self._ended(queue)
         if self.process is not None:
             status = self.process.poll()
@@ -85,23 +85,22 @@ class Rounds(Follower):
         self.process = None
 
     def _ended(self, queue: Queue) -> int:
-        """Return from how many rounds an answer can be made: ended ones, whether or not each training succeeded."""
+        """Return from how many seeds an answer can be made: ended ones, whether or not each training succeeded."""
         open_seeds = {training.seed for training in (*queue.waiting, *queue.running)}
-        open_rounds = [number for number, seed in enumerate(self.seeds) if seed in open_seeds]
-        ended = min(open_rounds, default=len(self.seeds))
+        ended = next((number for number, seed in enumerate(self.seeds) if seed in open_seeds), len(self.seeds))
         return max((count for count in self._answerable if count <= ended), default=0)
 
     def _next(self, queue: Queue) -> str:
         """Return when the next answer can be made, in words; nothing where too little was measured."""
         ended = self._ended(queue)
-        rounds = next((count for count in self._answerable if count > ended), 0)
-        seconds = left(queue, self.seeds[rounds - 1]) if rounds else None
+        following = next((count for count in self._answerable if count > ended), 0)
+        seconds = left(queue, self.seeds[following - 1]) if following else None
         if seconds is None:
             return ""
         until = time.localtime(time.time() + seconds)
         at = time.strftime("%H:%M" if seconds < SOON else "%a %H:%M", until)
-        last = "the last" if rounds == len(self.seeds) else _in_words(rounds, len(self.seeds))
-        return f"the answer from {last} comes at about {at}"
+        seeds = "the last" if following == len(self.seeds) else _in_words(following, len(self.seeds))
+        return f"the answer from {seeds} comes at about {at}"
 
     def _print(self) -> None:
         """Print an answer once it is there."""
@@ -121,8 +120,8 @@ class Rounds(Follower):
         print(f"{what} from {about}, and trainings go on: {why} ({FAULTS})", file=sys.stderr, flush=True)
 
 
-def _in_words(rounds: int, of: int) -> str:
-    return f"{rounds} of {of} seeds" if rounds else "the baselines"
+def _in_words(seeds: int, of: int) -> str:
+    return f"{seeds} of {of} seeds" if seeds else "the baselines"
 
 
 def _start(seeds: Sequence[int], of: int, following: str) -> subprocess.Popen[bytes]:
@@ -196,12 +195,10 @@ def _examples(variant: str) -> float:
     settings = layout.read_planned(VariantSettings, layout.plan(BUILD, variant))
     examples = 0.0
     for phase in settings.phases:
-        size, length = phase.batch_size, phase.epoch_length
-        turns = length.steps or 0
-        for task in () if length.steps else phase.tasks:
-            described = settings.trains(task)
-            turns += length.turns(0 if described.kind == "score" else described.classes, _rows(task) / size, size)
-        examples += phase.epochs * turns * size
+        turns = phase.epoch_length.steps or 0
+        for task in () if phase.epoch_length.steps else phase.tasks:
+            turns += phase.turns(settings.task_of(task), _rows(task))
+        examples += phase.epochs * turns * phase.batch_size
     return max(examples, 1.0)
 
 

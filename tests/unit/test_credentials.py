@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtbert.machine import credentials
+from mtbert import errors
 
 KEYS = {
     "MLFLOW_TRACKING_PASSWORD": "pa55word",
@@ -31,10 +31,10 @@ KEYS = {
 def test_masked(text: str, told: str, monkeypatch: pytest.MonkeyPatch):
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
-    assert credentials.masked(text) == told
+    assert errors.masked(text) == told
 
 
 @given(st.text(st.sampled_from("aZ9/@:?#[]%&=+~'\""), max_size=6), st.text(st.sampled_from("a9/@:?#"), max_size=6))
 def test_no_password_of_an_address_is_told(before: str, after: str):
-    told = credentials.masked(f"got https://ann:{before}s3cret{after}@host/x")
+    told = errors.masked(f"got https://ann:{before}s3cret{after}@host/x")
     assert told == "got https://***@host/x"
