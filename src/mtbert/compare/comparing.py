@@ -11,7 +11,7 @@ from mtbert import tasks
 from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError, first_of
-from mtbert.judge import SEEDS, Comparison, Part
+from mtbert.judge import SEEDS, Comparison, Obstacle, Part
 from mtbert.judge.comparison import with_p
 from mtbert.provenance import why
 from mtbert.scores import metrics
@@ -89,11 +89,11 @@ def _of_task(metric: str, task: Task | None) -> str:
     return "f1" if is_true or task.metric == "f1" else "macro_f1"
 
 
-def _obstacle(result: Estimate) -> str:
-    """Return what keeps a difference from being judged; empty for nothing."""
+def _obstacle(result: Estimate) -> Obstacle | None:
+    """Return what keeps a difference from being judged."""
     if result.lacks_seeds(SEEDS):
-        return "seeds"
-    return "rows" if result.clusters < LEAST_CLUSTERS else ""
+        return Obstacle.SEEDS
+    return Obstacle.ROWS if result.clusters < LEAST_CLUSTERS else None
 
 
 def changes(name: str, task: str | None, build: Path) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mtbert.judge import SEEDS, Comparison, Verdict
+from mtbert.judge import SEEDS, Comparison, Obstacle, Verdict
 from mtbert.stats import LEAST_CLUSTERS, Estimate
 
 VERDICTS = {
@@ -80,20 +80,22 @@ def _answer(comparison: Comparison) -> str:
         return f"no difference, {right}"
     if _undefined_sides(comparison) and result.interval is None:
         return "open, a score is not defined"
-    if result.lacks_seeds(SEEDS):
-        missing = [
-            _more_seeds(name, SEEDS - count)
-            for name, count in zip(_names(comparison), result.seeds, strict=True)
-            if 0 < count < SEEDS
-        ]
-        return f"open, {' and '.join(missing)} needed"
-    if result.clusters < LEAST_CLUSTERS:
-        return f"open, too few clusters of rows: {result.clusters}, and {LEAST_CLUSTERS} are needed"
+    if isinstance(comparison.verdict, Obstacle):
+        return f"open, {_missing(comparison)} needed"
     if result.interval is None:
         return "open, the difference is the same in every cluster of rows, so its noise cannot be estimated"
     if comparison.verdict is Verdict.FAILS:
         return "better" if result.mean > 0 else "worse"
     return VERDICTS[comparison.verdict]
+
+
+def _missing(comparison: Comparison) -> str:
+    """Return how many seeds, or clusters of rows, an answer lacks."""
+    result = _difference(comparison)
+    if comparison.obstacle is Obstacle.SEEDS:
+        counts = zip(_names(comparison), result.seeds, strict=True)
+        return " and ".join(_more_seeds(name, SEEDS - count) for name, count in counts if 0 < count < SEEDS)
+    return f"too few clusters of rows: {result.clusters}, and {LEAST_CLUSTERS} are"
 
 
 def _more_seeds(name: str, count: int) -> str:

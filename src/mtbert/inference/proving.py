@@ -82,12 +82,12 @@ class Proof:
 
     @property
     def verdict(self) -> Verdict:
-        """HOLDS for as good on each task, WORSE, or OPEN."""
+        """HOLDS for as good on each task, WORSE, or TOO_CLOSE."""
         return no_worse.together([*self.changes])
 
     def is_kept(self, less: Smaller) -> bool:
         """Whether the export may be kept: where it is as good, or where that is open and may be."""
-        return self.verdict is Verdict.HOLDS or (self.verdict is Verdict.OPEN and less.unproved)
+        return self.verdict is Verdict.HOLDS or (self.verdict is Verdict.TOO_CLOSE and less.unproved)
 
 
 def prove(model: Model, form: str, full: Path, out: Path, less: Smaller, dev: Mapping[str, DevRows]) -> Proof:

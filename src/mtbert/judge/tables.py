@@ -3,7 +3,7 @@
 `rows.parquet` has a line for each metric of each row, `comparisons.parquet` one for each comparison. Their column `use`
 says what a line is for: it is the name of a part of `Judgement` or `Answer`. The rows' column `results` says which
 results were judged. Intervals, p of no difference and verdicts stand there for people; they are computed from the other
-columns when a table is read.
+columns when a table is read, except that a comparison without a verdict has its obstacle there.
 """
 
 import itertools
@@ -28,7 +28,7 @@ from mtbert.judge.comparison import Comparison, Part
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement
 from mtbert.judge.rows import Below, MayGain, Row
-from mtbert.judge.rule import PValues
+from mtbert.judge.rule import Obstacle, PValues
 from mtbert.judge.scoreboard import exactly
 from mtbert.scores.columns import COSTS, WEIGHTS
 from mtbert.scores.described import MAJORITY, UNTRAINED
@@ -60,7 +60,7 @@ ROW_COLUMNS = pa.schema(
 )
 COMPARISON_COLUMNS = pa.schema(
     {"use": WORD, "ours": WORDS, "other": WORDS, "metric": WORD, "expects": WORD, "margin": NUMBER}
-    | {"verdict": WORD, "reason": WORD}
+    | {"verdict": WORD}
     | ESTIMATE
     | dict.fromkeys(("p", "p_holds", "p_fails", "p_small"), NUMBER)
     | {"needed_seeds": COUNT, "needed_rows": COUNT}
@@ -193,7 +193,6 @@ def comparison_cells(comparison: Comparison) -> Line:
     return {
         **comparison.part.model_dump(),
         "verdict": comparison.verdict,
-        "reason": comparison.obstacle,
         **_estimate_cells(difference),
         "p": difference and difference.p,
         **p_cells(comparison.p, "p"),
@@ -206,11 +205,16 @@ def _comparison(line: Line) -> Comparison:
     needed = None if line["needed_rows"] is None else Needed(line["needed_seeds"], line["needed_rows"])
     return Comparison(
         part=Part(**{name: line[name] for name in Part.model_fields}),
-        obstacle=line["reason"],
+        obstacle=obstacle(line),
         difference=estimate(line),
         p=p_values(line, "p"),
         needed=needed,
     )
+
+
+def obstacle(line: Line) -> Obstacle | None:
+    """Return what stands in place of a verdict; None where there is one."""
+    return Obstacle(line["verdict"]) if line["verdict"] in {*Obstacle} else None
 
 
 def p_cells(p: PValues, name: str) -> Line:

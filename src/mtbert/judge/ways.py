@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from mtbert.judge.budget_runs import BudgetRuns, mismatches
 from mtbert.judge.comparison import Comparison, Part, with_p
 from mtbert.judge.rows import Row
-from mtbert.judge.rule import SEEDS, Verdict, corrected
+from mtbert.judge.rule import SEEDS, Obstacle, Verdict, corrected
 from mtbert.stats import LEAST_CLUSTERS, Estimate
 from mtbert.stats.power import Needed, needed
 
@@ -53,15 +53,15 @@ def _compared(runs: BudgetRuns, part: Part) -> Comparison:
     return Comparison(part, _obstacle(runs, part, difference), difference)
 
 
-def _obstacle(runs: BudgetRuns, part: Part, difference: Estimate | None) -> str:
-    """Return what keeps two ways from being judged, of OBSTACLES; empty for nothing."""
+def _obstacle(runs: BudgetRuns, part: Part, difference: Estimate | None) -> Obstacle | None:
+    """Return what keeps two ways from being judged."""
     if difference is None:
-        return "not run"
+        return Obstacle.NOT_RUN
     if mismatches(runs.lines([*part.ours, *part.other])):
-        return "code"
+        return Obstacle.CODE
     if difference.lacks_seeds(SEEDS):
-        return "seeds"
-    return "rows" if difference.clusters < LEAST_CLUSTERS else ""
+        return Obstacle.SEEDS
+    return Obstacle.ROWS if difference.clusters < LEAST_CLUSTERS else None
 
 
 def judge_against_best(runs: BudgetRuns, parts: Sequence[Part]) -> list[Comparison]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Request, Row, Verdict
+from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Obstacle, Request, Row, Verdict
 from mtbert.report import markdown, paper_tables, training_section
 from mtbert.report.pictures import costs as picture_of_costs
 from mtbert.report.pictures import ways as picture_of_ways
@@ -296,7 +296,7 @@ def _missing(answer: Answer) -> Iterator[str]:
         command = f": `mtbert study FOLDER --seeds {SEEDS}`" if can_be_asked else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
     elif against and against.obstacle:
-        yield f"The two are {in_words(against.verdict, against.obstacle)}."
+        yield f"The two are {in_words(against.obstacle)}."
     needed = against.needed if against else None
     if needed:
         seeds = f"{needed.seeds} seeds on " if needed.seeds else ""
@@ -407,7 +407,7 @@ def _baseline_line(answer: Answer, label: str, scores: Mapping[str, str]) -> dic
 
 def _verdict(comparison: Comparison) -> str:
     """Return what is proved of a way against another, in a word, or why nothing is."""
-    if comparison.obstacle == "seeds" and comparison.difference:
+    if comparison.obstacle is Obstacle.SEEDS and comparison.difference:
         return f"open: {comparison.difference.fewest_seeds} of {SEEDS} seeds"
     return of_ways(comparison)
 
