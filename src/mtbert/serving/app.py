@@ -124,7 +124,7 @@ def create(options: Options, lines: logs.Lines) -> FastAPI:
     """
     model, metrics = Graphs(options.folder, options.threads), Metrics()
     description = model.description
-    queue = Queue(model.run, options.limits, metrics)
+    queue = Queue(model, options.limits, metrics)
     service = Service(options, model, queue, metrics)
 
     @asynccontextmanager

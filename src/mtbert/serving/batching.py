@@ -6,16 +6,17 @@ rows of the same graph and tasks. The oldest row is always in the next batch, so
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from mtbert.errors import MtbertError
-from mtbert.serving.graphs import EncodedRow
+from mtbert.serving.graphs import EncodedRow, Graphs
+from mtbert.serving.metrics import Metrics
 from mtbert.serving.options import Limits
 
 # Padded tokens of a batch: a processor computes larger ones no faster a token, and the memory grows with their length.
@@ -34,21 +35,6 @@ class Key(NamedTuple):
 
     graph: str
     tasks: tuple[str, ...]
-
-
-Compute = Callable[[str, Sequence[str], Sequence[EncodedRow]], Outputs]
-
-
-class Observer(Protocol):
-    """Who is told of each batch."""
-
-    def batch(self, rows: int, seconds: float) -> None:
-        """A batch of so many rows took so long."""
-        ...
-
-    def waiting(self, rows: int) -> None:
-        """So many rows wait now."""
-        ...
 
 
 @dataclass(eq=False)
@@ -95,8 +81,8 @@ class Waiting(NamedTuple):
 class Queue:
     """The rows that wait, and the loop that computes them; for one event loop."""
 
-    def __init__(self, compute: Compute, limits: Limits, observer: Observer) -> None:
-        self._compute, self._limits, self._observer = compute, limits, observer
+    def __init__(self, model: Graphs, limits: Limits, metrics: Metrics) -> None:
+        self._model, self._limits, self._metrics = model, limits, metrics
         self._waiting: list[Waiting] = []
         self._changed = asyncio.Event()
         self._had_company = False  # whether the last batch held rows of several requests
@@ -154,7 +140,7 @@ class Queue:
 
     def _note_change(self) -> None:
         self._changed.set()
-        self._observer.waiting(len(self._waiting))
+        self._metrics.waiting(len(self._waiting))
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
@@ -164,13 +150,13 @@ class Queue:
             started = time.monotonic()
             key, rows = batch[0].part.key, [each.row for each in batch]
             try:
-                outputs = await loop.run_in_executor(self._thread, self._compute, key.graph, key.tasks, rows)
+                outputs = await loop.run_in_executor(self._thread, self._model.run, key.graph, key.tasks, rows)
             except Exception as error:  # onnxruntime's errors have no common base; the requests answer them
                 for each in batch:
                     each.part.fail(error)
                 self._drop_rows_of_ended_parts()
                 continue
-            self._observer.batch(len(batch), time.monotonic() - started)
+            self._metrics.batch(len(batch), time.monotonic() - started)
             for place, each in enumerate(batch):
                 each.part.add(each.number, {task: outputs[task][place] for task in key.tasks})
 
@@ -195,7 +181,7 @@ class Queue:
         numbers = {(id(each.part), each.number) for each in batch}
         self._waiting = [each for each in self._waiting if (id(each.part), each.number) not in numbers]
         self._had_company = len({id(each.part) for each in batch}) > 1
-        self._observer.waiting(len(self._waiting))
+        self._metrics.waiting(len(self._waiting))
         return batch
 
 
