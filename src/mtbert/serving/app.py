@@ -181,11 +181,8 @@ def _add_refusals(app: FastAPI) -> None:
 
     @app.exception_handler(RequestError)
     async def refuse(_: Request, error: RequestError) -> Response:
-        return _refusal(422, error.refusal)
-
-    @app.exception_handler(BodyError)
-    async def refuse_body(_: Request, error: BodyError) -> Response:
-        return _refusal(error.status, Refusal(faults=[error.fault]), {"Connection": "close"})
+        is_read = error.status not in (408, 413)
+        return _refusal(error.status, error.refusal, {} if is_read else {"Connection": "close"})
 
     @app.exception_handler(QueueFullError)
     async def refuse_for_now(_: Request, error: QueueFullError) -> Response:
@@ -193,18 +190,11 @@ def _add_refusals(app: FastAPI) -> None:
         return _refusal(503, Refusal(faults=[fault]), {"Retry-After": AGAIN})
 
 
-class BodyError(Exception):
-    """A request's body was not read to its end."""
-
-    def __init__(self, status: int, fault: Fault) -> None:
-        super().__init__(fault.fault)
-        self.status, self.fault = status, fault
-
-
 async def _body(request: Request, most: int) -> bytes:
-    """Return a request's body; BodyError where it is too large, or comes too slowly."""
+    """Return a request's body; RequestError where it is too large, or comes too slowly."""
     body, size = bytearray(), 0
-    too_large = BodyError(413, Fault(fault=f"the body has more than {most:,} bytes", remedy="split the request"))
+    remedy = "split the request"
+    too_large = RequestError([Fault(fault=f"the body has more than {most:,} bytes", remedy=remedy)], 413)
     length = int(request.headers.get("content-length", 0))
     if length > MOST_DROPPED or (length > most and _asks_first(request)):
         raise too_large
@@ -218,7 +208,7 @@ async def _body(request: Request, most: int) -> bytes:
                     raise too_large
     except TimeoutError:
         fault = f"the body did not come within {SECONDS_TO_SEND:g} seconds"
-        raise BodyError(408, Fault(fault=fault, remedy="send it again, in one go")) from None
+        raise RequestError([Fault(fault=fault, remedy="send it again, in one go")], 408) from None
     if size > most:
         raise too_large
     return bytes(body)

@@ -83,11 +83,17 @@ class Refusal(BaseModel):
 
 
 class RequestError(Exception):
-    """A request that cannot be answered as it is."""
+    """A request that cannot be answered as it is.
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
+    Attributes:
+        refusal: what is answered.
+        status: that of HTTP.
+    """
+
+    def __init__(self, faults: Sequence[Fault], status: int = 422) -> None:
         super().__init__(f"{len(faults)} faults")
         self.refusal = Refusal(faults=[*faults[:SHOWN]], more=max(0, len(faults) - SHOWN))
+        self.status = status
 
 
 class Rows(NamedTuple):
