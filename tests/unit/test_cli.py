@@ -13,11 +13,12 @@ from typer.testing import CliRunner
 
 from mtbert import cli, replication
 from mtbert.cli import app
-from mtbert.inference import exporting, loading, notes
+from mtbert.inference import exporting, loading
 from mtbert.inference.model import Model
 from mtbert.inference.smaller import Smaller
 from mtbert.judge import UNKNOWN
 from mtbert.machine import locking
+from mtbert.provenance import why
 from mtbert.replication import report as reports
 from mtbert.scores import evidence, tables
 from mtbert.serving import start
@@ -25,7 +26,7 @@ from mtbert.serving.options import Limits, Options
 from mtbert.trainings import grid, packs
 
 PALS = Model.__new__(Model)
-PALS.name, PALS.seed = "pals", 2
+PALS.name, PALS.seed, PALS.run = "pals", 2, Path("build/runs/pals/2")
 LARGE = ("torch", "dvc", "mlflow", "pandas", "numpy", "transformers", "scipy")
 
 
@@ -131,7 +132,7 @@ def test_what_was_said_is_handed_on(
     asked: list[tuple] = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(loading, "load", lambda *_: PALS)
-    monkeypatch.setattr(notes, "print_changes", lambda _: None)
+    monkeypatch.setattr(why, "notes", lambda _: [])
     monkeypatch.setattr(tables, "read", str)
     monkeypatch.setattr(locking, "exclusive", lambda *_: nullcontext())
     monkeypatch.setattr(replication, "replicate", lambda *given: given)

@@ -17,8 +17,8 @@ METRICS = {
 NOT_KNOWN = "not known"
 
 
-def as_text(comparison: Comparison, changes: Sequence[str] = ()) -> str:
-    """Return a few lines; `changes` are what has changed since models that were named were trained."""
+def as_text(comparison: Comparison, notes: Sequence[str] = ()) -> str:
+    """Return a few lines; `notes` stand at the end."""
     result, (our_score, their_score), (ours, theirs) = _difference(comparison), _scores(comparison), _names(comparison)
     width = max(map(len, (ours, theirs, "difference")))
     clusters = "" if result.clusters == result.rows else f" in {result.clusters} clusters"
@@ -36,7 +36,7 @@ def as_text(comparison: Comparison, changes: Sequence[str] = ()) -> str:
         f"{ours} against {theirs}: {_answer(comparison)} (margin {comparison.part.margin:g}).",
         _scope(comparison),
         *(_undefined(name, metric) for name in _undefined_sides(comparison)),
-        *(f"Note: {change}" for change in changes),
+        *(f"Note: {note}" for note in notes),
     ])  # fmt: skip
 
 

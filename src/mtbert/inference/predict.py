@@ -24,7 +24,7 @@ from mtbert.inference import loading
 from mtbert.inference.answers import ANY_TASK, CUT, PROBABILITY, fault_of_row, in_one
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
-from mtbert.inference.notes import print_aside, print_changes
+from mtbert.provenance import why
 from mtbert.scores import predictions, sets
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import BASELINES
@@ -64,7 +64,7 @@ def run(
 
     A class whose probability is below `at_least` is left empty; DataError for scores, which have no probability.
     """
-    warnings.showwarning = lambda message, *_, **__: print_aside(f"warning: {message}")
+    warnings.showwarning = lambda message, *_, **__: _print_aside(f"warning: {message}")
     content = read(source, encoding) if isinstance(source, Path) else Content([], None)
     form = content.form
     if out is not None:
@@ -78,13 +78,12 @@ def run(
     else:
         rows = _rows_of_sentences(tasks, source)
         asked = _with_columns(tasks, [*rows[0]])
-    print_aside(f"{loaded.name}, seed {loaded.seed}, {', '.join(one.task.name for one in asked)}")
+    _print_aside(f"{loaded.name}, seed {loaded.seed}, {', '.join(one.task.name for one in asked)}")
     if others := [one.name for one in tasks if one not in [each.task for each in asked]]:
-        print_aside(f"note: not asked, since they take other rows: {', '.join(others)}")
+        _print_aside(f"note: not asked, since they take other rows: {', '.join(others)}")
     if layout.data_kind(layout.build_of(loaded.run)) == "sample":
-        print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
-    for member in loaded.members if isinstance(loaded, Ensemble) else [loaded]:
-        print_changes(member)
+        _print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
+    _print_changes(loaded)
     predicted = _sure(loaded, asked, rows, of_all, at_least)
     text = _as_text(predicted, form or "\t", [one.task for one in asked], of_all)
     if out is not None:
@@ -94,6 +93,18 @@ def run(
         sys.stdout.write(text)
     else:
         print("\n".join(_in_words([one.task for one in asked], predicted, of_all)))
+
+
+def _print_aside(text: str) -> None:
+    """Print what is no prediction, to standard error."""
+    print(text, file=sys.stderr)
+
+
+def _print_changes(model: "Model | Baseline | Ensemble") -> None:
+    """Say in what the inputs of a model, or of each that votes, differ from those of now."""
+    for member in model.members if isinstance(model, Ensemble) else [model]:
+        for note in why.notes([member.run]):
+            _print_aside(f"note: {note}")
 
 
 def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[Task]) -> None:
@@ -109,7 +120,7 @@ def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[T
         reason = "is a baseline, which holds no rows out"
     calibrated = [{*getattr(member.metrics, "temperatures", {})} for member in members]
     if others := [task.name for task in tasks if not all(task.name in names for names in calibrated)]:
-        print_aside(f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} {reason}")
+        _print_aside(f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} {reason}")
 
 
 def _without_unsure(row: Values, tasks: Sequence[Task], at_least: float, of_all: bool) -> Values:
@@ -290,7 +301,7 @@ def _predict(
         raise DataError(f"the rows have columns with names of predictions: {', '.join(sorted(taken))}; {remedy}")
     table = _table(model, asked, rows, of_all)
     if cut := [str(number) for number, is_cut in enumerate(table["cut"], 1) if is_cut]:
-        print_aside(
+        _print_aside(
             f"warning: {len(cut)} of {len(rows)} rows are longer than {model.longest} word pieces and lost "
             f"their end, as in training: row {first_of(cut, SHOWN)}"
         )

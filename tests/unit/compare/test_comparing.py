@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 from mtbert import files
-from mtbert.compare import as_text, changes, compare_files
+from mtbert.compare import as_text, compare_files, models
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.judge import Comparison, Obstacle, Verdict
 from mtbert.provenance import why
@@ -168,10 +168,10 @@ def test_it_is_said_that_a_named_model_was_trained_with_other_inputs(
     predicted(tmp_path, "runs/smart/1", [1.0] * 9)
     cause = why.Cause(why.InputKind.SETTING, "pals.dim", "204", "276")
     monkeypatch.setattr(why, "changes_since", lambda run: [cause] if run.parent.name == "pals" else [])
-    (line,) = changes("pals", "sst", tmp_path)
-    assert line.startswith(
-        "pals, seeds 1, 2, was trained before these changed: pals.dim 204 -> 276; `dvc repro` trains"
-    )
+    assert [*why.notes(models("pals", "sst", tmp_path))] == [
+        "pals, seeds 1, 2, was trained before these changed: pals.dim 204 -> 276; `dvc repro train@pals-1 "
+        "train@pals-2` trains it again"
+    ]
 
 
 def test_a_name_is_no_pattern_of_names(tmp_path: Path) -> None:
