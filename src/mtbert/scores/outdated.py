@@ -16,7 +16,6 @@ from mtbert.provenance import stale, why
 from mtbert.provenance.stale import Cause
 from mtbert.scores.columns import KEY, Frame
 from mtbert.scores.schemas import RunMetrics
-from mtbert.scores.source import read_catalog
 
 SAME = 1e-9  # by which a score may differ that is the same
 LEFT_OUT, NEVERTHELESS = "Left out", "These tables are of runs of before"
@@ -31,7 +30,7 @@ def there(folder: Path, entries: Mapping[str, Any], seeds: Sequence[int]) -> lis
 
 def runs_there(build: Path, seeds: Sequence[int] | None = None) -> list[Path]:
     """Return the runs of the plan's variants that are there, of all its seeds or of these; none of parts of train."""
-    catalog = read_catalog(build)
+    catalog = layout.read_catalog(build, "variants", "seeds")
     whole = {name: entry for name, entry in catalog["variants"].items() if not entry.get("part")}
     return there(layout.runs(build), whole, catalog["seeds"] if seeds is None else seeds)
 
