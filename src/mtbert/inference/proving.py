@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mtbert import files, layout
+from mtbert.baselines.rows import text_columns
 from mtbert.errors import DataError
 from mtbert.inference import outside, smaller
 from mtbert.inference.model import Model
@@ -156,7 +157,7 @@ def read_dev(model: Model) -> dict[str, DevRows]:
 
 
 def _read_dev(model: Model, task: Task, data: Path) -> DevRows:
-    columns = ["sentence1", "sentence2"][: len(task.sentences)]
+    columns = text_columns(task)
     try:
         table: Any = files.read_parquet(layout.examples(data, task.name, "dev"), ["id", "label", *columns])
         names = ["id", "cluster", *(["fold"] if task.folds else [])]

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from mtbert import files, layout
+from mtbert.baselines.rows import text_columns
 from mtbert.data import tokens
 from mtbert.errors import DataError
 from mtbert.inference import loading
@@ -25,7 +26,6 @@ from mtbert.provenance import inputs, seals
 from mtbert.scores.schemas import Costs, Speed, read_log
 from mtbert.tasks import Tasks, main, read_build
 
-SENTENCES = ["sentence1", "sentence2"]
 BATCH = 32
 ROUNDS = {1: 20, BATCH: 5}  # of each number of texts that are predicted together; the median counts
 WARM = 2  # rounds before these
@@ -109,7 +109,7 @@ def _rows(build: Path, tasks: Tasks) -> Rows:
     for name in main(tasks):
         file = layout.examples(layout.data(build), name, "dev")
         if file.is_file():
-            columns = SENTENCES[: len(tasks[name].sentences)]
+            columns = text_columns(tasks[name])
             table = files.read_parquet(file, columns).to_numpy()
             picks = np.resize(np.random.default_rng(0).permutation(len(table)), needed)
             drawn.setdefault(len(columns), []).extend((place, tuple(table[pick])) for place, pick in enumerate(picks))

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from mtbert.baselines import TECHNIQUES, linear, one_vs_rest
-from mtbert.baselines.rows import Rows
+from mtbert.baselines.base import Embed
+from mtbert.baselines.rows import Rows, text_columns
 from mtbert.labelling import rows as labelled
 from mtbert.scores import sets
 from mtbert.scores.columns import Frame
@@ -142,7 +143,7 @@ def listed(task: Task, table: Frame, doubts: Frame) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = []
     places = table.loc[doubts.index].to_dict("records")
     for place, doubt in zip(places, doubts.to_dict("records"), strict=True):
-        line = dict(zip(COLUMNS, (place[name] for name in labelled.texts(task)), strict=False))
+        line = dict(zip(COLUMNS, (place[name] for name in text_columns(task)), strict=False))
         line |= {name: labelled.label_in_words(task, value) for name, value in
                  (("label", place["label"]), ("predicted", doubt["predicted"]))}  # fmt: skip
         if task.several:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from mtbert.baselines.embeddings import unit
 from mtbert.data import checks
+from mtbert.baselines.rows import text_columns
 from mtbert.labelling import rows as labelled
 from mtbert.labelling.doubtful import COLUMNS
 from mtbert.scores.columns import Frame
@@ -115,7 +116,7 @@ def listed(task: Task, table: Frame, pairs: Sequence[Pair]) -> list[dict[str, An
             line: dict[str, Any] = {"what": harm.value, "cosine": f"{pair.cosine:.3f}"}
             for prefix, number in (("", pair.first), ("other_", pair.second)):
                 row = table.iloc[number].to_dict()
-                of_row: dict[str, Any] = dict(zip(COLUMNS, (row[name] for name in labelled.texts(task)), strict=False))
+                of_row: dict[str, Any] = dict(zip(COLUMNS, (row[name] for name in text_columns(task)), strict=False))
                 of_row["label"] = labelled.label_in_words(task, row["label"])
                 of_row |= {name: row[name] for name in ("split", "file", "line")}
                 line |= {prefix + name: value for name, value in of_row.items()}
