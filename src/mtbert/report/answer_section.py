@@ -9,6 +9,7 @@ from mtbert.report.pictures import costs as picture_of_costs
 from mtbert.report.pictures import ways as picture_of_ways
 from mtbert.report.verdicts import in_words, of_ways
 from mtbert.scores.columns import COSTS
+from mtbert.scores.described import BASELINES, MAJORITY
 from mtbert.scores.schemas import Costs
 from mtbert.tasks import are_the_courses, number_of_folds
 
@@ -49,7 +50,6 @@ OVER = {
     "milliseconds": "takes {:.3g} ms a text (limit {:g})",
     "megabytes": "has {:.3g} MB to load (limit {:g})",
 }  # by the name of a limit
-MAJORITY = "Majority class"  # a line
 CONFIRMED = (
     "**One look at test**, after dev has chosen: scores (the mean over seeds, with its 95 % interval), and differences "
     "by the rule above."
@@ -86,7 +86,7 @@ def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
         *(text for column, text in LEGEND.items() if column in lines[0]),
     ]
     if answer.majority:
-        texts.append(f"*{MAJORITY}*: always the class that most training rows have.")
+        texts.append(f"*{BASELINES[MAJORITY]}*: always the class that most training rows have.")
     if not are_the_courses(tasks):
         texts.append(paper_tables.of_others(tasks))
     if of_others := [_named(way.label) for way in (*answer.ways, *answer.incomplete) if way.is_of_others]:
@@ -352,7 +352,7 @@ def _lines(answer: Answer) -> Iterator[dict[str, str]]:
         yield _way_line(answer, way)
     if answer.majority:
         yield _baseline_line(
-            answer, MAJORITY, {task: markdown.number(score) for task, score in answer.majority.items()}
+            answer, BASELINES[MAJORITY], {task: markdown.number(score) for task, score in answer.majority.items()}
         )
     for row in answer.incomplete:
         scores = {task: markdown.estimate(row.scores[task]) for task in answer.tasks if task in row.scores}
