@@ -28,7 +28,6 @@ from mtbert.tasks import Task, read_build
 
 BATCHES = (1, 32)  # rows that are predicted together
 SHOWN = 3  # types of nodes
-Rows = Sequence[Sequence[float]]
 
 
 class DevRows(NamedTuple):
@@ -193,11 +192,11 @@ def _changes(dev: Mapping[str, DevRows], before: Computed, after: Computed) -> l
     return by_task
 
 
-def _answers(rows: DevRows, outputs: Rows) -> np.ndarray:
+def _answers(rows: DevRows, outputs: Sequence[Sequence[float]]) -> np.ndarray:
     return answers(rows.task, outputs, rows.thresholds)
 
 
-def answers(task: Task, outputs: Rows, thresholds: np.ndarray | None = None) -> np.ndarray:
+def answers(task: Task, outputs: Sequence[Sequence[float]], thresholds: np.ndarray | None = None) -> np.ndarray:
     """Return the answer of each row [rows] from an export's outputs: a class, the score, or the number of a set.
 
     `thresholds` is as `DevRows` has it.

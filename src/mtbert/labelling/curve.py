@@ -13,7 +13,7 @@ model has a draw a seed, of all of train, too: `trained`.
 Source: Hestness et al. (2017), "Deep Learning Scaling is Predictable, Empirically", for the power law.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from mtbert import seeding
 from mtbert.baselines import TECHNIQUES, run
+from mtbert.baselines.base import Embed
 from mtbert.baselines.rows import Rows
 from mtbert.data import parts
 from mtbert.scores import metrics
@@ -57,9 +58,7 @@ class Gain:
         return self.low > 0 or self.high < 0
 
 
-def measure(
-    name: str, task: Task, train: Rows, dev: Rows, embed: Callable[..., np.ndarray], shares: Sequence[float] = SHARES
-) -> list[Point]:
+def measure(name: str, task: Task, train: Rows, dev: Rows, embed: Embed) -> list[Point]:
     """Train a baseline on parts of train and score it on dev.
 
     Returns:
@@ -67,7 +66,7 @@ def measure(
     """
     clusters, dev_clusters = train.clusters(), dev.clusters()
     points: list[Point] = []
-    for share in shares:
+    for share in SHARES:
         predicted: list[np.ndarray] = []
         draws = DRAWS if share < 1 else DRAWS[:1]
         numbers_by_draw = [parts.nested(clusters, share, draw) for draw in draws]

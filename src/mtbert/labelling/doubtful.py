@@ -10,7 +10,7 @@ labels, one of the ways in Thyagarajan et al. (2022), "Identifying Incorrect Ann
 Data". cleanlab orders the same probabilities in the same way, so it would add nothing here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ EVEN = 0.5  # the probability of a decision that is as probable as its contrary
 COLUMNS = ("text", "text_pair")
 
 
-def of_other_folds(task: Task, rows: Rows, embed: Callable[..., np.ndarray]) -> np.ndarray | None:
+def of_other_folds(task: Task, rows: Rows, embed: Embed) -> np.ndarray | None:
     """Predict each row with a frozen encoder's regression on the other folds; None where rows are too alike for folds.
 
     The first fold's model chooses the penalty of all. Returns the probability of each class, or of each of several

@@ -4,16 +4,17 @@ Two rows are near-duplicates if their texts are the same, case, spacing and punc
 their embeddings reaches NEAR; of pairs, both texts have to be, in either order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from mtbert.baselines.base import Embed
 from mtbert.baselines.embeddings import unit
-from mtbert.data import checks
 from mtbert.baselines.rows import text_columns
+from mtbert.data import checks
 from mtbert.labelling import rows as labelled
 from mtbert.labelling.doubtful import COLUMNS
 from mtbert.scores.columns import Frame
@@ -43,7 +44,7 @@ class Pair(NamedTuple):
     cosine: float
 
 
-def tells_apart(task: Task, table: Frame, embed: Callable[[Sequence[str]], np.ndarray]) -> bool:
+def tells_apart(task: Task, table: Frame, embed: Embed) -> bool:
     """Return whether an encoder's cosines say which rows are near-duplicates, from BLOCK rows; of fewer nobody knows.
 
     Those of encoders that embed no sentences may be near 1 for any two texts.
@@ -57,7 +58,7 @@ def tells_apart(task: Task, table: Frame, embed: Callable[[Sequence[str]], np.nd
     return float((is_near & (same[rows, None] != same)).mean()) <= MOST_ALIKE
 
 
-def find(task: Task, table: Frame, embed: Callable[[Sequence[str]], np.ndarray] | None) -> list[Pair]:
+def find(task: Task, table: Frame, embed: Embed | None) -> list[Pair]:
     """Return each row's nearest row that does harm, once, the most alike first.
 
     Args:
