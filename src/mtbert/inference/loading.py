@@ -59,7 +59,7 @@ def load_any(
             f"(seeds that are: {seeds_by_member}); {_training(members, wanted or [1])} trains or restores them"
         )
     chosen = seeds[0] if seed is None else seed
-    models = [load_run(of_member[chosen], device) for of_member in of_seed.values()]
+    models = [_load_run(of_member[chosen], device) for of_member in of_seed.values()]
     return Ensemble(name, chosen, models, layout.votes(build).resolve() / name / str(chosen))
 
 
@@ -160,13 +160,13 @@ def _training(variants: Sequence[str], seeds: Sequence[int]) -> str:
 def load_folder(folder: Path, device: str = "auto") -> "Model | Baseline":
     """Load the model, or the baseline, of a folder; errors as for `load`."""
     if not (folder / layout.BASELINE).is_file():  # which a baseline's folder has, also one that was moved
-        return load_run(folder, device)
+        return _load_run(folder, device)
     from mtbert.inference import baseline  # and with it scikit-learn, which no trained model needs
 
     return baseline.load(folder, device)
 
 
-def load_run(folder: Path, device: str = "auto") -> Model:
+def _load_run(folder: Path, device: str = "auto") -> Model:
     """Load the model of a finished run's folder; errors as for `load`."""
     remedy = layout.remedy(folder)
     seals.check(folder, only=(WEIGHTS, METRICS, SETTINGS))

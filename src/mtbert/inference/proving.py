@@ -129,7 +129,7 @@ def check(model: Model, less: Smaller, proof: Proof) -> None:
         return
     options = " ".join(less.options)
     tasks = "; ".join(in_words(change) for change in proof.changes if change.verdict is not Verdict.HOLDS)
-    types = f"; {types_in_words(proof.most_changed)}" if proof.most_changed else ""
+    types = f"; {_types_in_words(proof.most_changed)}" if proof.most_changed else ""
     if proof.verdict is Verdict.WORSE:
         raise ExportError(f"{model.name} is worse on dev with {options}: {tasks}{types}; it is not kept")
     raise ExportError(
@@ -219,7 +219,7 @@ def in_words(change: Change) -> str:
     )
 
 
-def types_in_words(most_changed: Mapping[str, int]) -> str:
+def _types_in_words(most_changed: Mapping[str, int]) -> str:
     """Return the types of nodes that cost most, such as `quantised alone, MatMul output.dense changes 9 answers`."""
     costly = [f"{name} changes {count}" for name, count in most_changed.items() if count][:SHOWN]
     return f"quantised alone, {', '.join(costly)}" if costly else "no type of nodes alone changes an answer"

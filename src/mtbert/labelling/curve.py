@@ -96,7 +96,7 @@ def gain(points: Sequence[Point]) -> Gain | None:
 
     None of fewer than three points, and where a point but the last has one draw, which does not tell the noise.
     """
-    if len(points) < LEAST_POINTS or not all(map(is_repeated, points[:-1])):
+    if len(points) < LEAST_POINTS or not all(map(_is_repeated, points[:-1])):
         return None
     x = np.log2([point.rows for point in points])
     random = seeding.stream(0, "curve", "samples")
@@ -120,17 +120,17 @@ def sampled(points: Sequence[Point], random: np.random.Generator) -> np.ndarray:
         scores = point.side.scores + weights @ point.side.moves  # [samples, draws]
         drawn = random.integers(0, scores.shape[1], scores.shape)
         samples[:, number] = np.take_along_axis(scores, drawn, axis=1).mean(axis=1)
-    if not is_repeated(points[-1]):
+    if not _is_repeated(points[-1]):
         samples[:, -1] += random.normal(0, _spread(points), SAMPLES)
     return samples
 
 
 def _spread(points: Sequence[Point]) -> float:
     """Return by how much the draws of the largest repeated part differ, as a standard deviation."""
-    return float([point for point in points if is_repeated(point)][-1].side.scores.std(ddof=1))
+    return float([point for point in points if _is_repeated(point)][-1].side.scores.std(ddof=1))
 
 
-def is_repeated(point: Point) -> bool:
+def _is_repeated(point: Point) -> bool:
     """Return whether a point has several draws, so that their noise is known."""
     return len(point.side.scores) > 1
 

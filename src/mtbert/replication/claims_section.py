@@ -29,7 +29,7 @@ def verdict(result: ClaimResult) -> str:
     return in_words(result.verdict, result.claim.deciding[0].metric)
 
 
-def pair(part: ClaimPart) -> str:
+def _pair(part: ClaimPart) -> str:
     """Return what is compared, such as `a - b, SST-5`."""
     return f"{' + '.join(part.ours)} {markdown.MINUS} {' + '.join(part.other)}, {markdown.heading(part.metric)}"
 
@@ -97,7 +97,7 @@ def own_verdict(result: ClaimComparison) -> str:
 
 def _line(result: ClaimComparison) -> dict[str, str]:
     return {
-        "compared": pair(result.part),
+        "compared": _pair(result.part),
         "expects": result.part.expects,
         "ours": difference(result),
         "published": markdown.number(result.part.published, "+"),

@@ -45,7 +45,7 @@ def cells(source: Source, with_counts: bool) -> dict[str, str]:
     return {"data": json.dumps(_data_of(source, with_counts)), "start": json.dumps(source.catalog["encoder"])}
 
 
-def data_of(source: Source, with_counts: bool) -> dict[str, Any]:
+def _data_of(source: Source, with_counts: bool) -> dict[str, Any]:
     """Return the data's name, whose they are and their faults, with counts also how many rows and labels there are."""
     report = layout.data_report(source.data)
     description = {
