@@ -153,8 +153,8 @@ def serve(
     """
     with starting.quick_imports():
         from mtbert.serving import start
-        from mtbert.serving.options import Limits, Options
-    options = Options(folder, threads, Limits(batch, wait / 1000, queue), int(body * 2**20))
+        from mtbert.serving.options import Options
+    options = Options(folder, threads, batch, wait / 1000, queue, int(body * 2**20))
     start.serve(options, host, port, workers)
 
 

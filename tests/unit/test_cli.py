@@ -22,7 +22,7 @@ from mtbert.provenance import why
 from mtbert.replication import report as reports
 from mtbert.scores import evidence, tables
 from mtbert.serving import start
-from mtbert.serving.options import Limits, Options
+from mtbert.serving.options import Options
 from mtbert.trainings import grid, packs
 
 PALS = Model.__new__(Model)
@@ -87,7 +87,7 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         start,
         "serve",
         ["serve", "o", "--port", "1", "--workers", "2", "--threads", "3", "--batch", "4", "--wait", "5", "--body", "1"],
-        (Options(Path("o"), 3, Limits(4, 0.005, 1024), 2**20), "127.0.0.1", 1, 2),
+        (Options(Path("o"), 3, 4, 0.005, 1024, 2**20), "127.0.0.1", 1, 2),
     ),
     (packs, "pack", ["pack", "o", "--variants", "a b"], (Path("o"), "a b")),
     (evidence, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),

@@ -102,7 +102,7 @@ class Service(NamedTuple):
         """Answer a request for predictions."""
         description = self.model.description
         body = await _body(request, self.options.most_bytes)
-        rows = await _in_thread_if_large(len(body), requests.read, body, description, self.options.limits.waiting)
+        rows = await _in_thread_if_large(len(body), requests.read, body, description, self.options.waiting)
         notes = request.scope[NOTES]
         notes |= {"rows": len(rows.texts), "tasks": [*rows.tasks]}
         encoded = await _in_thread_if_large(len(body), _encoded, self.model, rows)
@@ -124,7 +124,7 @@ def create(options: Options, lines: logs.Lines) -> FastAPI:
     """
     model, metrics = Graphs(options.folder, options.threads), Metrics()
     description = model.description
-    queue = Queue(model, options.limits, metrics)
+    queue = Queue(model, options, metrics)
     service = Service(options, model, queue, metrics)
 
     @asynccontextmanager

@@ -17,7 +17,7 @@ import numpy as np
 from mtbert.errors import MtbertError
 from mtbert.serving.graphs import EncodedRow, Graphs
 from mtbert.serving.metrics import Metrics
-from mtbert.serving.options import Limits
+from mtbert.serving.options import Options
 
 # Padded tokens of a batch: a processor computes larger ones no faster a token, and the memory grows with their length.
 BATCH_TOKENS = 512
@@ -38,7 +38,7 @@ class Key(NamedTuple):
 
 
 @dataclass(eq=False)
-class Part:
+class GraphRows:
     """The rows of one request that one graph answers.
 
     Attributes:
@@ -69,7 +69,7 @@ class Part:
 class Waiting(NamedTuple):
     """A row that waits."""
 
-    part: Part
+    part: GraphRows
     number: int
 
     @property
@@ -81,8 +81,8 @@ class Waiting(NamedTuple):
 class Queue:
     """The rows that wait, and the loop that computes them; for one event loop."""
 
-    def __init__(self, model: Graphs, limits: Limits, metrics: Metrics) -> None:
-        self._model, self._limits, self._metrics = model, limits, metrics
+    def __init__(self, model: Graphs, options: Options, metrics: Metrics) -> None:
+        self._model, self._options, self._metrics = model, options, metrics
         self._waiting: list[Waiting] = []
         self._changed = asyncio.Event()
         self._had_company = False  # whether the last batch held rows of several requests
@@ -116,7 +116,7 @@ class Queue:
         """
         self._admit(sum(map(len, parts.values())))
         loop = asyncio.get_running_loop()
-        asked = [Part(key, rows, loop.create_future()) for key, rows in parts.items()]
+        asked = [GraphRows(key, rows, loop.create_future()) for key, rows in parts.items()]
         for part in asked:
             self._waiting += [Waiting(part, number) for number in range(len(part.rows))]
         self._note_change()
@@ -130,7 +130,7 @@ class Queue:
         return dict(zip(parts, answers, strict=True))
 
     def _admit(self, rows: int) -> None:
-        waiting, most = len(self._waiting), self._limits.waiting
+        waiting, most = len(self._waiting), self._options.waiting
         if waiting + rows > most:
             raise QueueFullError(f"{waiting} rows wait, and {rows} more would be above {most}")
 
@@ -165,8 +165,8 @@ class Queue:
         while True:
             self._changed.clear()
             count = len(self._waiting)
-            seconds = self._waiting[0].part.since + self._limits.seconds - time.monotonic() if count else None
-            if count >= self._limits.rows or (seconds is not None and (seconds <= 0 or not self._had_company)):
+            seconds = self._waiting[0].part.since + self._options.seconds - time.monotonic() if count else None
+            if count >= self._options.batch or (seconds is not None and (seconds <= 0 or not self._had_company)):
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -176,7 +176,7 @@ class Queue:
         """Take the next batch: of the groups of rows like the oldest, the one that holds the oldest."""
         oldest = self._waiting[0]
         alike = [each for each in self._waiting if each.part.key == oldest.part.key][:CONSIDERED]
-        grouped = groups([each.row.length for each in alike], self._limits.rows, BATCH_TOKENS)
+        grouped = groups([each.row.length for each in alike], self._options.batch, BATCH_TOKENS)
         batch = [alike[number] for number in next(group for group in grouped if 0 in group)]
         numbers = {(id(each.part), each.number) for each in batch}
         self._waiting = [each for each in self._waiting if (id(each.part), each.number) not in numbers]
