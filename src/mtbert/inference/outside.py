@@ -14,7 +14,7 @@ from mtbert.inference import cards
 from mtbert.inference.model import Model
 from mtbert.inference.smaller import ExportError
 
-SCRIPT = Path(__file__).with_name("loaded.py")
+SCRIPT = Path(__file__).with_name("outside_script.py")
 Columns = Sequence[Sequence[str]]  # a list of sentences, or the first and the second ones of pairs
 Outputs = Mapping[str, Sequence[Sequence[float]]]  # by task a row of numbers for each text or pair
 
