@@ -91,7 +91,7 @@ def _write(model: Model, form: str, out: Path, task: str | None, each: bool) -> 
         files.write_json(out / CONFIG, config | {"embedding_task": task})
     if form != "sentence-transformers" and (of_sets := cards.thresholds(model)):
         files.write_json(out / cards.THRESHOLDS, of_sets)
-    files.write_text(out / smaller.README, cards.card(model, form, task or embedding_task(model), each))
+    files.write_text(out / description.CARD, cards.card(model, form, task or embedding_task(model), each))
     for name in (layout.SETTINGS, layout.METRICS):
         shutil.copyfile(model.run / name, out / f"mtbert_{name}")
     _check(model, form, out)
@@ -109,7 +109,7 @@ def _write_smaller(model: Model, form: str, out: Path, each: bool, less: Smaller
     proof = proving.prove(model, form, full, out, less, dev)
     proving.check(model, less, proof)
     shutil.rmtree(full)
-    files.write_text(out / smaller.README, cards.card(model, form, embedding_task(model), each, less, proof))
+    files.write_text(out / description.CARD, cards.card(model, form, embedding_task(model), each, less, proof))
 
 
 def _export_baseline(model: Baseline, form: str, out: Path, task: str | None) -> None:
