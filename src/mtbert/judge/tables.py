@@ -20,7 +20,6 @@ from mtbert.judge.answer import (
     UNKNOWN,
     Answer,
     Request,
-    is_incomplete,
     parts_against_best,
     parts_against_single,
 )
@@ -31,11 +30,10 @@ from mtbert.judge.rows import Below, MayGain, Row
 from mtbert.judge.rule import Obstacle, PValues
 from mtbert.judge.scoreboard import exactly
 from mtbert.scores.columns import COSTS, WEIGHTS
-from mtbert.scores.described import MAJORITY, UNTRAINED
+from mtbert.scores.described import MAJORITY
 from mtbert.scores.results import Results
 from mtbert.stats import Estimate
 from mtbert.stats.power import Needed
-from mtbert.tasks import main
 
 ROWS, COMPARISONS = "rows.parquet", "comparisons.parquet"
 AGAIN = "`dvc repro judge` makes it again"
@@ -283,8 +281,7 @@ def _judgement(
             ways=rows["ways"],
             request=request,
             majority={task: score.mean for task, score in rows["majority"][0].scores.items()},
-            untrained=next((row for row in seedless_rows if row.names == (UNTRAINED,)), None),
-            incomplete=[row for row in seedless_rows if is_incomplete(row, main(results.tasks))],
+            seedless_rows=seedless_rows,
             against_single=comparisons.get("against_single", ()),
             against_best=comparisons.get("against_best", ()),
             by_task=comparisons.get("by_task", ()),
