@@ -57,8 +57,6 @@ class Answer:
         results: those that are judged.
         ways: the rows of at least two.
         request: what was asked for.
-        majority: the score of the class that most training rows have, by task. It is empty for tasks of scores, and
-            where the majority class is itself one of the ways.
         seedless_rows: the untrained encoder and all baselines, where they have scores.
         against_single: each other way against one model per task, in their order; none if that was not trained.
         against_best: the candidates against the best way, in their order without it.
@@ -68,7 +66,6 @@ class Answer:
     results: Results
     ways: Sequence[Row]
     request: Request = UNKNOWN
-    majority: Mapping[str, float] = field(default_factory=dict)
     seedless_rows: Sequence[Row] = ()
     against_single: Sequence[Comparison] = ()
     against_best: Sequence[Comparison] = ()
@@ -88,6 +85,14 @@ class Answer:
     def margin(self) -> float:
         """The smallest difference of the mean that matters: the largest of the tasks'."""
         return margins(self.results.tasks)[self.metric]
+
+    @cached_property
+    def majority(self) -> dict[str, float]:
+        """The score of the class that most training rows have, by task of classes; none where it is one of the ways."""
+        if MAJORITY in self.results.baselines:
+            return {}
+        scores = training_check.majority_scores(self.results)
+        return {task: scores[task] for task in self.tasks if task in scores}
 
     @property
     def untrained(self) -> Row | None:
@@ -212,9 +217,7 @@ def of_board(board: Scoreboard, check: TrainingCheck, request: Request = UNKNOWN
     seedless_rows = board.seedless_rows()
     baselines = [way for way in seedless_rows if way.is_baseline and {*tasks} <= {*way.scores}]
     in_order = sorted(_told_apart([*trained, *baselines]), key=lambda way: rank(way, results.tasks))
-    scores = {} if MAJORITY in results.baselines else training_check.majority_scores(results)
-    majority = {task: scores[task] for task in tasks if task in scores}
-    return _judged(Answer(results, in_order, request, majority, seedless_rows), board)
+    return _judged(Answer(results, in_order, request, seedless_rows), board)
 
 
 def _told_apart(rows: Sequence[Row]) -> list[Row]:

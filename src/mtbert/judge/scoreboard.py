@@ -80,7 +80,7 @@ class Scoreboard:
         """
         stated = self.results.untrained
         predicted = self._scores((UNTRAINED,), (0,), "dev")
-        scores = {metric: predicted.get(metric, exactly(score)) for metric, score in stated.items()}
+        scores = {metric: predicted.get(metric, _exactly(score)) for metric, score in stated.items()}
         return Row(UNTRAINED_LABEL, (UNTRAINED,), scores)
 
     def _scores(
@@ -105,7 +105,7 @@ class Scoreboard:
         return weights.sum().to_dict() | {"encoder": float(weights["encoder"].iloc[0])}
 
 
-def exactly(score: float) -> Estimate:
+def _exactly(score: float) -> Estimate:
     """Return a score of which neither seeds nor rows are known."""
     return Estimate(score, None, 0.0, (0, 0), 0, 0)
 

@@ -28,9 +28,7 @@ from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement
 from mtbert.judge.rows import Below, MayGain, Row
 from mtbert.judge.rule import Obstacle, PValues
-from mtbert.judge.scoreboard import exactly
 from mtbert.scores.columns import COSTS, WEIGHTS
-from mtbert.scores.described import MAJORITY
 from mtbert.scores.results import Results
 from mtbert.stats import Estimate
 from mtbert.stats.power import Needed
@@ -47,7 +45,7 @@ ESTIMATE = {
     "other_seeds": COUNT, "rows": COUNT, "clusters": COUNT, "lowest": NUMBER, "highest": NUMBER,
     "row_variance": NUMBER,
 }  # fmt: skip
-ROW_USES = ("rows", "seedless_rows", "paper_rows", "ways", "majority", "confirmation")
+ROW_USES = ("rows", "seedless_rows", "paper_rows", "ways", "confirmation")
 ROW_COLUMNS = pa.schema(
     {"use": WORD, "results": WORD, "row": COUNT, "paper": WORD, "table": WORD, "label": WORD, "models": WORDS}
     | {"split": WORD, "seeds": pa.list_(COUNT), "metric": WORD, "published": NUMBER}
@@ -109,8 +107,6 @@ def _row_lines(judgement: Judgement) -> Iterator[Line]:
     rows += [("paper_rows", row) for row in judgement.paper_rows]
     if answer is not None:
         rows += [("ways", row) for row in answer.ways]
-        scores = {task: exactly(score) for task, score in answer.majority.items()}
-        rows.append(("majority", Row("", (MAJORITY,), scores)))
     if confirmation is not None:
         rows += [("confirmation", row) for row in confirmation.rows]
     for number, (use, row) in enumerate(rows):
@@ -280,7 +276,6 @@ def _judgement(
             results=results,
             ways=rows["ways"],
             request=request,
-            majority={task: score.mean for task, score in rows["majority"][0].scores.items()},
             seedless_rows=seedless_rows,
             against_single=comparisons.get("against_single", ()),
             against_best=comparisons.get("against_best", ()),
