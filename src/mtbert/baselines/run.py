@@ -177,8 +177,7 @@ def fit(technique: type[Features], task: Task, train: Rows, embed: Embed) -> Tra
     """Train a technique on training rows alone."""
     features = technique.fit(train.columns, embed)
     fit_one = one_vs_rest.fit if task.several else linear.fit
-    result = fit_one(task, features.matrix(train.columns), train.labels, train.clusters())
-    return Trained(task, features, result.model, result.penalty, result.scores)
+    return Trained(task, features, fit_one(task, features.matrix(train.columns), train.labels, train.clusters()))
 
 
 def _line(baseline: Baseline, task: Task) -> str:
