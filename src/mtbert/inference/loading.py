@@ -35,19 +35,34 @@ LONGEST_SHOWN = 300  # characters of torch's message
 WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a run
 
 
-def load_any(
+def load(
     source: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto"
 ) -> "Model | Baseline | Ensemble":
-    """Load a trained model, a baseline, or an ensemble that votes; arguments and errors as for `load`."""
+    """Load a trained model, a baseline, or an ensemble that votes.
+
+    Args:
+        source: the name of a variant, a baseline or an ensemble, or a folder such as build/runs/pals/1.
+        seed: for a name, the seed of the run; without it the lowest one.
+        build: the build directory in which names are looked up.
+        device: auto (CUDA, else Apple's, else the CPU), cpu, cuda or mps.
+
+    Raises:
+        ModelError: there is no such model, or it lacks its encoder's folder.
+        DataError, SettingsError: one of its files is missing, altered, or of another version of mtbert.
+    """
     name, build = str(source), Path(build)
     folder = Path(source).resolve()
     if folder.parent.parent.name == layout.votes(build).name and seals.is_sealed(folder):
         if seed is not None and folder.name != str(seed):
             raise ModelError(f"seed is {seed}, but {source} is the folder of one vote; allowed with a seed: a name")
         name, seed, build = folder.parent.name, int(folder.name), layout.build_of(folder)
-    members = _members(build, name)
-    if not members:
-        return load(source, seed, build, device)
+    if members := _members(build, name):
+        return _load_ensemble(name, members, seed, build, device)
+    return _load_single(source, seed, build, device)
+
+
+def _load_ensemble(name: str, members: Sequence[str], seed: int | None, build: Path, device: str) -> Ensemble:
+    """Load an ensemble's members of a seed, or of the lowest that all have."""
     folders = _folders(build)
     of_seed = {member: folders.get(member, {}) for member in members}
     seeds = sorted(set.intersection(*({*of_member} for of_member in of_seed.values())))
@@ -63,29 +78,10 @@ def load_any(
     return Ensemble(name, chosen, models, layout.votes(build).resolve() / name / str(chosen))
 
 
-def load(
-    source: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto"
-) -> "Model | Baseline":
-    """Load a trained model, or a baseline.
-
-    Args:
-        source: the name of a variant or a baseline, or a folder such as build/runs/pals/1.
-        seed: for a name, the seed of the run; without it the lowest one.
-        build: the build directory in which names are looked up.
-        device: auto (CUDA, else Apple's, else the CPU), cpu, cuda or mps.
-
-    Raises:
-        ModelError: there is no such model, or it lacks its encoder's folder.
-        DataError, SettingsError: one of its files is missing, altered, or of another version of mtbert.
-    """
+def _load_single(source: str | Path, seed: int | None, build: Path, device: str) -> "Model | Baseline":
+    """Load a trained model, or a baseline, by its name or folder."""
     name = str(source)
-    build = Path(build)
     folders = _folders(build)
-    if members := _members(build, name):
-        raise ModelError(
-            f"{name} is a vote of {', '.join(members)}, and has no weights of its own; `mtbert predict {name}` asks "
-            "them; allowed here: one of them, or a merged model"
-        )
     if name in folders:
         return load_folder(_of_seed(folders[name], name, seed, build), device)
     if (Path(source) / METRICS).is_file():

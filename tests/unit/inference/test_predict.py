@@ -18,7 +18,7 @@ import pytest
 import mtbert
 from mtbert import cli, files
 from mtbert.errors import DataError
-from mtbert.inference import loading
+from mtbert.inference import exporting, loading
 from mtbert.inference import predict as command
 from mtbert.inference.answers import ModelError
 from mtbert.inference.model import Model
@@ -371,7 +371,7 @@ def test_an_ensemble_predicts_as_it_votes_on_test(build: Path, capsys: pytest.Ca
     with pytest.raises(ModelError, match=said):
         mtbert.load("both", 2, copy)
     with pytest.raises(ModelError, match="both is a vote of crossed, apart, and has no weights of its own"):
-        loading.load("both", build=copy)
+        exporting.export(mtbert.load("both", build=copy), "hf", tmp_path / "out")
     table = mtbert.load("both", build=copy).predict(task="sst", rows=["a plot .", "a cast ."])
     names = COURSE["sst"].class_names
     assert table["class"].tolist() == [names[int(number)] for number in table["prediction"]]
