@@ -20,7 +20,7 @@ import pandas as pd
 from mtbert import files, layout
 from mtbert.baselines import TECHNIQUES, linear, one_vs_rest, others, rows, stored, untrained
 from mtbert.baselines.base import Embed, Features
-from mtbert.baselines.others import Other
+from mtbert.baselines.others import SCORED, Other
 from mtbert.baselines.rows import Rows
 from mtbert.baselines.stored import Trained
 from mtbert.pretrained import embeddings
@@ -36,7 +36,6 @@ from mtbert.training import logs
 
 SEED = 0  # of all baselines: they have none
 CODE = "code-baselines"  # of the plan: the code that trains them
-SCORED: tuple[Split, ...] = ("dev", "test")
 
 
 @dataclass

@@ -234,7 +234,7 @@ def _judged(answer: Answer, board: Scoreboard) -> Answer:
     answer = replace(
         answer,
         against_single=ways.judge(runs, parts_against_single(answer)),
-        against_best=ways.judge_against_best(runs, parts_against_best(answer)),
+        against_best=ways.judge(runs, parts_against_best(answer)),
     )
     kept = answer.kept
     if single is None or kept is None or kept is single:

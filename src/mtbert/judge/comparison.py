@@ -9,7 +9,6 @@ from mtbert.judge.rule import NOTHING, Expected, Obstacle, PValues, Verdict, par
 from mtbert.scores.metrics import OVERALLS
 from mtbert.settings import Section
 from mtbert.stats import Estimate
-from mtbert.stats.power import Needed
 from mtbert.tasks import Tasks, main
 
 
@@ -56,7 +55,6 @@ class Comparison:
         obstacle: why it is not judged; None where it is.
         difference: ours - other; None where it was not run.
         p: of what the part expects; 1 where it is not judged. Of ways it is corrected over all of them.
-        needed: what would decide whether ours is no worse; None where nobody asks or knows.
         scores: of ours and of the other, each by itself; None where nobody asks.
     """
 
@@ -64,7 +62,6 @@ class Comparison:
     obstacle: Obstacle | None = Obstacle.NOT_RUN
     difference: Estimate | None = None
     p: PValues = NOTHING
-    needed: Needed | None = None
     scores: tuple[Estimate, Estimate] | None = None
 
     @property

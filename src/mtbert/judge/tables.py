@@ -31,7 +31,6 @@ from mtbert.judge.rule import Obstacle, PValues
 from mtbert.scores.columns import COSTS, WEIGHTS
 from mtbert.scores.results import Results
 from mtbert.stats import Estimate
-from mtbert.stats.power import Needed
 
 ROWS, COMPARISONS = "rows.parquet", "comparisons.parquet"
 AGAIN = "`dvc repro judge` makes it again"
@@ -59,7 +58,6 @@ COMPARISON_COLUMNS = pa.schema(
     | {"verdict": WORD}
     | ESTIMATE
     | dict.fromkeys(("p", "p_holds", "p_fails", "p_small"), NUMBER)
-    | {"needed_seeds": COUNT, "needed_rows": COUNT}
 )
 
 
@@ -183,26 +181,22 @@ def _comparison_lines(judgement: Judgement) -> Iterator[Line]:
 
 def comparison_cells(comparison: Comparison) -> Line:
     """Return the cells of COMPARISON_COLUMNS but `use`."""
-    difference, needed = comparison.difference, comparison.needed
+    difference = comparison.difference
     return {
         **comparison.part.model_dump(),
         "verdict": comparison.verdict,
         **_estimate_cells(difference),
         "p": difference and difference.p,
         **p_cells(comparison.p, "p"),
-        "needed_seeds": needed and needed.seeds,
-        "needed_rows": needed and needed.rows,
     }
 
 
 def _comparison(line: Line) -> Comparison:
-    needed = None if line["needed_rows"] is None else Needed(line["needed_seeds"], line["needed_rows"])
     return Comparison(
         part=Part(**{name: line[name] for name in Part.model_fields}),
         obstacle=obstacle(line),
         difference=estimate(line),
         p=p_values(line, "p"),
-        needed=needed,
     )
 
 

@@ -44,18 +44,14 @@ SCORED = ("dev/", "spared/")  # how the names of scores in the history begin
 
 
 class TrainingCheck:
-    """The check of every row of a scoreboard.
-
-    Attributes:
-        yardsticks: the dev scores that a row must not be below, by task.
-    """
+    """The check of every row of a scoreboard."""
 
     def __init__(self, board: Scoreboard) -> None:
         self._board, self._results = board, board.results
         tfidf = board.baseline(TFIDF).scores if TFIDF in self._results.baselines else {}
         self._constants = _constant_predictions(self._results)
         self._checked: dict[tuple[str, ...], Row] = {}
-        self.yardsticks: dict[Below, Mapping[str, float]] = {
+        self._yardsticks: dict[Below, Mapping[str, float]] = {
             Below.TFIDF: {task: score.mean for task, score in tfidf.items()},
             Below.UNTRAINED: self._results.untrained,
         }
@@ -80,7 +76,7 @@ class TrainingCheck:
     def _below(self, row: Row, task: str) -> list[Below]:
         score, matters = row.scores[task].mean, self._results.tasks[task].matters
         below = [] if self._is_above_constant(row, task) else [Below.MAJORITY]
-        for yardstick, scores in self.yardsticks.items():
+        for yardstick, scores in self._yardsticks.items():
             if task in scores and score <= scores[task] - matters:
                 below.append(yardstick)
         return below

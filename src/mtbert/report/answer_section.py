@@ -297,10 +297,9 @@ def _missing(answer: Answer) -> Iterator[str]:
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
     elif against and against.obstacle:
         yield f"The two are {in_words(against.obstacle)}."
-    needed = against.needed if against else None
-    if needed:
-        seeds = f"{needed.seeds} seeds on " if needed.seeds else ""
-        yield f"If the two are equal, {seeds}{needed.rows:,} rows of dev prove it four times of five."
+    if choice.needed:
+        seeds = f"{choice.needed.seeds} seeds on " if choice.needed.seeds else ""
+        yield f"If the two are equal, {seeds}{choice.needed.rows:,} rows of dev prove it four times of five."
     elif not choice.lacks_seeds and not (against and against.obstacle):
         yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
 

@@ -19,7 +19,7 @@ from mtbert.scores.columns import WEIGHTS, Predictions
 from mtbert.scores.schemas import RunMetrics, Scored
 from mtbert.tasks import Tasks, read_build, stated
 
-SPLITS = ("dev", "test")  # that are voted on: each run draws training rows of its own
+VOTED = ("dev", "test")  # splits that are voted on: each run draws training rows of its own
 CODE = "code-ensemble"  # of the plan: the code that votes
 
 
@@ -98,7 +98,7 @@ def _inputs(build: Path, vote: _Vote, tasks: Tasks) -> Inputs:
 
 
 def _write(vote: _Vote, tasks: Tasks, made_from: Inputs) -> None:
-    predicted = [layout.predictions(Path(), task, split) for task, split in itertools.product(tasks, SPLITS)]
+    predicted = [layout.predictions(Path(), task, split) for task, split in itertools.product(tasks, VOTED)]
     for run in vote.members:
         seals.check(run, only=[layout.METRICS, layout.SETTINGS, *(file.as_posix() for file in predicted)])
     voted = voted_by(vote.members, tasks)
@@ -126,8 +126,8 @@ def voted_by(members: Sequence[Path], tasks: Tasks) -> Predictions:
     Raises:
         DataError: they predicted other rows.
     """
-    voted: Predictions = {split: {} for split in SPLITS}
-    for split, task in itertools.product(SPLITS, tasks):
+    voted: Predictions = {split: {} for split in VOTED}
+    for split, task in itertools.product(VOTED, tasks):
         by_member = {run.parent.name: layout.predictions(run, task, split) for run in members}
         if all(file.is_file() for file in by_member.values()):
             tables = {member: files.read_parquet(file) for member, file in by_member.items()}
