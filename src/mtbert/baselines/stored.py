@@ -57,7 +57,7 @@ class Trained:
         return parts | self.features.arrays()
 
 
-class TaskContent(Section):
+class _StoredTask(Section):
     """What config.json says of a task.
 
     Attributes:
@@ -73,27 +73,27 @@ class TaskContent(Section):
     features: dict[str, list[str]]
 
 
-class Content(Section):
+class StoredBaselines(Section):
     """config.json; `encoder` is the key of the embeddings that it reads, as `mtbert.pretrained.embeddings` has it."""
 
     baseline: str
     encoder: str | None
-    tasks: dict[str, TaskContent]
+    tasks: dict[str, _StoredTask]
 
 
 def write(folder: Path, name: str, trained: Mapping[str, Trained], encoder: str | None) -> None:
     """Write config.json and model.safetensors."""
     arrays: dict[str, np.ndarray] = {}
-    tasks: dict[str, TaskContent] = {}
+    tasks: dict[str, _StoredTask] = {}
     for task, of_task in trained.items():
         arrays |= {f"{task}/{part}": np.ascontiguousarray(array) for part, array in of_task.arrays().items()}
-        tasks[task] = TaskContent(
+        tasks[task] = _StoredTask(
             classes=[*of_task.fit.model.classes],
             penalty=of_task.fit.penalty,
             cross_validation={f"{penalty:g}": score for penalty, score in of_task.fit.scores.items()},
             features=of_task.features.content(),
         )
-    files.write_json(folder / CONFIG, Content(baseline=name, encoder=encoder, tasks=tasks).model_dump())
+    files.write_json(folder / CONFIG, StoredBaselines(baseline=name, encoder=encoder, tasks=tasks).model_dump())
     save_file(arrays, folder / layout.WEIGHTS)
 
 
@@ -108,12 +108,12 @@ def read(folder: Path, tasks: Mapping[str, Task], embed: Embed) -> dict[str, Tra
         raise DataError(f"{folder / layout.WEIGHTS} does not fit {CONFIG}: {error}; `{again}` makes both") from None
 
 
-def read_content(folder: Path) -> Content:
+def read_content(folder: Path) -> StoredBaselines:
     """Read config.json."""
-    return files.read_as(Content, folder / CONFIG, layout.remedy(folder))
+    return files.read_as(StoredBaselines, folder / CONFIG, layout.remedy(folder))
 
 
-def _restored(content: Content, name: str, task: Task, arrays: Mapping[str, Any], embed: Embed) -> Trained:
+def _restored(content: StoredBaselines, name: str, task: Task, arrays: Mapping[str, Any], embed: Embed) -> Trained:
     entry, prefix = content.tasks[name], f"{name}/"
     parts = {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
     model = Linear(parts["coefficients"], parts["intercepts"], tuple(entry.classes), parts.get("thresholds"))

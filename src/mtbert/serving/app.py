@@ -20,7 +20,7 @@ from mtbert.serving.description import Form
 from mtbert.serving.graphs import EncodedRow, Graphs
 from mtbert.serving.metrics import Metrics
 from mtbert.serving.options import Options
-from mtbert.serving.requests import Fault, Refusal, RequestError, Rows
+from mtbert.serving.requests import AskedRows, Fault, Refusal, RequestError
 
 ABOUT = (
     "Answers of one trained model: classes or labels with their probabilities, or scores, of texts and pairs of texts."
@@ -90,7 +90,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 BODY = {"required": True, "content": {"application/json": {"schema": requests.PredictRequest.model_json_schema()}}}
 
 
-class Service(NamedTuple):
+class _Service(NamedTuple):
     """What answers requests."""
 
     options: Options
@@ -125,7 +125,7 @@ def create(options: Options, lines: logs.Lines) -> FastAPI:
     model, metrics = Graphs(options.folder, options.threads), Metrics()
     description = model.description
     queue = Queue(model, options, metrics)
-    service = Service(options, model, queue, metrics)
+    service = _Service(options, model, queue, metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -155,7 +155,7 @@ def create(options: Options, lines: logs.Lines) -> FastAPI:
     return app
 
 
-def _add_operation(app: FastAPI, service: Service, lines: logs.Lines) -> None:
+def _add_operation(app: FastAPI, service: _Service, lines: logs.Lines) -> None:
     """Add what those who run the server ask."""
 
     @app.get("/health")
@@ -226,7 +226,7 @@ async def _in_thread_if_large(size: int, function: Callable[..., Result], *argum
     return await asyncio.to_thread(function, *arguments)
 
 
-def _encoded(model: Graphs, rows: Rows) -> dict[Key, Sequence[EncodedRow]]:
+def _encoded(model: Graphs, rows: AskedRows) -> dict[Key, Sequence[EncodedRow]]:
     """Return the rows as each graph reads them that answers a task."""
     tasks_of: dict[str, list[str]] = {}
     for name, task in rows.tasks.items():
@@ -236,7 +236,7 @@ def _encoded(model: Graphs, rows: Rows) -> dict[Key, Sequence[EncodedRow]]:
     return {key: by_form[form] for key, form in keys.items()}
 
 
-def _answers(rows: Rows, outputs: dict[Key, Outputs]) -> list[dict[str, Any]]:
+def _answers(rows: AskedRows, outputs: dict[Key, Outputs]) -> list[dict[str, Any]]:
     """Return the answers to each row by task, in the order of the tasks."""
     arrays: dict[str, np.ndarray] = {}
     for of_graph in outputs.values():
@@ -246,12 +246,12 @@ def _answers(rows: Rows, outputs: dict[Key, Outputs]) -> list[dict[str, Any]]:
 
 
 async def _unless_gone(request: Request, computing: Any) -> Any:
-    """Return what is computed; if the client goes first, cancel it, and raise ClientGoneError."""
+    """Return what is computed; if the client goes first, cancel it, and raise _ClientGoneError."""
     answer, gone = asyncio.ensure_future(computing), asyncio.ensure_future(_gone(request.receive))
     try:
         await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
-            raise ClientGoneError
+            raise _ClientGoneError
         return answer.result()
     finally:
         for task in (answer, gone):
@@ -260,7 +260,7 @@ async def _unless_gone(request: Request, computing: Any) -> Any:
             await answer
 
 
-class ClientGoneError(Exception):
+class _ClientGoneError(Exception):
     """Who asked has closed the connection."""
 
 
@@ -298,7 +298,7 @@ class Observed:
 
         try:
             await self._app(scope, receive, observe)
-        except ClientGoneError:
+        except _ClientGoneError:
             status = CLIENT_GONE
         except asyncio.CancelledError:  # by uvicorn, where a request takes longer than the server waits for its end
             fault = Fault(fault="the server ended before the rows were computed", remedy="send the request again")

@@ -66,7 +66,7 @@ class GraphRows:
             self.answer.set_exception(error)
 
 
-class Waiting(NamedTuple):
+class _Waiting(NamedTuple):
     """A row that waits."""
 
     part: GraphRows
@@ -83,7 +83,7 @@ class Queue:
 
     def __init__(self, model: Graphs, options: Options, metrics: Metrics) -> None:
         self._model, self._options, self._metrics = model, options, metrics
-        self._waiting: list[Waiting] = []
+        self._waiting: list[_Waiting] = []
         self._changed = asyncio.Event()
         self._had_company = False  # whether the last batch held rows of several requests
         self._thread = ThreadPoolExecutor(1, "batches")
@@ -118,7 +118,7 @@ class Queue:
         loop = asyncio.get_running_loop()
         asked = [GraphRows(key, rows, loop.create_future()) for key, rows in parts.items()]
         for part in asked:
-            self._waiting += [Waiting(part, number) for number in range(len(part.rows))]
+            self._waiting += [_Waiting(part, number) for number in range(len(part.rows))]
         self._note_change()
         try:
             answers = await asyncio.gather(*(part.answer for part in asked))
@@ -172,7 +172,7 @@ class Queue:
                 async with asyncio.timeout(seconds):
                     await self._changed.wait()
 
-    def _next(self) -> list[Waiting]:
+    def _next(self) -> list[_Waiting]:
         """Take the next batch: of the groups of rows like the oldest, the one that holds the oldest."""
         oldest = self._waiting[0]
         alike = [each for each in self._waiting if each.part.key == oldest.part.key][:CONSIDERED]
