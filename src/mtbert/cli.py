@@ -120,10 +120,12 @@ def export(
     --max-tokens) predicts dev, and is kept if it is proved to be as good as the full one.
     """
     with starting.quick_imports():
-        from mtbert.inference import exporting, loading, notes
+        from mtbert.inference import exporting, loading
         from mtbert.inference.smaller import Smaller
+        from mtbert.provenance import why
     trained = loading.load(model, seed, build, "cpu")
-    notes.print_changes(trained)
+    for note in why.notes([trained.run]):
+        _print_aside(note)
     exporting.export(trained, form, out, task, each, Smaller(int8, half, max_tokens, unproved))
     print(f"{out} holds {trained.name}, seed {trained.seed}; its README.md shows how to load it")
 
@@ -151,8 +153,8 @@ def serve(
     """
     with starting.quick_imports():
         from mtbert.serving import start
-        from mtbert.serving.options import Limits, Options
-    options = Options(folder, threads, Limits(batch, wait / 1000, queue), int(body * 2**20))
+        from mtbert.serving.options import Options
+    options = Options(folder, threads, batch, wait / 1000, queue, int(body * 2**20))
     start.serve(options, host, port, workers)
 
 
@@ -175,10 +177,12 @@ def compare(
     More: docs/comparing.md.
     """
     from mtbert import compare
+    from mtbert.provenance import why
 
     comparison = compare.compare_files(ours, theirs, task, metric, margin, build)
-    changes = [line for name in dict.fromkeys((ours, theirs)) for line in compare.changes(name, task, build)]
-    print(compare.as_text(comparison, changes))
+    sides = dict.fromkeys((ours, theirs))
+    notes = [note for side in sides for note in why.notes(compare.models(side, task, build))]
+    print(compare.as_text(comparison, notes))
 
 
 @app.command()

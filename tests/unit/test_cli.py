@@ -13,19 +13,20 @@ from typer.testing import CliRunner
 
 from mtbert import cli, replication
 from mtbert.cli import app
-from mtbert.inference import exporting, loading, notes
+from mtbert.inference import exporting, loading
 from mtbert.inference.model import Model
 from mtbert.inference.smaller import Smaller
 from mtbert.judge import UNKNOWN
 from mtbert.machine import locking
+from mtbert.provenance import why
 from mtbert.replication import report as reports
 from mtbert.scores import evidence, tables
 from mtbert.serving import start
-from mtbert.serving.options import Limits, Options
+from mtbert.serving.options import Options
 from mtbert.trainings import grid, packs
 
 PALS = Model.__new__(Model)
-PALS.name, PALS.seed = "pals", 2
+PALS.name, PALS.seed, PALS.run = "pals", 2, Path("build/runs/pals/2")
 LARGE = ("torch", "dvc", "mlflow", "pandas", "numpy", "transformers", "scipy")
 
 
@@ -86,7 +87,7 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         start,
         "serve",
         ["serve", "o", "--port", "1", "--workers", "2", "--threads", "3", "--batch", "4", "--wait", "5", "--body", "1"],
-        (Options(Path("o"), 3, Limits(4, 0.005, 1024), 2**20), "127.0.0.1", 1, 2),
+        (Options(Path("o"), 3, 4, 0.005, 1024, 2**20), "127.0.0.1", 1, 2),
     ),
     (packs, "pack", ["pack", "o", "--variants", "a b"], (Path("o"), "a b")),
     (evidence, "write", ["evidence", "a", "b", "--out", "o"], (["a", "b"], Path("o"))),
@@ -131,7 +132,7 @@ def test_what_was_said_is_handed_on(
     asked: list[tuple] = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(loading, "load", lambda *_: PALS)
-    monkeypatch.setattr(notes, "print_changes", lambda _: None)
+    monkeypatch.setattr(why, "notes", lambda _: [])
     monkeypatch.setattr(tables, "read", str)
     monkeypatch.setattr(locking, "exclusive", lambda *_: nullcontext())
     monkeypatch.setattr(replication, "replicate", lambda *given: given)

@@ -150,7 +150,7 @@ def test_no_code_here_trusts_what_comes_with_data() -> None:
     given = [(name, node.arg, ast.literal_eval(node.value)) for name, node in nodes if is_plain(node)]
     trusting = [(name, option) for name, option, value in given if TRUSTING.get(option, ...) == value]
     # An export is loaded again where it was written a moment before: the code in it is mtbert's own modeling.py.
-    assert trusting == [("loaded.py", "trust_remote_code")] * 3
+    assert trusting == [("outside_script.py", "trust_remote_code")] * 3
 
 
 def is_plain(node: ast.AST) -> bool:

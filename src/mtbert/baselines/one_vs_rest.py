@@ -54,18 +54,18 @@ def _most_frequent(task: Task, members: np.ndarray) -> Linear:
     return Linear(no_features, logit(shares).astype(np.float32), tuple(range(task.classes)), least)
 
 
-class Weights(NamedTuple):
+class _Weights(NamedTuple):
     """Coefficients, fp32 [labels, features], and intercepts, fp32 [labels]."""
 
     coefficients: np.ndarray
     intercepts: np.ndarray
 
 
-def _train(matrix: Matrix, members: np.ndarray, penalties: Sequence[float]) -> dict[float, Weights]:
+def _train(matrix: Matrix, members: np.ndarray, penalties: Sequence[float]) -> dict[float, _Weights]:
     """Return the weights by penalty."""
     steps = int(np.clip(linear.MOST_TO_TRAIN / max(_products(matrix, members) * matrix.shape[0], 1), *linear.STEPS))
     shape = members.shape[1], matrix.shape[1]
-    weights = {penalty: Weights(np.zeros(shape, np.float32), np.zeros(shape[0], np.float32)) for penalty in penalties}
+    weights = {penalty: _Weights(np.zeros(shape, np.float32), np.zeros(shape[0], np.float32)) for penalty in penalties}
     for label, is_member in enumerate(members.T):
         estimator = linear.regression(steps)
         for penalty, of_all in weights.items():
@@ -77,14 +77,14 @@ def _train(matrix: Matrix, members: np.ndarray, penalties: Sequence[float]) -> d
     return weights
 
 
-class Trial(NamedTuple):
+class _Trial(NamedTuple):
     """What cross-validation finds of a penalty: the best thresholds, fp32 [labels], and the score with them."""
 
     thresholds: np.ndarray
     score: float
 
 
-def _cross_validate(task: Task, matrix: Matrix, members: np.ndarray, cluster: np.ndarray) -> dict[float, Trial]:
+def _cross_validate(task: Task, matrix: Matrix, members: np.ndarray, cluster: np.ndarray) -> dict[float, _Trial]:
     """Return a trial of each penalty, rows predicted by models of the other folds; none without folds."""
     labels = sets.numbers_of(members)
     fold = linear.folds(task, labels, cluster)
@@ -96,10 +96,10 @@ def _cross_validate(task: Task, matrix: Matrix, members: np.ndarray, cluster: np
         for penalty, weights in _train(matrix[is_other], members[is_other], linear.PENALTIES).items():
             model = Linear(*weights, tuple(range(task.classes)), np.zeros(0))
             probabilities[penalty][~is_other] = model.probabilities(matrix[~is_other], task.classes)
-    trials: dict[float, Trial] = {}
+    trials: dict[float, _Trial] = {}
     for penalty, values in probabilities.items():
         least = thresholds.choose(members, values)
-        trials[penalty] = Trial(least, metrics.task_score(task, labels, sets.numbers_of(values >= least)))
+        trials[penalty] = _Trial(least, metrics.task_score(task, labels, sets.numbers_of(values >= least)))
     return trials
 
 

@@ -36,7 +36,7 @@ SLACK = 0.005  # of a probability that was rounded to two digits
 LONGEST_SHOWN = 60  # characters of a text in a message
 FILES = "TASK-dev.csv, TASK-test.csv and costs.yaml"
 ReadRows = Callable[[Task, Split], Rows | None]
-Key = tuple[str, ...]  # an id, or the texts of a row
+_Key = tuple[str, ...]  # an id, or the texts of a row
 
 
 @dataclass(frozen=True)
@@ -167,11 +167,11 @@ class _Source:
                 return [*names]
         return []
 
-    def key(self, values: Mapping[str, Any]) -> Key:
+    def key(self, values: Mapping[str, Any]) -> _Key:
         """Return what a row is known by."""
         return (_cell(values.get(ID)),) if self.has_ids else self.key_of_texts(values)
 
-    def key_of_texts(self, values: Mapping[str, Any]) -> Key:
+    def key_of_texts(self, values: Mapping[str, Any]) -> _Key:
         """Return a row's texts."""
         return tuple(visible(_cell(values.get(column))) for column in self.texts)
 
@@ -218,14 +218,14 @@ class _Source:
             raise DataError(f"{place}: its {PROBABILITY} is {text!r}; allowed: 0 to 1, that of the predicted class")
         return probability
 
-    def check_repeated(self, key: Key, found: _Prediction, first: _Prediction | None) -> None:
+    def check_repeated(self, key: _Key, found: _Prediction, first: _Prediction | None) -> None:
         """Raise DataError for a row that came before; a text may come again, with the same prediction."""
         if first is None or (not self.has_ids and first.text == found.text):
             return
         differ = "" if self.has_ids else f", with the predictions {first.text} and {found.text}"
         raise DataError(f"{self.file}, line {found.line}: {self.shown(key)} is in line {first.line}, too{differ}")
 
-    def check_rows(self, keys: Sequence[Key], by_key: Mapping[Key, _Prediction]) -> None:
+    def check_rows(self, keys: Sequence[_Key], by_key: Mapping[_Key, _Prediction]) -> None:
         """Raise DataError where rows of the data have no prediction, or predictions are of other rows."""
         keys_of_data = {*keys}
         missing = [key for key in keys if key not in by_key]
@@ -242,7 +242,7 @@ class _Source:
             of_all = f"{len(unknown):,} rows are none of {self.split}, or were left out there"
             raise DataError(f"{self.file}: {of_all}, first {unknown[0]}; remove them")
 
-    def check_texts(self, texts_by_id: Mapping[Key, Key], lines: Sequence[NumberedRow]) -> None:
+    def check_texts(self, texts_by_id: Mapping[_Key, _Key], lines: Sequence[NumberedRow]) -> None:
         """Raise DataError where a row's id is that of another text: ids of another order would score at random."""
         for line, values in lines if self.has_ids and self.texts else ():
             ours, theirs = texts_by_id[self.key(values)], self.key_of_texts(values)
@@ -250,7 +250,7 @@ class _Source:
                 both = f"is {_short(ours)} in the data, and {_short(theirs)} here"
                 raise DataError(f"{self.file}, line {line}: {self.shown(self.key(values))} {both}")
 
-    def shown(self, key: Key) -> str:
+    def shown(self, key: _Key) -> str:
         """Return what a row is known by, for a message."""
         return f"{'id' if self.has_ids else 'text'} {_short(key)}"
 
@@ -260,9 +260,9 @@ def _table(file: Path, task: Task, split: Split, rows: Rows) -> pd.DataFrame:
     lines = [*readers.rows_of(file)]
     source = _Source(file, task, split, [*dict.fromkeys(column for line in lines for column in line.values)])
     source.check_columns()
-    texts: list[Key] = [*zip(*([visible(text) for text in column] for column in rows.columns), strict=True)]
-    keys: list[Key] = [(identifier,) for identifier in rows.ids] if source.has_ids else texts
-    by_key: dict[Key, _Prediction] = {}
+    texts: list[_Key] = [*zip(*([visible(text) for text in column] for column in rows.columns), strict=True)]
+    keys: list[_Key] = [(identifier,) for identifier in rows.ids] if source.has_ids else texts
+    by_key: dict[_Key, _Prediction] = {}
     for line, values in lines:
         key, found = source.key(values), source.prediction(line, values)
         source.check_repeated(key, found, by_key.get(key))
@@ -301,7 +301,7 @@ def _cell(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _short(key: Key) -> str:
+def _short(key: _Key) -> str:
     text = " / ".join(key)
     return repr(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
 

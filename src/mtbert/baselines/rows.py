@@ -62,6 +62,11 @@ class Rows:
         return checks.clusters(checks.digests(examples))
 
 
+def text_columns(task: Task) -> list[str]:
+    """Return the columns of a row's one or two texts in the files of examples."""
+    return ["sentence1", "sentence2"][: len(task.sentences)]
+
+
 def read(data: Path, task: Task, split: Split) -> Rows | None:
     """Read the rows of a split from the folder of all examples; None where it has none.
 
@@ -70,7 +75,7 @@ def read(data: Path, task: Task, split: Split) -> Rows | None:
     file = layout.examples(data, task.name, split)
     if not file.is_file():
         return None
-    names = ["sentence1", "sentence2"][: len(task.sentences)]
+    names = text_columns(task)
     table = files.read_parquet(file, ["id", "label", *names])
     if task.folds and split != "test":  # train and dev have the same rows
         table = table.assign(fold=files.read_parquet(layout.rows(data, task.name, "dev"), ["fold"])["fold"])

@@ -19,7 +19,8 @@ import pandas as pd
 
 from mtbert import files, layout
 from mtbert.baselines import TECHNIQUES, linear, one_vs_rest, others, rows, stored, untrained
-from mtbert.baselines.others import Other
+from mtbert.baselines.base import Embed, Features
+from mtbert.baselines.others import SCORED, Other
 from mtbert.baselines.rows import Rows
 from mtbert.baselines.stored import Trained
 from mtbert.pretrained import embeddings
@@ -35,9 +36,6 @@ from mtbert.training import logs
 
 SEED = 0  # of all baselines: they have none
 CODE = "code-baselines"  # of the plan: the code that trains them
-SCORED: tuple[Split, ...] = ("dev", "test")
-Say = Callable[[str], None]
-Predict = Callable[[Rows], Mapping[str, np.ndarray]]  # the columns of rows' predictions
 
 
 @dataclass
@@ -66,7 +64,9 @@ class Baseline:
         return sum(model.weights for model in self.trained.values())
 
 
-def train_all(build: Path, tasks: Tasks, out: Path, say: Say = print, data_dir: Path | None = None) -> list[Baseline]:
+def train_all(
+    build: Path, tasks: Tasks, out: Path, say: Callable[[str], None] = print, data_dir: Path | None = None
+) -> list[Baseline]:
     """Train all baselines on `build/data`, and write OUT/NAME/0 for each; `say` gets each line as soon as it is known.
 
     Tasks of the mean with training rows and labelled dev rows are trained. Predictions that others made are read below
@@ -96,7 +96,7 @@ def train_all(build: Path, tasks: Tasks, out: Path, say: Say = print, data_dir: 
     return baselines
 
 
-def _of_others(build: Path, tasks: Tasks, data_dir: Path | None, say: Say) -> list[Baseline]:
+def _of_others(build: Path, tasks: Tasks, data_dir: Path | None, say: Callable[[str], None]) -> list[Baseline]:
     """Return what others have predicted, below the data folder."""
 
     def find(task: Task, split: Split) -> Rows | None:
@@ -155,7 +155,9 @@ def _out_of_folds(
     return columns
 
 
-def _predictor(baseline: Baseline, task: Task, train: Rows | None, embed: Embeddings) -> Predict:
+def _predictor(
+    baseline: Baseline, task: Task, train: Rows | None, embed: Embeddings
+) -> Callable[[Rows], Mapping[str, np.ndarray]]:
     """Train a baseline of a task, and return what predicts rows; that returns nothing where the baseline cannot."""
     if baseline.name == UNTRAINED:
 
@@ -170,12 +172,11 @@ def _predictor(baseline: Baseline, task: Task, train: Rows | None, embed: Embedd
     return lambda part: model.predict(part.columns)
 
 
-def fit(technique: Any, task: Task, train: Rows, embed: Callable[..., np.ndarray]) -> Trained:
+def fit(technique: type[Features], task: Task, train: Rows, embed: Embed) -> Trained:
     """Train a technique on training rows alone."""
     features = technique.fit(train.columns, embed)
     fit_one = one_vs_rest.fit if task.several else linear.fit
-    result = fit_one(task, features.matrix(train.columns), train.labels, train.clusters())
-    return Trained(task, features, result.model, result.penalty, result.scores)
+    return Trained(task, features, fit_one(task, features.matrix(train.columns), train.labels, train.clusters()))
 
 
 def _line(baseline: Baseline, task: Task) -> str:

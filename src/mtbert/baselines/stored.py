@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 from mtbert import files, layout
 from mtbert.baselines import TECHNIQUES
 from mtbert.baselines.base import Columns, Embed, Features
-from mtbert.baselines.linear import Linear
+from mtbert.baselines.linear import Fit, Linear
 from mtbert.errors import DataError
 from mtbert.scores import predictions
 from mtbert.settings import Section
@@ -28,16 +28,12 @@ class Trained:
     Attributes:
         task: what it predicts.
         features: what it makes of texts.
-        model: the regression on them.
-        penalty: that was chosen; None where there was none to choose.
-        scores: by penalty, what cross-validation on train scored.
+        fit: the regression on them, and how its penalty was chosen.
     """
 
     task: Task
     features: Features
-    model: Linear
-    penalty: float | None = None
-    scores: Mapping[float, float] | None = None
+    fit: Fit
 
     @property
     def weights(self) -> int:
@@ -46,21 +42,22 @@ class Trained:
 
     def predict(self, columns: Columns) -> dict[str, np.ndarray]:
         """Return `prediction` and, for classes, the probability of each, as prediction files have them: [rows]."""
-        matrix = self.features.matrix(columns)
+        model, matrix = self.fit.model, self.features.matrix(columns)
         if self.task.kind == "score":
-            return {"prediction": self.model.predict(matrix, self.task)}
-        probabilities = self.model.probabilities(matrix, self.task.classes)
-        return predictions.columns(self.task, probabilities, self.model.thresholds)
+            return {"prediction": model.predict(matrix, self.task)}
+        probabilities = model.probabilities(matrix, self.task.classes)
+        return predictions.columns(self.task, probabilities, model.thresholds)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all numbers that it keeps, by name."""
-        parts = {"coefficients": self.model.coefficients, "intercepts": self.model.intercepts}
-        if self.model.thresholds is not None:
-            parts["thresholds"] = self.model.thresholds
+        model = self.fit.model
+        parts = {"coefficients": model.coefficients, "intercepts": model.intercepts}
+        if model.thresholds is not None:
+            parts["thresholds"] = model.thresholds
         return parts | self.features.arrays()
 
 
-class TaskContent(Section):
+class _StoredTask(Section):
     """What config.json says of a task.
 
     Attributes:
@@ -76,27 +73,27 @@ class TaskContent(Section):
     features: dict[str, list[str]]
 
 
-class Content(Section):
+class StoredBaselines(Section):
     """config.json; `encoder` is the key of the embeddings that it reads, as `mtbert.pretrained.embeddings` has it."""
 
     baseline: str
     encoder: str | None
-    tasks: dict[str, TaskContent]
+    tasks: dict[str, _StoredTask]
 
 
 def write(folder: Path, name: str, trained: Mapping[str, Trained], encoder: str | None) -> None:
     """Write config.json and model.safetensors."""
     arrays: dict[str, np.ndarray] = {}
-    tasks: dict[str, TaskContent] = {}
-    for task, model in trained.items():
-        arrays |= {f"{task}/{part}": np.ascontiguousarray(array) for part, array in model.arrays().items()}
-        tasks[task] = TaskContent(
-            classes=[*model.model.classes],
-            penalty=model.penalty,
-            cross_validation={f"{penalty:g}": score for penalty, score in (model.scores or {}).items()},
-            features=model.features.content(),
+    tasks: dict[str, _StoredTask] = {}
+    for task, of_task in trained.items():
+        arrays |= {f"{task}/{part}": np.ascontiguousarray(array) for part, array in of_task.arrays().items()}
+        tasks[task] = _StoredTask(
+            classes=[*of_task.fit.model.classes],
+            penalty=of_task.fit.penalty,
+            cross_validation={f"{penalty:g}": score for penalty, score in of_task.fit.scores.items()},
+            features=of_task.features.content(),
         )
-    files.write_json(folder / CONFIG, Content(baseline=name, encoder=encoder, tasks=tasks).model_dump())
+    files.write_json(folder / CONFIG, StoredBaselines(baseline=name, encoder=encoder, tasks=tasks).model_dump())
     save_file(arrays, folder / layout.WEIGHTS)
 
 
@@ -111,14 +108,14 @@ def read(folder: Path, tasks: Mapping[str, Task], embed: Embed) -> dict[str, Tra
         raise DataError(f"{folder / layout.WEIGHTS} does not fit {CONFIG}: {error}; `{again}` makes both") from None
 
 
-def read_content(folder: Path) -> Content:
+def read_content(folder: Path) -> StoredBaselines:
     """Read config.json."""
-    return files.read_as(Content, folder / CONFIG, layout.remedy(folder))
+    return files.read_as(StoredBaselines, folder / CONFIG, layout.remedy(folder))
 
 
-def _restored(content: Content, name: str, task: Task, arrays: Mapping[str, Any], embed: Embed) -> Trained:
+def _restored(content: StoredBaselines, name: str, task: Task, arrays: Mapping[str, Any], embed: Embed) -> Trained:
     entry, prefix = content.tasks[name], f"{name}/"
     parts = {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
     model = Linear(parts["coefficients"], parts["intercepts"], tuple(entry.classes), parts.get("thresholds"))
     features = TECHNIQUES[content.baseline].restored(entry.features, parts, embed)
-    return Trained(task, features, model, entry.penalty)
+    return Trained(task, features, Fit(model, entry.penalty, {}))

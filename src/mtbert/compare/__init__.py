@@ -4,7 +4,8 @@
 `mtbert.stats`, and `wording` words the result. Nothing here imports torch, DVC or MLflow.
 """
 
-from mtbert.compare.comparing import changes, compare_files
+from mtbert.compare.comparing import compare_files
+from mtbert.compare.reading import models
 from mtbert.compare.wording import as_text
 
-__all__ = ["as_text", "changes", "compare_files"]
+__all__ = ["as_text", "compare_files", "models"]

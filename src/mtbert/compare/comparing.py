@@ -1,7 +1,7 @@
 """Compare two sides by `mtbert.stats`."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +11,8 @@ from mtbert import tasks
 from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError
-from mtbert.judge import SEEDS, Comparison, Part
+from mtbert.judge import SEEDS, Comparison, Obstacle, Part
 from mtbert.judge.comparison import with_p
-from mtbert.provenance import why
-from mtbert.provenance.stale import changes_in_words
 from mtbert.scores import metrics
 from mtbert.stats import LEAST_CLUSTERS, Estimate, Side, difference, influence, score
 from mtbert.tasks import METRIC_NAMES, OF_CLASSES, OF_SCORES, Task, Tasks
@@ -90,29 +88,11 @@ def _of_task(metric: str, task: Task | None) -> str:
     return "f1" if is_true or task.metric == "f1" else "macro_f1"
 
 
-def _obstacle(result: Estimate) -> str:
-    """Return what keeps a difference from being judged; empty for nothing."""
+def _obstacle(result: Estimate) -> Obstacle | None:
+    """Return what keeps a difference from being judged."""
     if result.lacks_seeds(SEEDS):
-        return "seeds"
-    return "rows" if result.clusters < LEAST_CLUSTERS else ""
-
-
-def changes(name: str, task: str | None, build: Path) -> Iterator[str]:
-    """Yield in what the inputs of a named model differ from those of now: `dvc repro` would train it again."""
-    causes_by_seed: dict[str, list[why.Cause]] = {}
-    for folder in reading.models(name, task, build):
-        try:
-            causes_by_seed[folder.name] = why.changes_since(folder)
-        except DataError as error:  # the comparison does not need these files
-            yield f"Whether {name}, seed {folder.name}, is of the present settings is unknown: {error}"
-    seeds = [seed for seed, causes in causes_by_seed.items() if causes]
-    if seeds:
-        changed = [cause for seed in seeds for cause in causes_by_seed[seed]]
-        seeds_in_words = f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(seeds)}"
-        yield (
-            f"{name}, {seeds_in_words}, was trained before these changed: {changes_in_words(changed)}; "
-            f"`dvc repro` trains it again{why.hint(build, name)}"
-        )
+        return Obstacle.SEEDS
+    return Obstacle.ROWS if result.clusters < LEAST_CLUSTERS else None
 
 
 def _sides(pairs: Pairs, metric: str, classes: Sequence[float]) -> tuple[Side, Side]:

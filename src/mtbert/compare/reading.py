@@ -40,11 +40,11 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
     """
     folders = models(source, task, build)
     if task is None or not folders:
-        return of_file(Path(source))
+        return _of_file(Path(source))
     if missing := [folder for folder in folders if not layout.predictions(folder, task, "dev").is_file()]:
         raise DataError(f"{source} has no predictions of {task} (--task): {missing[0]} has none")
     stale.check(Present(build), folders, task)
-    return pd.concat([read_run(folder, task) for folder in folders], ignore_index=True)
+    return pd.concat([_read_run(folder, task) for folder in folders], ignore_index=True)
 
 
 def models(source: str, task: str | None, build: Path) -> list[Path]:
@@ -63,16 +63,16 @@ def models(source: str, task: str | None, build: Path) -> list[Path]:
     return folders
 
 
-def read_run(run: Path, task: str) -> Frame:
+def _read_run(run: Path, task: str) -> Frame:
     """Read a model's predictions of dev, with its seed and the clusters that preprocessing found."""
-    rows = of_file(layout.predictions(run, task, "dev"))
+    rows = _of_file(layout.predictions(run, task, "dev"))
     file = layout.rows(layout.data(layout.build_of(run)), task, "dev")
     clusters: Frame = files.read_parquet(file, ["id", "cluster"]).astype("string").set_index("id")["cluster"]
     rows["cluster"] = rows["id"].map(clusters).fillna("")
     return rows.assign(seed=run.name, of_run=True, has_seed=not layout.is_baseline(run))
 
 
-def of_file(path: Path) -> Frame:
+def _of_file(path: Path) -> Frame:
     """Read the rows of a file; DataError if it is missing or is not of such rows."""
     if not path.is_file() or path.suffix not in SUFFIXES:
         raise DataError(f"no file {path} that ends in .csv or .parquet; with --task a model's name is allowed, too")

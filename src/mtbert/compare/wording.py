@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mtbert.judge import SEEDS, Comparison, Verdict
+from mtbert.judge import SEEDS, Comparison, Obstacle, Verdict
 from mtbert.stats import LEAST_CLUSTERS, Estimate
 
 VERDICTS = {
@@ -17,8 +17,8 @@ METRICS = {
 NOT_KNOWN = "not known"
 
 
-def as_text(comparison: Comparison, changes: Sequence[str] = ()) -> str:
-    """Return a few lines; `changes` are what has changed since models that were named were trained."""
+def as_text(comparison: Comparison, notes: Sequence[str] = ()) -> str:
+    """Return a few lines; `notes` stand at the end."""
     result, (our_score, their_score), (ours, theirs) = _difference(comparison), _scores(comparison), _names(comparison)
     width = max(map(len, (ours, theirs, "difference")))
     clusters = "" if result.clusters == result.rows else f" in {result.clusters} clusters"
@@ -36,7 +36,7 @@ def as_text(comparison: Comparison, changes: Sequence[str] = ()) -> str:
         f"{ours} against {theirs}: {_answer(comparison)} (margin {comparison.part.margin:g}).",
         _scope(comparison),
         *(_undefined(name, metric) for name in _undefined_sides(comparison)),
-        *(f"Note: {change}" for change in changes),
+        *(f"Note: {note}" for note in notes),
     ])  # fmt: skip
 
 
@@ -80,20 +80,22 @@ def _answer(comparison: Comparison) -> str:
         return f"no difference, {right}"
     if _undefined_sides(comparison) and result.interval is None:
         return "open, a score is not defined"
-    if result.lacks_seeds(SEEDS):
-        missing = [
-            _more_seeds(name, SEEDS - count)
-            for name, count in zip(_names(comparison), result.seeds, strict=True)
-            if 0 < count < SEEDS
-        ]
-        return f"open, {' and '.join(missing)} needed"
-    if result.clusters < LEAST_CLUSTERS:
-        return f"open, too few clusters of rows: {result.clusters}, and {LEAST_CLUSTERS} are needed"
+    if isinstance(comparison.verdict, Obstacle):
+        return f"open, {_missing(comparison)} needed"
     if result.interval is None:
         return "open, the difference is the same in every cluster of rows, so its noise cannot be estimated"
     if comparison.verdict is Verdict.FAILS:
         return "better" if result.mean > 0 else "worse"
     return VERDICTS[comparison.verdict]
+
+
+def _missing(comparison: Comparison) -> str:
+    """Return how many seeds, or clusters of rows, an answer lacks."""
+    result = _difference(comparison)
+    if comparison.obstacle is Obstacle.SEEDS:
+        counts = zip(_names(comparison), result.seeds, strict=True)
+        return " and ".join(_more_seeds(name, SEEDS - count) for name, count in counts if 0 < count < SEEDS)
+    return f"too few clusters of rows: {result.clusters}, and {LEAST_CLUSTERS} are"
 
 
 def _more_seeds(name: str, count: int) -> str:

@@ -19,19 +19,19 @@ from mtbert.errors import MtbertError
 
 PACKAGE = Path(mtbert.__file__).parent
 ALLOWED = frozenset({"torch", "transformers", "mtbert"}) | sys.stdlib_module_names
-Statements = dict[str, ast.stmt]  # those of a module, by the names that they define or import
-Definition = tuple[str, str]  # a module, and a name that it defines
+_Statements = dict[str, ast.stmt]  # those of a module, by the names that they define or import
+_Definition = tuple[str, str]  # a module, and a name that it defines
 
 
-def bundle(starts: Iterable[Definition]) -> dict[str, str]:
-    """Return the files, by name, that hold these definitions and all that they need.
+def bundle(starts: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the files, by name, that hold these definitions (module, name) and all that they need.
 
     Raises:
         MtbertError: a needed definition imports a whole module, or another package than torch and transformers.
     """
-    modules: dict[str, Statements] = {}
-    needed: set[Definition] = set()
-    waiting = list(starts)
+    modules: dict[str, _Statements] = {}
+    needed: set[_Definition] = set()
+    waiting: list[_Definition] = list(starts)
     while waiting:
         definition = waiting.pop()
         module, name = definition
@@ -54,16 +54,16 @@ def file_name(module: str) -> str:
     return module.replace(".", "_")
 
 
-def _statements(module: str) -> Statements:
+def _statements(module: str) -> _Statements:
     base = PACKAGE.joinpath(*module.split(".")[1:])
     file = base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
-    statements: Statements = {}
+    statements: _Statements = {}
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         statements |= _by_name(node)
     return statements
 
 
-def _by_name(node: ast.stmt) -> Statements:
+def _by_name(node: ast.stmt) -> _Statements:
     """Return a statement of a module by each name that it defines; of an import, the part that brings each name."""
     if isinstance(node, ast.Import):
         return {alias.asname or alias.name.partition(".")[0]: ast.Import([alias]) for alias in node.names}
@@ -77,7 +77,7 @@ def _by_name(node: ast.stmt) -> Statements:
     return {}
 
 
-def _needed_by(module: str, statements: Statements, name: str) -> Iterator[Definition]:
+def _needed_by(module: str, statements: _Statements, name: str) -> Iterator[_Definition]:
     """Yield each definition that a definition or an import needs."""
     for node in _at_run_time(statements[name]):
         if isinstance(node, ast.Name) and node.id in statements:

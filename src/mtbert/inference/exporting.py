@@ -18,6 +18,7 @@ from mtbert import files, layout
 from mtbert.data import tokens
 from mtbert.inference import bundling, cards, exporting_baselines, modeling, outside, proving, smaller
 from mtbert.inference.baseline import Baseline
+from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
 from mtbert.inference.smaller import ExportError, Smaller
 from mtbert.models.encoder.config import CONFIG
@@ -43,12 +44,17 @@ WHOLE = Smaller()
 
 
 def export(
-    model: Model | Baseline, form: str, out: Path, task: str | None = None, each: bool = False, less: Smaller = WHOLE
+    model: Model | Baseline | Ensemble,
+    form: str,
+    out: Path,
+    task: str | None = None,
+    each: bool = False,
+    less: Smaller = WHOLE,
 ) -> None:
     """Write the folder, whole or not at all.
 
     Args:
-        model: a trained model, on the CPU, or a baseline.
+        model: a trained model, on the CPU, or a baseline; an ensemble is refused.
         form: `hf`, `sentence-transformers` or `onnx`; `hf` for a baseline, which has one form.
         out: a folder that does not exist.
         task: the task of embeddings where a caller of sentence-transformers names none; else `embedding_task`.
@@ -61,6 +67,12 @@ def export(
     """
     if out.exists():
         raise ExportError(f"{out} exists; name a new folder")
+    if isinstance(model, Ensemble):
+        members = ", ".join(member.name for member in model.members)
+        raise ExportError(
+            f"{model.name} is a vote of {members}, and has no weights of its own; `mtbert predict {model.name}` asks "
+            "them; allowed here: one of them, or a merged model"
+        )
     _check_options(model, form, task, each, less)
     try:
         loading.silence()
@@ -91,7 +103,7 @@ def _write(model: Model, form: str, out: Path, task: str | None, each: bool) -> 
         files.write_json(out / CONFIG, config | {"embedding_task": task})
     if form != "sentence-transformers" and (of_sets := cards.thresholds(model)):
         files.write_json(out / cards.THRESHOLDS, of_sets)
-    files.write_text(out / smaller.README, cards.card(model, form, task or embedding_task(model), each))
+    files.write_text(out / description.CARD, cards.card(model, form, task or embedding_task(model), each))
     for name in (layout.SETTINGS, layout.METRICS):
         shutil.copyfile(model.run / name, out / f"mtbert_{name}")
     _check(model, form, out)
@@ -109,7 +121,7 @@ def _write_smaller(model: Model, form: str, out: Path, each: bool, less: Smaller
     proof = proving.prove(model, form, full, out, less, dev)
     proving.check(model, less, proof)
     shutil.rmtree(full)
-    files.write_text(out / smaller.README, cards.card(model, form, embedding_task(model), each, less, proof))
+    files.write_text(out / description.CARD, cards.card(model, form, embedding_task(model), each, less, proof))
 
 
 def _export_baseline(model: Baseline, form: str, out: Path, task: str | None) -> None:

@@ -11,9 +11,9 @@ from mtbert.inference.baseline import Baseline
 from mtbert.pretrained import embeddings, loading
 from mtbert.scores import metrics
 from mtbert.scores.described import FROZEN, MAJORITY, TFIDF
+from mtbert.serving import description
 
 TEMPLATE = Path(__file__).with_name("baseline_card.md")
-KINDS = {MAJORITY: "majority", TFIDF: "tfidf", FROZEN: "frozen"}  # of cards
 ABOUT = {
     MAJORITY: "always the most frequent class of train, or the mean of its scores.",
     TFIDF: "logistic or ridge regression on TF-IDF of words and letters.",
@@ -30,7 +30,7 @@ def write(model: Baseline, out: Path) -> None:
     if model.encoder is not None:
         embeddings.embedding_model(model.encoder).save(str(out / "encoder"), create_model_card=False)
         loading.copy_tokenizer(model.encoder, out / "encoder")
-    files.write_text(out / "README.md", card(model))
+    files.write_text(out / description.CARD, card(model))
 
 
 def card(model: Baseline) -> str:
@@ -49,7 +49,8 @@ def card(model: Baseline) -> str:
         metadata,
         template_path=str(TEMPLATE),
         model=model,
-        kind=KINDS[model.name],
+        is_tfidf=model.name == TFIDF,
+        is_frozen=model.name == FROZEN,
         about=ABOUT[model.name],
         options=tfidf.OPTIONS,
         sample=is_of_sample,

@@ -34,19 +34,34 @@ ENCODER_FILES = (tokens.TOKENIZER, tokens.TOKENIZER_CONFIG, CONFIG)
 WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a run
 
 
-def load_any(
+def load(
     source: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto"
 ) -> "Model | Baseline | Ensemble":
-    """Load a trained model, a baseline, or an ensemble that votes; arguments and errors as for `load`."""
+    """Load a trained model, a baseline, or an ensemble that votes.
+
+    Args:
+        source: the name of a variant, a baseline or an ensemble, or a folder such as build/runs/pals/1.
+        seed: for a name, the seed of the run; without it the lowest one.
+        build: the build directory in which names are looked up.
+        device: auto (CUDA, else Apple's, else the CPU), cpu, cuda or mps.
+
+    Raises:
+        ModelError: there is no such model, or it lacks its encoder's folder.
+        DataError, SettingsError: one of its files is missing, altered, or of another version of mtbert.
+    """
     name, build = str(source), Path(build)
     folder = Path(source).resolve()
     if folder.parent.parent.name == layout.votes(build).name and seals.is_sealed(folder):
         if seed is not None and folder.name != str(seed):
             raise ModelError(f"seed is {seed}, but {source} is the folder of one vote; allowed with a seed: a name")
         name, seed, build = folder.parent.name, int(folder.name), layout.build_of(folder)
-    members = _members(build, name)
-    if not members:
-        return load(source, seed, build, device)
+    if members := _members(build, name):
+        return _load_ensemble(name, members, seed, build, device)
+    return _load_single(source, seed, build, device)
+
+
+def _load_ensemble(name: str, members: Sequence[str], seed: int | None, build: Path, device: str) -> Ensemble:
+    """Load an ensemble's members of a seed, or of the lowest that all have."""
     folders = _folders(build)
     of_seed = {member: folders.get(member, {}) for member in members}
     seeds = sorted(set.intersection(*({*of_member} for of_member in of_seed.values())))
@@ -58,33 +73,14 @@ def load_any(
             f"(seeds that are: {seeds_by_member}); {_training(members, wanted or [1])} trains or restores them"
         )
     chosen = seeds[0] if seed is None else seed
-    models = [load_run(of_member[chosen], device) for of_member in of_seed.values()]
+    models = [_load_run(of_member[chosen], device) for of_member in of_seed.values()]
     return Ensemble(name, chosen, models, layout.votes(build).resolve() / name / str(chosen))
 
 
-def load(
-    source: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto"
-) -> "Model | Baseline":
-    """Load a trained model, or a baseline.
-
-    Args:
-        source: the name of a variant or a baseline, or a folder such as build/runs/pals/1.
-        seed: for a name, the seed of the run; without it the lowest one.
-        build: the build directory in which names are looked up.
-        device: auto (CUDA, else Apple's, else the CPU), cpu, cuda or mps.
-
-    Raises:
-        ModelError: there is no such model, or it lacks its encoder's folder.
-        DataError, SettingsError: one of its files is missing, altered, or of another version of mtbert.
-    """
+def _load_single(source: str | Path, seed: int | None, build: Path, device: str) -> "Model | Baseline":
+    """Load a trained model, or a baseline, by its name or folder."""
     name = str(source)
-    build = Path(build)
     folders = _folders(build)
-    if members := _members(build, name):
-        raise ModelError(
-            f"{name} is a vote of {', '.join(members)}, and has no weights of its own; `mtbert predict {name}` asks "
-            "them; allowed here: one of them, or a merged model"
-        )
     if name in folders:
         return load_folder(_of_seed(folders[name], name, seed, build), device)
     if (Path(source) / METRICS).is_file():
@@ -159,13 +155,13 @@ def _training(variants: Sequence[str], seeds: Sequence[int]) -> str:
 def load_folder(folder: Path, device: str = "auto") -> "Model | Baseline":
     """Load the model, or the baseline, of a folder; errors as for `load`."""
     if not (folder / layout.BASELINE).is_file():  # which a baseline's folder has, also one that was moved
-        return load_run(folder, device)
+        return _load_run(folder, device)
     from mtbert.inference import baseline  # and with it scikit-learn, which no trained model needs
 
     return baseline.load(folder, device)
 
 
-def load_run(folder: Path, device: str = "auto") -> Model:
+def _load_run(folder: Path, device: str = "auto") -> Model:
     """Load the model of a finished run's folder; errors as for `load`."""
     remedy = layout.remedy(folder)
     seals.check(folder, only=(WEIGHTS, METRICS, SETTINGS))

@@ -10,19 +10,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mtbert import files
+from mtbert.baselines.base import Columns
 from mtbert.inference import cards
 from mtbert.inference.model import Model
 from mtbert.inference.smaller import ExportError
 
-SCRIPT = Path(__file__).with_name("loaded.py")
-Columns = Sequence[Sequence[str]]  # a list of sentences, or the first and the second ones of pairs
-Outputs = Mapping[str, Sequence[Sequence[float]]]  # by task a row of numbers for each text or pair
+SCRIPT = Path(__file__).with_name("outside_script.py")
 
 
 class Computed(NamedTuple):
-    """What an export computes: outputs for each size of batches, and by how many MB the process grew, if known."""
+    """What an export computes.
 
-    outputs: Sequence[Outputs]
+    Attributes:
+        outputs: for each size of batches, by task, a row of numbers for each text or pair.
+        megabytes: by which the process grew; None where the system does not say.
+    """
+
+    outputs: Sequence[Mapping[str, Sequence[Sequence[float]]]]
     megabytes: float | None
 
 

@@ -24,7 +24,7 @@ from mtbert.inference import loading
 from mtbert.inference.answers import ANY_TASK, CUT, PROBABILITY, fault_of_row, in_one
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
-from mtbert.inference.notes import print_aside, print_changes
+from mtbert.provenance import why
 from mtbert.scores import predictions, sets
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import BASELINES
@@ -33,7 +33,7 @@ from mtbert.tasks import Task
 if TYPE_CHECKING:
     from mtbert.inference.baseline import Baseline
 
-Values = dict[str, Any]  # a row's, by column
+_Values = dict[str, Any]  # a row's, by column
 STANDARD = Path("-")  # standard input
 JSON = "JSON lines"
 SEPARATORS = {
@@ -64,12 +64,12 @@ def run(
 
     A class whose probability is below `at_least` is left empty; DataError for scores, which have no probability.
     """
-    warnings.showwarning = lambda message, *_, **__: print_aside(f"warning: {message}")
+    warnings.showwarning = lambda message, *_, **__: _print_aside(f"warning: {message}")
     content = read(source, encoding) if isinstance(source, Path) else Content([], None)
     form = content.form
     if out is not None:
         form = _form(out) or form
-    loaded = loading.load_any(model, seed, build, device)
+    loaded = loading.load(model, seed, build, device)
     of_all = task is None and len(loaded.tasks) > 1
     tasks = [loaded.task(name) for name in loaded.tasks] if of_all else [loaded.task(task)]
     if isinstance(source, Path):
@@ -78,13 +78,12 @@ def run(
     else:
         rows = _rows_of_sentences(tasks, source)
         asked = _with_columns(tasks, [*rows[0]])
-    print_aside(f"{loaded.name}, seed {loaded.seed}, {', '.join(one.task.name for one in asked)}")
+    _print_aside(f"{loaded.name}, seed {loaded.seed}, {', '.join(one.task.name for one in asked)}")
     if others := [one.name for one in tasks if one not in [each.task for each in asked]]:
-        print_aside(f"note: not asked, since they take other rows: {', '.join(others)}")
+        _print_aside(f"note: not asked, since they take other rows: {', '.join(others)}")
     if layout.data_kind(layout.build_of(loaded.run)) == "sample":
-        print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
-    for member in loaded.members if isinstance(loaded, Ensemble) else [loaded]:
-        print_changes(member)
+        _print_aside("note: it was trained on the sample's generated sentences alone, and knows no others")
+    _print_changes(loaded)
     predicted = _sure(loaded, asked, rows, of_all, at_least)
     text = _as_text(predicted, form or "\t", [one.task for one in asked], of_all)
     if out is not None:
@@ -94,6 +93,18 @@ def run(
         sys.stdout.write(text)
     else:
         print("\n".join(_in_words([one.task for one in asked], predicted, of_all)))
+
+
+def _print_aside(text: str) -> None:
+    """Print what is no prediction, to standard error."""
+    print(text, file=sys.stderr)
+
+
+def _print_changes(model: "Model | Baseline | Ensemble") -> None:
+    """Say in what the inputs of a model, or of each that votes, differ from those of now."""
+    for member in model.members if isinstance(model, Ensemble) else [model]:
+        for note in why.notes([member.run]):
+            _print_aside(f"note: {note}")
 
 
 def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[Task]) -> None:
@@ -109,10 +120,10 @@ def _check_probabilities(model: "Model | Baseline | Ensemble", tasks: Sequence[T
         reason = "is a baseline, which holds no rows out"
     calibrated = [{*getattr(member.metrics, "temperatures", {})} for member in members]
     if others := [task.name for task in tasks if not all(task.name in names for names in calibrated)]:
-        print_aside(f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} {reason}")
+        _print_aside(f"note: the probabilities of {', '.join(others)} are not calibrated, since {model.name} {reason}")
 
 
-def _without_unsure(row: Values, tasks: Sequence[Task], at_least: float, of_all: bool) -> Values:
+def _without_unsure(row: _Values, tasks: Sequence[Task], at_least: float, of_all: bool) -> _Values:
     """Return a row where the classes whose probability is below `at_least` are None."""
     unsure: list[str] = []
     for task in tasks:
@@ -129,7 +140,7 @@ def _cell(column: str, value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if is_structure else value
 
 
-def _as_text(rows: Sequence[Values], form: str, tasks: Sequence[Task], of_all: bool) -> str:
+def _as_text(rows: Sequence[_Values], form: str, tasks: Sequence[Task], of_all: bool) -> str:
     """Return rows as the text of a file: CSV by a separator, or JSON lines."""
     if form == JSON:
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
@@ -139,7 +150,7 @@ def _as_text(rows: Sequence[Values], form: str, tasks: Sequence[Task], of_all: b
     return as_separated([*columns], rows, form)
 
 
-def _without_lists(tasks: Sequence[Task], rows: Sequence[Values], of_all: bool) -> list[Values]:
+def _without_lists(tasks: Sequence[Task], rows: Sequence[_Values], of_all: bool) -> list[_Values]:
     """Return rows with each list of labels as one text, as the task's files write it: CSV has no lists."""
     columns = {task.name if of_all else "prediction": task for task in tasks if task.several}
     return [row | {column: sets.as_text(task, row[column]) for column, task in columns.items()} for row in rows]
@@ -166,7 +177,7 @@ def _with_columns(tasks: Sequence[Task], available: Sequence[str]) -> list[Asked
     return asked
 
 
-def _rows_of_sentences(tasks: Sequence[Task], sentences: list[str]) -> list[Values]:
+def _rows_of_sentences(tasks: Sequence[Task], sentences: list[str]) -> list[_Values]:
     """Return the rows by column; where all tasks take pairs the two sentences of the command line are one row."""
     if all(task.is_pair for task in tasks):
         if len(sentences) != len(ANY_TASK):
@@ -214,7 +225,7 @@ def read(path: Path, encoding: str = ENCODING) -> Content:
     return Content(rows, form)
 
 
-def _checked(asked: Sequence[Asked], rows: list[NumberedRow], path: Path) -> list[Values]:
+def _checked(asked: Sequence[Asked], rows: list[NumberedRow], path: Path) -> list[_Values]:
     """Return the rows' values; DataError with the lines of those whose texts cannot be predicted."""
     faults: list[str] = []
     for row in rows:
@@ -268,8 +279,8 @@ def _columns(task: Task, available: Sequence[str]) -> tuple[str, ...]:
 
 
 def _sure(
-    model: "Model | Baseline | Ensemble", asked: Sequence[Asked], rows: list[Values], of_all: bool, least: float | None
-) -> list[Values]:
+    model: "Model | Baseline | Ensemble", asked: Sequence[Asked], rows: list[_Values], of_all: bool, least: float | None
+) -> list[_Values]:
     """Return what `_predict` does, without the classes whose probability is below `least`; all where that is None."""
     if least is None:
         return _predict(model, asked, rows, of_all)
@@ -279,8 +290,8 @@ def _sure(
 
 
 def _predict(
-    model: "Model | Baseline | Ensemble", asked: Sequence[Asked], rows: list[Values], of_all: bool
-) -> list[Values]:
+    model: "Model | Baseline | Ensemble", asked: Sequence[Asked], rows: list[_Values], of_all: bool
+) -> list[_Values]:
     """Return the rows as they came with their predictions beside them; warn of rows that were cut.
 
     The predictions are the table of one task, or with `of_all` the answers of several side by side.
@@ -290,14 +301,14 @@ def _predict(
         raise DataError(f"the rows have columns with names of predictions: {', '.join(sorted(taken))}; {remedy}")
     table = _table(model, asked, rows, of_all)
     if cut := [str(number) for number, is_cut in enumerate(table["cut"], 1) if is_cut]:
-        print_aside(
+        _print_aside(
             f"warning: {len(cut)} of {len(rows)} rows are longer than {model.longest} word pieces and lost "
             f"their end, as in training: row {first_of(cut, SHOWN)}"
         )
     return [row | predicted for row, predicted in zip(rows, table.to_dict("records"), strict=True)]
 
 
-def _table(model: "Model | Baseline | Ensemble", asked: Sequence[Asked], rows: list[Values], of_all: bool) -> Frame:
+def _table(model: "Model | Baseline | Ensemble", asked: Sequence[Asked], rows: list[_Values], of_all: bool) -> Frame:
     """Return the predictions of the rows alone, as of `_predict`."""
     tables: dict[str, Frame] = {}
     for columns in dict.fromkeys(one.columns for one in asked):
@@ -306,7 +317,7 @@ def _table(model: "Model | Baseline | Ensemble", asked: Sequence[Asked], rows: l
     return in_one([one.task for one in asked], tables) if of_all else tables[asked[0].task.name]
 
 
-def _in_words(tasks: Sequence[Task], rows: Sequence[Values], of_all: bool) -> Iterator[str]:
+def _in_words(tasks: Sequence[Task], rows: Sequence[_Values], of_all: bool) -> Iterator[str]:
     """Yield lines for people: each row's texts, and below them its prediction, or that of each task."""
     for row in rows:
         yield " | ".join(row[column] for column in ANY_TASK if column in row)
@@ -314,7 +325,7 @@ def _in_words(tasks: Sequence[Task], rows: Sequence[Values], of_all: bool) -> It
             yield f"  {task.name}: {_answer_in_words(task, row)}" if of_all else f"  {_prediction_in_words(task, row)}"
 
 
-def _answer_in_words(task: Task, row: Values) -> str:
+def _answer_in_words(task: Task, row: _Values) -> str:
     """Return `2.303 on a scale of 0 to 5`, or the class and its probability, or each label."""
     if task.several:
         return _labels_in_words(task, row[task.name], row, f"{task.name}_probability_")
@@ -324,7 +335,7 @@ def _answer_in_words(task: Task, row: Values) -> str:
     return f"{answer} {row[task.name + PROBABILITY]:.3f}"
 
 
-def _prediction_in_words(task: Task, row: Values) -> str:
+def _prediction_in_words(task: Task, row: _Values) -> str:
     """Return `2.303 on a scale of 0 to 5`, or each class with its probability, the predicted one first."""
     if task.kind == "score":
         return f"{row['prediction']:.3f} on a scale of {task.lowest:g} to {task.highest:g}"
@@ -336,7 +347,7 @@ def _prediction_in_words(task: Task, row: Values) -> str:
     return f"{UNSURE}: {by_probability}" if row["class"] is None else by_probability
 
 
-def _labels_in_words(task: Task, labels: Sequence[str], row: Values, prefix: str) -> str:
+def _labels_in_words(task: Task, labels: Sequence[str], row: _Values, prefix: str) -> str:
     """Return the labels of a row and then the others, each with its probability: `joy 0.912; not fear 0.204`."""
     probabilities = {name: row[f"{prefix}{number}"] for number, name in enumerate(task.class_names)}
     order = sorted(probabilities, key=lambda name: -probabilities[name])

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mtbert import files, layout
+from mtbert.baselines.rows import text_columns
 from mtbert.errors import DataError
 from mtbert.inference import outside, smaller
 from mtbert.inference.model import Model
@@ -27,7 +28,6 @@ from mtbert.tasks import Task, read_build
 
 BATCHES = (1, 32)  # rows that are predicted together
 SHOWN = 3  # types of nodes
-Rows = Sequence[Sequence[float]]
 
 
 class DevRows(NamedTuple):
@@ -82,12 +82,12 @@ class Proof:
 
     @property
     def verdict(self) -> Verdict:
-        """HOLDS for as good on each task, WORSE, or OPEN."""
+        """HOLDS for as good on each task, WORSE, or TOO_CLOSE."""
         return no_worse.together([*self.changes])
 
     def is_kept(self, less: Smaller) -> bool:
         """Whether the export may be kept: where it is as good, or where that is open and may be."""
-        return self.verdict is Verdict.HOLDS or (self.verdict is Verdict.OPEN and less.unproved)
+        return self.verdict is Verdict.HOLDS or (self.verdict is Verdict.TOO_CLOSE and less.unproved)
 
 
 def prove(model: Model, form: str, full: Path, out: Path, less: Smaller, dev: Mapping[str, DevRows]) -> Proof:
@@ -129,7 +129,7 @@ def check(model: Model, less: Smaller, proof: Proof) -> None:
         return
     options = " ".join(less.options)
     tasks = "; ".join(in_words(change) for change in proof.changes if change.verdict is not Verdict.HOLDS)
-    types = f"; {types_in_words(proof.most_changed)}" if proof.most_changed else ""
+    types = f"; {_types_in_words(proof.most_changed)}" if proof.most_changed else ""
     if proof.verdict is Verdict.WORSE:
         raise ExportError(f"{model.name} is worse on dev with {options}: {tasks}{types}; it is not kept")
     raise ExportError(
@@ -158,7 +158,7 @@ def read_dev(model: Model) -> dict[str, DevRows]:
 
 
 def _read_dev(model: Model, task: Task, data: Path) -> DevRows:
-    columns = ["sentence1", "sentence2"][: len(task.sentences)]
+    columns = text_columns(task)
     try:
         table: Any = files.read_parquet(layout.examples(data, task.name, "dev"), ["id", "label", *columns])
         names = ["id", "cluster", *(["fold"] if task.folds else [])]
@@ -194,11 +194,11 @@ def _changes(dev: Mapping[str, DevRows], before: Computed, after: Computed) -> l
     return by_task
 
 
-def _answers(rows: DevRows, outputs: Rows) -> np.ndarray:
+def _answers(rows: DevRows, outputs: Sequence[Sequence[float]]) -> np.ndarray:
     return answers(rows.task, outputs, rows.thresholds)
 
 
-def answers(task: Task, outputs: Rows, thresholds: np.ndarray | None = None) -> np.ndarray:
+def answers(task: Task, outputs: Sequence[Sequence[float]], thresholds: np.ndarray | None = None) -> np.ndarray:
     """Return the answer of each row [rows] from an export's outputs: a class, the score, or the number of a set.
 
     `thresholds` is as `DevRows` has it.
@@ -221,7 +221,7 @@ def in_words(change: Change) -> str:
     )
 
 
-def types_in_words(most_changed: Mapping[str, int]) -> str:
+def _types_in_words(most_changed: Mapping[str, int]) -> str:
     """Return the types of nodes that cost most, such as `quantised alone, MatMul output.dense changes 9 answers`."""
     costly = [f"{name} changes {count}" for name, count in most_changed.items() if count][:SHOWN]
     return f"quantised alone, {', '.join(costly)}" if costly else "no type of nodes alone changes an answer"

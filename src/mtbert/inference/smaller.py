@@ -16,15 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mtbert import files
+from mtbert import files, layout
 from mtbert.data import tokens
 from mtbert.inference.answers import ModelError
 from mtbert.models.encoder.config import CONFIG
 from mtbert.serving import description
 
-WEIGHTS = "model.safetensors"
 SHARED = "weights.data"  # of several graphs
-README = "README.md"
 ENCODER = "exported.model.encoder.backbone."  # begins the scope of a node that the encoder computes
 POOLER = f"{ENCODER}pooler"
 SCOPES = "pkg.torch.onnx.name_scopes"  # of a node: the modules that it is computed in, from the outermost on
@@ -98,9 +96,9 @@ def write(full: Path, out: Path, smaller: Smaller, types: Collection[str] | None
     for file in full.iterdir():
         if file.suffix == ".onnx" and (smaller.int8 or smaller.half):
             _to_int8(file, out / file.name, types) if smaller.int8 else _to_half(file, out / file.name)
-        elif file.name == WEIGHTS and smaller.half:
+        elif file.name == layout.WEIGHTS and smaller.half:
             _halve(file, out / file.name)
-        elif file.name != README and not (file.name == SHARED and (smaller.int8 or smaller.half)):
+        elif file.name != description.CARD and not (file.name == SHARED and (smaller.int8 or smaller.half)):
             shutil.copyfile(file, out / file.name)
     if smaller.max_tokens is not None:
         _change(out / tokens.TOKENIZER_CONFIG, {"model_max_length": smaller.max_tokens})

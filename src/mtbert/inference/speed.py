@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from mtbert import files, layout
+from mtbert.baselines.rows import text_columns
 from mtbert.data import tokens
 from mtbert.errors import DataError
 from mtbert.inference import loading
@@ -25,12 +26,10 @@ from mtbert.provenance import inputs, seals
 from mtbert.scores.schemas import Costs, Speed, read_log
 from mtbert.tasks import Tasks, main, read_build
 
-SENTENCES = ["sentence1", "sentence2"]
 BATCH = 32
 ROUNDS = {1: 20, BATCH: 5}  # of each number of texts that are predicted together; the median counts
 WARM = 2  # rounds before these
 MOST_MEMORY = 0.5  # share of the machine's memory for models that are loaded at a time
-Rows = Mapping[int, Sequence[tuple[str, ...]]]  # by number of texts, 1 or 2
 
 
 def measure(build: Path) -> Speed:
@@ -102,14 +101,14 @@ def _threads(models: Mapping[str, Model | Baseline]) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _rows(build: Path, tasks: Tasks) -> Rows:
+def _rows(build: Path, tasks: Tasks) -> dict[int, list[tuple[str, ...]]]:
     """Return texts of dev by their number in a row, those of all tasks in turn; drawn, as a file may be sorted."""
     drawn: dict[int, list[tuple[int, tuple[str, ...]]]] = {}  # with the place of each row among its task's
     needed = max(size * (count + WARM) for size, count in ROUNDS.items())
     for name in main(tasks):
         file = layout.examples(layout.data(build), name, "dev")
         if file.is_file():
-            columns = SENTENCES[: len(tasks[name].sentences)]
+            columns = text_columns(tasks[name])
             table = files.read_parquet(file, columns).to_numpy()
             picks = np.resize(np.random.default_rng(0).permutation(len(table)), needed)
             drawn.setdefault(len(columns), []).extend((place, tuple(table[pick])) for place, pick in enumerate(picks))
@@ -132,7 +131,9 @@ def _groups(folders: Mapping[str, Path]) -> Iterator[list[str]]:
         yield group
 
 
-def _milliseconds(models: Mapping[str, Model | Baseline], rows: Rows, size: int) -> dict[str, float]:
+def _milliseconds(
+    models: Mapping[str, Model | Baseline], rows: Mapping[int, Sequence[tuple[str, ...]]], size: int
+) -> dict[str, float]:
     """Return what a text takes in each model for all of its tasks, where so many are predicted together."""
     totals = dict.fromkeys(models, 0.0)
     for texts, of_form in rows.items():

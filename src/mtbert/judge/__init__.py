@@ -13,11 +13,11 @@ from mtbert.judge.comparison import Comparison, Part
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement, judge, judge_board
 from mtbert.judge.rows import Below, MayGain, Row
-from mtbert.judge.rule import OBSTACLES, SEEDS, Verdict
+from mtbert.judge.rule import SEEDS, Obstacle, Verdict
 from mtbert.judge.scoreboard import Scoreboard
 
 __all__ = [
-    "OBSTACLES", "OVERFITTING", "SEEDS", "STUDY", "UNKNOWN", "Answer", "Below", "BudgetRuns",
-    "Comparison", "Confirmation", "Confirmed", "Judgement", "MayGain", "Part", "Request", "Row", "Scoreboard",
-    "TaskRows", "Verdict", "judge", "judge_board", "of_results", "request_of",
+    "OVERFITTING", "SEEDS", "STUDY", "UNKNOWN", "Answer", "Below", "BudgetRuns", "Comparison", "Confirmation",
+    "Confirmed", "Judgement", "MayGain", "Obstacle", "Part", "Request", "Row", "Scoreboard", "TaskRows",
+    "Verdict", "judge", "judge_board", "of_results", "request_of",
 ]  # fmt: skip

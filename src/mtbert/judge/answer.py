@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.judge.ways import Choice
 from mtbert.scores import metrics
-from mtbert.scores.described import CATALOG, MAJORITY, RIVALS
+from mtbert.scores.described import CATALOG, MAJORITY, RIVALS, UNTRAINED
 from mtbert.scores.results import Results
 from mtbert.tasks import main
 
@@ -57,10 +57,7 @@ class Answer:
         results: those that are judged.
         ways: the rows of at least two.
         request: what was asked for.
-        majority: the score of the class that most training rows have, by task. It is empty for tasks of scores, and
-            where the majority class is itself one of the ways.
-        untrained: the row of the starting weights; None where nobody has scored them.
-        incomplete: rows of others who have predicted some of the tasks.
+        seedless_rows: the untrained encoder and all baselines, where they have scores.
         against_single: each other way against one model per task, in their order; none if that was not trained.
         against_best: the candidates against the best way, in their order without it.
         by_task: what the way to keep costs each task against one model per task; none if either is missing.
@@ -69,9 +66,7 @@ class Answer:
     results: Results
     ways: Sequence[Row]
     request: Request = UNKNOWN
-    majority: Mapping[str, float] = field(default_factory=dict)
-    untrained: Row | None = None
-    incomplete: Sequence[Row] = ()
+    seedless_rows: Sequence[Row] = ()
     against_single: Sequence[Comparison] = ()
     against_best: Sequence[Comparison] = ()
     by_task: Sequence[Comparison] = ()
@@ -90,6 +85,24 @@ class Answer:
     def margin(self) -> float:
         """The smallest difference of the mean that matters: the largest of the tasks'."""
         return margins(self.results.tasks)[self.metric]
+
+    @cached_property
+    def majority(self) -> dict[str, float]:
+        """The score of the class that most training rows have, by task of classes; none where it is one of the ways."""
+        if MAJORITY in self.results.baselines:
+            return {}
+        scores = training_check.majority_scores(self.results)
+        return {task: scores[task] for task in self.tasks if task in scores}
+
+    @property
+    def untrained(self) -> Row | None:
+        """The row of the starting weights; None where nobody has scored them."""
+        return next((row for row in self.seedless_rows if row.names == (UNTRAINED,)), None)
+
+    @property
+    def incomplete(self) -> list[Row]:
+        """The rows of others who have predicted some of the tasks."""
+        return [row for row in self.seedless_rows if row.is_of_others and not {*self.tasks} <= {*row.scores}]
 
     @cached_property
     def single(self) -> Row | None:
@@ -201,12 +214,10 @@ def of_board(board: Scoreboard, check: TrainingCheck, request: Request = UNKNOWN
     trained = [check.of(way) for way in _trained_ways(board) if {*tasks} <= {*way.scores}]
     if len(trained) < 2:
         return None
-    baselines = [way for way in map(board.baseline, results.baselines) if {*tasks} <= {*way.scores}]
-    incomplete = [row for row in map(board.baseline, results.baselines) if is_incomplete(row, tasks)]
+    seedless_rows = board.seedless_rows()
+    baselines = [way for way in seedless_rows if way.is_baseline and {*tasks} <= {*way.scores}]
     in_order = sorted(_told_apart([*trained, *baselines]), key=lambda way: rank(way, results.tasks))
-    scores = {} if MAJORITY in results.baselines else training_check.majority_scores(results)
-    majority = {task: scores[task] for task in tasks if task in scores}
-    return _judged(Answer(results, in_order, request, majority, board.untrained(), incomplete), board)
+    return _judged(Answer(results, in_order, request, seedless_rows), board)
 
 
 def _told_apart(rows: Sequence[Row]) -> list[Row]:
@@ -217,18 +228,13 @@ def _told_apart(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def is_incomplete(row: Row, tasks: Collection[str]) -> bool:
-    """Return whether others made a row's predictions, and not those of all tasks."""
-    return row.is_of_others and bool(row.scores) and not {*tasks} <= {*row.scores}
-
-
 def _judged(answer: Answer, board: Scoreboard) -> Answer:
     """Return the answer with its comparisons; which tasks are compared depends on which way is kept."""
     runs, single = board.budget_runs(), answer.single
     answer = replace(
         answer,
         against_single=ways.judge(runs, parts_against_single(answer)),
-        against_best=ways.judge_against_best(runs, parts_against_best(answer)),
+        against_best=ways.judge(runs, parts_against_best(answer)),
     )
     kept = answer.kept
     if single is None or kept is None or kept is single:

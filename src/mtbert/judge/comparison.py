@@ -5,11 +5,10 @@ from typing import Annotated, Any
 
 import pydantic
 
-from mtbert.judge.rule import NOTHING, OBSTACLES, Expected, PValues, Verdict, part_p, sign
+from mtbert.judge.rule import NOTHING, Expected, Obstacle, PValues, Verdict, part_p, sign
 from mtbert.scores.metrics import OVERALLS
 from mtbert.settings import Section
 from mtbert.stats import Estimate
-from mtbert.stats.power import Needed
 from mtbert.tasks import Tasks, main
 
 
@@ -53,25 +52,23 @@ class Comparison:
 
     Attributes:
         part: what is compared.
-        obstacle: what keeps it from being judged, of OBSTACLES; empty for nothing.
+        obstacle: why it is not judged; None where it is.
         difference: ours - other; None where it was not run.
         p: of what the part expects; 1 where it is not judged. Of ways it is corrected over all of them.
-        needed: what would decide whether ours is no worse; None where nobody asks or knows.
         scores: of ours and of the other, each by itself; None where nobody asks.
     """
 
     part: Part
-    obstacle: str = "not run"
+    obstacle: Obstacle | None = Obstacle.NOT_RUN
     difference: Estimate | None = None
     p: PValues = NOTHING
-    needed: Needed | None = None
     scores: tuple[Estimate, Estimate] | None = None
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Verdict | Obstacle:
         """What is proved of what the part expects; else which side is better, or why it is not judged."""
         if self.obstacle:
-            return OBSTACLES[self.obstacle]
+            return self.obstacle
         return sign(self.difference) if self.p.verdict is Verdict.TOO_CLOSE else self.p.verdict
 
 

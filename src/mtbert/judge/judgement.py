@@ -57,7 +57,7 @@ def judge_board(board: Scoreboard, request: Request = UNKNOWN) -> Judgement:
     return Judgement(
         results=board.results,
         rows=[*_rows(board, check)],
-        seedless_rows=[*_seedless_rows(board)],
+        seedless_rows=board.seedless_rows(),
         paper_rows=paper_rows.rows(board, check),
         answer=which_way,
         confirmation=confirmation.look(which_way, board) if which_way is not None and is_last else None,
@@ -70,13 +70,6 @@ def _rows(board: Scoreboard, check: TrainingCheck) -> Iterator[Row]:
         row = board.row(names)
         if row.scores:
             yield check.of(row)
-
-
-def _seedless_rows(board: Scoreboard) -> Iterator[Row]:
-    untrained = board.untrained()
-    if untrained is not None:
-        yield untrained
-    yield from (row for row in map(board.baseline, board.results.baselines) if row.scores)
 
 
 def _differences_of_own(board: Scoreboard) -> list[Comparison]:
@@ -92,7 +85,7 @@ def _differences_of_own(board: Scoreboard) -> list[Comparison]:
             if difference is not None:
                 margin = margin_by_metric[metric]
                 part = Part(ours=(own,), other=(other,), metric=metric, margin=margin, expects="close")
-                comparisons.append(Comparison(part, "", difference))
+                comparisons.append(Comparison(part, None, difference))
     return comparisons
 
 

@@ -53,7 +53,7 @@ class Change:
 
     @property
     def verdict(self) -> Verdict:
-        """HOLDS for as good, WORSE, or OPEN: neither is proved."""
+        """HOLDS for as good, WORSE, or TOO_CLOSE: neither is proved."""
         return _verdict(self.p, sign(self.difference))
 
 
@@ -73,7 +73,7 @@ def change(task: Task, labels: np.ndarray, before: np.ndarray, after: np.ndarray
 
 
 def together(changes: list[Change]) -> Verdict:
-    """Return HOLDS where each is as good, WORSE where one is worse, else OPEN."""
+    """Return HOLDS where each is as good, WORSE where one is worse, else TOO_CLOSE."""
     if any(one.verdict is Verdict.WORSE for one in changes):
         return Verdict.WORSE
     return _verdict(claim_p([one.p for one in changes]), Verdict.TOO_CLOSE)
@@ -82,7 +82,7 @@ def together(changes: list[Change]) -> Verdict:
 def _verdict(p: PValues, standing: Verdict) -> Verdict:
     if p.verdict is Verdict.HOLDS:
         return Verdict.HOLDS
-    return Verdict.WORSE if Verdict.FAILS is p.verdict or standing is Verdict.WORSE else Verdict.OPEN
+    return Verdict.WORSE if Verdict.FAILS is p.verdict or standing is Verdict.WORSE else Verdict.TOO_CLOSE
 
 
 def _p_of_few(changed: int, clusters: np.ndarray, share: float) -> float:

@@ -52,12 +52,12 @@ def _answers(board: Scoreboard, paper: str, number: str, table: Mapping[str, pap
 
 def _unpublished(board: Scoreboard, paper: str, number: str, labels: Collection[str] = ()) -> Iterator[Row]:
     """Yield rows of the variants of a paper that answer to none of its published labels."""
-    for label in own_labels(board.results, paper):
+    for label in _labels(board.results, paper):
         if label not in labels:
             yield from _rows(board, paper, number, label)
 
 
-def own_labels(results: Results, paper: str) -> list[str]:
+def _labels(results: Results, paper: str) -> list[str]:
     """Return the labels of the rows of a paper's variants, each once."""
     labels: dict[str, None] = {}
     for about in results.about.values():

@@ -17,7 +17,7 @@ LEANS = 0.4  # a part whose p of holding is below this does not refute its claim
 
 
 class Verdict(StrEnum):
-    """All that is said of a claim or of a comparison; docs/verdicts.md has them in a table."""
+    """What is proved of a claim or of a comparison; docs/verdicts.md has them in a table."""
 
     HOLDS = "holds"
     SMALL = "small"  # it holds, and a difference is proved to be smaller than the margin
@@ -25,23 +25,21 @@ class Verdict(StrEnum):
     BETTER = "better"  # the 95 % interval lies above 0
     WORSE = "worse"  # it lies below 0
     TOO_CLOSE = "too close"  # none of these is proved
-    NOT_COMPARABLE = "not comparable"
-    OPEN = "open"
+
+
+class Obstacle(StrEnum):
+    """Why a claim or a comparison is not judged; the first that applies counts."""
+
     NOT_RUN = "not run"
-
-
-OBSTACLES = {  # what keeps a comparison from being judged, and the verdict instead; the first that applies counts
-    "not run": Verdict.NOT_RUN,
-    "code": Verdict.NOT_COMPARABLE,  # or another of `ALIKE`
-    "settings": Verdict.NOT_COMPARABLE,  # that the claim does not name
-    "confounders": Verdict.NOT_COMPARABLE,  # settings that it names as such
-    "budgets": Verdict.NOT_COMPARABLE,
-    "encoder": Verdict.OPEN,  # untrained, it is above both sides on STS
-    "rows": Verdict.OPEN,  # fewer than LEAST_CLUSTERS clusters of them
-    "seeds": Verdict.OPEN,  # fewer than SEEDS
-    "flip": Verdict.OPEN,  # from a third of the budget to all of it the sign changes, by more than the margin
-    "parts": Verdict.OPEN,  # of several comparisons of a claim some leave out 0, and not all are proved
-}
+    CODE = "code"  # or another of `ALIKE` differs
+    SETTINGS = "settings"  # that the claim does not name differ
+    CONFOUNDERS = "confounders"  # settings that it names as such differ
+    BUDGETS = "budgets"  # differ
+    ENCODER = "encoder"  # untrained, it is above both sides on STS
+    ROWS = "rows"  # fewer than LEAST_CLUSTERS clusters of them
+    SEEDS = "seeds"  # fewer than SEEDS
+    FLIP = "flip"  # from a third of the budget to all of it the sign changes, by more than the margin
+    PARTS = "parts"  # of several comparisons of a claim some leave out 0, and not all are proved
 
 
 def sign(difference: Estimate | None) -> Verdict:

@@ -68,16 +68,19 @@ class Scoreboard:
             split=split,
         )
 
-    def untrained(self) -> Row | None:
-        """Return the row of the starting weights; None where nobody has scored them.
+    def seedless_rows(self) -> list[Row]:
+        """Return the rows of the untrained encoder and of the baselines, where they have scores."""
+        rows = [self._untrained(), *map(self.baseline, self.results.baselines)]
+        return [row for row in rows if row.scores]
+
+    def _untrained(self) -> Row:
+        """Return the row of the starting weights; without scores where nobody has scored them.
 
         Evidence of before 2026-11-28 has their scores and not their predictions: there they have no interval.
         """
         stated = self.results.untrained
-        if not stated:
-            return None
         predicted = self._scores((UNTRAINED,), (0,), "dev")
-        scores = {metric: predicted.get(metric, exactly(score)) for metric, score in stated.items()}
+        scores = {metric: predicted.get(metric, _exactly(score)) for metric, score in stated.items()}
         return Row(UNTRAINED_LABEL, (UNTRAINED,), scores)
 
     def _scores(
@@ -102,7 +105,7 @@ class Scoreboard:
         return weights.sum().to_dict() | {"encoder": float(weights["encoder"].iloc[0])}
 
 
-def exactly(score: float) -> Estimate:
+def _exactly(score: float) -> Estimate:
     """Return a score of which neither seeds nor rows are known."""
     return Estimate(score, None, 0.0, (0, 0), 0, 0)
 

@@ -3,7 +3,7 @@
 `rows.parquet` has a line for each metric of each row, `comparisons.parquet` one for each comparison. Their column `use`
 says what a line is for: it is the name of a part of `Judgement` or `Answer`. The rows' column `results` says which
 results were judged. Intervals, p of no difference and verdicts stand there for people; they are computed from the other
-columns when a table is read.
+columns when a table is read, except that a comparison without a verdict has its obstacle there.
 """
 
 import itertools
@@ -20,7 +20,6 @@ from mtbert.judge.answer import (
     UNKNOWN,
     Answer,
     Request,
-    is_incomplete,
     parts_against_best,
     parts_against_single,
 )
@@ -28,14 +27,10 @@ from mtbert.judge.comparison import Comparison, Part
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement
 from mtbert.judge.rows import Below, MayGain, Row
-from mtbert.judge.rule import PValues
-from mtbert.judge.scoreboard import exactly
+from mtbert.judge.rule import Obstacle, PValues
 from mtbert.scores.columns import COSTS, WEIGHTS
-from mtbert.scores.described import MAJORITY, UNTRAINED
 from mtbert.scores.results import Results
 from mtbert.stats import Estimate
-from mtbert.stats.power import Needed
-from mtbert.tasks import main
 
 ROWS, COMPARISONS = "rows.parquet", "comparisons.parquet"
 AGAIN = "`dvc repro judge` makes it again"
@@ -49,7 +44,7 @@ ESTIMATE = {
     "other_seeds": COUNT, "rows": COUNT, "clusters": COUNT, "lowest": NUMBER, "highest": NUMBER,
     "row_variance": NUMBER,
 }  # fmt: skip
-ROW_USES = ("rows", "seedless_rows", "paper_rows", "ways", "majority", "confirmation")
+ROW_USES = ("rows", "seedless_rows", "paper_rows", "ways", "confirmation")
 ROW_COLUMNS = pa.schema(
     {"use": WORD, "results": WORD, "row": COUNT, "paper": WORD, "table": WORD, "label": WORD, "models": WORDS}
     | {"split": WORD, "seeds": pa.list_(COUNT), "metric": WORD, "published": NUMBER}
@@ -60,10 +55,9 @@ ROW_COLUMNS = pa.schema(
 )
 COMPARISON_COLUMNS = pa.schema(
     {"use": WORD, "ours": WORDS, "other": WORDS, "metric": WORD, "expects": WORD, "margin": NUMBER}
-    | {"verdict": WORD, "reason": WORD}
+    | {"verdict": WORD}
     | ESTIMATE
     | dict.fromkeys(("p", "p_holds", "p_fails", "p_small"), NUMBER)
-    | {"needed_seeds": COUNT, "needed_rows": COUNT}
 )
 
 
@@ -111,8 +105,6 @@ def _row_lines(judgement: Judgement) -> Iterator[Line]:
     rows += [("paper_rows", row) for row in judgement.paper_rows]
     if answer is not None:
         rows += [("ways", row) for row in answer.ways]
-        scores = {task: exactly(score) for task, score in answer.majority.items()}
-        rows.append(("majority", Row("", (MAJORITY,), scores)))
     if confirmation is not None:
         rows += [("confirmation", row) for row in confirmation.rows]
     for number, (use, row) in enumerate(rows):
@@ -189,28 +181,28 @@ def _comparison_lines(judgement: Judgement) -> Iterator[Line]:
 
 def comparison_cells(comparison: Comparison) -> Line:
     """Return the cells of COMPARISON_COLUMNS but `use`."""
-    difference, needed = comparison.difference, comparison.needed
+    difference = comparison.difference
     return {
         **comparison.part.model_dump(),
         "verdict": comparison.verdict,
-        "reason": comparison.obstacle,
         **_estimate_cells(difference),
         "p": difference and difference.p,
         **p_cells(comparison.p, "p"),
-        "needed_seeds": needed and needed.seeds,
-        "needed_rows": needed and needed.rows,
     }
 
 
 def _comparison(line: Line) -> Comparison:
-    needed = None if line["needed_rows"] is None else Needed(line["needed_seeds"], line["needed_rows"])
     return Comparison(
         part=Part(**{name: line[name] for name in Part.model_fields}),
-        obstacle=line["reason"],
+        obstacle=obstacle(line),
         difference=estimate(line),
         p=p_values(line, "p"),
-        needed=needed,
     )
+
+
+def obstacle(line: Line) -> Obstacle | None:
+    """Return what stands in place of a verdict; None where there is one."""
+    return Obstacle(line["verdict"]) if line["verdict"] in {*Obstacle} else None
 
 
 def p_cells(p: PValues, name: str) -> Line:
@@ -278,9 +270,7 @@ def _judgement(
             results=results,
             ways=rows["ways"],
             request=request,
-            majority={task: score.mean for task, score in rows["majority"][0].scores.items()},
-            untrained=next((row for row in seedless_rows if row.names == (UNTRAINED,)), None),
-            incomplete=[row for row in seedless_rows if is_incomplete(row, main(results.tasks))],
+            seedless_rows=seedless_rows,
             against_single=comparisons.get("against_single", ()),
             against_best=comparisons.get("against_best", ()),
             by_task=comparisons.get("by_task", ()),

@@ -44,18 +44,14 @@ SCORED = ("dev/", "spared/")  # how the names of scores in the history begin
 
 
 class TrainingCheck:
-    """The check of every row of a scoreboard.
-
-    Attributes:
-        yardsticks: the dev scores that a row must not be below, by task.
-    """
+    """The check of every row of a scoreboard."""
 
     def __init__(self, board: Scoreboard) -> None:
         self._board, self._results = board, board.results
         tfidf = board.baseline(TFIDF).scores if TFIDF in self._results.baselines else {}
-        self._constants = constant_predictions(self._results)
+        self._constants = _constant_predictions(self._results)
         self._checked: dict[tuple[str, ...], Row] = {}
-        self.yardsticks: dict[Below, Mapping[str, float]] = {
+        self._yardsticks: dict[Below, Mapping[str, float]] = {
             Below.TFIDF: {task: score.mean for task, score in tfidf.items()},
             Below.UNTRAINED: self._results.untrained,
         }
@@ -80,7 +76,7 @@ class TrainingCheck:
     def _below(self, row: Row, task: str) -> list[Below]:
         score, matters = row.scores[task].mean, self._results.tasks[task].matters
         below = [] if self._is_above_constant(row, task) else [Below.MAJORITY]
-        for yardstick, scores in self.yardsticks.items():
+        for yardstick, scores in self._yardsticks.items():
             if task in scores and score <= scores[task] - matters:
                 below.append(yardstick)
         return below
@@ -167,7 +163,7 @@ def still_falls(losses: Frame) -> bool:
     return is_proved and -slope * AHEAD > LEAST_FALL * abs(float(losses["value"].mean()))
 
 
-def constant_predictions(results: Results) -> dict[str, float]:
+def _constant_predictions(results: Results) -> dict[str, float]:
     """Return what a model that learns nothing of the sentences predicts, by task: the class of most training rows.
 
     Where nobody has counted the training rows, as in evidence of before 2026-11-27, it is the class that most rows of
@@ -175,7 +171,7 @@ def constant_predictions(results: Results) -> dict[str, float]:
     """
     constants: dict[str, float] = {}
     for name, task in results.tasks.items():
-        labels = dev_labels(results, name)
+        labels = _dev_labels(results, name)
         if len(labels) and task.kind == "score":
             constants[name] = 0.0
         elif len(labels):
@@ -193,10 +189,10 @@ def _counts(task: Task, labels: np.ndarray) -> Sequence[int]:
 def majority_scores(results: Results) -> dict[str, float]:
     """Return by task of classes the dev score of the class that most training rows have, where these were counted."""
     scores: dict[str, float] = {}
-    for name, constant in constant_predictions(results).items():
-        task, labels = results.tasks[name], dev_labels(results, name)
-        if task.kind != "score" and label_counts(results, name):
-            scores[name] = metrics.task_score(task, labels, np.full(len(labels), constant))
+    for name, task in results.tasks.items():
+        counts, labels = label_counts(results, name), _dev_labels(results, name)
+        if task.kind != "score" and counts and len(labels):
+            scores[name] = metrics.of_majority(task, counts, labels)
     return scores
 
 
@@ -206,7 +202,7 @@ def label_counts(results: Results, task: str) -> Sequence[int]:
     return train.labels if train else []
 
 
-def dev_labels(results: Results, task: str) -> np.ndarray:
+def _dev_labels(results: Results, task: str) -> np.ndarray:
     """Return the labels of a task's dev rows, [rows]."""
     predicted = results.predictions
     is_labelled = (predicted["task"] == task) & (predicted["split"] == "dev") & predicted["label"].notna()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from mtbert.judge.budget_runs import BudgetRuns, mismatches
 from mtbert.judge.comparison import Comparison, Part, with_p
 from mtbert.judge.rows import Row
-from mtbert.judge.rule import SEEDS, Verdict, corrected
+from mtbert.judge.rule import SEEDS, Obstacle, Verdict, corrected
 from mtbert.stats import LEAST_CLUSTERS, Estimate
 from mtbert.stats.power import Needed, needed
 
@@ -26,14 +26,16 @@ class Choice:
             cheaper way is proved to be worse. None if neither is proved, or if there are fewer than SEEDS seeds.
         likely: if nothing is kept, the best of the ways that are cheaper and may be no worse; if the best may not be
             kept, the best of those that may. None if there are none.
-        against: the likely way less the best; it says what would decide.
+        against: the likely way less the best.
         seeds: the fewest seeds that a way has, of those that have seeds; None if none has, 0 if nothing was compared.
+        needed: what would decide whether the likely way is no worse; None where nothing is likely, or nobody knows.
     """
 
     kept: Row | None
     likely: Row | None = None
     against: Comparison | None = None
     seeds: int | None = None
+    needed: Needed | None = None
 
     @property
     def lacks_seeds(self) -> bool:
@@ -53,27 +55,15 @@ def _compared(runs: BudgetRuns, part: Part) -> Comparison:
     return Comparison(part, _obstacle(runs, part, difference), difference)
 
 
-def _obstacle(runs: BudgetRuns, part: Part, difference: Estimate | None) -> str:
-    """Return what keeps two ways from being judged, of OBSTACLES; empty for nothing."""
+def _obstacle(runs: BudgetRuns, part: Part, difference: Estimate | None) -> Obstacle | None:
+    """Return what keeps two ways from being judged."""
     if difference is None:
-        return "not run"
+        return Obstacle.NOT_RUN
     if mismatches(runs.lines([*part.ours, *part.other])):
-        return "code"
+        return Obstacle.CODE
     if difference.lacks_seeds(SEEDS):
-        return "seeds"
-    return "rows" if difference.clusters < LEAST_CLUSTERS else ""
-
-
-def judge_against_best(runs: BudgetRuns, parts: Sequence[Part]) -> list[Comparison]:
-    """Judge comparisons of ways with the best one, and say what would decide each."""
-    return [replace(comparison, needed=_needed(comparison, len(parts))) for comparison in judge(runs, parts)]
-
-
-def _needed(comparison: Comparison, comparisons: int) -> Needed | None:
-    """Return what would decide on one of so many comparisons."""
-    if comparison.difference is None:
-        return None
-    return needed(comparison.difference, comparison.part.margin, SEEDS, comparisons)
+        return Obstacle.SEEDS
+    return Obstacle.ROWS if difference.clusters < LEAST_CLUSTERS else None
 
 
 def choose(best: Row, candidates: Sequence[Row], against_best: Sequence[Comparison]) -> Choice:
@@ -88,8 +78,7 @@ def choose(best: Row, candidates: Sequence[Row], against_best: Sequence[Comparis
     seeds = _fewest_seeds([comparison.difference for comparison in against_best if comparison.difference])
     no_worse = [way for way, comparison in judged if comparison.p.verdict is Verdict.HOLDS]
     if best not in candidates:
-        likely, against = judged[0]
-        return Choice(min(no_worse, key=_cost), seeds=seeds) if no_worse else Choice(None, likely, against, seeds)
+        return Choice(min(no_worse, key=_cost), seeds=seeds) if no_worse else _undecided(*judged[0], seeds, len(judged))
     kept = min([best, *no_worse], key=_cost)
     undecided = [
         (way, comparison)
@@ -101,8 +90,15 @@ def choose(best: Row, candidates: Sequence[Row], against_best: Sequence[Comparis
         return replace(decided, kept=None) if kept is best and decided.lacks_seeds else decided
     if kept is not best:
         return Choice(kept, seeds=seeds)
-    likely, against = undecided[0]
-    return Choice(None, likely, against, seeds)
+    return _undecided(*undecided[0], seeds, len(judged))
+
+
+def _undecided(likely: Row, against: Comparison, seeds: int | None, comparisons: int) -> Choice:
+    """Return that nothing is kept, and what would decide; of so many comparisons one is against the likely way."""
+    what_decides = None
+    if against.difference is not None:
+        what_decides = needed(against.difference, against.part.margin, SEEDS, comparisons)
+    return Choice(None, likely, against, seeds, what_decides)
 
 
 def _cost(way: Row) -> float:

@@ -13,7 +13,7 @@ model has a draw a seed, of all of train, too: `trained`.
 Source: Hestness et al. (2017), "Deep Learning Scaling is Predictable, Empirically", for the power law.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from mtbert import seeding
 from mtbert.baselines import TECHNIQUES, run
+from mtbert.baselines.base import Embed
 from mtbert.baselines.rows import Rows
 from mtbert.data import parts
 from mtbert.scores import metrics
@@ -57,9 +58,7 @@ class Gain:
         return self.low > 0 or self.high < 0
 
 
-def measure(
-    name: str, task: Task, train: Rows, dev: Rows, embed: Callable[..., np.ndarray], shares: Sequence[float] = SHARES
-) -> list[Point]:
+def measure(name: str, task: Task, train: Rows, dev: Rows, embed: Embed) -> list[Point]:
     """Train a baseline on parts of train and score it on dev.
 
     Returns:
@@ -67,7 +66,7 @@ def measure(
     """
     clusters, dev_clusters = train.clusters(), dev.clusters()
     points: list[Point] = []
-    for share in shares:
+    for share in SHARES:
         predicted: list[np.ndarray] = []
         draws = DRAWS if share < 1 else DRAWS[:1]
         numbers_by_draw = [parts.nested(clusters, share, draw) for draw in draws]
@@ -97,7 +96,7 @@ def gain(points: Sequence[Point]) -> Gain | None:
 
     None of fewer than three points, and where a point but the last has one draw, which does not tell the noise.
     """
-    if len(points) < LEAST_POINTS or not all(map(is_repeated, points[:-1])):
+    if len(points) < LEAST_POINTS or not all(map(_is_repeated, points[:-1])):
         return None
     x = np.log2([point.rows for point in points])
     random = seeding.stream(0, "curve", "samples")
@@ -121,17 +120,17 @@ def sampled(points: Sequence[Point], random: np.random.Generator) -> np.ndarray:
         scores = point.side.scores + weights @ point.side.moves  # [samples, draws]
         drawn = random.integers(0, scores.shape[1], scores.shape)
         samples[:, number] = np.take_along_axis(scores, drawn, axis=1).mean(axis=1)
-    if not is_repeated(points[-1]):
+    if not _is_repeated(points[-1]):
         samples[:, -1] += random.normal(0, _spread(points), SAMPLES)
     return samples
 
 
 def _spread(points: Sequence[Point]) -> float:
     """Return by how much the draws of the largest repeated part differ, as a standard deviation."""
-    return float([point for point in points if is_repeated(point)][-1].side.scores.std(ddof=1))
+    return float([point for point in points if _is_repeated(point)][-1].side.scores.std(ddof=1))
 
 
-def is_repeated(point: Point) -> bool:
+def _is_repeated(point: Point) -> bool:
     """Return whether a point has several draws, so that their noise is known."""
     return len(point.side.scores) > 1
 

@@ -10,13 +10,14 @@ labels, one of the ways in Thyagarajan et al. (2022), "Identifying Incorrect Ann
 Data". cleanlab orders the same probabilities in the same way, so it would add nothing here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mtbert.baselines import TECHNIQUES, linear, one_vs_rest
-from mtbert.baselines.rows import Rows
+from mtbert.baselines.base import Embed
+from mtbert.baselines.rows import Rows, text_columns
 from mtbert.labelling import rows as labelled
 from mtbert.scores import sets
 from mtbert.scores.columns import Frame
@@ -29,7 +30,7 @@ EVEN = 0.5  # the probability of a decision that is as probable as its contrary
 COLUMNS = ("text", "text_pair")
 
 
-def of_other_folds(task: Task, rows: Rows, embed: Callable[..., np.ndarray]) -> np.ndarray | None:
+def of_other_folds(task: Task, rows: Rows, embed: Embed) -> np.ndarray | None:
     """Predict each row with a frozen encoder's regression on the other folds; None where rows are too alike for folds.
 
     The first fold's model chooses the penalty of all. Returns the probability of each class, or of each of several
@@ -142,7 +143,7 @@ def listed(task: Task, table: Frame, doubts: Frame) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = []
     places = table.loc[doubts.index].to_dict("records")
     for place, doubt in zip(places, doubts.to_dict("records"), strict=True):
-        line = dict(zip(COLUMNS, (place[name] for name in labelled.texts(task)), strict=False))
+        line = dict(zip(COLUMNS, (place[name] for name in text_columns(task)), strict=False))
         line |= {name: labelled.label_in_words(task, value) for name, value in
                  (("label", place["label"]), ("predicted", doubt["predicted"]))}  # fmt: skip
         if task.several:

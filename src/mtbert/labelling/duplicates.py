@@ -4,14 +4,16 @@ Two rows are near-duplicates if their texts are the same, case, spacing and punc
 their embeddings reaches NEAR; of pairs, both texts have to be, in either order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from mtbert.baselines.base import Embed
 from mtbert.baselines.embeddings import unit
+from mtbert.baselines.rows import text_columns
 from mtbert.data import checks
 from mtbert.labelling import rows as labelled
 from mtbert.labelling.doubtful import COLUMNS
@@ -42,7 +44,7 @@ class Pair(NamedTuple):
     cosine: float
 
 
-def tells_apart(task: Task, table: Frame, embed: Callable[[Sequence[str]], np.ndarray]) -> bool:
+def tells_apart(task: Task, table: Frame, embed: Embed) -> bool:
     """Return whether an encoder's cosines say which rows are near-duplicates, from BLOCK rows; of fewer nobody knows.
 
     Those of encoders that embed no sentences may be near 1 for any two texts.
@@ -56,7 +58,7 @@ def tells_apart(task: Task, table: Frame, embed: Callable[[Sequence[str]], np.nd
     return float((is_near & (same[rows, None] != same)).mean()) <= MOST_ALIKE
 
 
-def find(task: Task, table: Frame, embed: Callable[[Sequence[str]], np.ndarray] | None) -> list[Pair]:
+def find(task: Task, table: Frame, embed: Embed | None) -> list[Pair]:
     """Return each row's nearest row that does harm, once, the most alike first.
 
     Args:
@@ -115,7 +117,7 @@ def listed(task: Task, table: Frame, pairs: Sequence[Pair]) -> list[dict[str, An
             line: dict[str, Any] = {"what": harm.value, "cosine": f"{pair.cosine:.3f}"}
             for prefix, number in (("", pair.first), ("other_", pair.second)):
                 row = table.iloc[number].to_dict()
-                of_row: dict[str, Any] = dict(zip(COLUMNS, (row[name] for name in labelled.texts(task)), strict=False))
+                of_row: dict[str, Any] = dict(zip(COLUMNS, (row[name] for name in text_columns(task)), strict=False))
                 of_row["label"] = labelled.label_in_words(task, row["label"])
                 of_row |= {name: row[name] for name in ("split", "file", "line")}
                 line |= {prefix + name: value for name, value in of_row.items()}

@@ -6,18 +6,16 @@ import numpy as np
 import pandas as pd
 
 from mtbert import files, layout
-from mtbert.baselines.rows import Rows
+from mtbert.baselines.rows import Rows, text_columns
 from mtbert.data import drawing, readers
 from mtbert.errors import DataError
 from mtbert.scores import sets
 from mtbert.scores.columns import Frame
 from mtbert.tasks import SPLITS, Split, Task
 
-TEXTS = ("sentence1", "sentence2")
-
 
 def read(data: Path, task: Task, has_held_out: bool = False) -> Frame:
-    """Return the rows of all splits, train first: split, file, line, id, label, group, and the columns of `texts`.
+    """Return the rows of all splits, train first: split, file, line, id, label, group, and `text_columns`.
 
     A withheld label is NaN. Rows of a split that belong together have one `group`; those of test have none. Of a task
     with folds, whose train and dev have the same rows, each stands once, as train's. Where dev `has_held_out` rows of
@@ -27,10 +25,10 @@ def read(data: Path, task: Task, has_held_out: bool = False) -> Frame:
     for split in SPLITS:
         file = layout.examples(data, task.name, split)
         if file.is_file() and not (task.folds and split == "dev"):
-            part: Frame = files.read_parquet(file, ["line", "id", "label", *texts(task)])
+            part: Frame = files.read_parquet(file, ["line", "id", "label", *text_columns(task)])
             source = "train" if has_held_out and split == "dev" else drawing.source(task, split)
             parts.append(part.assign(split=split, file=task.files[source], group=_groups(data, task, split)))
-    columns = ["split", "file", "line", "id", "label", "group", *texts(task)]
+    columns = ["split", "file", "line", "id", "label", "group", *text_columns(task)]
     joined: Frame = pd.concat([pd.DataFrame(columns=columns), *parts], ignore_index=True)
     return joined[columns].astype({"label": float})
 
@@ -49,7 +47,7 @@ def check_unchanged(data_dir: Path, task: Task, table: Frame) -> None:
         for row in of_file.to_dict("records"):
             now = by_line.get(row["line"])
             is_same = now is not None and now.label == row["label"]
-            if not is_same or any(getattr(now, column) != row[column] for column in texts(task)):
+            if not is_same or any(getattr(now, column) != row[column] for column in text_columns(task)):
                 raise DataError(
                     f"{file}, line {row['line']}: the row is another than when this file was read; `dvc repro "
                     "preprocess` reads it again"
@@ -64,14 +62,9 @@ def _groups(data: Path, task: Task, split: Split) -> list[str] | str:
     return [f"{split} {cluster}" for cluster in clusters]
 
 
-def texts(task: Task) -> list[str]:
-    """Return the columns of a row's one or two texts."""
-    return [*TEXTS[: len(task.sentences)]]
-
-
 def columns(table: Frame, task: Task) -> list[list[str]]:
     """Return the texts, a list for each column, as baselines take them."""
-    return [table[name].tolist() for name in texts(task)]
+    return [table[name].tolist() for name in text_columns(task)]
 
 
 def as_rows(table: Frame, task: Task) -> Rows:

@@ -28,7 +28,6 @@ from mtbert.variants.settings import VariantSettings
 
 CODE = "code-merge"  # of the plan: the code that merges
 CHOOSING = 500  # spared rows of each task, at most, on which a scale is chosen
-Weights = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,9 @@ def _inputs(merge: _Merge, build: Path) -> Inputs:
     )
 
 
-def join(model: MultitaskModel, states: Sequence[Weights], merge: str, score: Callable[[], float]) -> float:
+def join(
+    model: MultitaskModel, states: Sequence[Mapping[str, Tensor]], merge: str, score: Callable[[], float]
+) -> float:
     """Give a model each member's head, and move its encoder to the merged one; return the chosen scale.
 
     Args:
@@ -175,7 +176,7 @@ def join(model: MultitaskModel, states: Sequence[Weights], merge: str, score: Ca
     """
     way = MERGES[merge]
     encoder = model.encoder
-    heads: Weights = {}
+    heads: dict[str, Tensor] = {}
     for state in states:
         heads |= {name.removeprefix("heads."): value for name, value in state.items() if name.startswith("heads.")}
     with torch.no_grad():
@@ -194,7 +195,7 @@ def join(model: MultitaskModel, states: Sequence[Weights], merge: str, score: Ca
     return chosen
 
 
-def _vector(state: Weights, encoder: nn.Module, start: Tensor) -> Tensor:
+def _vector(state: Mapping[str, Tensor], encoder: nn.Module, start: Tensor) -> Tensor:
     """Return a member's task vector [weights]."""
     flat = [state[f"encoder.{name}"].flatten() for name, _ in encoder.named_parameters()]
     return torch.cat(flat).to(start) - start

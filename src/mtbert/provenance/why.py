@@ -1,10 +1,10 @@
 """Say why a variant trains again: in what the inputs.json of its last run and its manifest differ."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mtbert import files, layout
-from mtbert.errors import UnknownNameError
+from mtbert.errors import DataError, UnknownNameError, first_of
 from mtbert.provenance import inputs, manifests, seals, stale
 from mtbert.provenance.inputs import Inputs
 from mtbert.provenance.parameters import ROWS, parameters, setting_text
@@ -90,9 +90,28 @@ def outdated(build: Path, runs: Iterable[Path]) -> dict[Path, list[Cause]]:
     return causes_by_run
 
 
-def hint(build: Path, name: str) -> str:
-    """Return which command lists all that has changed, in brackets; nothing of a model without a manifest."""
-    return f" (mtbert why {name})" if layout.manifest(build, name).is_file() else ""
+def notes(models: Sequence[Path]) -> Iterator[str]:
+    """Yield in what the inputs of a model, by the folders of its seeds, differ from those of now, and what remakes it.
+
+    Whoever asks needs none of the files that are compared: where one is damaged, a line says that nobody knows.
+    """
+    causes_by_model: dict[Path, list[Cause]] = {}
+    for model in models:
+        try:
+            causes_by_model[model] = changes_since(model)
+        except DataError as error:
+            yield f"whether {model.parent.name}, seed {model.name}, is of the present settings is unknown: {error}"
+    changed = [model for model, causes_of_model in causes_by_model.items() if causes_of_model]
+    if changed:
+        first, *others = changed
+        seeds = f"{'seeds' if others else 'seed'} {', '.join(model.name for model in changed)}"
+        differing = [cause for model in changed for cause in causes_by_model[model]]
+        stages = " ".join(dict.fromkeys(map(layout.stage, changed)))
+        has_manifest = layout.manifest(layout.build_of(first), first.parent.name).is_file()
+        yield (
+            f"{first.parent.name}, {seeds}, was trained before these changed: {changes_in_words(differing)}; "
+            f"`dvc repro {stages}` trains it again" + (f" (mtbert why {first.parent.name})" if has_manifest else "")
+        )
 
 
 def changed(build: Path) -> dict[str, list[Cause]]:

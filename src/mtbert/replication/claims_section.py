@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from mtbert.judge import Obstacle
 from mtbert.replication.claims import ClaimPart
 from mtbert.replication.judging import ClaimComparison, ClaimResult
 from mtbert.report import markdown
 from mtbert.report.paper_tables import title
-from mtbert.report.verdicts import REASONS, in_words
+from mtbert.report.verdicts import in_words, reason
 from mtbert.scores.columns import Frame
 from mtbert.scores.results import Results
 from mtbert.stats import Estimate
@@ -25,10 +26,10 @@ ABOUT = (
 
 def verdict(result: ClaimResult) -> str:
     """Return what is said of a claim."""
-    return in_words(result.verdict, result.obstacle, result.claim.deciding[0].metric)
+    return in_words(result.verdict, result.claim.deciding[0].metric)
 
 
-def pair(part: ClaimPart) -> str:
+def _pair(part: ClaimPart) -> str:
     """Return what is compared, such as `a - b, SST-5`."""
     return f"{' + '.join(part.ours)} {markdown.MINUS} {' + '.join(part.other)}, {markdown.heading(part.metric)}"
 
@@ -82,16 +83,21 @@ def _lines(result: ClaimResult) -> list[dict[str, str]]:
 
 def own_verdict(result: ClaimComparison) -> str:
     """Return what is proved of a comparison alone, not corrected, or why nothing is."""
-    words = in_words(result.verdict, result.obstacle, result.part.metric)
-    names = {"code": result.mismatches, "settings": result.undeclared, "confounders": result.confounders}
-    if result.obstacle in names:
-        return f"{words} ({', '.join(names[result.obstacle])})"
+    words = in_words(result.verdict, result.part.metric)
+    names = {
+        Obstacle.CODE: result.mismatches,
+        Obstacle.SETTINGS: result.undeclared,
+        Obstacle.CONFOUNDERS: result.confounders,
+    }
+    for obstacle, differing in names.items():
+        if result.obstacle is obstacle:
+            return f"{words} ({', '.join(differing)})"
     return words if result.decides else f"{words} (decides nothing)"
 
 
 def _line(result: ClaimComparison) -> dict[str, str]:
     return {
-        "compared": pair(result.part),
+        "compared": _pair(result.part),
         "expects": result.part.expects,
         "ours": difference(result),
         "published": markdown.number(result.part.published, "+"),
@@ -111,7 +117,7 @@ def _values(result: ClaimResult, part_result: ClaimComparison) -> dict[str, obje
         "claim": result.claim.name,
         **result.claim.model_dump(include={"paper", "source", "section", "statement"}),
         "verdict": verdict(result),
-        "reason": REASONS.get(part_result.obstacle, part_result.obstacle),
+        "reason": reason(part_result.obstacle) if part_result.obstacle else "",
         "p_holds": result.p.holds,
         "p_fails": result.p.fails,
         "p_small": result.p.small,

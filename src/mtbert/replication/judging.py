@@ -12,7 +12,7 @@ from mtbert.errors import DataError
 from mtbert.judge import UNKNOWN, Judgement, Request, Scoreboard, judge_board, of_results, sides
 from mtbert.judge.budget_runs import UNEQUAL, BudgetRuns, TaskRows, are_unequal, mean_per_seed, mismatches, tasks_of
 from mtbert.judge.comparison import Comparison
-from mtbert.judge.rule import NOTHING, OBSTACLES, SEEDS, PValues, Verdict, claim_p, corrected, part_p, sign
+from mtbert.judge.rule import NOTHING, SEEDS, Obstacle, PValues, Verdict, claim_p, corrected, part_p, sign
 from mtbert.replication.claims import Claim, ClaimPart, load
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import UNTRAINED
@@ -60,17 +60,21 @@ class ClaimResult:
 
     Attributes:
         claim: as the file has it.
-        verdict: what is proved of it, else which side of its only deciding part is better, or why it is not judged.
-        obstacle: what keeps its deciding parts from being judged, of OBSTACLES; empty for nothing.
         p: one-sided, corrected over its paper's claims.
         parts: one for each part of the claim.
     """
 
     claim: Claim
-    verdict: Verdict
-    obstacle: str
     p: PValues
     parts: tuple[ClaimComparison, ...]
+
+    @property
+    def verdict(self) -> Verdict | Obstacle:
+        """What is proved of it; else which side of its only deciding part is better, or why it is not judged."""
+        if self.p.verdict is not Verdict.TOO_CLOSE:
+            return self.p.verdict
+        parts = _deciding(self.parts)
+        return _first_obstacle(parts) or sign(parts[0].difference)  # of several parts all are too close
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def replicate(results: Results, third: Results | None = None, request: Request =
     claims = judge_claims(papers.claims.values(), whole, third_runs)
     return Replication(
         judgement,
-        claims=[result for result in claims if result.verdict is not Verdict.NOT_RUN],
+        claims=[result for result in claims if result.verdict is not Obstacle.NOT_RUN],
         questions=judge_claims(papers.questions.values(), whole, third_runs),
     )
 
@@ -135,19 +139,15 @@ def _judged(family: Sequence[Claim], runs: BudgetRuns, third: BudgetRuns | None)
     parts_by_claim = [tuple(compare(part, runs, third) for part in claim.parts) for claim in family]
     uncorrected = [claim_p([part.p for part in _deciding(parts)]) for parts in parts_by_claim]
     for claim, parts, p in zip(family, parts_by_claim, corrected(uncorrected), strict=True):
-        obstacle = _first_obstacle(_deciding(parts)) if p.verdict is Verdict.TOO_CLOSE else ""
-        verdict = OBSTACLES[obstacle] if obstacle else p.verdict
-        if verdict is Verdict.TOO_CLOSE:
-            verdict = sign(_deciding(parts)[0].difference)  # of several parts all are too close
-        yield ClaimResult(claim, verdict, obstacle, p, parts)
+        yield ClaimResult(claim, p, parts)
 
 
-def _first_obstacle(parts: Sequence[ClaimComparison]) -> str:
-    """Return what keeps these parts from deciding, the first in the order of OBSTACLES; empty for nothing."""
+def _first_obstacle(parts: Sequence[ClaimComparison]) -> Obstacle | None:
+    """Return what keeps these parts from deciding, the first in the order of `Obstacle`."""
     obstacles = {part.obstacle for part in parts}
-    first = next((obstacle for obstacle in OBSTACLES if obstacle in obstacles), "")
+    first = next((obstacle for obstacle in Obstacle if obstacle in obstacles), None)
     are_all_too_close = all(sign(part.difference) is Verdict.TOO_CLOSE for part in parts)
-    return first if first or are_all_too_close or len(parts) == 1 else "parts"
+    return first if first or are_all_too_close or len(parts) == 1 else Obstacle.PARTS
 
 
 def _deciding(parts: Sequence[ClaimComparison]) -> list[ClaimComparison]:
@@ -190,19 +190,19 @@ def _lines(part: ClaimPart, runs: BudgetRuns) -> list[Frame]:
     return [runs.lines(row, runs.seeds(row, part.metric)[:SEEDS]) for row in (part.ours, part.other)]
 
 
-def _obstacle(result: ClaimComparison, difference: Estimate, runs: BudgetRuns) -> str:
-    """Return what keeps a part that was compared from being judged, the first of OBSTACLES; empty for nothing."""
+def _obstacle(result: ClaimComparison, difference: Estimate, runs: BudgetRuns) -> Obstacle | None:
+    """Return the first that keeps a part that was compared from being judged."""
     applies = {
-        "code": bool(result.mismatches),
-        "settings": bool(result.undeclared),
-        "confounders": bool(result.confounders),
-        "budgets": _has_unequal_budgets(result.part, runs),
-        "encoder": _is_below_untrained(result.part, runs),
-        "rows": difference.clusters < LEAST_CLUSTERS,
-        "seeds": difference.lacks_seeds(SEEDS),
-        "flip": result.flips,
+        Obstacle.CODE: bool(result.mismatches),
+        Obstacle.SETTINGS: bool(result.undeclared),
+        Obstacle.CONFOUNDERS: bool(result.confounders),
+        Obstacle.BUDGETS: _has_unequal_budgets(result.part, runs),
+        Obstacle.ENCODER: _is_below_untrained(result.part, runs),
+        Obstacle.ROWS: difference.clusters < LEAST_CLUSTERS,
+        Obstacle.SEEDS: difference.lacks_seeds(SEEDS),
+        Obstacle.FLIP: result.flips,
     }
-    return next((obstacle for obstacle, is_there in applies.items() if is_there), "")
+    return next((obstacle for obstacle, is_there in applies.items() if is_there), None)
 
 
 def _has_unequal_budgets(part: ClaimPart, runs: BudgetRuns) -> bool:

@@ -1,7 +1,7 @@
 """What was judged as three tables: those of `mtbert.judge.tables`, and `claims.parquet`, a line for each part of one.
 
-Intervals, p of no difference and verdicts of parts stand there for people; they are computed from the other columns
-when a table is read.
+Intervals, p of no difference and verdicts stand there for people; they are computed from the other columns when a
+table is read.
 """
 
 import itertools
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from mtbert import files
 from mtbert.errors import DataError
-from mtbert.judge import UNKNOWN, Request, Verdict
+from mtbert.judge import UNKNOWN, Request
 from mtbert.judge import tables as judged
 from mtbert.judge.tables import COMPARISON_COLUMNS, NUMBER, WORD, WORDS, Line
 from mtbert.replication.claims import Claim, ClaimPart, load
@@ -21,7 +21,7 @@ from mtbert.scores.results import Results
 
 CLAIMS = "claims.parquet"
 COLUMNS = pa.schema(
-    {"claim": WORD, "claim_verdict": WORD, "claim_reason": WORD}
+    {"claim": WORD, "claim_verdict": WORD}
     | dict.fromkeys(("claim_p_holds", "claim_p_fails", "claim_p_small"), NUMBER)
     | {name: COMPARISON_COLUMNS.field(name).type for name in COMPARISON_COLUMNS.names}
     | {"published": NUMBER, "differs": WORDS, "confounded": WORDS, "third": NUMBER, "leak_free": NUMBER}
@@ -58,7 +58,6 @@ def _lines(replication: Replication) -> Iterator[Line]:
                 "use": use,
                 "claim": result.claim.name,
                 "claim_verdict": result.verdict,
-                "claim_reason": result.obstacle,
                 **judged.p_cells(result.p, "claim_p"),
             }
             yield from (about | _cells(comparison) for comparison in result.parts)
@@ -81,8 +80,6 @@ def _results(lines: Iterable[Line], claims: Mapping[str, Claim]) -> Iterator[Cla
         first = parts[0]
         yield ClaimResult(
             claim=claims[name],
-            verdict=Verdict(first["claim_verdict"]),
-            obstacle=first["claim_reason"],
             p=judged.p_values(first, "claim_p"),
             parts=tuple(_comparison(line) for line in parts),
         )
@@ -91,7 +88,7 @@ def _results(lines: Iterable[Line], claims: Mapping[str, Claim]) -> Iterator[Cla
 def _comparison(line: Line) -> ClaimComparison:
     return ClaimComparison(
         part=ClaimPart(**{name: line[name] for name in ClaimPart.model_fields}),
-        obstacle=line["reason"],
+        obstacle=judged.obstacle(line),
         difference=judged.estimate(line),
         p=judged.p_values(line, "p"),
         third=line["third"],

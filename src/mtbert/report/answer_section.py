@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Request, Row, Verdict
+from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Obstacle, Request, Row, Verdict
 from mtbert.report import markdown, paper_tables, training_section
 from mtbert.report.pictures import costs as picture_of_costs
 from mtbert.report.pictures import ways as picture_of_ways
 from mtbert.report.verdicts import in_words, of_ways
 from mtbert.scores.columns import COSTS
+from mtbert.scores.described import BASELINES, MAJORITY
 from mtbert.scores.schemas import Costs
 from mtbert.tasks import are_the_courses, number_of_folds
 
@@ -49,7 +50,6 @@ OVER = {
     "milliseconds": "takes {:.3g} ms a text (limit {:g})",
     "megabytes": "has {:.3g} MB to load (limit {:g})",
 }  # by the name of a limit
-MAJORITY = "Majority class"  # a line
 CONFIRMED = (
     "**One look at test**, after dev has chosen: scores (the mean over seeds, with its 95 % interval), and differences "
     "by the rule above."
@@ -86,7 +86,7 @@ def _about(answer: Answer, lines: Sequence[Mapping[str, str]]) -> str:
         *(text for column, text in LEGEND.items() if column in lines[0]),
     ]
     if answer.majority:
-        texts.append(f"*{MAJORITY}*: always the class that most training rows have.")
+        texts.append(f"*{BASELINES[MAJORITY]}*: always the class that most training rows have.")
     if not are_the_courses(tasks):
         texts.append(paper_tables.of_others(tasks))
     if of_others := [_named(way.label) for way in (*answer.ways, *answer.incomplete) if way.is_of_others]:
@@ -296,11 +296,10 @@ def _missing(answer: Answer) -> Iterator[str]:
         command = f": `mtbert study FOLDER --seeds {SEEDS}`" if can_be_asked else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
     elif against and against.obstacle:
-        yield f"The two are {in_words(against.verdict, against.obstacle)}."
-    needed = against.needed if against else None
-    if needed:
-        seeds = f"{needed.seeds} seeds on " if needed.seeds else ""
-        yield f"If the two are equal, {seeds}{needed.rows:,} rows of dev prove it four times of five."
+        yield f"The two are {in_words(against.obstacle)}."
+    if choice.needed:
+        seeds = f"{choice.needed.seeds} seeds on " if choice.needed.seeds else ""
+        yield f"If the two are equal, {seeds}{choice.needed.rows:,} rows of dev prove it four times of five."
     elif not choice.lacks_seeds and not (against and against.obstacle):
         yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
 
@@ -352,7 +351,7 @@ def _lines(answer: Answer) -> Iterator[dict[str, str]]:
         yield _way_line(answer, way)
     if answer.majority:
         yield _baseline_line(
-            answer, MAJORITY, {task: markdown.number(score) for task, score in answer.majority.items()}
+            answer, BASELINES[MAJORITY], {task: markdown.number(score) for task, score in answer.majority.items()}
         )
     for row in answer.incomplete:
         scores = {task: markdown.estimate(row.scores[task]) for task in answer.tasks if task in row.scores}
@@ -407,7 +406,7 @@ def _baseline_line(answer: Answer, label: str, scores: Mapping[str, str]) -> dic
 
 def _verdict(comparison: Comparison) -> str:
     """Return what is proved of a way against another, in a word, or why nothing is."""
-    if comparison.obstacle == "seeds" and comparison.difference:
+    if comparison.obstacle is Obstacle.SEEDS and comparison.difference:
         return f"open: {comparison.difference.fewest_seeds} of {SEEDS} seeds"
     return of_ways(comparison)
 

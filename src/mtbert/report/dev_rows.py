@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from mtbert import files, layout
+from mtbert.baselines.rows import text_columns
 from mtbert.data import drawing, held_out, readers
 from mtbert.errors import DataError
 from mtbert.judge.groups import GroupedBy, Groups
@@ -37,7 +38,7 @@ def sentences(build: Path) -> dict[str, list[str]]:
 
 
 def _texts(file: Path, task: Task) -> list[str]:
-    table = files.read_parquet(file, ["sentence1", "sentence2"][: len(task.sentences)])
+    table = files.read_parquet(file, text_columns(task))
     return [BETWEEN.join(sentences) for sentences in table.itertuples(index=False)]
 
 
@@ -55,7 +56,7 @@ def groups(build: Path) -> dict[str, Groups]:
     for name in main(tasks):
         file = layout.examples(layout.data(build), name, "dev")
         if file.is_file():
-            table = files.read_parquet(file, ["line", *["sentence1", "sentence2"][: len(tasks[name].sentences)]])
+            table = files.read_parquet(file, ["line", *text_columns(tasks[name])])
             texts = [*table.drop(columns="line").itertuples(index=False, name=None)]
             source = "train" if name in are_held_out else drawing.source(tasks[name], "dev")
             file_of_dev = data_dir / tasks[name].files[source]

@@ -80,7 +80,7 @@ def _sureness(results: Results, names: Sequence[str], label: str) -> str:
 def _line(rows: Frame, task: Task) -> dict[str, str]:
     cells = {"task": markdown.literal(task.display_name)}
     for name, column in (("before", UNCALIBRATED), ("after", SURE)):
-        cells[name] = calibration_error(rows, column)
+        cells[name] = _calibration_error(rows, column)
     right = (rows["label"] == rows["prediction"]).to_numpy()
     cells["right, of all"] = f"{100 * right.mean():.0f} %"
     for threshold in THRESHOLDS:
@@ -92,7 +92,7 @@ def _line(rows: Frame, task: Task) -> dict[str, str]:
     return cells
 
 
-def calibration_error(rows: Frame, column: str) -> str:
+def _calibration_error(rows: Frame, column: str) -> str:
     """Return the calibration error of predictions, whose probabilities are in `column`; of rows that all runs scored.
 
     A dash where there are no such rows, or a run has no probabilities.

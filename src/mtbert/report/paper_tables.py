@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from mtbert.config import papers
 from mtbert.judge import Judgement, Row
+from mtbert.judge.paper_rows import UNPUBLISHED, VARIANTS
 from mtbert.judge.rows import rank
 from mtbert.judge.sides import differing_settings
 from mtbert.report import markdown, training_section
@@ -33,7 +34,7 @@ COSTS = (
 )
 
 
-NUMBERS = {"text": ", in the text", "others": ", rows that it does not print", "variants": ""}  # that are no numbers
+NUMBERS = {"text": ", in the text", UNPUBLISHED: ", rows that it does not print", VARIANTS: ""}  # that are no numbers
 
 
 def title(paper: str) -> str:
@@ -48,8 +49,7 @@ class Table:
 
     Attributes:
         paper: its name; `own` for variants of one's own.
-        number: as in the paper, `text` for its text, `others` for variants that answer to no row of its tables,
-            `variants` where there is no such paper.
+        number: as in the paper, `text` for its text, or UNPUBLISHED or VARIANTS.
         rows: those that were run, in the paper's order.
         absent: how many were not.
         data: what the data are, where these are not the paper's.

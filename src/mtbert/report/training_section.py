@@ -12,11 +12,6 @@ from mtbert.tasks import Tasks
 TITLE = "Trained well enough?"
 EPOCHS = "training.epochs="  # how a changed setting begins
 MOST_NAMED = 6  # rows in a sentence; of more it says how many
-BELOW = {
-    Below.MAJORITY: "not significantly better than a constant prediction",
-    Below.TFIDF: "below TF-IDF",
-    Below.UNTRAINED: "below the untrained encoder",
-}
 SHORT = {
     Below.MAJORITY: "not significantly above a constant",
     Below.TFIDF: "below TF-IDF",
@@ -24,6 +19,7 @@ SHORT = {
     MayGain.LOSS_FALLS: "loss still falls",
     MayGain.LAST_EPOCH: "best epoch is the last",
 }
+LONG = SHORT | {Below.MAJORITY: "not significantly better than a constant prediction"}
 ABOUT = (
     "*No*: on one of its tasks, a row's mean dev score is not significantly above a constant prediction, or is below "
     "the untrained encoder or TF-IDF by the task's margin or more. The constant is the majority class (for a "
@@ -86,7 +82,7 @@ def _facts(checked: Sequence[Row], tasks: Tasks) -> Iterator[str]:
     for name, task in tasks.items():
         labels_by_fault = {fault: [row.label for row in checked if fault in row.below.get(name, ())]
                            for fault in Below}  # fmt: skip
-        said = [f"{_who(labels, len(checked))} {BELOW[fault]}" for fault, labels in _distinct(labels_by_fault).items()]
+        said = [f"{_who(labels, len(checked))} {LONG[fault]}" for fault, labels in _distinct(labels_by_fault).items()]
         if said:
             titles_by_fact.setdefault(" and ".join(said), []).append(markdown.literal(task.display_name))
     for fact, titles in titles_by_fact.items():

@@ -17,7 +17,7 @@ from mtbert.scores import average_precision, checks, model_rows, outdated, point
 from mtbert.scores.columns import FOLD, KEY, MOVES, SURE, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
 from mtbert.scores.results import Results
-from mtbert.scores.source import Source, cells, read_catalog, source_of
+from mtbert.scores.source import Source, cells, source_of
 from mtbert.tasks import SPLITS, Task, Tasks
 
 # Of a model's files.
@@ -63,7 +63,7 @@ def collect(build: Path, seeds: Sequence[int] | None = None, pictures: bool = Tr
     Raises:
         DataError: no catalog, nothing has run, or as for `read_models`.
     """
-    catalog = read_catalog(build)
+    catalog = layout.read_catalog(build, "ensembles", "seeds")
     ensembles, selected = catalog["ensembles"], catalog["seeds"] if seeds is None else seeds
     left_out = outdated.of_build(build, seeds)
     runs = [run for run in outdated.runs_there(build, seeds) if run not in left_out]

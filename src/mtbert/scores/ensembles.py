@@ -19,12 +19,12 @@ from mtbert.scores.columns import WEIGHTS, Predictions
 from mtbert.scores.schemas import RunMetrics, Scored
 from mtbert.tasks import Tasks, read_build, stated
 
-SPLITS = ("dev", "test")  # that are voted on: each run draws training rows of its own
+VOTED = ("dev", "test")  # splits that are voted on: each run draws training rows of its own
 CODE = "code-ensemble"  # of the plan: the code that votes
 
 
 @dataclass(frozen=True)
-class Vote:
+class _Vote:
     """A vote that is asked for.
 
     Attributes:
@@ -74,17 +74,17 @@ def vote_all(build: Path, out: Path) -> list[str]:
     return lines
 
 
-def _asked_for(build: Path, out: Path) -> Iterator[Vote]:
+def _asked_for(build: Path, out: Path) -> Iterator[_Vote]:
     """Yield a vote for each selected ensemble that is not merged, and each seed."""
     catalog = layout.read_catalog(build, "ensembles", "seeds")
     for name, entry in catalog["ensembles"].items():
         if entry["selected"] and not entry.get("merge"):
             for seed in catalog["seeds"]:
                 members = [layout.run(build, member, seed) for member in entry["members"]]
-                yield Vote(out / name / str(seed), entry, members)
+                yield _Vote(out / name / str(seed), entry, members)
 
 
-def _inputs(build: Path, vote: Vote, tasks: Tasks) -> Inputs:
+def _inputs(build: Path, vote: _Vote, tasks: Tasks) -> Inputs:
     """Return what a vote is made from: its members, and the examples that they were made from."""
     digests = inputs.digests(build, [run / layout.DIGESTS for run in vote.members])
     for made_from in filter(None, map(inputs.of_model, vote.members)):
@@ -97,8 +97,8 @@ def _inputs(build: Path, vote: Vote, tasks: Tasks) -> Inputs:
     )
 
 
-def _write(vote: Vote, tasks: Tasks, made_from: Inputs) -> None:
-    predicted = [layout.predictions(Path(), task, split) for task, split in itertools.product(tasks, SPLITS)]
+def _write(vote: _Vote, tasks: Tasks, made_from: Inputs) -> None:
+    predicted = [layout.predictions(Path(), task, split) for task, split in itertools.product(tasks, VOTED)]
     for run in vote.members:
         seals.check(run, only=[layout.METRICS, layout.SETTINGS, *(file.as_posix() for file in predicted)])
     voted = voted_by(vote.members, tasks)
@@ -126,8 +126,8 @@ def voted_by(members: Sequence[Path], tasks: Tasks) -> Predictions:
     Raises:
         DataError: they predicted other rows.
     """
-    voted: Predictions = {split: {} for split in SPLITS}
-    for split, task in itertools.product(SPLITS, tasks):
+    voted: Predictions = {split: {} for split in VOTED}
+    for split, task in itertools.product(VOTED, tasks):
         by_member = {run.parent.name: layout.predictions(run, task, split) for run in members}
         if all(file.is_file() for file in by_member.values()):
             tables = {member: files.read_parquet(file) for member, file in by_member.items()}
@@ -141,7 +141,7 @@ def _sizes(members: Sequence[Path]) -> dict[str, int]:
     return {name: sum(sizes[name] for sizes in by_member) for name in WEIGHTS} | {"encoder": by_member[0]["encoder"]}
 
 
-def _settings(vote: Vote, voted: Predictions, tasks: Tasks) -> dict[str, Any]:
+def _settings(vote: _Vote, voted: Predictions, tasks: Tasks) -> dict[str, Any]:
     """Return what is known of a vote: its members and tasks, and what holds for the first member's training."""
     first = vote.members[0]
     trained = files.read_as(dict[str, Any], first / layout.SETTINGS, layout.remedy(first))

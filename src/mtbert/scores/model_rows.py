@@ -20,11 +20,11 @@ NOT_SETTINGS = ("seed", "code", "variant", "catalog", "scale")  # what settings.
 
 def of_model(source: Source, folder: Path) -> dict[str, Any]:
     """Return the row of a model by column; columns that it lacks are empty."""
-    makers = {"ensemble": of_vote, "baselines": of_baseline}
-    return makers.get(layout.stage(folder), of_run)(source, folder)
+    makers = {"ensemble": _of_vote, "baselines": _of_baseline}
+    return makers.get(layout.stage(folder), _of_run)(source, folder)
 
 
-def of_run(source: Source, folder: Path) -> dict[str, Any]:
+def _of_run(source: Source, folder: Path) -> dict[str, Any]:
     """Return the row of a trained or merged model."""
     variant, remedy = folder.parent.name, layout.remedy(folder)
     metrics = files.read_as(RunMetrics, folder / layout.METRICS, remedy)
@@ -48,7 +48,7 @@ def of_run(source: Source, folder: Path) -> dict[str, Any]:
     }
 
 
-def of_vote(source: Source, folder: Path) -> dict[str, Any]:
+def _of_vote(source: Source, folder: Path) -> dict[str, Any]:
     """Return the row of a vote, which has no training."""
     remedy = layout.remedy(folder)
     metrics = files.read_as(Scored, folder / layout.METRICS, remedy)
@@ -62,7 +62,7 @@ def of_vote(source: Source, folder: Path) -> dict[str, Any]:
     }
 
 
-def of_baseline(source: Source, folder: Path) -> dict[str, Any]:
+def _of_baseline(source: Source, folder: Path) -> dict[str, Any]:
     """Return the row of a baseline, or of the starting weights without any training."""
     remedy, is_untrained = layout.remedy(folder), folder.parent.name == UNTRAINED
     metrics = files.read_as(Scored, folder / layout.METRICS, remedy)

@@ -14,11 +14,10 @@ from mtbert import files, layout
 from mtbert.errors import first_of
 from mtbert.provenance import stale, why
 from mtbert.provenance.stale import Cause
+from mtbert.scores.checks import ROUNDING
 from mtbert.scores.columns import KEY, Frame
 from mtbert.scores.schemas import RunMetrics
-from mtbert.scores.source import read_catalog
 
-SAME = 1e-9  # by which a score may differ that is the same
 LEFT_OUT, NEVERTHELESS = "Left out", "These tables are of runs of before"
 
 
@@ -31,7 +30,7 @@ def there(folder: Path, entries: Mapping[str, Any], seeds: Sequence[int]) -> lis
 
 def runs_there(build: Path, seeds: Sequence[int] | None = None) -> list[Path]:
     """Return the runs of the plan's variants that are there, of all its seeds or of these; none of parts of train."""
-    catalog = read_catalog(build)
+    catalog = layout.read_catalog(build, "variants", "seeds")
     whole = {name: entry for name, entry in catalog["variants"].items() if not entry.get("part")}
     return there(layout.runs(build), whole, catalog["seeds"] if seeds is None else seeds)
 
@@ -88,4 +87,4 @@ def _is_in(table: Frame, run: Path) -> bool:
     if key not in table.index:
         return False
     line, scores = table.loc[key], files.read_as(RunMetrics, run / layout.METRICS, layout.remedy(run)).dev
-    return all(abs(line.get(f"dev_{metric}", math.nan) - score) <= SAME for metric, score in scores.items())
+    return all(abs(line.get(f"dev_{metric}", math.nan) - score) <= ROUNDING for metric, score in scores.items())

@@ -22,7 +22,7 @@ from mtbert.tasks import Tasks, main, round_of, whole_rounds
 SEEDLESS = ("baseline", "encoder")  # kinds of models that no seed changes, so that they have one set of predictions
 
 
-def no_points() -> Frame:
+def _no_points() -> Frame:
     """Return a table `points` without rows."""
     import pandas as pd
 
@@ -36,7 +36,7 @@ class Results:
     runs: Frame
     predictions: Frame
     history: Frame
-    points: Frame = field(default_factory=no_points)
+    points: Frame = field(default_factory=_no_points)
 
     @cached_property
     def descriptions(self) -> list[RunDescription]:

@@ -32,24 +32,20 @@ class Source:
         return layout.data(self.build)
 
 
-def read_catalog(build: Path) -> dict[str, Any]:
-    """Return the plan's catalog; DataError if it is missing or lacks a key that is read."""
-    return layout.read_catalog(build, "profile", "seeds", "variants", "ensembles", "data_dir", "encoder")
-
-
 def source_of(build: Path) -> Source:
     """Read what all models of a build folder share; DataError if a file of it is missing or damaged."""
     file = layout.speed(build)
     speed = files.read_as(Speed, file, "dvc repro speed") if file.is_file() else None
-    return Source(build, read_catalog(build), read_build(build), speed)
+    catalog = layout.read_catalog(build, "profile", "variants", "data_dir", "encoder")
+    return Source(build, catalog, read_build(build), speed)
 
 
 def cells(source: Source, with_counts: bool) -> dict[str, str]:
     """Return what each row of `runs` says of the data and of the starting weights, by column."""
-    return {"data": json.dumps(data_of(source, with_counts)), "start": json.dumps(source.catalog["encoder"])}
+    return {"data": json.dumps(_data_of(source, with_counts)), "start": json.dumps(source.catalog["encoder"])}
 
 
-def data_of(source: Source, with_counts: bool) -> dict[str, Any]:
+def _data_of(source: Source, with_counts: bool) -> dict[str, Any]:
     """Return the data's name, whose they are and their faults, with counts also how many rows and labels there are."""
     report = layout.data_report(source.data)
     description = {

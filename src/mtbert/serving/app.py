@@ -20,7 +20,7 @@ from mtbert.serving.description import Form
 from mtbert.serving.graphs import EncodedRow, Graphs
 from mtbert.serving.metrics import Metrics
 from mtbert.serving.options import Options
-from mtbert.serving.requests import Fault, Refusal, RequestError, Rows
+from mtbert.serving.requests import AskedRows, Fault, Refusal, RequestError
 
 ABOUT = (
     "Answers of one trained model: classes or labels with their probabilities, or scores, of texts and pairs of texts."
@@ -90,7 +90,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 BODY = {"required": True, "content": {"application/json": {"schema": requests.PredictRequest.model_json_schema()}}}
 
 
-class Service(NamedTuple):
+class _Service(NamedTuple):
     """What answers requests."""
 
     options: Options
@@ -102,7 +102,7 @@ class Service(NamedTuple):
         """Answer a request for predictions."""
         description = self.model.description
         body = await _body(request, self.options.most_bytes)
-        rows = await _in_thread_if_large(len(body), requests.read, body, description, self.options.limits.waiting)
+        rows = await _in_thread_if_large(len(body), requests.read, body, description, self.options.waiting)
         notes = request.scope[NOTES]
         notes |= {"rows": len(rows.texts), "tasks": [*rows.tasks]}
         encoded = await _in_thread_if_large(len(body), _encoded, self.model, rows)
@@ -124,8 +124,8 @@ def create(options: Options, lines: logs.Lines) -> FastAPI:
     """
     model, metrics = Graphs(options.folder, options.threads), Metrics()
     description = model.description
-    queue = Queue(model.run, options.limits, metrics)
-    service = Service(options, model, queue, metrics)
+    queue = Queue(model, options, metrics)
+    service = _Service(options, model, queue, metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -155,7 +155,7 @@ def create(options: Options, lines: logs.Lines) -> FastAPI:
     return app
 
 
-def _add_operation(app: FastAPI, service: Service, lines: logs.Lines) -> None:
+def _add_operation(app: FastAPI, service: _Service, lines: logs.Lines) -> None:
     """Add what those who run the server ask."""
 
     @app.get("/health")
@@ -181,11 +181,8 @@ def _add_refusals(app: FastAPI) -> None:
 
     @app.exception_handler(RequestError)
     async def refuse(_: Request, error: RequestError) -> Response:
-        return _refusal(422, error.refusal)
-
-    @app.exception_handler(BodyError)
-    async def refuse_body(_: Request, error: BodyError) -> Response:
-        return _refusal(error.status, Refusal(faults=[error.fault]), {"Connection": "close"})
+        is_read = error.status not in (408, 413)
+        return _refusal(error.status, error.refusal, {} if is_read else {"Connection": "close"})
 
     @app.exception_handler(QueueFullError)
     async def refuse_for_now(_: Request, error: QueueFullError) -> Response:
@@ -193,18 +190,11 @@ def _add_refusals(app: FastAPI) -> None:
         return _refusal(503, Refusal(faults=[fault]), {"Retry-After": AGAIN})
 
 
-class BodyError(Exception):
-    """A request's body was not read to its end."""
-
-    def __init__(self, status: int, fault: Fault) -> None:
-        super().__init__(fault.fault)
-        self.status, self.fault = status, fault
-
-
 async def _body(request: Request, most: int) -> bytes:
-    """Return a request's body; BodyError where it is too large, or comes too slowly."""
+    """Return a request's body; RequestError where it is too large, or comes too slowly."""
     body, size = bytearray(), 0
-    too_large = BodyError(413, Fault(fault=f"the body has more than {most:,} bytes", remedy="split the request"))
+    remedy = "split the request"
+    too_large = RequestError([Fault(fault=f"the body has more than {most:,} bytes", remedy=remedy)], 413)
     length = int(request.headers.get("content-length", 0))
     if length > MOST_DROPPED or (length > most and _asks_first(request)):
         raise too_large
@@ -218,7 +208,7 @@ async def _body(request: Request, most: int) -> bytes:
                     raise too_large
     except TimeoutError:
         fault = f"the body did not come within {SECONDS_TO_SEND:g} seconds"
-        raise BodyError(408, Fault(fault=fault, remedy="send it again, in one go")) from None
+        raise RequestError([Fault(fault=fault, remedy="send it again, in one go")], 408) from None
     if size > most:
         raise too_large
     return bytes(body)
@@ -236,7 +226,7 @@ async def _in_thread_if_large(size: int, function: Callable[..., Result], *argum
     return await asyncio.to_thread(function, *arguments)
 
 
-def _encoded(model: Graphs, rows: Rows) -> dict[Key, Sequence[EncodedRow]]:
+def _encoded(model: Graphs, rows: AskedRows) -> dict[Key, Sequence[EncodedRow]]:
     """Return the rows as each graph reads them that answers a task."""
     tasks_of: dict[str, list[str]] = {}
     for name, task in rows.tasks.items():
@@ -246,7 +236,7 @@ def _encoded(model: Graphs, rows: Rows) -> dict[Key, Sequence[EncodedRow]]:
     return {key: by_form[form] for key, form in keys.items()}
 
 
-def _answers(rows: Rows, outputs: dict[Key, Outputs]) -> list[dict[str, Any]]:
+def _answers(rows: AskedRows, outputs: dict[Key, Outputs]) -> list[dict[str, Any]]:
     """Return the answers to each row by task, in the order of the tasks."""
     arrays: dict[str, np.ndarray] = {}
     for of_graph in outputs.values():
@@ -256,12 +246,12 @@ def _answers(rows: Rows, outputs: dict[Key, Outputs]) -> list[dict[str, Any]]:
 
 
 async def _unless_gone(request: Request, computing: Any) -> Any:
-    """Return what is computed; if the client goes first, cancel it, and raise ClientGoneError."""
+    """Return what is computed; if the client goes first, cancel it, and raise _ClientGoneError."""
     answer, gone = asyncio.ensure_future(computing), asyncio.ensure_future(_gone(request.receive))
     try:
         await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
-            raise ClientGoneError
+            raise _ClientGoneError
         return answer.result()
     finally:
         for task in (answer, gone):
@@ -270,7 +260,7 @@ async def _unless_gone(request: Request, computing: Any) -> Any:
             await answer
 
 
-class ClientGoneError(Exception):
+class _ClientGoneError(Exception):
     """Who asked has closed the connection."""
 
 
@@ -308,7 +298,7 @@ class Observed:
 
         try:
             await self._app(scope, receive, observe)
-        except ClientGoneError:
+        except _ClientGoneError:
             status = CLIENT_GONE
         except asyncio.CancelledError:  # by uvicorn, where a request takes longer than the server waits for its end
             fault = Fault(fault="the server ended before the rows were computed", remedy="send the request again")

@@ -6,17 +6,18 @@ rows of the same graph and tasks. The oldest row is always in the next batch, so
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from mtbert.errors import MtbertError
-from mtbert.serving.graphs import EncodedRow
-from mtbert.serving.options import Limits
+from mtbert.serving.graphs import EncodedRow, Graphs
+from mtbert.serving.metrics import Metrics
+from mtbert.serving.options import Options
 
 # Padded tokens of a batch: a processor computes larger ones no faster a token, and the memory grows with their length.
 BATCH_TOKENS = 512
@@ -36,23 +37,8 @@ class Key(NamedTuple):
     tasks: tuple[str, ...]
 
 
-Compute = Callable[[str, Sequence[str], Sequence[EncodedRow]], Outputs]
-
-
-class Observer(Protocol):
-    """Who is told of each batch."""
-
-    def batch(self, rows: int, seconds: float) -> None:
-        """A batch of so many rows took so long."""
-        ...
-
-    def waiting(self, rows: int) -> None:
-        """So many rows wait now."""
-        ...
-
-
 @dataclass(eq=False)
-class Part:
+class GraphRows:
     """The rows of one request that one graph answers.
 
     Attributes:
@@ -80,10 +66,10 @@ class Part:
             self.answer.set_exception(error)
 
 
-class Waiting(NamedTuple):
+class _Waiting(NamedTuple):
     """A row that waits."""
 
-    part: Part
+    part: GraphRows
     number: int
 
     @property
@@ -95,9 +81,9 @@ class Waiting(NamedTuple):
 class Queue:
     """The rows that wait, and the loop that computes them; for one event loop."""
 
-    def __init__(self, compute: Compute, limits: Limits, observer: Observer) -> None:
-        self._compute, self._limits, self._observer = compute, limits, observer
-        self._waiting: list[Waiting] = []
+    def __init__(self, model: Graphs, options: Options, metrics: Metrics) -> None:
+        self._model, self._options, self._metrics = model, options, metrics
+        self._waiting: list[_Waiting] = []
         self._changed = asyncio.Event()
         self._had_company = False  # whether the last batch held rows of several requests
         self._thread = ThreadPoolExecutor(1, "batches")
@@ -130,9 +116,9 @@ class Queue:
         """
         self._admit(sum(map(len, parts.values())))
         loop = asyncio.get_running_loop()
-        asked = [Part(key, rows, loop.create_future()) for key, rows in parts.items()]
+        asked = [GraphRows(key, rows, loop.create_future()) for key, rows in parts.items()]
         for part in asked:
-            self._waiting += [Waiting(part, number) for number in range(len(part.rows))]
+            self._waiting += [_Waiting(part, number) for number in range(len(part.rows))]
         self._note_change()
         try:
             answers = await asyncio.gather(*(part.answer for part in asked))
@@ -144,7 +130,7 @@ class Queue:
         return dict(zip(parts, answers, strict=True))
 
     def _admit(self, rows: int) -> None:
-        waiting, most = len(self._waiting), self._limits.waiting
+        waiting, most = len(self._waiting), self._options.waiting
         if waiting + rows > most:
             raise QueueFullError(f"{waiting} rows wait, and {rows} more would be above {most}")
 
@@ -154,7 +140,7 @@ class Queue:
 
     def _note_change(self) -> None:
         self._changed.set()
-        self._observer.waiting(len(self._waiting))
+        self._metrics.waiting(len(self._waiting))
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
@@ -164,13 +150,13 @@ class Queue:
             started = time.monotonic()
             key, rows = batch[0].part.key, [each.row for each in batch]
             try:
-                outputs = await loop.run_in_executor(self._thread, self._compute, key.graph, key.tasks, rows)
+                outputs = await loop.run_in_executor(self._thread, self._model.run, key.graph, key.tasks, rows)
             except Exception as error:  # onnxruntime's errors have no common base; the requests answer them
                 for each in batch:
                     each.part.fail(error)
                 self._drop_rows_of_ended_parts()
                 continue
-            self._observer.batch(len(batch), time.monotonic() - started)
+            self._metrics.batch(len(batch), time.monotonic() - started)
             for place, each in enumerate(batch):
                 each.part.add(each.number, {task: outputs[task][place] for task in key.tasks})
 
@@ -179,23 +165,23 @@ class Queue:
         while True:
             self._changed.clear()
             count = len(self._waiting)
-            seconds = self._waiting[0].part.since + self._limits.seconds - time.monotonic() if count else None
-            if count >= self._limits.rows or (seconds is not None and (seconds <= 0 or not self._had_company)):
+            seconds = self._waiting[0].part.since + self._options.seconds - time.monotonic() if count else None
+            if count >= self._options.batch or (seconds is not None and (seconds <= 0 or not self._had_company)):
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._changed.wait()
 
-    def _next(self) -> list[Waiting]:
+    def _next(self) -> list[_Waiting]:
         """Take the next batch: of the groups of rows like the oldest, the one that holds the oldest."""
         oldest = self._waiting[0]
         alike = [each for each in self._waiting if each.part.key == oldest.part.key][:CONSIDERED]
-        grouped = groups([each.row.length for each in alike], self._limits.rows, BATCH_TOKENS)
+        grouped = groups([each.row.length for each in alike], self._options.batch, BATCH_TOKENS)
         batch = [alike[number] for number in next(group for group in grouped if 0 in group)]
         numbers = {(id(each.part), each.number) for each in batch}
         self._waiting = [each for each in self._waiting if (id(each.part), each.number) not in numbers]
         self._had_company = len({id(each.part) for each in batch}) > 1
-        self._observer.waiting(len(self._waiting))
+        self._metrics.waiting(len(self._waiting))
         return batch
 
 

@@ -13,7 +13,7 @@ ROWS = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Metrics:
-    """The numbers of this worker; as an `Observer`, those of its queue."""
+    """The numbers of this worker."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()

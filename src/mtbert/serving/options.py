@@ -7,31 +7,21 @@ from typing import NamedTuple
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 
-class Limits(NamedTuple):
-    """How batches are put together.
-
-    Attributes:
-        rows: most rows of a batch.
-        seconds: most time that a row waits for company.
-        waiting: most rows that wait.
-    """
-
-    rows: int = 32
-    seconds: float = 0.002
-    waiting: int = 1024
-
-
 class Options(NamedTuple):
     """The folder, and how it is served.
 
     Attributes:
         folder: the export.
         threads: that compute a batch.
-        limits: of the queue.
+        batch: most rows of a batch.
+        seconds: most time that a row waits for company.
+        waiting: most rows that wait.
         most_bytes: of a request's body.
     """
 
     folder: Path
     threads: int = 1
-    limits: Limits = Limits()
+    batch: int = 32
+    seconds: float = 0.002
+    waiting: int = 1024
     most_bytes: int = 2 * 2**20

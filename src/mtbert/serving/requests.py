@@ -44,8 +44,8 @@ def _readable(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(_readable)]
-Pair = Annotated[list[Text], Field(min_length=2, max_length=2)]
+_Text = Annotated[str, AfterValidator(_readable)]
+_Pair = Annotated[list[_Text], Field(min_length=2, max_length=2)]
 
 
 class PredictRequest(BaseModel):
@@ -53,13 +53,13 @@ class PredictRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
     texts: Annotated[
-        list[Text] | None,
+        list[_Text] | None,
         BeforeValidator(_texts, json_schema_input_type=str | list[str]),
         Field(description="One text, or several: a row each.", examples=[["a text", "another"]]),
     ] = None
     pairs: Annotated[
-        list[Pair] | None,
-        BeforeValidator(_pairs, json_schema_input_type=Pair | list[Pair]),
+        list[_Pair] | None,
+        BeforeValidator(_pairs, json_schema_input_type=_Pair | list[_Pair]),
         Field(description="One pair of texts, or several: a row each.", examples=[None]),
     ] = None
     tasks: Annotated[
@@ -83,21 +83,27 @@ class Refusal(BaseModel):
 
 
 class RequestError(Exception):
-    """A request that cannot be answered as it is."""
+    """A request that cannot be answered as it is.
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
+    Attributes:
+        refusal: what is answered.
+        status: that of HTTP.
+    """
+
+    def __init__(self, faults: Sequence[Fault], status: int = 422) -> None:
         super().__init__(f"{len(faults)} faults")
         self.refusal = Refusal(faults=[*faults[:SHOWN]], more=max(0, len(faults) - SHOWN))
+        self.status = status
 
 
-class Rows(NamedTuple):
+class AskedRows(NamedTuple):
     """The rows of a request, of one or two texts each, and the tasks that are to answer."""
 
     texts: list[list[str]]
     tasks: dict[str, ServedTask]
 
 
-def read(body: bytes, description: Description, most: int) -> Rows:
+def read(body: bytes, description: Description, most: int) -> AskedRows:
     """Return the rows and tasks of a request; RequestError with its faults.
 
     At most so many rows may be computed, by all graphs together.
@@ -120,7 +126,7 @@ def read(body: bytes, description: Description, most: int) -> Rows:
     if not 1 <= len(rows) <= most:
         remedy = "send at least one row" if not rows else "split the request, or name fewer tasks"
         raise RequestError([Fault(fault=f"the request has {len(rows)} rows; allowed: 1 to {most}", remedy=remedy)])
-    return Rows(rows, tasks)
+    return AskedRows(rows, tasks)
 
 
 def _tasks(names: list[str] | None, is_pairs: bool, description: Description) -> dict[str, ServedTask]:

@@ -18,10 +18,11 @@ import pytest
 import mtbert
 from mtbert import cli, files
 from mtbert.errors import DataError
-from mtbert.inference import loading, notes
+from mtbert.inference import exporting, loading
 from mtbert.inference import predict as command
 from mtbert.inference.answers import ModelError
 from mtbert.inference.model import Model
+from mtbert.provenance import why
 from mtbert.provenance.why import Cause, InputKind
 from mtbert.scores import ensembles
 from mtbert.tasks import COURSE, Task
@@ -346,7 +347,7 @@ def test_a_changed_setting_is_said_though_the_old_model_predicts(
     build: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     cause = Cause(InputKind.SETTING, "pals.dim", "204", "276")
-    monkeypatch.setattr(notes.why, "changes_since", lambda run: [cause] if run.parent.name == "apart" else [])
+    monkeypatch.setattr(why, "changes_since", lambda run: [cause] if run.parent.name == "apart" else [])
     _, err = predict(build, capsys, "apart", "--task", "sst", "a plot .")
     assert err.splitlines()[-1] == (
         "note: apart, seed 1, was trained before these changed: pals.dim 204 -> 276; `dvc repro train@apart-1` trains "
@@ -370,7 +371,7 @@ def test_an_ensemble_predicts_as_it_votes_on_test(build: Path, capsys: pytest.Ca
     with pytest.raises(ModelError, match=said):
         mtbert.load("both", 2, copy)
     with pytest.raises(ModelError, match="both is a vote of crossed, apart, and has no weights of its own"):
-        loading.load("both", build=copy)
+        exporting.export(mtbert.load("both", build=copy), "hf", tmp_path / "out")
     table = mtbert.load("both", build=copy).predict(task="sst", rows=["a plot .", "a cast ."])
     names = COURSE["sst"].class_names
     assert table["class"].tolist() == [names[int(number)] for number in table["prediction"]]

@@ -25,8 +25,8 @@ def changed(rows: int, lost: int, gained: int = 0, task: Task = YES_NO) -> no_wo
     ("rows", "lost", "gained", "p", "verdict"),
     [
         (368, 0, 0, 0.99**368, Verdict.HOLDS),  # 0.0248: nothing changed
-        (367, 0, 0, 0.99**367, Verdict.OPEN),  # 0.0250: dev is too small
-        (160, 1, 0, 0.5240, Verdict.OPEN),  # 0.99^160 + 160 * 0.01 * 0.99^159
+        (367, 0, 0, 0.99**367, Verdict.TOO_CLOSE),  # 0.0250: dev is too small
+        (160, 1, 0, 0.5240, Verdict.TOO_CLOSE),  # 0.99^160 + 160 * 0.01 * 0.99^159
         (1500, 2, 3, 0.0027, Verdict.HOLDS),  # of five changes
         (1500, 2, 4, 0.0005, Verdict.HOLDS),  # from six on Student's t
         (160, 16, 0, 0.9991, Verdict.WORSE),
@@ -46,7 +46,7 @@ def test_a_rare_class_moves_its_f1_more() -> None:
     task = replace(YES_NO, metric="macro_f1")
     one = no_worse.change(task, labels, labels, labels, np.arange(1000))
     assert one.p.holds == pytest.approx((1 - 0.01 / 25) ** 1000)
-    assert one.verdict is Verdict.OPEN
+    assert one.verdict is Verdict.TOO_CLOSE
 
 
 def test_rows_of_one_cluster_count_once() -> None:
@@ -64,7 +64,7 @@ def test_scores_that_differ_in_the_last_digits_are_the_same() -> None:
 def test_all_tasks_have_to_be_as_good() -> None:
     good, small, worse = changed(1000, 0), changed(100, 0), changed(160, 16)
     assert no_worse.together([good, good]) is Verdict.HOLDS
-    assert no_worse.together([good, small]) is Verdict.OPEN
+    assert no_worse.together([good, small]) is Verdict.TOO_CLOSE
     assert no_worse.together([good, small, worse]) is Verdict.WORSE
 
 
@@ -94,6 +94,6 @@ def test_a_changed_set_may_differ_in_each_label(metric: str, most: float) -> Non
     labels = 2.0 ** (np.arange(1000) % 20)
     one = no_worse.change(task, labels, labels, labels, np.arange(1000))
     assert one.p.holds == pytest.approx((1 - 0.01 / most) ** 1000)
-    assert one.verdict is Verdict.OPEN
+    assert one.verdict is Verdict.TOO_CLOSE
     worst = np.append(2.0**20 - 1 - labels[:1], labels[1:])
     assert 9.8 / 1000 < 1 - no_worse.change(task, labels, labels, worst, np.arange(1000)).after <= most / 1000

@@ -63,7 +63,7 @@ def test_what_was_judged_is_read_as_it_was_written(judgement: Judgement, results
     ours, read = judgement.answer, again.answer
     assert ours is not None
     assert read is not None
-    for part in ("ways", "request", "majority", "untrained", "against_single", "against_best", "by_task", "choice"):
+    for part in ("ways", "request", "majority", "seedless_rows", "against_single", "against_best", "by_task", "choice"):
         assert getattr(read, part) == getattr(ours, part), part
     assert ours.against_single
     assert ours.against_best

@@ -131,6 +131,10 @@ def test_a_run_is_compared_with_the_inputs_of_now_where_both_are_known(build: Pa
     trained(build, 204, "2026-01-02", seed=2, is_there=True)
     run = build / "runs/pals/2"
     assert why.changes_since(run) == [Cause(InputKind.SETTING, "pals.dim", "204", "276")]
+    assert [*why.notes([run])] == [
+        "pals, seed 2, was trained before these changed: pals.dim 204 -> 276; `dvc repro train@pals-2` trains it "
+        "again (mtbert why pals)"
+    ]
     (build / "manifest/pals.json").unlink()  # it is not selected any more
     assert why.changes_since(run) == []
 
@@ -158,7 +162,10 @@ def test_a_model_without_a_manifest_is_compared_by_its_rows(build: Path):
     assert why.changes_since(baseline) == []  # no data: it was moved
     files.write_json(layout.data_report(layout.data(build)), {})
     assert why.changes_since(baseline) == [Cause(InputKind.DATA, "data/sst/dev.parquet", "before", None)]
-    assert (why.hint(build, "tfidf"), why.hint(build, "pals")) == ("", " (mtbert why pals)")
+    assert [*why.notes([baseline])] == [
+        "tfidf, seed 0, was trained before these changed: data sst/dev.parquet removed; `dvc repro baselines` trains "
+        "it again"
+    ]
 
 
 def test_of_a_run_of_an_earlier_version_its_log_tells_what_it_was_made_from(build: Path):

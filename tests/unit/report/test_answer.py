@@ -130,8 +130,7 @@ def test_the_best_and_smallest_is_not_kept_by_one_seed(monkeypatch):
 def test_what_the_rule_s_own_power_asks_for_is_said(monkeypatch):
     one = found(monkeypatch, 6, single=0.9, shared=0.9)
     assert one.choice is not None
-    assert one.choice.against is not None
-    decides = one.choice.against.needed
+    decides = one.choice.needed
     assert decides is not None
     needed = f"{decides.seeds} seeds on {decides.rows:,} rows of dev"
     assert next(answer_section.sentences(one)).endswith(f" If the two are equal, {needed} prove it four times of five.")

@@ -3,16 +3,19 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mtbert.data.tokens import TokenSequence
-from mtbert.serving.batching import Key, Outputs, Part, Queue, QueueFullError, groups
+from mtbert.serving.batching import GraphRows, Key, Outputs, Queue, QueueFullError, groups
 from mtbert.serving.graphs import EncodedRow
-from mtbert.serving.options import Limits
+from mtbert.serving.metrics import Metrics
+from mtbert.serving.options import Options
 
 TEXTS = Key("texts", ("tone",))
+OPTIONS = Options(Path("export"))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +43,7 @@ class Model:
         self.may = threading.Event()
         self.fault: Exception | None = None
 
-    def compute(self, graph: str, tasks: Sequence[str], rows: Sequence[EncodedRow]) -> Outputs:
+    def run(self, graph: str, tasks: Sequence[str], rows: Sequence[EncodedRow]) -> Outputs:
         self.batches.append((graph, [row.length for row in rows]))
         self.may.wait(10)
         if self.fault:
@@ -48,8 +51,9 @@ class Model:
         return {task: np.array([[row.length] for row in rows]) for task in tasks}
 
 
-class Observer:
+class Seen(Metrics):
     def __init__(self) -> None:
+        super().__init__()
         self.batches: list[int] = []
         self.most = 0
 
@@ -72,8 +76,8 @@ async def until(condition) -> None:
 
 def test_what_comes_while_a_batch_computes_is_the_next_batch() -> None:
     async def main() -> None:
-        model, seen = Model(), Observer()
-        queue = Queue(model.compute, Limits(rows=3, seconds=0.0), seen)
+        model, seen = Model(), Seen()
+        queue = Queue(model, OPTIONS._replace(batch=3, seconds=0.0), seen)
         queue.start()
         first = asyncio.create_task(queue.outputs({TEXTS: rows(5)}))
         await until(lambda: model.batches)
@@ -93,8 +97,8 @@ def test_what_comes_while_a_batch_computes_is_the_next_batch() -> None:
 
 def test_rows_of_other_tasks_are_batches_of_their_own_and_the_oldest_goes_first() -> None:
     async def main() -> None:
-        model, seen, pairs = Model(), Observer(), Key("pairs", ("same",))
-        queue = Queue(model.compute, Limits(rows=2, seconds=0.0), seen)
+        model, seen, pairs = Model(), Seen(), Key("pairs", ("same",))
+        queue = Queue(model, OPTIONS._replace(batch=2, seconds=0.0), seen)
         asked = [asyncio.create_task(queue.outputs(parts)) for parts in ({pairs: rows(2)}, {TEXTS: rows(7, 8, 9)})]
         await until(lambda: seen.most == 4)
         model.may.set()
@@ -108,7 +112,7 @@ def test_rows_of_other_tasks_are_batches_of_their_own_and_the_oldest_goes_first(
 
 def test_outputs_of_a_request_that_has_ended_are_dropped() -> None:
     async def main() -> bool:
-        part = Part(TEXTS, rows(3), asyncio.get_running_loop().create_future())
+        part = GraphRows(TEXTS, rows(3), asyncio.get_running_loop().create_future())
         part.answer.cancel()
         part.add(0, {"tone": np.array([3])})
         return part.answer.cancelled()
@@ -118,8 +122,8 @@ def test_outputs_of_a_request_that_has_ended_are_dropped() -> None:
 
 def test_a_full_queue_refuses_a_request_as_a_whole() -> None:
     async def main() -> None:
-        model, seen = Model(), Observer()
-        queue = Queue(model.compute, Limits(waiting=3), seen)
+        model, seen = Model(), Seen()
+        queue = Queue(model, OPTIONS._replace(waiting=3), seen)
         waiting = asyncio.create_task(queue.outputs({TEXTS: rows(1, 2)}))
         await until(lambda: seen.most == 2)
         with pytest.raises(QueueFullError, match=r"^2 rows wait, and 2 more would be above 3$"):
@@ -135,8 +139,8 @@ def test_a_full_queue_refuses_a_request_as_a_whole() -> None:
 
 def test_who_leaves_takes_his_rows_along() -> None:
     async def main() -> None:
-        model, seen = Model(), Observer()
-        queue = Queue(model.compute, Limits(seconds=0.0), seen)
+        model, seen = Model(), Seen()
+        queue = Queue(model, OPTIONS._replace(seconds=0.0), seen)
         leaves = asyncio.create_task(queue.outputs({TEXTS: rows(1, 2)}))
         stays = asyncio.create_task(queue.outputs({TEXTS: rows(3)}))
         await until(lambda: seen.most == 3)
@@ -153,10 +157,10 @@ def test_who_leaves_takes_his_rows_along() -> None:
 
 def test_a_batch_that_fails_fails_its_requests_and_no_others() -> None:
     async def main() -> None:
-        model, seen = Model(), Observer()
+        model, seen = Model(), Seen()
         model.fault = MemoryError("no room")
         model.may.set()
-        queue = Queue(model.compute, Limits(rows=1), seen)
+        queue = Queue(model, OPTIONS._replace(batch=1), seen)
         queue.start()
         with pytest.raises(MemoryError, match="no room"):
             await queue.outputs({TEXTS: rows(1, 2, 3)})
@@ -170,9 +174,9 @@ def test_a_batch_that_fails_fails_its_requests_and_no_others() -> None:
 
 def test_who_comes_alone_does_not_wait_for_company_and_who_had_some_does() -> None:
     async def main() -> None:
-        model, seen = Model(), Observer()
+        model, seen = Model(), Seen()
         model.may.set()
-        queue = Queue(model.compute, Limits(rows=2, seconds=60.0), seen)
+        queue = Queue(model, OPTIONS._replace(batch=2, seconds=60.0), seen)
         queue.start()
         await queue.outputs({TEXTS: rows(1)})  # at once
         model.may.clear()

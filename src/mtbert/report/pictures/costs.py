@@ -21,7 +21,7 @@ RADIUS = 5  # of a dot, in points of the figure
 ALT = "The mean of each way against the milliseconds that a text takes"
 
 
-class Place(NamedTuple):
+class _Place(NamedTuple):
     """Where a label stands beside its point: on which side of `shift`, in points of print, and at which height."""
 
     side: Literal["left", "right"]
@@ -105,15 +105,15 @@ def _dot(axes: Axes, point: tuple[float, float]) -> Bbox:
     return Bbox.from_bounds(x - RADIUS, y - RADIUS, 2 * RADIUS, 2 * RADIUS)
 
 
-def _places(axes: Axes, dot: Bbox) -> list[Place]:
+def _places(axes: Axes, dot: Bbox) -> list[_Place]:
     """Return where a label may stand beside its dot, the best place first: above it, and towards the middle."""
     is_right = dot.x0 + dot.x1 > axes.bbox.x0 + axes.bbox.x1
-    sides = [Place("right", "baseline", (-4, 5)), Place("left", "baseline", (4, 5))]
+    sides = [_Place("right", "baseline", (-4, 5)), _Place("left", "baseline", (4, 5))]
     above = sides if is_right else sides[::-1]
-    return [*above, *(Place(place.side, "top", (place.shift[0], -5)) for place in above)]
+    return [*above, *(_Place(place.side, "top", (place.shift[0], -5)) for place in above)]
 
 
-def _move(text: Annotation, place: Place) -> Bbox:
+def _move(text: Annotation, place: _Place) -> Bbox:
     """Put a label to a place; return where it lies on the figure."""
     text.set(ha=place.side, va=place.height)
     text.xyann = place.shift

@@ -28,7 +28,6 @@ ABOUT = (
     "rows are predicted as each class. The second table lists the most confident errors, at most ten; for scores, the "
     "largest errors."
 )
-F1S = {METRIC_NAMES["micro_f1"]: "micro_f1", METRIC_NAMES["labels_f1"]: "labels_f1"}  # of sets of labels
 OF_SETS = (
     "Where rows have several labels, the first table has a line for each label, with precision, recall and F1; a "
     "third table has the other metrics of each way, with 95 % intervals."
@@ -66,7 +65,8 @@ def _beside_lines(results: Results, answer: Answer | None, task: Task) -> Iterat
         if not len(of_way):
             continue
         has_seeds = not {*names} <= {*results.baselines}
-        sides = {name: f1_side(of_way, task, metric) for name, metric in F1S.items()}
+        names_of_sets = {metric: name for metric, name in METRIC_NAMES.items() if metric in metrics.OF_SETS}
+        sides = {name: f1_side(of_way, task, metric) for metric, name in names_of_sets.items()}
         if not task.folds:  # whose models rank the rows of one fold each
             sides["mean average precision"] = precision_side(of_way, precisions)
         has_seeds = has_seeds and not task.folds

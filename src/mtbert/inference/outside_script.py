@@ -1,4 +1,4 @@
-"""Load exports as their cards say, in a process without mtbert, and write what they compute: `python loaded.py`.
+"""Load exports as their cards say, in a process without mtbert, and write what they compute.
 
 Arguments: the form, a JSON file of what to compute, the JSON file to write, and an export's folder, or two. To compute
 are `texts`, lists by task: one list of sentences, or the first and the second sentences of pairs, and whether these are
