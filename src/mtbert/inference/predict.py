@@ -23,7 +23,7 @@ from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
 from mtbert.inference.answers import ANY_TASK, CUT, PROBABILITY, fault_of_row, in_one
 from mtbert.inference.ensemble import Ensemble
-from mtbert.inference.model import Model
+from mtbert.inference.model import SHOWN, Model
 from mtbert.provenance import why
 from mtbert.scores import predictions, sets
 from mtbert.scores.columns import Frame
@@ -43,7 +43,6 @@ SEPARATORS = {
     ".txt": None,
     "": None,
 }  # by ending: a separator; None: plain lines
-SHOWN = 10  # most rows in a message
 UNSURE = "not sure"  # in place of a class below --at-least
 ENCODING = "utf-8"  # where none is given, and of the output
 REMEDY = "; name its encoding, such as --encoding cp1252, or save it as UTF-8"
