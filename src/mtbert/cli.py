@@ -123,7 +123,7 @@ def export(
         from mtbert.inference import exporting, loading
         from mtbert.inference.smaller import Smaller
         from mtbert.provenance import why
-    trained = loading.load(model, seed, build, "cpu")
+    trained = loading.load_any(model, seed, build, "cpu")
     for note in why.notes([trained.run]):
         _print_aside(note)
     exporting.export(trained, form, out, task, each, Smaller(int8, half, max_tokens, unproved))

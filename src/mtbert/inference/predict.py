@@ -68,7 +68,7 @@ def run(
     form = content.form
     if out is not None:
         form = _form(out) or form
-    loaded = loading.load(model, seed, build, device)
+    loaded = loading.load_any(model, seed, build, device)
     of_all = task is None and len(loaded.tasks) > 1
     tasks = [loaded.task(name) for name in loaded.tasks] if of_all else [loaded.task(task)]
     if isinstance(source, Path):
