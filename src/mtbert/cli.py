@@ -26,7 +26,7 @@ Build = Annotated[Path, Option(help="The build directory in which names are look
 BuildArgument = Annotated[Path, Argument(help="The build directory.")]
 Seed = Annotated[int | None, Option(min=0, help="The seed of the variant's model; else its lowest.")]
 Variants = Annotated[str | None, Option(help="Set `variants` in params.yaml first, as 'pals slap-smart' or all.")]
-Form = Literal["hf", "sentence-transformers", "onnx"]
+Format = Literal["hf", "sentence-transformers", "onnx"]
 Device = Literal["auto", "cpu", "cuda", "mps"]
 BUILD, PARAMS = Path("build"), Path("params.yaml")
 
@@ -100,7 +100,7 @@ def predict(
 def export(
     model: Annotated[str, Argument(help="A variant's name, or a run's folder.")],
     out: Annotated[Path, Argument(help="The folder to write; it must not exist.")],
-    form: Annotated[Form, Option("--format", help="The libraries that are to load it.")] = "hf",
+    form: Annotated[Format, Option("--format", help="The libraries that are to load it.")] = "hf",
     task: Annotated[
         str | None, Option(help="For sentence-transformers: the task of embeddings where a caller names none.")
     ] = None,
@@ -123,7 +123,7 @@ def export(
         from mtbert.inference import exporting, loading
         from mtbert.inference.smaller import Smaller
         from mtbert.provenance import why
-    trained = loading.load(model, seed, build, "cpu")
+    trained = loading.load_any(model, seed, build, "cpu")
     for note in why.notes([trained.run]):
         _print_aside(note)
     exporting.export(trained, form, out, task, each, Smaller(int8, half, max_tokens, unproved))

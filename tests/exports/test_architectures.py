@@ -96,7 +96,7 @@ def outside(build: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exporting, "_check", lambda *_: None)  # a process of its own for each, which takes seconds
         for name, form in EXPORTS:
-            exporting.export(loading.load(name, build=build, device="cpu"), form, root / f"{name}-{form}")
+            exporting.export(loading.load_any(name, build=build, device="cpu"), form, root / f"{name}-{form}")
     asked = [(name, form, task, [*TEXTS[task].values()]) for name, form in EXPORTS for task in tasks_of(form)]
     done = subprocess.run(
         [preloaded.python(), "-c", OUTSIDE, json.dumps(asked)],
@@ -123,7 +123,7 @@ def predicted(build: Path, name: str, task: str, scratch: Path) -> np.ndarray:
 
 
 def test_a_loaded_model_predicts_what_the_training_wrote(build: Path):
-    model = loading.load("crossed", build=build, device="cpu")
+    model = loading.load_any("crossed", build=build, device="cpu")
     written = files.read_parquet(build / "runs/crossed/1/predictions/sts-test.parquet")["prediction"]
     found = model.predict(task="sts", rows=trained.rows(build, "sts", "test"))["prediction"]
     np.testing.assert_allclose(found, written, atol=1e-5)
@@ -137,7 +137,7 @@ def test_it_is_served_with_the_files_that_mlflow_is_given(build: Path, tmp_path:
     models._collect(build / "runs/crossed/1", "base", tmp_path / models.RUN)
     server, texts = Served(), pd.DataFrame(TEXTS["sts"])
     server.load_context(SimpleNamespace(artifacts={models.RUN: str(tmp_path / models.RUN)}))
-    expected = loading.load("crossed", build=build).predict(
+    expected = loading.load_any("crossed", build=build).predict(
         task="sts", rows=list(texts.itertuples(index=False, name=None))
     )
     assert server.predict(None, texts, {"task": "sts"}) == expected.to_dict("records")
@@ -152,6 +152,6 @@ def test_others_load_an_export_and_say_what_predict_says(
 
 
 def test_the_card_names_the_architecture(build: Path, outside: dict[str, Any]):
-    title = loading.load("crossed", build=build, device="cpu").network.encoder.backbone.title
+    title = loading.load_any("crossed", build=build, device="cpu").network.encoder.backbone.title
     assert title in ("RoBERTa", "ModernBERT", "DeBERTa")
     assert f"\nA {title} for " in (outside["root"] / "crossed-hf/README.md").read_text()

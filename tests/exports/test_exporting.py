@@ -65,7 +65,7 @@ print(json.dumps({**others, **found, "apart-in-fp32": embedded}))
 
 @pytest.fixture
 def load(build: Path) -> Callable[[str], Model]:
-    return partial(loading.load, build=build, device="cpu")
+    return partial(loading.load_any, build=build, device="cpu")
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def outside(build: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exporting, "_check", lambda *_: None)
         for name, form in FORMS.items():
-            export(loading.load(name, build=build, device="cpu"), form, root / name)
+            export(loading.load_any(name, build=build, device="cpu"), form, root / name)
     environment = {**os.environ, "HF_MODULES_CACHE": str(root / "modules"), "HF_HUB_OFFLINE": "1"}
     given = [preloaded.python(), "-c", OUTSIDE, json.dumps([TEXTS, OTHERS, str(root)])]
     done = subprocess.run(

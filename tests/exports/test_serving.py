@@ -80,7 +80,7 @@ def exported(
     request: pytest.FixtureRequest, build: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Model, Path]:
     """A model whose pairs are one sequence with types, and one whose pairs are encoded apart."""
-    model = loading.load(request.param, build=build, device="cpu")
+    model = loading.load_any(request.param, build=build, device="cpu")
     folder = tmp_path_factory.mktemp(request.param) / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exporting, "_check", lambda *_: None)  # a process of its own, which takes seconds

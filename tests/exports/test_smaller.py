@@ -31,7 +31,7 @@ ROW = re.compile(r"\| (\S+) \| (\S+) \| (\S+) \| (\S+) \| (\d+) of (\d+) \| (\S+
 
 @pytest.fixture
 def load(build: Path) -> Callable[[str], Model]:
-    return partial(loading.load, build=build, device="cpu")
+    return partial(loading.load_any, build=build, device="cpu")
 
 
 @pytest.fixture(scope="module")

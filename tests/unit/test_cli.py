@@ -131,7 +131,7 @@ def test_what_was_said_is_handed_on(
 ):
     asked: list[tuple] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(loading, "load", lambda *_: PALS)
+    monkeypatch.setattr(loading, "load_any", lambda *_: PALS)
     monkeypatch.setattr(why, "notes", lambda _: [])
     monkeypatch.setattr(tables, "read", str)
     monkeypatch.setattr(locking, "exclusive", lambda *_: nullcontext())

@@ -11,7 +11,7 @@ from mtbert.errors import DataError, MtbertError, UnknownNameError
 from mtbert.scores import predictions, sets
 from mtbert.tasks import Task
 
-Row = str | Sequence[str]  # a text, or the two texts of a pair
+TextOrPair = str | Sequence[str]  # a text, or the two texts of a pair
 SEVERAL = (list, tuple, np.ndarray)  # what may hold the texts of a row
 ANY_TASK = ("text", "text_pair")  # columns of rows that every task takes
 FORMS = {1: "one text", 2: "two texts"}  # of a row, by the number of a task's sentences
@@ -44,7 +44,7 @@ class Predictor(Protocol):
         ...
 
 
-def predict(predictor: Predictor, rows: Sequence[Row], task: str | None) -> pd.DataFrame:
+def predict(predictor: Predictor, rows: Sequence[TextOrPair], task: str | None) -> pd.DataFrame:
     """Predict each row, in order; see `mtbert.inference.model.Model.predict`."""
     if task is not None and not isinstance(task, str):
         raise ModelError(f"task is {task!r}; allowed: the name of a task. The rows come first: predict(rows, task)")
@@ -133,7 +133,7 @@ def task_name(predictor: Predictor, name: str | None) -> str:
     return name or first
 
 
-def _texts_of_first(rows: Sequence[Row]) -> int:
+def _texts_of_first(rows: Sequence[TextOrPair]) -> int:
     """Return how many texts the first row has; 1 where there are no rows, which `checked_rows` refuses."""
     _check_form(rows)
     first = next(iter(rows), "")
@@ -149,7 +149,7 @@ def _check_form(rows: object) -> None:
         )
 
 
-def checked_rows(name: str, columns: Sequence[str], rows: Sequence[Row]) -> list[tuple[str, ...]]:
+def checked_rows(name: str, columns: Sequence[str], rows: Sequence[TextOrPair]) -> list[tuple[str, ...]]:
     """Return the texts of each row, as many as there are columns.
 
     Raises:

@@ -16,7 +16,7 @@ from mtbert.baselines import stored
 from mtbert.baselines.stored import Trained
 from mtbert.data import tokens
 from mtbert.inference import answers
-from mtbert.inference.answers import ModelError, Row, task_name
+from mtbert.inference.answers import ModelError, TextOrPair, task_name
 from mtbert.machine import hardware
 from mtbert.pretrained import embeddings
 from mtbert.provenance import manifests, seals
@@ -50,7 +50,7 @@ class Baseline:
         self.name, self.seed, self.tasks = self.metrics.variant, self.metrics.seed, tuple(self.trained)
         self.longest = None if self.encoder is None else embeddings.longest(self.encoder)
 
-    def predict(self, rows: Sequence[Row], task: str | None = None) -> pd.DataFrame:
+    def predict(self, rows: Sequence[TextOrPair], task: str | None = None) -> pd.DataFrame:
         """Predict each row, in order; arguments, columns and errors as for `Model.predict`."""
         return answers.predict(self, rows, task)
 

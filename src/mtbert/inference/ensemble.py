@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from mtbert.inference import answers
-from mtbert.inference.answers import Row, task_name
+from mtbert.inference.answers import TextOrPair, task_name
 from mtbert.inference.model import Model
 from mtbert.scores import vote
 from mtbert.tasks import Task
@@ -39,7 +39,7 @@ class Ensemble:
         """Return one of its tasks; errors as for `Model.task`."""
         return self.members[0].task(task_name(self, name))
 
-    def predict(self, rows: Sequence[Row], task: str | None = None) -> pd.DataFrame:
+    def predict(self, rows: Sequence[TextOrPair], task: str | None = None) -> pd.DataFrame:
         """Return the vote on each row, with the members' mean probabilities or score; else as `Model.predict`.
 
         `cut` is whether any member cut the row.

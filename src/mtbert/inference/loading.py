@@ -34,7 +34,7 @@ ENCODER_FILES = (tokens.TOKENIZER, tokens.TOKENIZER_CONFIG, CONFIG)
 WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a run
 
 
-def load(
+def load_any(
     source: str | Path, seed: int | None = None, build: str | Path = "build", device: str = "auto"
 ) -> "Model | Baseline | Ensemble":
     """Load a trained model, a baseline, or an ensemble that votes.
@@ -153,7 +153,7 @@ def _training(variants: Sequence[str], seeds: Sequence[int]) -> str:
 
 
 def load_folder(folder: Path, device: str = "auto") -> "Model | Baseline":
-    """Load the model, or the baseline, of a folder; errors as for `load`."""
+    """Load the model, or the baseline, of a folder; errors as for `load_any`."""
     if not (folder / layout.BASELINE).is_file():  # which a baseline's folder has, also one that was moved
         return _load_run(folder, device)
     from mtbert.inference import baseline  # and with it scikit-learn, which no trained model needs
@@ -162,7 +162,7 @@ def load_folder(folder: Path, device: str = "auto") -> "Model | Baseline":
 
 
 def _load_run(folder: Path, device: str = "auto") -> Model:
-    """Load the model of a finished run's folder; errors as for `load`."""
+    """Load the model of a finished run's folder; errors as for `load_any`."""
     remedy = layout.remedy(folder)
     seals.check(folder, only=(WEIGHTS, METRICS, SETTINGS))
     content = files.read_as(dict[str, Any], folder / SETTINGS, remedy)

@@ -16,7 +16,7 @@ from mtbert.data.batches import Examples
 from mtbert.data.tokens import SpecialTokens, Tokenize
 from mtbert.errors import first_of
 from mtbert.inference import answers
-from mtbert.inference.answers import ModelError, Row, task_name
+from mtbert.inference.answers import ModelError, TextOrPair, task_name
 from mtbert.models.multitask import MultitaskModel
 from mtbert.scores.schemas import RunMetrics
 from mtbert.tasks import Task
@@ -70,7 +70,7 @@ class Model:
         self.name, self.seed, self.tasks = self.settings.variant, self.metrics.seed, tuple(self.settings.tasks)
         self.longest = self.settings.model.max_tokens
 
-    def predict(self, rows: Sequence[Row], task: str | None = None) -> pd.DataFrame:
+    def predict(self, rows: Sequence[TextOrPair], task: str | None = None) -> pd.DataFrame:
         """Predict each row, in order: the answers of one task, or of all tasks that take such rows.
 
         Trainings predict with the same functions: the same rows give the same digits.

@@ -23,7 +23,7 @@ from mtbert.errors import DataError, first_of
 from mtbert.inference import loading
 from mtbert.inference.answers import ANY_TASK, CUT, PROBABILITY, fault_of_row, in_one
 from mtbert.inference.ensemble import Ensemble
-from mtbert.inference.model import Model
+from mtbert.inference.model import SHOWN, Model
 from mtbert.provenance import why
 from mtbert.scores import predictions, sets
 from mtbert.scores.columns import Frame
@@ -43,7 +43,6 @@ SEPARATORS = {
     ".txt": None,
     "": None,
 }  # by ending: a separator; None: plain lines
-SHOWN = 10  # most rows in a message
 UNSURE = "not sure"  # in place of a class below --at-least
 ENCODING = "utf-8"  # where none is given, and of the output
 REMEDY = "; name its encoding, such as --encoding cp1252, or save it as UTF-8"
@@ -69,7 +68,7 @@ def run(
     form = content.form
     if out is not None:
         form = _form(out) or form
-    loaded = loading.load(model, seed, build, device)
+    loaded = loading.load_any(model, seed, build, device)
     of_all = task is None and len(loaded.tasks) > 1
     tasks = [loaded.task(name) for name in loaded.tasks] if of_all else [loaded.task(task)]
     if isinstance(source, Path):

@@ -53,12 +53,12 @@ class ExportCost(NamedTuple):
 
     Attributes:
         megabytes: of its graphs or weights.
-        milliseconds: a text or pair takes, for each of BATCHES.
+        milliseconds: a text or pair takes, by the size of batches.
         memory: in MB, by which a process grows that loads it and predicts dev; None where the system does not say.
     """
 
     megabytes: float
-    milliseconds: Sequence[float]
+    milliseconds: Mapping[int, float]
     memory: float | None
 
 
@@ -71,14 +71,12 @@ class Proof:
         before, after: the cost of the full export, and of the smaller one.
         most_changed: by type of node, how many answers change where it alone is quantised, the most first; none if
             nobody asked.
-        batches: of which the milliseconds are.
     """
 
     changes: Sequence[Change]
     before: ExportCost | None = None
     after: ExportCost | None = None
     most_changed: Mapping[str, int] | None = None
-    batches: Sequence[int] = BATCHES
 
     @property
     def verdict(self) -> Verdict:
@@ -103,9 +101,10 @@ def prove(model: Model, form: str, full: Path, out: Path, less: Smaller, dev: Ma
         if not less.int8 or not changes_answers:
             return proof
         return replace(proof, most_changed=_changed_by_type(model, full, less, dev, before))
-    first, second = zip(*outside.timed(model, form, (full, out), texts, BATCHES), strict=True)
-    cost_before = ExportCost(smaller.megabytes(full), first, before.megabytes)
-    return replace(proof, before=cost_before, after=ExportCost(smaller.megabytes(out), second, after.megabytes))
+    times = dict(zip(BATCHES, outside.timed(model, form, (full, out), texts, BATCHES), strict=True))
+    of_full, of_smaller = ({size: pair[place] for size, pair in times.items()} for place in (0, 1))
+    cost_before = ExportCost(smaller.megabytes(full), of_full, before.megabytes)
+    return replace(proof, before=cost_before, after=ExportCost(smaller.megabytes(out), of_smaller, after.megabytes))
 
 
 def _changed_by_type(

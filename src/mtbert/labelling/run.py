@@ -22,8 +22,6 @@ from mtbert.scores.columns import Frame
 from mtbert.scores.described import TFIDF
 from mtbert.tasks import Task
 
-SHOWN = 3  # models in a message
-
 
 def run(build: Path) -> None:
     """Write build/doubtful anew, and print how much each task has; nothing of the data is changed.
@@ -84,7 +82,7 @@ def _predicted(task: Task, labelled: Frame, build: Path, present: Present, embed
     of_folds = doubtful.of_other_folds(task, rows.as_rows(labelled, task), embed)
     of_trained, left_out = _of_trained(task, labelled, build, present)
     if left_out:
-        names = first_of([f"{folder.parent.name} {folder.name}" for folder in left_out], SHOWN)
+        names = first_of([f"{folder.parent.name} {folder.name}" for folder in left_out], stale.SHOWN)
         changed = [cause for causes in left_out.values() for cause in causes]
         line = f"{task.display_name}: {names} made before these changed: {stale.changes_in_words(changed)}"
         if of_folds is None and not of_trained:

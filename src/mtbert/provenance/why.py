@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mtbert import files, layout
-from mtbert.errors import DataError, UnknownNameError, first_of
+from mtbert.errors import DataError, UnknownNameError
 from mtbert.provenance import inputs, manifests, seals, stale
 from mtbert.provenance.inputs import Inputs
 from mtbert.provenance.parameters import ROWS, parameters, setting_text

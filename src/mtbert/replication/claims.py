@@ -62,11 +62,6 @@ class Claim(Section):
     statement: str
     parts: Annotated[tuple[ClaimPart, ...], pydantic.BeforeValidator(sequence)]
 
-    @property
-    def deciding(self) -> list[ClaimPart]:
-        """The parts that decide on it where no learning rate confounds them."""
-        return [part for part in self.parts if not part.is_always_confounded]
-
     @pydantic.model_validator(mode="after")
     def _has_known_metrics(self) -> "Claim":
         for part in self.parts:
@@ -76,7 +71,7 @@ class Claim(Section):
 
     @pydantic.model_validator(mode="after")
     def _has_parts_that_decide(self) -> "Claim":
-        if not self.deciding:
+        if all(part.is_always_confounded for part in self.parts):
             raise ValueError("every part is confounded; at least one has to decide")
         return self
 

@@ -26,7 +26,7 @@ ABOUT = (
 
 def verdict(result: ClaimResult) -> str:
     """Return what is said of a claim."""
-    return in_words(result.verdict, result.claim.deciding[0].metric)
+    return in_words(result.verdict, result.deciding[0].part.metric)
 
 
 def _pair(part: ClaimPart) -> str:

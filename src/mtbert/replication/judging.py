@@ -69,12 +69,17 @@ class ClaimResult:
     parts: tuple[ClaimComparison, ...]
 
     @property
+    def deciding(self) -> list[ClaimComparison]:
+        """The parts that decide on it; if a learning rate confounds every one of them, all of them."""
+        may_decide = [part for part in self.parts if not part.part.is_always_confounded]
+        return [part for part in may_decide if part.decides] or may_decide
+
+    @property
     def verdict(self) -> Verdict | Obstacle:
         """What is proved of it; else which side of its only deciding part is better, or why it is not judged."""
         if self.p.verdict is not Verdict.TOO_CLOSE:
             return self.p.verdict
-        parts = _deciding(self.parts)
-        return _first_obstacle(parts) or sign(parts[0].difference)  # of several parts all are too close
+        return _first_obstacle(self.deciding) or sign(self.deciding[0].difference)  # of several all are too close
 
 
 @dataclass(frozen=True)
@@ -136,10 +141,12 @@ def judge_claims(claims: Iterable[Claim], runs: BudgetRuns, third: BudgetRuns | 
 
 def _judged(family: Sequence[Claim], runs: BudgetRuns, third: BudgetRuns | None) -> Iterator[ClaimResult]:
     """Yield the results of one paper's claims."""
-    parts_by_claim = [tuple(compare(part, runs, third) for part in claim.parts) for claim in family]
-    uncorrected = [claim_p([part.p for part in _deciding(parts)]) for parts in parts_by_claim]
-    for claim, parts, p in zip(family, parts_by_claim, corrected(uncorrected), strict=True):
-        yield ClaimResult(claim, p, parts)
+    results = [
+        ClaimResult(claim, NOTHING, tuple(compare(part, runs, third) for part in claim.parts)) for claim in family
+    ]
+    uncorrected = [claim_p([part.p for part in result.deciding]) for result in results]
+    for result, p in zip(results, corrected(uncorrected), strict=True):
+        yield replace(result, p=p)
 
 
 def _first_obstacle(parts: Sequence[ClaimComparison]) -> Obstacle | None:
@@ -148,12 +155,6 @@ def _first_obstacle(parts: Sequence[ClaimComparison]) -> Obstacle | None:
     first = next((obstacle for obstacle in Obstacle if obstacle in obstacles), None)
     are_all_too_close = all(sign(part.difference) is Verdict.TOO_CLOSE for part in parts)
     return first if first or are_all_too_close or len(parts) == 1 else Obstacle.PARTS
-
-
-def _deciding(parts: Sequence[ClaimComparison]) -> list[ClaimComparison]:
-    """Return the parts that decide on a claim; if a learning rate confounds every one of them, all of them."""
-    may_decide = [part for part in parts if not part.part.is_always_confounded]
-    return [part for part in may_decide if part.decides] or may_decide
 
 
 def compare(part: ClaimPart, runs: BudgetRuns, third: BudgetRuns | None = None) -> ClaimComparison:

@@ -25,7 +25,7 @@ COLUMNS = pa.schema(
     | dict.fromkeys(("claim_p_holds", "claim_p_fails", "claim_p_small"), NUMBER)
     | {name: COMPARISON_COLUMNS.field(name).type for name in COMPARISON_COLUMNS.names}
     | {"published": NUMBER, "differs": WORDS, "confounded": WORDS, "third": NUMBER, "leak_free": NUMBER}
-    | {"unlike": WORDS, "undeclared": WORDS, "confounders": WORDS}
+    | {"mismatches": WORDS, "undeclared": WORDS, "confounders": WORDS}
 )
 
 
@@ -68,7 +68,7 @@ def _cells(comparison: ClaimComparison) -> Line:
         **judged.comparison_cells(comparison),
         "third": comparison.third,
         "leak_free": comparison.leak_free,
-        "unlike": [*comparison.mismatches],
+        "mismatches": [*comparison.mismatches],
         "undeclared": [*comparison.undeclared],
         "confounders": [*comparison.confounders],
     }
@@ -93,7 +93,7 @@ def _comparison(line: Line) -> ClaimComparison:
         p=judged.p_values(line, "p"),
         third=line["third"],
         leak_free=line["leak_free"],
-        mismatches=tuple(line["unlike"]),
+        mismatches=tuple(line["mismatches"]),
         undeclared=tuple(line["undeclared"]),
         confounders=tuple(line["confounders"]),
     )

@@ -18,8 +18,6 @@ from mtbert.scores.checks import ROUNDING
 from mtbert.scores.columns import KEY, Frame
 from mtbert.scores.schemas import RunMetrics
 
-LEFT_OUT, NEVERTHELESS = "Left out", "These tables are of runs of before"
-
 
 def there(folder: Path, entries: Mapping[str, Any], seeds: Sequence[int]) -> list[Path]:
     """Return the folders of the selected models of a kind that are there."""
@@ -40,7 +38,7 @@ def of_build(build: Path, seeds: Sequence[int] | None = None) -> dict[Path, list
     return why.outdated(build, runs_there(build, seeds))
 
 
-def in_words(outdated: Mapping[Path, Sequence[Cause]], what: str = LEFT_OUT) -> str:
+def in_words(outdated: Mapping[Path, Sequence[Cause]], what: str = "Left out") -> str:
     """Return which runs these are and what has changed since; empty for none."""
     if not outdated:
         return ""
@@ -71,7 +69,8 @@ def of_tables(build: Path) -> str:
     collected = table.index[table["kind"] == "variant"]
     runs = {(run.parent.name, int(run.name)): run for run in runs_there(build)}
     outdated = why.outdated(build, runs.values())
-    texts = [in_words({run: causes for run, causes in outdated.items() if _is_in(table, run)}, NEVERTHELESS)]
+    in_table = {run: causes for run, causes in outdated.items() if _is_in(table, run)}
+    texts = [in_words(in_table, "These tables are of runs of before")]
     newer = [key for key, run in runs.items() if run not in outdated and not _is_in(table, run)]
     gone = [key for key in collected if key not in runs]
     for fact, keys in (("without new runs", newer), ("of runs that are gone, or not selected", gone)):

@@ -68,7 +68,7 @@ class RowAnswer(BaseModel):
     cut: bool
 
 
-class Answer(BaseModel):
+class Answers(BaseModel):
     """The answers to all rows, in their order."""
 
     model: str
@@ -77,7 +77,7 @@ class Answer(BaseModel):
 
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    200: {"model": Answer},
+    200: {"model": Answers},
     408: {"model": Refusal, "description": "The body did not come in time."},
     413: {"model": Refusal, "description": "The body is too large."},
     422: {"model": Refusal, "description": "The request, or a row of it, cannot be answered."},

@@ -159,7 +159,7 @@ def test_a_task_without_dev_labels_or_train_has_no_models(build: Path):
 @pytest.mark.parametrize("name", [*run.BASELINES])
 def test_a_model_that_is_loaded_predicts_what_the_stage_predicted(build: Path, name: str):
     trained(build)
-    model = loading.load(name, build=build)
+    model = loading.load_any(name, build=build)
     dev = pd.read_parquet(layout.examples(build / "data", "topic", "dev"))
     written = pd.read_parquet(build / f"baselines/{name}/0/predictions/topic-dev.parquet")
     found = model.predict(task="topic", rows=dev["sentence1"].tolist())
@@ -232,26 +232,26 @@ def test_a_baseline_of_another_encoder_or_of_damaged_weights_is_refused(build: P
     files.write_text(layout.encoder(build) / "model.safetensors", "another")
     seals.seal(layout.encoder(build))
     with pytest.raises(loading.ModelError, match="was trained with another encoder than lies in"):
-        loading.load("baseline-embeddings", build=build)
+        loading.load_any("baseline-embeddings", build=build)
     folder = build / "baselines/baseline-tfidf/0"
     (folder / "model.safetensors").write_bytes(b"damaged")
     seals.seal(folder)
     with pytest.raises(DataError, match=r"does not fit config.json: .*`dvc repro baselines` makes both"):
-        loading.load("baseline-tfidf", build=build)
+        loading.load_any("baseline-tfidf", build=build)
 
 
 def test_a_device_that_computes_nothing_is_refused(build: Path):
     trained(build)
     told = "baseline-tfidf computes on the CPU, and the device is cuda; allowed: auto, cpu"
     with pytest.raises(loading.ModelError, match=told):
-        loading.load("baseline-tfidf", build=build, device="cuda")
+        loading.load_any("baseline-tfidf", build=build, device="cuda")
 
 
 @pytest.mark.parametrize("name", ["baseline-majority", "baseline-tfidf"])
 @pytest.mark.parametrize("task", ["topic", "same"])
 def test_the_code_of_an_export_s_card_computes_the_same(build: Path, tmp_path: Path, name: str, task: str):
     trained(build)
-    model = loading.load(name, build=build)
+    model = loading.load_any(name, build=build)
     exporting.export(model, "hf", tmp_path / "out")
     columns = [["love ☃ it", "a dog"], ["I love it", ""]][: 1 + (task == "same")]
     code = re.findall("```python\n(.*?)```", (tmp_path / "out/README.md").read_text(), re.DOTALL)[0]
@@ -272,19 +272,19 @@ def test_the_code_of_an_export_s_card_computes_the_same(build: Path, tmp_path: P
 def test_a_text_that_is_longer_than_the_encoder_takes_is_cut_for_embeddings_alone(build: Path, name: str, is_cut: bool):
     trained(build)
     texts = ["love " * 62, "love " * 63]  # with two tokens around them, and 64 that the encoder takes
-    assert loading.load(name, build=build).predict(task="topic", rows=texts)["cut"].tolist() == [False, is_cut]
+    assert loading.load_any(name, build=build).predict(task="topic", rows=texts)["cut"].tolist() == [False, is_cut]
 
 
 def test_a_baseline_has_no_other_seed(build: Path):
     trained(build)
     with pytest.raises(loading.ModelError, match="baseline-tfidf is a baseline, which no seed changes; got seed 3"):
-        loading.load("baseline-tfidf", 3, build)
+        loading.load_any("baseline-tfidf", 3, build)
 
 
 def test_a_baseline_has_one_form(build: Path, tmp_path: Path):
     trained(build)
     with pytest.raises(ExportError, match=r"baseline-tfidf is a baseline, which has one form.*got --format onnx"):
-        exporting.export(loading.load("baseline-tfidf", build=build), "onnx", tmp_path / "out")
+        exporting.export(loading.load_any("baseline-tfidf", build=build), "onnx", tmp_path / "out")
 
 
 def write_others(folder: Path) -> None:

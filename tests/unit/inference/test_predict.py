@@ -85,7 +85,7 @@ def test_a_column_that_is_called_like_a_prediction_is_told_before_all_rows_are_p
     asked = [command.Asked(COURSE["sst"], ("text",))]
     with pytest.raises(DataError, match="names of predictions: prediction; rename them"):
         command._predict(
-            loading.load("crossed", build=build, device="cpu"), asked, [{"text": "a", "prediction": 1}] * 5, False
+            loading.load_any("crossed", build=build, device="cpu"), asked, [{"text": "a", "prediction": 1}] * 5, False
         )
     assert predicted == [1]
 

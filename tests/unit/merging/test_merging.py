@@ -159,7 +159,7 @@ def test_a_merged_model_is_written_once_and_predicts(build: Path):
     assert not torch.equal(sst[norm], sts[norm])
     torch.testing.assert_close(both[norm], (sst[norm] + sts[norm]) / 2)
     assert torch.equal(both[head], sts[head])
-    model = loading.load("both", build=build)
+    model = loading.load_any("both", build=build)
     assert model.tasks == ("sst", "sts")
     sizes = model.metrics.parameters
     assert sizes["stored"] == sizes["encoder"] + sizes["added"]
@@ -177,7 +177,7 @@ def test_members_of_other_rows_are_not_merged(build: Path, tmp_path: Path):
 def test_where_members_held_rows_out_for_the_epoch_the_merge_has_temperatures_of_these_rows(tmp_path: Path):
     build = made_build(tmp_path, keep="best", selection="spared")
     run.merge_all(build, build / "merged")
-    temperatures = loading.load("both", build=build).metrics.temperatures
+    temperatures = loading.load_any("both", build=build).metrics.temperatures
     assert [*temperatures] == ["sst"]  # STS is a score
     assert temperatures["sst"] != 1.0
 
