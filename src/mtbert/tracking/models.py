@@ -19,7 +19,7 @@ from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
 
 import mtbert
 from mtbert import files, layout
-from mtbert.layout import METRICS, SETTINGS, WEIGHTS
+from mtbert.layout import CONFIG_AND_TOKENIZER, ENCODER_CARD, METRICS, SETTINGS, WEIGHTS
 from mtbert.provenance import inputs, seals
 from mtbert.scores.metrics import OVERALLS
 from mtbert.tracking.record import FINAL_STEP, Record
@@ -29,8 +29,6 @@ BEST = "best"  # alias of the version with the best score that chooses epochs, o
 SERVED = Path(mtbert.__file__).parent / "inference" / "served.py"
 RUN = "run"  # folder in a model's artifacts
 RUN_FILES = (SETTINGS, METRICS, layout.INPUTS, layout.DIGESTS, WEIGHTS)
-ENCODER_FILES = ("tokenizer.json", "tokenizer_config.json", "config.json")
-ENCODER_CARD = "encoder.json"
 
 
 def bring(tracker: Store, records: list[Record]) -> bool:
@@ -125,11 +123,11 @@ def _collect(directory: Path, encoder: str, folder: Path) -> None:
     for name in RUN_FILES:
         if (directory / name).is_file():  # a run of an earlier version lacks inputs.json
             shutil.copyfile(directory / name, folder / name)
-    encoder_files = ENCODER_FILES
+    encoder_files = CONFIG_AND_TOKENIZER
     if (directory / layout.BASELINE).is_file():
         shutil.copyfile(directory / layout.BASELINE, folder / layout.BASELINE)
         reads_encoder = files.read_json(directory / layout.BASELINE)["encoder"] is not None
-        encoder_files = (*ENCODER_FILES, WEIGHTS, ENCODER_CARD) if reads_encoder else ()
+        encoder_files = (*CONFIG_AND_TOKENIZER, WEIGHTS, ENCODER_CARD) if reads_encoder else ()
     if encoder_files:
         (folder / "encoder").mkdir()
     start = layout.encoder(layout.build_of(directory), encoder)
