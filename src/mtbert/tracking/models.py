@@ -19,8 +19,8 @@ from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
 
 import mtbert
 from mtbert import files, layout
-from mtbert.layout import CONFIG_AND_TOKENIZER, ENCODER_CARD, METRICS, SETTINGS, WEIGHTS
-from mtbert.provenance import inputs, seals
+from mtbert.layout import METRICS, SETTINGS, WEIGHTS
+from mtbert.provenance import inputs, manifests, seals
 from mtbert.scores.metrics import OVERALLS
 from mtbert.tracking.record import FINAL_STEP, Record
 from mtbert.tracking.store import RUN_KEY, Store
@@ -29,6 +29,7 @@ BEST = "best"  # alias of the version with the best score that chooses epochs, o
 SERVED = Path(mtbert.__file__).parent / "inference" / "served.py"
 RUN = "run"  # folder in a model's artifacts
 RUN_FILES = (SETTINGS, METRICS, layout.INPUTS, layout.DIGESTS, WEIGHTS)
+ENCODER_CARD = "encoder.json"
 
 
 def bring(tracker: Store, records: list[Record]) -> bool:
@@ -123,11 +124,11 @@ def _collect(directory: Path, encoder: str, folder: Path) -> None:
     for name in RUN_FILES:
         if (directory / name).is_file():  # a run of an earlier version lacks inputs.json
             shutil.copyfile(directory / name, folder / name)
-    encoder_files = CONFIG_AND_TOKENIZER
+    encoder_files = tuple(name for name in manifests.ENCODER_FILES if name != WEIGHTS)
     if (directory / layout.BASELINE).is_file():
         shutil.copyfile(directory / layout.BASELINE, folder / layout.BASELINE)
         reads_encoder = files.read_json(directory / layout.BASELINE)["encoder"] is not None
-        encoder_files = (*CONFIG_AND_TOKENIZER, WEIGHTS, ENCODER_CARD) if reads_encoder else ()
+        encoder_files = (*manifests.ENCODER_FILES, ENCODER_CARD) if reads_encoder else ()
     if encoder_files:
         (folder / "encoder").mkdir()
     start = layout.encoder(layout.build_of(directory), encoder)
