@@ -15,7 +15,7 @@ def main(plan: Path, build: Path) -> None:
     out = layout.encoder(build, SBERT)
     if not content.pop("needed"):
         with files.new_directory(out) as partial:
-            files.write_json(partial / "encoder.json", {"needed": False})
+            files.write_json(partial / layout.ENCODER_CARD, {"needed": False})
             seals.seal(partial)
         return
     settings = files.checked(SbertSettings, content, plan, "dvc repro plan")

@@ -37,7 +37,10 @@ from mtbert.files import Content
 
 # Files of an encoder, and of a trained model.
 WEIGHTS = "model.safetensors"
-MLM_HEAD = "mlm_head.safetensors"  # of an encoder whose checkpoint brings one
+# Files of an encoder.
+CONFIG_AND_TOKENIZER = ("config.json", "tokenizer.json", "tokenizer_config.json")
+ENCODER_CARD = "encoder.json"  # what it is, and where it comes from
+MLM_HEAD = "mlm_head.safetensors"  # where its checkpoint brings one
 BASELINE = "config.json"  # of a baseline: what its weights are of
 # Files of a trained model.
 SETTINGS = "settings.yaml"

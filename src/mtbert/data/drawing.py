@@ -34,12 +34,7 @@ SHARE = 5  # one of so many rows of train
 
 def source(task: Task, split: Split) -> Split:
     """Return the split whose file the rows of a split come from."""
-    return "train" if split == "dev" and draws(task) else split
-
-
-def draws(task: Task) -> bool:
-    """Return whether a task's dev is drawn from its train."""
-    return "dev" not in task.files and not task.serves
+    return "train" if split == "dev" and task.draws_dev else split
 
 
 def rule_in_words(task: Task) -> str:
@@ -96,7 +91,7 @@ class Splits:
         dev_lines = self._dev(task).fold_by_line
         dev = [row for row in examples if row.line in dev_lines]
         train = [row for row in examples if row.line not in dev_lines]
-        if not train or (draws(task) and not dev):
+        if not train or (task.draws_dev and not dev):
             raise _no_dev(self.data_dir / task.files["train"], task, len(examples))
         if split == "dev":
             return RowsOfSplit(dev, [], in_file)
@@ -156,7 +151,7 @@ class Splits:
     def _groups_of_dev_and_test(self, task: Task) -> set[str]:
         """Return the groups of a task's dev and test; of folds, all of which are dev of some seed, none."""
         if task.name not in self._known_groups:
-            is_drawn = draws(task) and (self.data_dir / task.files["train"]).is_file()
+            is_drawn = task.draws_dev and (self.data_dir / task.files["train"]).is_file()
             groups = {*self._dev(task).groups} if is_drawn else set[str]()
             for split in ("dev", "test"):
                 if split in task.files:
@@ -173,7 +168,7 @@ class Splits:
         """Return what is dev, in the file of a task's train, of all tasks that draw from it."""
         name = task.files["train"]
         if name not in self._devs:
-            drawing = [other for other in self.tasks_of_file(task) if draws(other)]
+            drawing = [other for other in self.tasks_of_file(task) if other.draws_dev]
             self._devs[name] = _drawn(self.data_dir / name, drawing) if drawing else _Dev({}, ())
         return self._devs[name]
 

@@ -296,7 +296,7 @@ def _write(
     digests = checks.digests(examples).assign(place=np.array([*map(drawing.place, examples)], np.uint64))
     entry = {
         "file": task.files[drawing.source(task, split)],
-        "drawn": split == "dev" and drawing.draws(task) and drawing.rule_in_words(task),
+        "drawn": split == "dev" and task.draws_dev and drawing.rule_in_words(task),
         "labelled": bool(digests["label"].notna().all()),
         "read": in_file,
         "kept": len(examples),

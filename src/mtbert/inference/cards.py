@@ -113,6 +113,6 @@ def card(
         proof=proof,
         proved=proof is not None and proof.verdict is Verdict.HOLDS,
         machine=hardware.processor(),
-        seen=loading.card(model.encoder) if (model.encoder / loading.CARD).is_file() else None,
+        seen=loading.card(model.encoder) if (model.encoder / layout.ENCODER_CARD).is_file() else None,
     )
     return str(text)

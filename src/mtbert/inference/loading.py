@@ -18,7 +18,6 @@ from mtbert.inference.model import Model
 from mtbert.layout import METRICS, SETTINGS, WEIGHTS
 from mtbert.machine import hardware
 from mtbert.models.encoder import architectures
-from mtbert.models.encoder.config import CONFIG
 from mtbert.models.multitask import MultitaskModel
 from mtbert.provenance import inputs, seals
 from mtbert.scores.described import BASELINES
@@ -30,7 +29,6 @@ from mtbert.variants.settings import VariantSettings
 if TYPE_CHECKING:
     from mtbert.inference.baseline import Baseline
 
-ENCODER_FILES = (tokens.TOKENIZER, tokens.TOKENIZER_CONFIG, CONFIG)
 WITHIN = "encoder.backbone."  # prefix of the encoder's weights in those of a run
 
 
@@ -194,7 +192,7 @@ def _encoder(folder: Path, settings: VariantSettings) -> Path:
     if (folder / "encoder").is_dir():
         return folder / "encoder"
     encoder = layout.encoder(layout.build_of(folder), settings.model.encoder)
-    inputs.check_encoder(folder, encoder, ENCODER_FILES)
+    inputs.check_encoder(folder, encoder, layout.CONFIG_AND_TOKENIZER)
     return encoder
 
 

@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from mtbert import files, layout
 from mtbert.data import tokens
 from mtbert.errors import EncoderError, first_of, one_line
-from mtbert.layout import MLM_HEAD, WEIGHTS
+from mtbert.layout import ENCODER_CARD, MLM_HEAD, WEIGHTS
 from mtbert.models.encoder.config import CONFIG, MLM_PARTS, content_of
 from mtbert.pretrained import folders
 from mtbert.scores.schemas import EncoderCard
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel
 
-CARD = "encoder.json"
 # What config.json may state of a masked language model's head, beside the biases that its weights have.
 MLM_SETTINGS = {"tie_word_embeddings": True, "classifier_activation": "gelu"}
 POOLER = {"pooler.dense.bias", "pooler.dense.weight"}
@@ -138,7 +137,7 @@ def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> N
 
 def card(directory: Path) -> dict[str, Any]:
     """Read the card of an encoder's directory; EncoderError where it holds no encoder."""
-    path = directory / CARD
+    path = directory / ENCODER_CARD
     remedy = layout.remedy(directory)
     if not path.is_file() or files.read_json(path) == {"needed": False}:
         raise EncoderError(f"{directory} holds no encoder; `{remedy}` makes it where a selected variant needs it")
@@ -164,7 +163,7 @@ def write_card(directory: Path, name: str, source: str, note: str, weights: Lite
         positions=config.positions,
         pooler=has_pooler,
     )
-    files.write_json(directory / CARD, content.model_dump())
+    files.write_json(directory / ENCODER_CARD, content.model_dump())
 
 
 def _to_fp16(path: Path) -> None:

@@ -15,7 +15,7 @@ from mtbert.provenance import inputs, seals
 from mtbert.provenance.inputs import Inputs
 from mtbert.tasks import SPLITS
 
-ENCODER_FILES = (layout.WEIGHTS, "config.json", "tokenizer.json", "tokenizer_config.json")
+ENCODER_FILES = (layout.WEIGHTS, *layout.CONFIG_AND_TOKENIZER)
 
 
 def selected(build: Path) -> list[str]:

@@ -25,7 +25,7 @@ def add(file: Path, tasks_by_name: Mapping[str, Task], new: Collection[str], mos
     folds = tasks.number_of_folds(tasks_by_name) or FOLDS
     drawing_by_file: dict[str, list[Task]] = {}
     for task in tasks_by_name.values():
-        if drawing.draws(task):
+        if task.draws_dev:
             drawing_by_file.setdefault(task.files["train"], []).append(task)
     lines: list[str] = []
     divided: list[str] = []  # files

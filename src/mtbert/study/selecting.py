@@ -60,7 +60,7 @@ def is_prepared(file: Path, folder: Path) -> bool:
     """Return whether params.yaml is set to a study of this folder."""
     if not file.is_file() or not (folder / tasks.FILE).is_file():
         return False
-    settings = files.read_yaml(file, "correct it", aliases=True)
+    settings = _read(file)
     return at(settings, ("profile",)) == PROFILE and _is_set_to(file, settings, folder.resolve())
 
 
@@ -70,7 +70,7 @@ def most_refused(file: Path) -> float:
         raise SettingsError(f"{file} is missing; give commands in the root of the repository")
     if not (ways := file.resolve().parent / "papers" / f"{WAYS}.yaml").is_file():
         raise SettingsError(f"{file}: {ways}, which says what is trained, is missing; name params.yaml of a repository")
-    settings = files.read_yaml(file, "correct it", aliases=True)
+    settings = _read(file)
     share = settings.get("most_refused") if isinstance(settings, dict) else None
     return share if isinstance(share, int | float) else MOST_REFUSED
 
@@ -85,14 +85,16 @@ def select(file: Path, folder: Path, wishes: Wishes, folder_tasks: Sequence[Fold
     left_out = OF_SEVERAL if len(main) == 1 else ()
     chosen = [way for way in [*ways][: QUICK if wishes.quick else None] if way not in left_out]
     names = [*templates.expanded({way: ways[way] for way in chosen}, main)]
-    before = files.read_yaml(file, "correct it", aliases=True)
-    old_rates = _rates_of_another_study(file, before, data, wishes.encoder, [*ways])
+    before = _read(file)
+    is_same_folder = _is_set_to(file, before, data)
+    is_same_encoder = wishes.encoder in (None, _encoder_before(before))
+    old_rates = [] if is_same_folder and is_same_encoder else _rates_of_ways(before, [*ways])
     values = {
         **_of_folder(file.resolve().parent, data),
-        **_of_wishes(file, wishes),
+        **_of_wishes(file, before, wishes),
         "seeds": [*range(1, 1 + seeds)],
         "variants": names,
-        "model.heads": _heads(file, wishes.encoder, data, folder_tasks),
+        "model.heads": _heads(file, before, wishes.encoder, is_same_folder, folder_tasks),
     }
     if old_rates:
         values["tuned"] = {name: entry for name, entry in before["tuned"].items() if name not in old_rates}
@@ -113,20 +115,25 @@ def select(file: Path, folder: Path, wishes: Wishes, folder_tasks: Sequence[Fold
     return f"{len(names)} models, {'one seed' if seeds == 1 else f'{seeds} seeds'} each,"
 
 
+def _read(file: Path) -> Any:
+    """Read params.yaml as it lies there; DataError where it is no YAML."""
+    return files.read_yaml(file, "correct it", aliases=True)
+
+
 def _of_folder(home: Path, data: Path) -> dict[str, Any]:
     """Return what a study of a folder sets in params.yaml, which is in `home`, whatever a person wishes."""
     shown = data.relative_to(home) if data.is_relative_to(home) else data
     return {"profile": PROFILE, "data_dir": shown.as_posix()}
 
 
-def _of_wishes(file: Path, wishes: Wishes) -> dict[str, Any]:
+def _of_wishes(file: Path, before: Any, wishes: Wishes) -> dict[str, Any]:
     """Return what params.yaml has to say for another encoder or length."""
     values: dict[str, Any] = {}
     if wishes.encoder is not None:
         values["encoder.name"] = wishes.encoder
         values[f"profiles.{PROFILE}.training.learning_rate.encoder"] = _rate(wishes.encoder)
     if wishes.steps is not None:
-        values["training.epochs"] = max(1, round(wishes.steps * _usual_epochs(file)))
+        values["training.epochs"] = max(1, round(wishes.steps * _usual_epochs(file, before)))
     return values
 
 
@@ -141,21 +148,10 @@ def _changes_of_heads(
         yield f"{', '.join(apart)}: both sentences are encoded apart (`model.heads` in {file})"
 
 
-def _rates_of_another_study(
-    file: Path, settings: Any, data: Path, encoder: str | None, ways: Sequence[str]
-) -> list[str]:
-    """Return the variants of ways whose rates in `tuned` were found for another folder, or for another encoder.
-
-    Args:
-        file: params.yaml.
-        settings: what it says before the study.
-        data: the study's folder, resolved.
-        encoder: that of the study; None for the one of the settings.
-        ways: the names of all ways.
-    """
+def _rates_of_ways(settings: Any, ways: Sequence[str]) -> list[str]:
+    """Return the variants of these ways whose rates are in `tuned`."""
     tuned = at(settings, ("tuned",))
-    is_same = _is_set_to(file, settings, data) and encoder in (None, _encoder_before(settings))
-    if is_same or not isinstance(tuned, dict):
+    if not isinstance(tuned, dict):
         return []
     return [name for name in tuned if any(f"{name}-".startswith(f"{way}-") for way in ways)]
 
@@ -183,28 +179,29 @@ def _changes_of_recipe(catalog: Mapping[str, Any], names: Sequence[str]) -> list
     return [f"{key} {value}" for key, value in changes.items() if not key.startswith("model.heads.")]
 
 
-def _heads(file: Path, encoder: str | None, data: Path, folder_tasks: Sequence[FolderTask]) -> dict[str, str | None]:
+def _heads(
+    file: Path, before: Any, encoder: str | None, is_same_folder: bool, folder_tasks: Sequence[FolderTask]
+) -> dict[str, str | None]:
     """Return `model.heads`: as it is, but that pairs with scores, and few pairs with classes, have the head for them.
 
     That head goes where an earlier study may have set it, and this one would not: for another folder, or for an encoder
     of sentences that is no longer used. Else somebody chose it.
 
     Args:
-        file: params.yaml, as it was before.
-        encoder: that of the study; None for the one of `file`.
-        data: the study's folder, resolved.
-        folder_tasks: its tasks.
+        file: params.yaml.
+        before: what it says before the study.
+        encoder: that of the study; None for the one of params.yaml.
+        is_same_folder: whether params.yaml was set to the study's folder before.
+        folder_tasks: the study's tasks.
 
     An encoder of sentences knows how alike two sentences are. In one sequence it has to learn that from the pairs: with
     300 of STS-B it has r 0.61 then, encoded apart 0.85, untrained 0.84 (data/searches/README.md). Other encoders have
     nothing to lose.
     """
-    settings = files.read_yaml(file, "correct it", aliases=True)
-    stated = at(settings, ("model", "heads")) or {}
-    usual = _encoder_before(settings)
+    stated = at(before, ("model", "heads")) or {}
+    usual = _encoder_before(before)
     chosen_encoder = _encoder(encoder, "--encoder") if encoder else _encoder(usual, f"{file}: encoder.name")
     knows_sentences = chosen_encoder.embeds_sentences
-    is_same_folder = _is_set_to(file, settings, data)
     here = {of_task.task.name for of_task in folder_tasks}
     known = {*here, *tasks.COURSE, REST}  # heads of another folder's tasks go
     chosen = {name: head for name, head in stated.items() if name in known}
@@ -245,9 +242,9 @@ def _encoder(name: str, place: str) -> EncoderSettings:
     return settings
 
 
-def _usual_epochs(file: Path) -> int:
+def _usual_epochs(file: Path, settings: Any) -> int:
     """Return how many epochs the profile of own tasks trains."""
-    epochs = at(files.read_yaml(file, "correct it", aliases=True), ("profiles", PROFILE, "training", "epochs"))
+    epochs = at(settings, ("profiles", PROFILE, "training", "epochs"))
     if not isinstance(epochs, int):
         raise SettingsError(f"{file}: profiles.{PROFILE}.training.epochs is {epochs!r}; allowed: a whole number")
     return epochs

@@ -119,7 +119,7 @@ def _groups_and_dates(splits: Splits, task: Task, unused: Sequence[str]) -> Iter
     for column in columns.called(unused, columns.GROUPS) if not task.group_on else ():
         remedy = f"to keep its rows in one split, write `group_on: {column}` into tasks.yaml"
         yield f"{shown}: {column} may say which rows belong together; {remedy}"
-    for column in columns.called(unused, columns.TIMES) if not task.time_on and drawing.draws(task) else ():
+    for column in columns.called(unused, columns.TIMES) if not task.time_on and task.draws_dev else ():
         instead = " in place of `folds`" if task.folds else ""
         yield f"{shown}: {column} looks like dates; to draw the latest rows for dev, write `time_on: {column}`{instead}"
 
@@ -172,7 +172,7 @@ def _check_classes(splits: Splits, task: Task, rows: SplitRows) -> None:
         others = _classes(task, [row]) - classes
         if not others:
             continue
-        if drawing.draws(task):
+        if task.draws_dev:
             remedy = "all rows of which were drawn for dev; add more of them, or give the task a dev file"
         else:
             remedy = "which no row of train has; add such rows to train, or leave it out of dev"
@@ -204,7 +204,7 @@ def _notes(splits: Splits, task: Task, split: Split, rows: RowsOfSplit, most_ref
     if split == "dev" and task.folds:
         predicted = f"each of its {len(rows.examples):,} rows is predicted by a model that did not see it"
         notes.append(f"{shown}: {predicted} ({task.folds} folds, {drawing.rule_in_words(task)})")
-    elif split == "dev" and drawing.draws(task):
+    elif split == "dev" and task.draws_dev:
         drawn = f"{len(rows.examples):,} of its rows, {drawing.rule_in_words(task)}, are dev"
         notes.append(f"{shown}: tasks.yaml names no dev file, so {drawn}")
         notes += _dates_to_come(splits, task, rows)

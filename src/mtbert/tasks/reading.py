@@ -78,11 +78,6 @@ class TaskEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    @property
-    def has_sets(self) -> bool:
-        """Whether a row has several labels, or none: `several` or a separator says so."""
-        return self.several or bool(self.separator)
-
     files: dict[Split, str]
     sentences: list[str] = Field(min_length=1, max_length=2)
     label: str | list[str] | dict[str, str]
@@ -107,6 +102,11 @@ class TaskEntry(BaseModel):
     show_text: StrictBool = False
     in_mean: StrictBool = True
     submission: str = ""
+
+    @property
+    def has_sets(self) -> bool:
+        """Whether a row has several labels, or none: `several` or a separator says so."""
+        return self.several or bool(self.separator)
 
 
 def read_folder(data_dir: Path) -> dict[str, Task]:
@@ -198,7 +198,7 @@ def _check_draws(file: Path, tasks: Tasks) -> None:
     """Raise SettingsError where tasks that draw their dev from one file would draw it in different ways."""
     first_by_file: dict[str, Task] = {}
     for name, task in tasks.items():
-        if "dev" in task.files or task.serves:
+        if not task.draws_dev:
             continue
         first = first_by_file.setdefault(task.files["train"], task)
         for key in KEYS_OF_DRAWS:

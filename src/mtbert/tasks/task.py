@@ -100,6 +100,11 @@ class Task:
         return self.kind in ("binary", "classes")
 
     @property
+    def draws_dev(self) -> bool:
+        """Whether its dev is drawn from its train, of a task of a data folder."""
+        return "dev" not in self.files and not self.serves
+
+    @property
     def is_pair(self) -> bool:
         """Whether an example has two sentences."""
         return len(self.sentences) == 2

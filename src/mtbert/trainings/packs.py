@@ -59,8 +59,9 @@ def write(out: Path, packed: Sequence[Training]) -> None:
             paths += [path for path in sorted(teacher.run().rglob("*")) if path.is_file()]
     for variant in dict.fromkeys(training.variant for training in (*packed, *teachers)):
         read = [BUILD / path for path in manifests.read(BUILD, variant).files]
-        config = next(path for path in read if path.name == "config.json")
-        paths += [layout.plan(BUILD, variant), layout.manifest(BUILD, variant), config.with_name("encoder.json"), *read]
+        weights = next(path for path in read if path.name == layout.WEIGHTS)
+        card = weights.with_name(layout.ENCODER_CARD)
+        paths += [layout.plan(BUILD, variant), layout.manifest(BUILD, variant), card, *read]
     paths += [path for path in sorted(PACKAGE.rglob("*")) if path.is_file() and path.suffix != ".pyc"]
     members = {path.as_posix(): path for path in paths} | {"run.py": PACKAGE / "trainings/in_pack.py"}
     content = Pack(trainings=list(packed), files={name: files.sha256(path) for name, path in members.items()})
