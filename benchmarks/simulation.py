@@ -87,7 +87,7 @@ def judged(claims: Sequence[Claim], truths: Mapping[str, Sequence[float]], runs:
 
 def _of_claim(claim: Claim, truths: Sequence[float], runs: Runs, scale: float) -> list[PValues]:
     """Return a claim's p in each report."""
-    by_part = [_of_part(part, truth, runs, scale) for part, truth in zip(claim.deciding, truths, strict=True)]
+    by_part = [_of_part(part, truth, runs, scale) for part, truth in zip(_deciding(claim), truths, strict=True)]
     return [claim_p(parts) for parts in zip(*by_part, strict=True)]
 
 
@@ -111,7 +111,7 @@ def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: i
     by_kind: dict[str, list[np.ndarray]] = {kind: [] for kind in (DIFFER, *WITHIN)}
     for paper in dict.fromkeys(claim.paper for claim in every.claims.values()):
         claims = [claim for claim in every.claims.values() if claim.paper == paper]
-        parts = [part for claim in claims for part in claim.deciding]
+        parts = [part for claim in claims for part in _deciding(claim)]
         truths = {claim.name: [times * margin for margin in _margins(claim)] for claim in claims}
         verdicts = judged(claims, truths, noise(parts, reports, scale, draw), scale)
         kinds = np.array([_kind(claim) for claim in claims])
@@ -125,9 +125,14 @@ def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: i
     return shares
 
 
+def _deciding(claim: Claim) -> list[ClaimPart]:
+    """The parts that no learning rate confounds."""
+    return [part for part in claim.parts if not part.is_always_confounded]
+
+
 def _kind(claim: Claim) -> str:
     """What all deciding parts of a claim expect, where that is one of WITHIN; else DIFFER."""
-    expectations = {part.expects for part in claim.deciding}
+    expectations = {part.expects for part in _deciding(claim)}
     if len(expectations) == 1 and expectations <= {*WITHIN}:
         return expectations.pop()
     return DIFFER
@@ -135,7 +140,7 @@ def _kind(claim: Claim) -> str:
 
 def _margins(claim: Claim) -> Iterable[float]:
     """The margin of each deciding part; 0 of one that says one of WITHIN beside others that do not."""
-    for part in claim.deciding:
+    for part in _deciding(claim):
         yield part.margin if _kind(claim) in WITHIN or part.expects not in WITHIN else 0.0
 
 
