@@ -29,7 +29,6 @@ BEST = "best"  # alias of the version with the best score that chooses epochs, o
 SERVED = Path(mtbert.__file__).parent / "inference" / "served.py"
 RUN = "run"  # folder in a model's artifacts
 RUN_FILES = (SETTINGS, METRICS, layout.INPUTS, layout.DIGESTS, WEIGHTS)
-ENCODER_CARD = "encoder.json"
 
 
 def bring(tracker: Store, records: list[Record]) -> bool:
@@ -128,7 +127,7 @@ def _collect(directory: Path, encoder: str, folder: Path) -> None:
     if (directory / layout.BASELINE).is_file():
         shutil.copyfile(directory / layout.BASELINE, folder / layout.BASELINE)
         reads_encoder = files.read_json(directory / layout.BASELINE)["encoder"] is not None
-        encoder_files = (*manifests.ENCODER_FILES, ENCODER_CARD) if reads_encoder else ()
+        encoder_files = (*manifests.ENCODER_FILES, layout.ENCODER_CARD) if reads_encoder else ()
     if encoder_files:
         (folder / "encoder").mkdir()
     start = layout.encoder(layout.build_of(directory), encoder)
