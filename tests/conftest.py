@@ -42,19 +42,17 @@ def yaml() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The pipeline's tests, which take longest, come first, so that no worker waits for them at the end.
+    """Files come first, which a worker has as a whole, and pages last, so that no worker waits at the end for long.
 
-    One page is the first of all: while its worker trains the clone that every page copies, others have no page.
+    Two pages are the first of all: while workers train the two clones that pages copy, none waits for these.
     """
     items.sort(key=_turn)
 
 
 def _turn(item: pytest.Item) -> int:
-    if "pipeline" not in item.path.parts:
-        return 3
     if item.path.name != "test_pages.py":
         return 1
-    return 0 if item.name.endswith("[README.md]") else 2
+    return 0 if item.name.endswith(("[docs/course.md]", "[README.md]")) else 2
 
 
 @pytest.hookimpl(optionalhook=True)

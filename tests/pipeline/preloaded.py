@@ -64,7 +64,7 @@ def install(folder: Path) -> Path:
     """Write `python` into a folder of programs, and let `dvc` and `mtbert` there start by it."""
     shim = folder / "python"
     written = {"python": CLIENT.format(python=sys.executable, address=os.fspath(_server()), shim=os.fspath(shim))}
-    for name in ("dvc", "mtbert"):
+    for name in ("dvc", "mtbert", "uvicorn"):
         _, _, rest = (Path(sys.executable).parent / name).read_text().partition("\n")
         written[name] = f"#!{shim}\n{rest}"
     for name, text in written.items():

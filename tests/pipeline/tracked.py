@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from pipeline import preloaded
 from pipeline.small import wait_for
 
 from mtbert import files, layout
@@ -132,7 +133,7 @@ class Server:
         self.port = free_port()
         self._command = [sys.executable, "-m", "mlflow", *arguments, "--port", str(self.port)]
         quiet = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # MLflow starts `uvicorn`
+        path = f"{Path(preloaded.python()).parent}{os.pathsep}{os.environ['PATH']}"  # MLflow starts `uvicorn`
         self._folder, self._environment = folder, environment(quiet | {"PATH": path} | changes)
         self.start()
 
