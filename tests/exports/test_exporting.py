@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -72,12 +71,6 @@ def load(build: Path) -> Callable[[str], Model]:
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exports are not loaded again in a process of their own, which takes seconds."""
     monkeypatch.setattr(exporting, "_check", lambda *_: None)
-
-
-@pytest.fixture
-def checked_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process in which an export is loaded again has imported transformers before."""
-    monkeypatch.setattr(sys, "executable", preloaded.python())
 
 
 @pytest.fixture(scope="module")
@@ -204,21 +197,6 @@ def test_onnx_takes_any_batch_and_length_and_what_the_tokenizer_returns(
         given = {key: every[key] for key in names}
         said = session.run(None, {key: value.numpy() for key, value in given.items()})[0]
         assert np.asarray(said) == pytest.approx(logits_of(model, batch), abs=1e-4)
-
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(("name", "pairs"), [("crossed", "pairs"), ("apart", "pairs-apart")])
-def test_onnx_has_one_graph_for_all_tasks_that_take_such_rows(
-    load: Callable[[str], Model], tmp_path: Path, name: str, pairs: str
-) -> None:
-    import onnxruntime
-
-    export(load(name), "onnx", tmp_path / "out")
-    outputs = {}
-    for file in (tmp_path / "out").glob("*.onnx"):
-        outputs[file.stem] = [one.name for one in onnxruntime.InferenceSession(str(file)).get_outputs()]
-    assert outputs == {"texts": ["sst"], pairs: ["sts"]}
-    assert f"`{pairs}.onnx` has the output sts. " in (tmp_path / "out/README.md").read_text()
 
 
 def test_graphs_for_each_task_are_of_onnx_alone(load: Callable[[str], Model], tmp_path: Path) -> None:

@@ -109,6 +109,16 @@ def test_it_answers_what_predict_answers(exported: tuple[Model, Path], start: Ca
     assert said["rows"][0]["answers"]["sts"] | {"score": 0} == {"score": 0, "lowest": 0.0, "highest": 5.0}
 
 
+def test_an_export_has_one_graph_for_all_tasks_that_take_such_rows(exported: tuple[Model, Path]) -> None:
+    from onnxruntime import InferenceSession
+
+    model, folder = exported
+    pairs = "pairs" if model.name == "typed" else "pairs-apart"
+    outputs = {file.stem: [one.name for one in InferenceSession(file).get_outputs()] for file in folder.glob("*.onnx")}
+    assert outputs == {"texts": ["sst"], pairs: ["sts"]}
+    assert f"`{pairs}.onnx` has the output sts. " in (folder / "README.md").read_text()
+
+
 def test_one_request_is_answered_by_all_graphs_of_its_form(server: Server) -> None:
     said = server.predict(pairs=[["a", "b"], ["a b c a b c", "a"]]).json()["rows"]
     scores = [{task: answer["score"] for task, answer in row["answers"].items()} for row in said]

@@ -10,6 +10,7 @@ import pytest
 from mtbert.inference import exporting, loading
 from mtbert.inference.model import Model
 
+pytestmark = pytest.mark.usefixtures("checked_soon")
 TEXT = "so happy and furious"
 
 

@@ -63,7 +63,6 @@ def project(tmp_path: Path) -> Project:
     params = small({"plain": HEAD}, seeds=[1, 2], profiles={"sample": profile})
     params["run"] = params["run"] | {"checkpoint_every": None}
     made = Project(tmp_path / "project", **params)
-    made.preloaded = False  # processes are told by their command
     (tmp_path / "hold").touch()
     made.append("src/mtbert/training/checkpoints.py", HELD.format(hold=str(tmp_path / "hold")))
     stages = yaml.safe_load((made.root / "dvc.yaml").read_text())["stages"]
@@ -73,6 +72,8 @@ def project(tmp_path: Path) -> Project:
         if name not in ("merge", "speed", "collect", "judge", "report", "track")
     }
     (made.root / "dvc.yaml").write_text(yaml.safe_dump({"stages": kept}, sort_keys=False))
+    made.dvc("repro", "baselines", "manifest")
+    made.preloaded = False  # processes are told by their command
     return made
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import built
 import numpy
 import pytest
-from pipeline import tracked
+from pipeline import preloaded, tracked
 from pipeline.small import wait_for
 from pipeline.tracked import POINTS, Server, outcomes, runs, train, write_catalog, write_run
 
@@ -155,7 +155,7 @@ def test_trainings_at_once_on_a_database_that_does_not_exist(root: Path) -> None
     for variant in variants:
         write_run(root, variant)
     write_catalog(root, variants)
-    command = [sys.executable, "-c", tracked.TRAINING]
+    command = [preloaded.python(), "-c", tracked.TRAINING]
     environment = tracked.environment({"DVC_ROOT": str(root)})
     started = [subprocess.Popen([*command, variant], cwd=root, env=environment) for variant in variants]
     assert [process.wait() for process in started] == [0, 0]
