@@ -50,7 +50,7 @@ class Project:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(REPOSITORY / name, root / name)
         for name in FOLDERS:
-            shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("*.egg-info"))
+            shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         self.edit(**params)
         self.write_papers()
         self.git("init", "-q")
