@@ -61,6 +61,14 @@ def test_parameters_have_the_names_of_params_yaml() -> None:
     }
 
 
+def test_the_labels_of_a_task_are_one_parameter_since_they_may_have_any_characters() -> None:
+    described = {"intent": {"classes": 2, "labels": {"lost card?": 0, "name": 1}}}
+    assert record.parameters({"described": described}) == {
+        "described.intent.classes": "2",
+        "described.intent.labels": '{"lost card?": 0, "name": 1}',
+    }
+
+
 def test_what_phases_do_not_share_is_named_by_phase() -> None:
     phases = [{"epochs": 4, "clip": 1.0}, {"epochs": 2, "clip": 1.0}]
     assert record.parameters({"phases": phases}) == {

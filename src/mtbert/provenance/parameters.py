@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 ROWS = ("also", "rival")  # keys of a plan file that name published rows, and are no settings
-APART = {*ROWS, "sources", "phases"}  # keys that are no settings, or are flattened apart
+APART = {*ROWS, "sources", "described", "phases"}  # keys that are no settings, or are flattened apart
 
 
 def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -17,6 +17,9 @@ def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
     flat: dict[str, Any] = {}
     for name in settings.keys() - APART:
         flat |= _settings(name, settings[name])
+    for task, described in (settings.get("described") or {}).items():
+        # a task's labels are one parameter: a name in MLflow may not have all characters of a label
+        flat |= {f"described.{task}.{key}": value for key, value in described.items()}
     phases = [dict(_settings("training", phase)) for phase in settings.get("phases", [])]
     for number, phase in enumerate(phases):
         for key, value in phase.items():
