@@ -61,7 +61,7 @@ class RefusedSettingsError(SettingsError, ValueError):  # as above
     """Settings that a technique refuses."""
 
 
-def shown(cell: object) -> str:
+def shorten(cell: object) -> str:
     """Return a value of a data file for a message, shortened; `missing` for None."""
     text = "missing" if cell is None else repr(cell)
     return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…"

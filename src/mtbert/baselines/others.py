@@ -223,13 +223,13 @@ class _Source:
         if first is None or (not self.has_ids and first.text == found.text):
             return
         differ = "" if self.has_ids else f", with the predictions {first.text} and {found.text}"
-        raise DataError(f"{self.file}, line {found.line}: {self.shown(key)} is in line {first.line}, too{differ}")
+        raise DataError(f"{self.file}, line {found.line}: {self.name_of(key)} is in line {first.line}, too{differ}")
 
     def check_rows(self, keys: Sequence[_Key], by_key: Mapping[_Key, _Prediction]) -> None:
         """Raise DataError where rows of the data have no prediction, or predictions are of other rows."""
         keys_of_data = {*keys}
         missing = [key for key in keys if key not in by_key]
-        unknown = [f"line {by_key[key].line}, {self.shown(key)}" for key in by_key if key not in keys_of_data]
+        unknown = [f"line {by_key[key].line}, {self.name_of(key)}" for key in by_key if key not in keys_of_data]
         if missing:
             others = f"; {len(unknown):,} others have one, first {unknown[0]}" if unknown else ""
             no_ids = (
@@ -237,7 +237,7 @@ class _Source:
             )
             remedy = no_ids if self.has_ids and not self.task.id else ""
             of_all = f"{len(missing):,} of {len(keys):,} rows of {self.split} have no prediction"
-            raise DataError(f"{self.file}: {of_all}, first {self.shown(missing[0])}{others}{remedy}")
+            raise DataError(f"{self.file}: {of_all}, first {self.name_of(missing[0])}{others}{remedy}")
         if unknown:
             of_all = f"{len(unknown):,} rows are none of {self.split}, or were left out there"
             raise DataError(f"{self.file}: {of_all}, first {unknown[0]}; remove them")
@@ -248,9 +248,9 @@ class _Source:
             ours, theirs = texts_by_id[self.key(values)], self.key_of_texts(values)
             if ours != theirs:
                 both = f"is {_short(ours)} in the data, and {_short(theirs)} here"
-                raise DataError(f"{self.file}, line {line}: {self.shown(self.key(values))} {both}")
+                raise DataError(f"{self.file}, line {line}: {self.name_of(self.key(values))} {both}")
 
-    def shown(self, key: _Key) -> str:
+    def name_of(self, key: _Key) -> str:
         """Return what a row is known by, for a message."""
         return f"{'id' if self.has_ids else 'text'} {_short(key)}"
 
@@ -324,17 +324,17 @@ def _rare_costs(file: str, costs: Costs) -> Iterator[str]:
         yield f"{file}: {more}; is it the time of one row among 32, not of all 32?"
 
 
-def _rare_values(shown: str, task: Task, table: pd.DataFrame) -> Iterator[str]:
+def _rare_values(file: str, task: Task, table: pd.DataFrame) -> Iterator[str]:
     """Yield how many scores are outside a task's range, and how many probabilities no likeliest class has."""
     if task.kind == "score":
         scores = table[PREDICTION].to_numpy(float)
         outside = scores[(scores < task.lowest) | (scores > task.highest)]
         if len(outside):
             limits = f"from {task.lowest:g} to {task.highest:g}, such as {outside[0]:g}"
-            yield f"{shown}: {len(outside):,} of {len(table):,} scores are not {limits}"
+            yield f"{file}: {len(outside):,} of {len(table):,} scores are not {limits}"
     elif SURE in table and not task.several:
         count = int(np.sum(table[SURE].to_numpy(float) < 1 / task.classes - SLACK))
         if not count:
             return
         of_all = f"{count:,} of {len(table):,} probabilities are below 1/{task.classes}"
-        yield f"{shown}: {of_all}, which that of the likeliest class is not; is each that of the predicted class?"
+        yield f"{file}: {of_all}, which that of the likeliest class is not; is each that of the predicted class?"

@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from mtbert.data import labels, records, several
-from mtbert.errors import DataError, first_of, one_line, shown
+from mtbert.errors import DataError, first_of, one_line, shorten
 from mtbert.tasks import Split, Task, label_text
 
 WITHHELD = "-1"  # what stands in place of a test file's labels, if it is none of the task's
@@ -182,7 +182,7 @@ def _fault_of_group(task: Task, fields: Mapping[str, Any], is_needed: bool) -> s
 def fault_of_text(name: str, text: object) -> str | None:
     """Return why a sentence or an id cannot be used, with the name of its column; None where it can."""
     if not isinstance(text, str):
-        return f"{name} is {shown(text)}; allowed: text"
+        return f"{name} is {shorten(text)}; allowed: text"
     if not any(character.isprintable() and not character.isspace() for character in text):
         return f"{name} is empty"
     try:
@@ -218,7 +218,7 @@ def _fault_of_label(task: Task, label: object, reading: several.Reading) -> str:
         return f"{reading.fault}; allowed: {allowed_labels(task)}{labels.hint(task, reading.label)}"
     if task.several:
         return reading.fault
-    return f"{task.label} is {shown(label)}; allowed: {allowed_labels(task)}{labels.hint(task, label)}"
+    return f"{task.label} is {shorten(label)}; allowed: {allowed_labels(task)}{labels.hint(task, label)}"
 
 
 def allowed_labels(task: Task) -> str:
@@ -324,5 +324,5 @@ def _check_columns(path: Path, columns: list[str], task: Task, split: Split) -> 
         remedy = f"; write {alike[0]!r} as it is in train and tasks.yaml, with its capitals and blanks" if alike else ""
         raise DataError(
             f"{path} needs the columns {', '.join(needed)}; missing: {', '.join(missing)}; it has "
-            f"{shown(columns)}; tasks.yaml says what {task.name} reads{remedy}"
+            f"{shorten(columns)}; tasks.yaml says what {task.name} reads{remedy}"
         )

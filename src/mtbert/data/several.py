@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mtbert.errors import DataError, shown
+from mtbert.errors import DataError, shorten
 from mtbert.scores import sets
 from mtbert.tasks import Task, label_text
 
@@ -50,7 +50,7 @@ def read_cell(task: Task, value: Any) -> Reading:
         return Reading(None, f"its {task.label} holds {unknown[0]!r}", unknown[0])
     classes = [_class_of(task, label) for label in labels]
     if len({*classes}) < len(classes):
-        return Reading(None, f"its {task.label} names a label twice: {shown(value)}")
+        return Reading(None, f"its {task.label} names a label twice: {shorten(value)}")
     return Reading(sets.number_of(number for number in classes if number is not None))
 
 
@@ -82,7 +82,7 @@ def parts(value: Any, separator: str) -> list[str]:
         if len(labels) > 1 and not labels[-1]:
             labels.pop()
         if "" in labels:
-            raise DataError(f"{shown(value)}, of which a part is empty; allowed: labels with {separator!r} between")
+            raise DataError(f"{shorten(value)}, of which a part is empty; allowed: labels with {separator!r} between")
         return labels
     items = _list(value) if isinstance(value, str) else value
     if items is None and not separator:
@@ -92,7 +92,7 @@ def parts(value: Any, separator: str) -> list[str]:
     if not isinstance(items, list) or any(isinstance(item, list | dict) or not label_text(item) for item in items):
         allowed = 'a list such as ["A", "B"]'
         allowed = f"labels with {separator!r} between, or {allowed}" if separator else f"{allowed}, or set `separator`"
-        raise DataError(f"{shown(value)}; allowed: {allowed}")
+        raise DataError(f"{shorten(value)}; allowed: {allowed}")
     return [label_text(item) for item in items]
 
 

@@ -56,11 +56,11 @@ def _rows_in_other_trains(splits: Splits, folder_tasks: Sequence[FolderTask]) ->
         if split == "train":
             continue
         is_in_own = rows["folded"].isin(digests[name, "train"]["folded"])
-        shown = name_of_file(splits, tasks[name], split)
+        file = name_of_file(splits, tasks[name], split)
         for other in tasks:
             of_other = digests[other, "train"]
             if other != name and (count := int((rows["folded"].isin(of_other["folded"]) & ~is_in_own).sum())):
-                yield f"{shown}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
+                yield f"{file}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
 
 
 def _groups_in_other_trains(folder_tasks: Sequence[FolderTask]) -> Iterator[str]:

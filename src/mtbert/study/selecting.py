@@ -198,13 +198,13 @@ def _heads(
     300 of STS-B it has r 0.61 then, encoded apart 0.85, untrained 0.84 (data/searches/README.md). Other encoders have
     nothing to lose.
     """
-    stated = at(before, ("model", "heads")) or {}
+    heads = at(before, ("model", "heads")) or {}
     usual = _encoder_before(before)
     chosen_encoder = _encoder(encoder, "--encoder") if encoder else _encoder(usual, f"{file}: encoder.name")
     knows_sentences = chosen_encoder.embeds_sentences
     here = {of_task.task.name for of_task in folder_tasks}
     known = {*here, *tasks.COURSE, REST}  # heads of another folder's tasks go
-    chosen = {name: head for name, head in stated.items() if name in known}
+    chosen = {name: head for name, head in heads.items() if name in known}
     if not is_same_folder:
         chosen = {name: head for name, head in chosen.items() if head != PAIRS_APART}
     for of_task in folder_tasks:

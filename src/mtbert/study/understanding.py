@@ -66,16 +66,16 @@ def name_of_file(splits: Splits, task: Task, split: Split) -> str:
 
 def _notes_of_columns(splits: Splits, task: Task, rows: SplitRows, is_new: bool) -> Iterator[str]:
     """Yield which columns of train are not used, and what to check of its labels."""
-    shown = name_of_file(splits, task, "train")
+    name = name_of_file(splits, task, "train")
     if task is splits.tasks_of_file(task)[0]:
         yield from _unused_columns(splits, task)
     for note in _notes_of_labels(task, rows) if is_new else ():
-        yield f"{shown}: {note}"
+        yield f"{name}: {note}"
     alike: dict[str, dict[int, str]] = {}  # by what is seen of a label without marks: its spelling in each class
     for label, number in task.labels.items():
         alike.setdefault(labels_of.unmarked(label), {})[number] = label
     if groups := [" and ".join(map(repr, labels.values())) for labels in alike.values() if len(labels) > 1]:
-        yield f"{shown}: different classes, though they look alike: {', '.join(groups)}"
+        yield f"{name}: different classes, though they look alike: {', '.join(groups)}"
 
 
 def _notes_of_labels(task: Task, rows: SplitRows) -> Iterator[str]:
@@ -115,29 +115,29 @@ def _unused_columns(splits: Splits, task: Task) -> Iterator[str]:
 
 def _groups_and_dates(splits: Splits, task: Task, unused: Sequence[str]) -> Iterator[str]:
     """Yield which columns look like groups or dates, by which rows could be split."""
-    shown = splits.file(task, "train").name
+    name = splits.file(task, "train").name
     for column in columns.called(unused, columns.GROUPS) if not task.group_on else ():
         remedy = f"to keep its rows in one split, write `group_on: {column}` into tasks.yaml"
-        yield f"{shown}: {column} may say which rows belong together; {remedy}"
+        yield f"{name}: {column} may say which rows belong together; {remedy}"
     for column in columns.called(unused, columns.TIMES) if not task.time_on and task.draws_dev else ():
         instead = " in place of `folds`" if task.folds else ""
-        yield f"{shown}: {column} looks like dates; to draw the latest rows for dev, write `time_on: {column}`{instead}"
+        yield f"{name}: {column} looks like dates; to draw the latest rows for dev, write `time_on: {column}`{instead}"
 
 
 def _notes_of_rows(splits: Splits, task: Task, rows: SplitRows) -> Iterator[str]:
     """Yield what is odd in the rows: contradicting labels, rows that two splits have, and lacking classes."""
     digests: dict[Split, Any] = {split: checks.digests(of_split) for split, of_split in rows.items()}
     for split, of_split in digests.items():
-        shown = name_of_file(splits, task, split)
+        name = name_of_file(splits, task, split)
         if task.kind != "score" and (conflicts := checks.conflicts(of_split)):
             text = "text has rows" if conflicts == 1 else "texts have rows"
-            yield f"{shown}: {conflicts:,} {'' if split == 'train' else f'{split} '}{text} of different labels"
-        yield from (f"{shown}: {note}" for note in row_notes.texts(rows[split]))
-        yield from (f"{shown}: {shared}" for shared in _rows_of_earlier_splits(split, digests))
+            yield f"{name}: {conflicts:,} {'' if split == 'train' else f'{split} '}{text} of different labels"
+        yield from (f"{name}: {note}" for note in row_notes.texts(rows[split]))
+        yield from (f"{name}: {shared}" for shared in _rows_of_earlier_splits(split, digests))
         if split != "test" and (lacking := classes_without_rows(task, of_split)):
-            yield f"{shown}: no row of {split} has the label {first_of(lacking, CLASSES_SHOWN)}"
+            yield f"{name}: no row of {split} has the label {first_of(lacking, CLASSES_SHOWN)}"
         if split != "test" and task.several and (in_all := several.in_all(task, of_split["label"])):
-            yield f"{shown}: every row of {split} has the label {first_of(in_all, CLASSES_SHOWN)}"
+            yield f"{name}: every row of {split} has the label {first_of(in_all, CLASSES_SHOWN)}"
     for note in row_notes.accuracy_of_one_class(task, rows["dev"]):
         yield f"{name_of_file(splits, task, 'dev')}: {note}"
     for note in row_notes.between_splits(task, splits.data_dir, rows):
@@ -190,7 +190,7 @@ def _classes(task: Task, rows: Sequence[Example]) -> set[int]:
 
 def _notes(splits: Splits, task: Task, split: Split, rows: RowsOfSplit, most_refused: float) -> list[str]:
     """Return what to know of a file; DataError where too many of its rows are faulty, or a class is not listed."""
-    file, shown = splits.file(task, split), name_of_file(splits, task, split)
+    file, name = splits.file(task, split), name_of_file(splits, task, split)
     faulty = [refusal for refusal in rows.refusals if refusal.is_faulty]
     lines = [f"line {refusal.line}: {refusal.reason}" for refusal in faulty]
     for refusal, line in zip(faulty, lines, strict=True):
@@ -200,13 +200,13 @@ def _notes(splits: Splits, task: Task, split: Split, rows: RowsOfSplit, most_ref
         raise DataError(f"{file}: {len(faulty):,} of {rows.in_file:,} rows cannot be used; {first_of(lines, 3)}")
     notes: list[str] = []
     if faulty:
-        notes.append(f"{shown}: {len(faulty)} rows are left out; {lines[0]}")
+        notes.append(f"{name}: {len(faulty)} rows are left out; {lines[0]}")
     if split == "dev" and task.folds:
         predicted = f"each of its {len(rows.examples):,} rows is predicted by a model that did not see it"
-        notes.append(f"{shown}: {predicted} ({task.folds} folds, {drawing.rule_in_words(task)})")
+        notes.append(f"{name}: {predicted} ({task.folds} folds, {drawing.rule_in_words(task)})")
     elif split == "dev" and task.draws_dev:
         drawn = f"{len(rows.examples):,} of its rows, {drawing.rule_in_words(task)}, are dev"
-        notes.append(f"{shown}: tasks.yaml names no dev file, so {drawn}")
+        notes.append(f"{name}: tasks.yaml names no dev file, so {drawn}")
         notes += _dates_to_come(splits, task, rows)
     return [*notes, *_notes_of_groups(splits, task, split, rows)]
 
@@ -226,19 +226,19 @@ def _dates_to_come(splits: Splits, task: Task, dev: RowsOfSplit) -> Iterator[str
     moments = dates.read(file, task, values).items()
     if late := [line for line, moment in moments if moment.replace(tzinfo=UTC) > tomorrow]:
         count = "1 row of dev has" if len(late) == 1 else f"{len(late):,} rows of dev have"
-        shown = name_of_file(splits, task, "train")
-        yield f"{shown}: {count} a {task.time_on} after today, first line {late[0]}; correct slips"
+        name = name_of_file(splits, task, "train")
+        yield f"{name}: {count} a {task.time_on} after today, first line {late[0]}; correct slips"
 
 
 def _notes_of_groups(splits: Splits, task: Task, split: Split, rows: RowsOfSplit) -> Iterator[str]:
     """Yield which rows are left out of train for their group, and where groups say nothing."""
-    group_on, shown = task.group_on, name_of_file(splits, task, split)
+    group_on, name = task.group_on, name_of_file(splits, task, split)
     if not group_on:
         return
     if of_groups := [refusal for refusal in rows.refusals if not (refusal.is_faulty or refusal.label)]:
-        yield f"{shown}: {len(of_groups):,} rows are left out; line {of_groups[0].line}: {of_groups[0].reason}"
+        yield f"{name}: {len(of_groups):,} rows are left out; line {of_groups[0].line}: {of_groups[0].reason}"
     if without := sum(not row.group for row in rows.examples):
         unknown = f"{without:,} of {len(rows.examples):,} rows have no {group_on}"
-        yield f"{shown}: {unknown}, so rows of their group may be in train"
+        yield f"{name}: {unknown}, so rows of their group may be in train"
     if split == "train" and len({row.group for row in rows.examples}) == len(rows.examples):
-        yield f"{shown}: {group_on} is another in each row, so `group_on` keeps no rows together"
+        yield f"{name}: {group_on} is another in each row, so `group_on` keeps no rows together"
