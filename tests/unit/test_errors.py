@@ -2,7 +2,7 @@
 
 import pytest
 
-from mtbert.errors import SettingsError, UnknownNameError, first_of
+from mtbert.errors import SettingsError, UnknownNameError, first_of, shorten
 from mtbert.models.heads import HEADS
 
 
@@ -31,3 +31,10 @@ def test_known_names_need_be_no_text():
     assert str(UnknownNameError("profile", "samplr", [None, "sample"])) == (
         "unknown profile 'samplr'; did you mean sample? known: None, sample"
     )
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"), [(None, "missing"), ("yes", "'yes'"), ("a" * 100, f"'{'a' * 59}\N{HORIZONTAL ELLIPSIS}")]
+)
+def test_a_value_of_a_data_file_is_shortened_in_messages(cell: object, text: str):
+    assert shorten(cell) == text
