@@ -12,12 +12,12 @@ from mtbert.judge.budget_runs import OVERFITTING, BudgetRuns, TaskRows, of_resul
 from mtbert.judge.comparison import Comparison, Part
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement, judge, judge_board
-from mtbert.judge.rows import Below, MayGain, Row
-from mtbert.judge.rule import SEEDS, Obstacle, Verdict
+from mtbert.judge.rows import MayGain, Row
+from mtbert.judge.rule import SEEDS, Verdict
 from mtbert.judge.scoreboard import Scoreboard
 
 __all__ = [
-    "OVERFITTING", "SEEDS", "STUDY", "UNKNOWN", "Answer", "Below", "BudgetRuns", "Comparison", "Confirmation",
-    "Confirmed", "Judgement", "MayGain", "Obstacle", "Part", "Request", "Row", "Scoreboard", "TaskRows",
+    "OVERFITTING", "SEEDS", "STUDY", "UNKNOWN", "Answer", "BudgetRuns", "Comparison", "Confirmation",
+    "Confirmed", "Judgement", "MayGain", "Part", "Request", "Row", "Scoreboard", "TaskRows",
     "Verdict", "judge", "judge_board", "of_results", "request_of",
 ]  # fmt: skip

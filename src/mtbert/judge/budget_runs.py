@@ -443,7 +443,7 @@ def _sum_of_known(values: Sequence[Any]) -> float:
     return sum(known) if known else math.nan
 
 
-def mismatches(lines: Frame) -> tuple[str, ...]:
+def code_mismatches(lines: Frame) -> tuple[str, ...]:
     """Return the columns of ALIKE in which these runs differ, and the techniques whose code differs; none of no run."""
     if not len(lines):
         return ()

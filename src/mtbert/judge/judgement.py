@@ -85,7 +85,7 @@ def _differences_of_own(board: Scoreboard) -> list[Comparison]:
             if difference is not None:
                 margin = margin_by_metric[metric]
                 part = Part(ours=(own,), other=(other,), metric=metric, margin=margin, expects="close")
-                comparisons.append(Comparison(part, None, difference))
+                comparisons.append(Comparison(part, difference))
     return comparisons
 
 

@@ -11,14 +11,6 @@ from mtbert.stats import Estimate
 from mtbert.tasks import Split, Tasks
 
 
-class Below(StrEnum):
-    """What a row does not beat on a task."""
-
-    MAJORITY = "majority"
-    TFIDF = "tfidf"
-    UNTRAINED = "untrained"
-
-
 class MayGain(StrEnum):
     """Why a row may gain from longer training."""
 
@@ -40,7 +32,8 @@ class Row:
         seconds: to train all of its models and their teachers, one seed; None if nobody knows.
         costs: by name, of running all of its models one after the other: `milliseconds` a text for all tasks,
             `batch_milliseconds` where 32 are predicted together, `megabytes` to load; none if nobody measured them.
-        below: by task, what it does not beat there (`mtbert.judge.training_check`); none of what was not trained.
+        below: by task, the names of the baselines that it does not beat there, of `training_check.LOWEST`; none of what
+            was not trained.
         may_gain: by task, why longer training may raise its score there.
         split: of all scores.
         paper, table: of a row of a paper's table, whose it is, and the table's number; else empty.
@@ -55,7 +48,7 @@ class Row:
     weights: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None
     costs: Mapping[str, float] = field(default_factory=dict)
-    below: Mapping[str, Sequence[Below]] = field(default_factory=dict)
+    below: Mapping[str, Sequence[str]] = field(default_factory=dict)
     may_gain: Mapping[str, Sequence[MayGain]] = field(default_factory=dict)
     split: Split = "dev"
     paper: str = ""

@@ -17,7 +17,10 @@ LEANS = 0.4  # a part whose p of holding is below this does not refute its claim
 
 
 class Verdict(StrEnum):
-    """What is proved of a claim or of a comparison; docs/verdicts.md has them in a table."""
+    """What is said of a claim or of a comparison; docs/verdicts.md has them in a table.
+
+    With NOT_COMPARABLE comes what differs, of DIFFERENCES; with OPEN what is missing, of NEEDS.
+    """
 
     HOLDS = "holds"
     SMALL = "small"  # it holds, and a difference is proved to be smaller than the margin
@@ -25,21 +28,13 @@ class Verdict(StrEnum):
     BETTER = "better"  # the 95 % interval lies above 0
     WORSE = "worse"  # it lies below 0
     TOO_CLOSE = "too close"  # none of these is proved
+    NOT_COMPARABLE = "not comparable"  # the sides were not trained alike
+    OPEN = "open"  # what a verdict needs is missing
+    NOT_RUN = "not run"  # a side has no runs
 
 
-class Obstacle(StrEnum):
-    """Why a claim or a comparison is not judged; the first that applies counts."""
-
-    NOT_RUN = "not run"
-    CODE = "code"  # or another of `ALIKE` differs
-    SETTINGS = "settings"  # that the claim does not name differ
-    CONFOUNDERS = "confounders"  # settings that it names as such differ
-    BUDGETS = "budgets"  # differ
-    ENCODER = "encoder"  # untrained, it is above both sides on STS
-    ROWS = "rows"  # fewer than LEAST_CLUSTERS clusters of them
-    SEEDS = "seeds"  # fewer than SEEDS
-    FLIP = "flip"  # from a third of the budget to all of it the sign changes, by more than the margin
-    PARTS = "parts"  # of several comparisons of a claim some leave out 0, and not all are proved
+DIFFERENCES = ("code", "settings", "confounders", "budgets")  # the first that differs counts
+NEEDS = ("encoder", "rows", "seeds", "budget", "parts")  # the first that is missing counts, after all differences
 
 
 def sign(difference: Estimate | None) -> Verdict:

@@ -3,7 +3,7 @@
 `rows.parquet` has a line for each metric of each row, `comparisons.parquet` one for each comparison. Their column `use`
 says what a line is for: it is the name of a part of `Judgement` or `Answer`. The rows' column `results` says which
 results were judged. Intervals, p of no difference and verdicts stand there for people; they are computed from the other
-columns when a table is read, except that a comparison without a verdict has its obstacle there.
+columns when a table is read.
 """
 
 import itertools
@@ -26,8 +26,8 @@ from mtbert.judge.answer import (
 from mtbert.judge.comparison import Comparison, Part
 from mtbert.judge.confirmation import Confirmation, Confirmed
 from mtbert.judge.judgement import Judgement
-from mtbert.judge.rows import Below, MayGain, Row
-from mtbert.judge.rule import Obstacle, PValues
+from mtbert.judge.rows import MayGain, Row
+from mtbert.judge.rule import PValues
 from mtbert.scores.columns import COSTS, WEIGHTS
 from mtbert.scores.results import Results
 from mtbert.stats import Estimate
@@ -55,7 +55,7 @@ ROW_COLUMNS = pa.schema(
 )
 COMPARISON_COLUMNS = pa.schema(
     {"use": WORD, "ours": WORDS, "other": WORDS, "metric": WORD, "expects": WORD, "margin": NUMBER}
-    | {"verdict": WORD}
+    | {"verdict": WORD, "mismatches": pa.map_(WORD, WORDS), "missing": WORD}
     | ESTIMATE
     | dict.fromkeys(("p", "p_holds", "p_fails", "p_small"), NUMBER)
 )
@@ -156,7 +156,7 @@ def _row(lines: Sequence[Line]) -> Row:
         weights={name: first[name] for name in ROW_WEIGHTS if first[name] is not None},
         seconds=first["seconds"],
         costs={name: first[name] for name in COSTS if first[name] is not None},
-        below={metric: [*map(Below, line["below"])] for metric, line in by_metric.items() if line["below"]},
+        below={metric: line["below"] for metric, line in by_metric.items() if line["below"]},
         may_gain={metric: [*map(MayGain, line["may_gain"])] for metric, line in by_metric.items() if line["may_gain"]},
         split=first["split"],
         paper=first["paper"],
@@ -185,6 +185,8 @@ def comparison_cells(comparison: Comparison) -> Line:
     return {
         **comparison.part.model_dump(),
         "verdict": comparison.verdict,
+        "mismatches": [*comparison.mismatches.items()],
+        "missing": comparison.missing,
         **_estimate_cells(difference),
         "p": difference and difference.p,
         **p_cells(comparison.p, "p"),
@@ -194,15 +196,18 @@ def comparison_cells(comparison: Comparison) -> Line:
 def _comparison(line: Line) -> Comparison:
     return Comparison(
         part=Part(**{name: line[name] for name in Part.model_fields}),
-        obstacle=obstacle(line),
-        difference=estimate(line),
-        p=p_values(line, "p"),
+        **result_of(line),
     )
 
 
-def obstacle(line: Line) -> Obstacle | None:
-    """Return what stands in place of a verdict; None where there is one."""
-    return Obstacle(line["verdict"]) if line["verdict"] in {*Obstacle} else None
+def result_of(line: Line) -> dict[str, Any]:
+    """Return what the runs say of a comparison, as `comparison_cells` has it."""
+    return {
+        "difference": estimate(line),
+        "mismatches": {name: tuple(names) for name, names in line["mismatches"]},
+        "missing": line["missing"],
+        "p": p_values(line, "p"),
+    }
 
 
 def p_cells(p: PValues, name: str) -> Line:

@@ -9,11 +9,11 @@ that makes "no worse" harder to prove, and never easier.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mtbert.judge.budget_runs import BudgetRuns, mismatches
-from mtbert.judge.comparison import Comparison, Part, with_p
+from mtbert.judge.budget_runs import BudgetRuns, code_mismatches
+from mtbert.judge.comparison import Comparison, Part, missing_data, with_p
 from mtbert.judge.rows import Row
-from mtbert.judge.rule import SEEDS, Obstacle, Verdict, corrected
-from mtbert.stats import LEAST_CLUSTERS, Estimate
+from mtbert.judge.rule import SEEDS, Verdict, corrected
+from mtbert.stats import Estimate
 from mtbert.stats.power import Needed, needed
 
 
@@ -52,18 +52,10 @@ def judge(runs: BudgetRuns, parts: Sequence[Part]) -> list[Comparison]:
 
 def _compared(runs: BudgetRuns, part: Part) -> Comparison:
     difference = runs.compare(part.ours, part.other, part.metric)  # of all seeds: a study says beforehand how many
-    return Comparison(part, _obstacle(runs, part, difference), difference)
-
-
-def _obstacle(runs: BudgetRuns, part: Part, difference: Estimate | None) -> Obstacle | None:
-    """Return what keeps two ways from being judged."""
     if difference is None:
-        return Obstacle.NOT_RUN
-    if mismatches(runs.lines([*part.ours, *part.other])):
-        return Obstacle.CODE
-    if difference.lacks_seeds(SEEDS):
-        return Obstacle.SEEDS
-    return Obstacle.ROWS if difference.clusters < LEAST_CLUSTERS else None
+        return Comparison(part)
+    of_code = code_mismatches(runs.lines([*part.ours, *part.other]))
+    return Comparison(part, difference, {"code": of_code} if of_code else {}, missing_data(difference))
 
 
 def choose(best: Row, candidates: Sequence[Row], against_best: Sequence[Comparison]) -> Choice:

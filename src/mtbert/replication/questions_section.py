@@ -5,7 +5,7 @@ The questions are those of questions.yaml, judged like claims.
 
 from collections.abc import Sequence
 
-from mtbert.judge import SEEDS, Obstacle, Verdict
+from mtbert.judge import SEEDS, Verdict
 from mtbert.replication import claims_section
 from mtbert.replication.judging import ClaimResult
 from mtbert.report import markdown
@@ -29,7 +29,7 @@ ABOUT = (
 
 def that_ran(questions: Sequence[ClaimResult]) -> list[ClaimResult]:
     """Return the questions both of whose sides were run."""
-    return [result for result in questions if result.verdict is not Obstacle.NOT_RUN]
+    return [result for result in questions if result.verdict is not Verdict.NOT_RUN]
 
 
 def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
@@ -61,9 +61,7 @@ def _verdict(result: ClaimResult) -> str:
     difference = result.parts[0].difference
     if difference is not None and difference.lacks_seeds(SEEDS):
         return f"open: {difference.fewest_seeds} of {SEEDS} seeds"
-    if isinstance(result.verdict, Verdict) and result.verdict in WORDS:
-        return WORDS[result.verdict]
-    return claims_section.verdict(result)
+    return WORDS.get(result.verdict) or claims_section.verdict(result)
 
 
 def question(result: ClaimResult) -> str:

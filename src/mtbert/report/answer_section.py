@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Obstacle, Request, Row, Verdict
+from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Request, Row, Verdict
 from mtbert.report import markdown, paper_tables, training_section
 from mtbert.report.pictures import costs as picture_of_costs
 from mtbert.report.pictures import ways as picture_of_ways
@@ -295,12 +295,12 @@ def _missing(answer: Answer) -> Iterator[str]:
         can_be_asked = STUDY in answer.results.by_paper and not answer.is_interim
         command = f": `mtbert study FOLDER --seeds {SEEDS}`" if can_be_asked else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
-    elif against and against.obstacle:
-        yield f"The two are {in_words(against.obstacle)}."
+    elif against and not against.is_judged:
+        yield f"The two are {in_words(against.verdict, against.reason)}."
     if choice.needed:
         seeds = f"{choice.needed.seeds} seeds on " if choice.needed.seeds else ""
         yield f"If the two are equal, {seeds}{choice.needed.rows:,} rows of dev prove it four times of five."
-    elif not choice.lacks_seeds and not (against and against.obstacle):
+    elif not choice.lacks_seeds and (against is None or against.is_judged):
         yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
 
 
@@ -406,7 +406,7 @@ def _baseline_line(answer: Answer, label: str, scores: Mapping[str, str]) -> dic
 
 def _verdict(comparison: Comparison) -> str:
     """Return what is proved of a way against another, in a word, or why nothing is."""
-    if comparison.obstacle is Obstacle.SEEDS and comparison.difference:
+    if comparison.reason == "seeds" and comparison.difference:
         return f"open: {comparison.difference.fewest_seeds} of {SEEDS} seeds"
     return of_ways(comparison)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mtbert.judge import BudgetRuns, of_results
-from mtbert.judge.budget_runs import mismatches
+from mtbert.judge.budget_runs import code_mismatches
 from mtbert.scores.results import Results
 
 ROWS, CLUSTERS = 120, 60
@@ -101,6 +101,6 @@ def test_a_vote_of_members_of_other_code_is_like_neither():
     results.runs["code"] = ["c0", "c1", None]
     lines = of_results(results).runs
     assert lines["code"].tolist() == ["c0", "c1", "c0 / c1"]
-    assert mismatches(lines[lines["variant"].isin(["b", "vote"])]) == ("code",)
+    assert code_mismatches(lines[lines["variant"].isin(["b", "vote"])]) == ("code",)
     results.runs["code"] = ["c0", "c0", None]
-    assert mismatches(of_results(results).runs) == ()
+    assert code_mismatches(of_results(results).runs) == ()

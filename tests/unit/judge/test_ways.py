@@ -6,7 +6,7 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.judge import BudgetRuns, Obstacle, Part, Row, Verdict, of_results, ways
+from mtbert.judge import BudgetRuns, Part, Row, Verdict, of_results, ways
 from mtbert.judge.rule import NOTHING, corrected, part_p
 from mtbert.stats import Side, difference
 from mtbert.stats.power import Needed, needed
@@ -86,7 +86,7 @@ def test_below_six_seeds_nothing_is_kept():
 def test_ways_are_judged_as_one_family():
     runs = evidence(6, single=0.9, shared=0.89, lora=0.6, few=0.9)
     judged = ways.judge(runs, [against_single(name, 0.05) for name in ("shared", "lora", "none")])
-    assert [one.verdict for one in judged] == [Verdict.HOLDS, Verdict.FAILS, Obstacle.NOT_RUN]
+    assert [one.verdict for one in judged] == [Verdict.HOLDS, Verdict.FAILS, Verdict.NOT_RUN]
 
 
 def against_single(name: str, margin: float) -> Part:
@@ -97,7 +97,7 @@ def test_a_way_whose_size_is_open_is_worse_where_its_interval_leaves_out_0():
     (shared,) = ways.judge(evidence(6, single=0.9, shared=0.87), [against_single("shared", 0.03)])
     assert (shared.p.verdict, shared.verdict) == (Verdict.TOO_CLOSE, Verdict.WORSE)
     (few,) = ways.judge(evidence(5, single=0.9, shared=0.87), [against_single("shared", 0.03)])
-    assert few.verdict is Obstacle.SEEDS
+    assert (few.verdict, few.missing) == (Verdict.OPEN, "seeds")
 
 
 def test_a_way_without_seeds_is_kept_where_it_is_no_worse_than_models_of_six_seeds():

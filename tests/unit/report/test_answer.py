@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from mtbert.judge import Answer, Below, Judgement, Request, Row, judge, request_of
+from mtbert.judge import Answer, Judgement, Request, Row, judge, request_of
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import answer_section, markdown, terminal
 from mtbert.report.pictures import costs as picture
+from mtbert.scores.described import MAJORITY, TFIDF
 from mtbert.scores.metrics import OVERALLS
 from mtbert.scores.results import Results
 
@@ -160,7 +161,7 @@ def test_a_way_that_does_not_beat_the_majority_class_is_never_kept(monkeypatch):
     one = found(monkeypatch, 6, single=0.9, heads=0.15)
     assert one.majority == {"sst": 0.2, "qqp": 0.5}
     (heads,) = [way for way in one.ways if way.label == "Heads"]
-    assert heads.below == {"sst": [Below.MAJORITY], "qqp": [Below.MAJORITY]}
+    assert heads.below == {"sst": [MAJORITY], "qqp": [MAJORITY]}
     assert ([way.label for way in one.candidates], one.kept) == (["One model per task"], None)
     first, *others = answer_section.sentences(one)
     assert first == "**Nothing is decided**: *One model per task* alone is trained well enough to compare."
@@ -169,7 +170,7 @@ def test_a_way_that_does_not_beat_the_majority_class_is_never_kept(monkeypatch):
     ]
 
 
-FAILS = {"sst": [Below.TFIDF]}
+FAILS = {"sst": [TFIDF]}
 
 
 def test_where_the_best_way_is_not_trained_well_enough_none_below_it_is_recommended(monkeypatch):
