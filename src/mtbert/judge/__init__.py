@@ -2,7 +2,7 @@
 
 The report and `mtbert.replication`, which adds the papers' claims, render what is returned.
 
-judgement = judge(results, request)    # rows of models with intervals; comparisons with verdicts
+judgement = judge(Scoreboard(results), request)  # rows of models with intervals; comparisons with verdicts
 tables.write(judgement, folder)     # rows.parquet and comparisons.parquet
 judgement = tables.read(folder, results, request)
 """
@@ -11,7 +11,7 @@ from mtbert.judge.answer import STUDY, UNKNOWN, Answer, Request, request_of
 from mtbert.judge.budget_runs import OVERFITTING, BudgetRuns, TaskRows, of_results
 from mtbert.judge.comparison import Comparison, Part
 from mtbert.judge.confirmation import Confirmation, Confirmed
-from mtbert.judge.judgement import Judgement, judge, judge_board
+from mtbert.judge.judgement import Judgement, judge
 from mtbert.judge.rows import MayGain, Row
 from mtbert.judge.rule import SEEDS, Verdict
 from mtbert.judge.scoreboard import Scoreboard
@@ -19,5 +19,5 @@ from mtbert.judge.scoreboard import Scoreboard
 __all__ = [
     "OVERFITTING", "SEEDS", "STUDY", "UNKNOWN", "Answer", "BudgetRuns", "Comparison", "Confirmation",
     "Confirmed", "Judgement", "MayGain", "Part", "Request", "Row", "Scoreboard", "TaskRows",
-    "Verdict", "judge", "judge_board", "of_results", "request_of",
+    "Verdict", "judge", "of_results", "request_of",
 ]  # fmt: skip

@@ -57,8 +57,8 @@ class Answer:
         results: those that are judged.
         ways: the rows of at least two.
         request: what was asked for.
-        seedless_rows: the untrained encoder and all baselines, where they have scores.
-        against_single: each other way against one model per task, in their order; none if that was not trained.
+        baselines: those that have scores, the untrained encoder first.
+        against_single_task: each other way against one model per task, in their order; none if that was not trained.
         against_best: the candidates against the best way, in their order without it.
         by_task: what the way to keep costs each task against one model per task; none if either is missing.
     """
@@ -66,8 +66,8 @@ class Answer:
     results: Results
     ways: Sequence[Row]
     request: Request = UNKNOWN
-    seedless_rows: Sequence[Row] = ()
-    against_single: Sequence[Comparison] = ()
+    baselines: Sequence[Row] = ()
+    against_single_task: Sequence[Comparison] = ()
     against_best: Sequence[Comparison] = ()
     by_task: Sequence[Comparison] = ()
 
@@ -97,15 +97,15 @@ class Answer:
     @property
     def untrained(self) -> Row | None:
         """The row of the starting weights; None where nobody has scored them."""
-        return next((row for row in self.seedless_rows if row.names == (UNTRAINED,)), None)
+        return next((row for row in self.baselines if row.names == (UNTRAINED,)), None)
 
     @property
     def incomplete(self) -> list[Row]:
         """The rows of others who have predicted some of the tasks."""
-        return [row for row in self.seedless_rows if row.is_of_others and not {*self.tasks} <= {*row.scores}]
+        return [row for row in self.baselines if row.is_of_others and not {*self.tasks} <= {*row.scores}]
 
     @cached_property
-    def single(self) -> Row | None:
+    def single_task(self) -> Row | None:
         """The way of one model per task; None if it was not trained. Of several the first in the results."""
         in_results = [*self.results.about]
         ways = [way for way in self.ways if len(way.names) == len(self.tasks) > 1]
@@ -114,15 +114,15 @@ class Answer:
     @property
     def others(self) -> list[Row]:
         """The ways but one model per task."""
-        return [way for way in self.ways if way is not self.single]
+        return [way for way in self.ways if way is not self.single_task]
 
     @cached_property
-    def against_single_by_label(self) -> dict[str, Comparison]:
+    def against_single_task_by_label(self) -> dict[str, Comparison]:
         """Each way against one model per task, by label."""
-        if not self.against_single:
+        if not self.against_single_task:
             return {}
         labels = [way.label for way in self.others]
-        return dict(zip(labels, self.against_single, strict=True))
+        return dict(zip(labels, self.against_single_task, strict=True))
 
     @property
     def seeds(self) -> int:
@@ -178,11 +178,6 @@ class Answer:
         """The way to keep; None where nothing is decided."""
         return self.choice and self.choice.kept
 
-    @property
-    def favourite(self) -> Row:
-        """The way to keep, else the best; the report shows more of it."""
-        return self.kept or self.best
-
     def compared(self, ours: Row, other: Row, metric: str, expects: Expected = "close") -> Part:
         """Return the comparison of two ways on the mean over tasks, or on one of them."""
         margin = self.margin if metric == self.metric else self.results.tasks[metric].matters
@@ -191,9 +186,9 @@ class Answer:
     @cached_property
     def unequal(self) -> list[Row]:
         """The ways that see other numbers of examples of a task than one model per task does."""
-        if self.single is None:
+        if self.single_task is None:
             return []
-        usual = self._examples(self.single)
+        usual = self._examples(self.single_task)
         trained = [way for way in self.ways if not way.is_baseline]
         return [way for way in trained if self._differs(self._examples(way), usual)]
 
@@ -214,10 +209,10 @@ def of_board(board: Scoreboard, check: TrainingCheck, request: Request = UNKNOWN
     trained = [check.of(way) for way in _trained_ways(board) if {*tasks} <= {*way.scores}]
     if len(trained) < 2:
         return None
-    seedless_rows = board.seedless_rows()
-    baselines = [way for way in seedless_rows if way.is_baseline and {*tasks} <= {*way.scores}]
-    in_order = sorted(_told_apart([*trained, *baselines]), key=lambda way: rank(way, results.tasks))
-    return _judged(Answer(results, in_order, request, seedless_rows), board)
+    baselines = board.baselines()
+    of_all_tasks = [way for way in baselines if way.names != (UNTRAINED,) and {*tasks} <= {*way.scores}]
+    in_order = sorted(_told_apart([*trained, *of_all_tasks]), key=lambda way: rank(way, results.tasks))
+    return _judged(Answer(results, in_order, request, baselines), board)
 
 
 def _told_apart(rows: Sequence[Row]) -> list[Row]:
@@ -230,22 +225,25 @@ def _told_apart(rows: Sequence[Row]) -> list[Row]:
 
 def _judged(answer: Answer, board: Scoreboard) -> Answer:
     """Return the answer with its comparisons; which tasks are compared depends on which way is kept."""
-    runs, single = board.budget_runs(), answer.single
+    runs, single_task = board.budget_runs(), answer.single_task
     answer = replace(
         answer,
-        against_single=ways.judge(runs, parts_against_single(answer)),
+        against_single_task=ways.judge(runs, parts_against_single_task(answer)),
         against_best=ways.judge(runs, parts_against_best(answer)),
     )
     kept = answer.kept
-    if single is None or kept is None or kept is single:
+    if single_task is None or kept is None or kept is single_task:
         return answer
-    return replace(answer, by_task=ways.judge(runs, [answer.compared(kept, single, task) for task in answer.tasks]))
+    parts = [answer.compared(kept, single_task, task) for task in answer.tasks]
+    return replace(answer, by_task=ways.judge(runs, parts))
 
 
-def parts_against_single(answer: Answer) -> list[Part]:
+def parts_against_single_task(answer: Answer) -> list[Part]:
     """Return the comparisons of each other way with one model per task; none if that was not trained."""
-    single = answer.single
-    return [] if single is None else [answer.compared(way, single, answer.metric) for way in answer.others]
+    single_task = answer.single_task
+    if single_task is None:
+        return []
+    return [answer.compared(way, single_task, answer.metric) for way in answer.others]
 
 
 def parts_against_best(answer: Answer) -> list[Part]:

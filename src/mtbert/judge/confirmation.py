@@ -59,10 +59,10 @@ def look(answer: Answer, board: Scoreboard) -> Confirmation | None:
     runs = board.budget_runs("test")
     tasks = [task for task in answer.tasks if task in runs.dev]
     metrics = [answer.metric] if len(tasks) == len(answer.tasks) else tasks
-    ours = answer.favourite
+    ours = answer.kept or answer.best
     baselines = [way for way in answer.ways if way.is_baseline]
     best_baseline = next((way for way in baselines if {*tasks} <= {*_on_test(board, way).scores}), None)
-    others = [way for way in (answer.single, best_baseline) if way is not None and way is not ours]
+    others = [way for way in (answer.single_task, best_baseline) if way is not None and way is not ours]
     if not tasks or not others:
         return None
     parts = [answer.compared(ours, other, metric) for other in others for metric in metrics]

@@ -23,7 +23,7 @@ class Judgement:
     Attributes:
         results: those that are judged.
         rows: every variant and ensemble that is scored on dev, and single-task variants that make one row of all tasks.
-        seedless_rows: the untrained encoder and the baselines, where they have scores.
+        baselines: those that have scores, the untrained encoder first.
         paper_rows: the rows of the papers' tables.
         answer: which way is to be kept; None if fewer than two ways train all tasks.
         confirmation: what test says of the answer; None before the last seed, and without labels of test.
@@ -32,19 +32,14 @@ class Judgement:
 
     results: Results
     rows: Sequence[Row]
-    seedless_rows: Sequence[Row] = ()
+    baselines: Sequence[Row] = ()
     paper_rows: Sequence[Row] = ()
     answer: Answer | None = None
     confirmation: Confirmation | None = None
     own: Sequence[Comparison] = ()
 
 
-def judge(results: Results, request: Request = UNKNOWN) -> Judgement:
-    """Judge results; arguments as for `judge_board`."""
-    return judge_board(Scoreboard(results), request)
-
-
-def judge_board(board: Scoreboard, request: Request = UNKNOWN) -> Judgement:
+def judge(board: Scoreboard, request: Request = UNKNOWN) -> Judgement:
     """Judge the scores of models.
 
     Args:
@@ -57,7 +52,7 @@ def judge_board(board: Scoreboard, request: Request = UNKNOWN) -> Judgement:
     return Judgement(
         results=board.results,
         rows=[*_rows(board, check)],
-        seedless_rows=board.seedless_rows(),
+        baselines=board.baselines(),
         paper_rows=paper_rows.rows(board, check),
         answer=which_way,
         confirmation=confirmation.look(which_way, board) if which_way is not None and is_last else None,

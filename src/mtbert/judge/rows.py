@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mtbert.config import papers
-from mtbert.scores.described import BASELINES, BY_OTHERS
+from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
 from mtbert.scores.metrics import means
 from mtbert.stats import Estimate
 from mtbert.tasks import Split, Tasks
@@ -63,8 +63,8 @@ class Row:
 
     @property
     def is_baseline(self) -> bool:
-        """Whether it has no seeds and no training loss: one of BASELINES, or predictions of others."""
-        return self.names[0] in BASELINES or self.is_of_others
+        """Whether no seed changes it: the untrained encoder, one of BASELINES, or predictions of others."""
+        return self.names[0] in (UNTRAINED, *BASELINES) or self.is_of_others
 
     @property
     def is_of_others(self) -> bool:

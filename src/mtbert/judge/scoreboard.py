@@ -68,8 +68,8 @@ class Scoreboard:
             split=split,
         )
 
-    def seedless_rows(self) -> list[Row]:
-        """Return the rows of the untrained encoder and of the baselines, where they have scores."""
+    def baselines(self) -> list[Row]:
+        """Return the rows of the baselines that have scores, the untrained encoder first."""
         rows = [self._untrained(), *map(self.baseline, self.results.baselines)]
         return [row for row in rows if row.scores]
 

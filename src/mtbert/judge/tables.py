@@ -21,7 +21,7 @@ from mtbert.judge.answer import (
     Answer,
     Request,
     parts_against_best,
-    parts_against_single,
+    parts_against_single_task,
 )
 from mtbert.judge.comparison import Comparison, Part
 from mtbert.judge.confirmation import Confirmation, Confirmed
@@ -44,7 +44,7 @@ ESTIMATE = {
     "other_seeds": COUNT, "rows": COUNT, "clusters": COUNT, "lowest": NUMBER, "highest": NUMBER,
     "row_variance": NUMBER,
 }  # fmt: skip
-ROW_USES = ("rows", "seedless_rows", "paper_rows", "ways", "confirmation")
+ROW_USES = ("rows", "baselines", "paper_rows", "ways", "confirmation")
 ROW_COLUMNS = pa.schema(
     {"use": WORD, "results": WORD, "row": COUNT, "paper": WORD, "table": WORD, "label": WORD, "models": WORDS}
     | {"split": WORD, "seeds": pa.list_(COUNT), "metric": WORD, "published": NUMBER}
@@ -101,7 +101,7 @@ def _row_lines(judgement: Judgement) -> Iterator[Line]:
     """Yield the lines of all rows, numbered through."""
     answer, confirmation = judgement.answer, judgement.confirmation
     rows: list[tuple[str, Row]] = [("rows", row) for row in judgement.rows]
-    rows += [("seedless_rows", row) for row in judgement.seedless_rows]
+    rows += [("baselines", row) for row in judgement.baselines]
     rows += [("paper_rows", row) for row in judgement.paper_rows]
     if answer is not None:
         rows += [("ways", row) for row in answer.ways]
@@ -170,7 +170,7 @@ def _comparison_lines(judgement: Judgement) -> Iterator[Line]:
     answer, confirmation = judgement.answer, judgement.confirmation
     comparisons_by_use: dict[str, Sequence[Comparison]] = {"own": judgement.own}
     if answer is not None:
-        comparisons_by_use |= {"against_single": answer.against_single, "against_best": answer.against_best}
+        comparisons_by_use |= {"against_single_task": answer.against_single_task, "against_best": answer.against_best}
         comparisons_by_use |= {"by_task": answer.by_task}
     if confirmation is not None:
         comparisons_by_use |= {"dev": [pair.dev for pair in confirmation.comparisons]}
@@ -258,8 +258,8 @@ def estimate(line: Line) -> Estimate | None:
 
 def _check_compared(answer: Answer) -> None:
     """Raise ValueError where other ways are compared than may be kept, as by another limit than was judged by."""
-    compared = [(one.part.ours, one.part.other) for one in (*answer.against_single, *answer.against_best)]
-    if compared != [(one.ours, one.other) for one in (*parts_against_single(answer), *parts_against_best(answer))]:
+    compared = [(one.part.ours, one.part.other) for one in (*answer.against_single_task, *answer.against_best)]
+    if compared != [(one.ours, one.other) for one in (*parts_against_single_task(answer), *parts_against_best(answer))]:
         raise ValueError("the ways or the limit are others than were judged")
 
 
@@ -268,15 +268,15 @@ def _judgement(
 ) -> Judgement:
     rows = {use: _rows(lines) for use, lines in rows_by_use.items()}
     comparisons = {use: [_comparison(line) for line in lines] for use, lines in lines_by_use.items()}
-    seedless_rows = rows.get("seedless_rows", [])
+    baselines = rows.get("baselines", [])
     answer = confirmation = None
     if "ways" in rows:
         answer = Answer(
             results=results,
             ways=rows["ways"],
             request=request,
-            seedless_rows=seedless_rows,
-            against_single=comparisons.get("against_single", ()),
+            baselines=baselines,
+            against_single_task=comparisons.get("against_single_task", ()),
             against_best=comparisons.get("against_best", ()),
             by_task=comparisons.get("by_task", ()),
         )
@@ -287,7 +287,7 @@ def _judgement(
     return Judgement(
         results=results,
         rows=rows.get("rows", []),
-        seedless_rows=seedless_rows,
+        baselines=baselines,
         paper_rows=rows.get("paper_rows", []),
         answer=answer,
         confirmation=confirmation,

@@ -24,15 +24,15 @@ class Choice:
     Attributes:
         kept: the cheapest way that is proved to be no worse than the best; the best itself, if it may be kept and every
             cheaper way is proved to be worse. None if neither is proved, or if there are fewer than SEEDS seeds.
-        likely: if nothing is kept, the best of the ways that are cheaper and may be no worse; if the best may not be
+        runner_up: if nothing is kept, the best of the ways that are cheaper and may be no worse; if the best may not be
             kept, the best of those that may. None if there are none.
-        against: the likely way less the best.
+        against: the runner-up less the best.
         seeds: the fewest seeds that a way has, of those that have seeds; None if none has, 0 if nothing was compared.
-        needed: what would decide whether the likely way is no worse; None where nothing is likely, or nobody knows.
+        needed: what would decide whether the runner-up is no worse; None where there is none, or nobody knows.
     """
 
     kept: Row | None
-    likely: Row | None = None
+    runner_up: Row | None = None
     against: Comparison | None = None
     seeds: int | None = None
     needed: Needed | None = None
@@ -85,12 +85,12 @@ def choose(best: Row, candidates: Sequence[Row], against_best: Sequence[Comparis
     return _undecided(*undecided[0], seeds, len(judged))
 
 
-def _undecided(likely: Row, against: Comparison, seeds: int | None, comparisons: int) -> Choice:
-    """Return that nothing is kept, and what would decide; of so many comparisons one is against the likely way."""
+def _undecided(runner_up: Row, against: Comparison, seeds: int | None, comparisons: int) -> Choice:
+    """Return that nothing is kept, and what would decide; of so many comparisons one is of the runner-up."""
     what_decides = None
     if against.difference is not None:
         what_decides = needed(against.difference, against.part.margin, SEEDS, comparisons)
-    return Choice(None, likely, against, seeds, what_decides)
+    return Choice(None, runner_up, against, seeds, what_decides)
 
 
 def _cost(way: Row) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from mtbert.errors import DataError
-from mtbert.judge import UNKNOWN, Judgement, Request, Scoreboard, judge_board, of_results, sides
+from mtbert.judge import UNKNOWN, Judgement, Request, Scoreboard, judge, of_results, sides
 from mtbert.judge.budget_runs import (
     UNEQUAL,
     BudgetRuns,
@@ -126,7 +126,7 @@ def replicate(results: Results, third: Results | None = None, request: Request =
         DataError: `third` has no run of a third of the budget.
     """
     board = Scoreboard(results)
-    judgement = judge_board(board, request)
+    judgement = judge(board, request)
     if not board.results.is_comparable:
         return Replication(judgement)
     papers, whole = load(), board.budget_runs()
@@ -255,7 +255,7 @@ def at_a_third(whole: BudgetRuns, third: BudgetRuns) -> BudgetRuns:
         )
     dev: dict[str, TaskRows] = {}
     for task, rows in third.dev.items():
-        columns = [(name, seed) for name, seed in rows.predictions if name in variants or name in third.seedless]
+        columns = [(name, seed) for name, seed in rows.predictions if name in variants or name in third.baselines]
         dev[task] = replace(rows, predictions=rows.predictions[columns])
     return replace(third, runs=third.lines(variants), dev=dev)
 

@@ -123,7 +123,7 @@ def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str
     if confirmation is None:
         return
     for one in confirmation.disagreements:
-        ours, other = (_named(row.label) for row in (answer.favourite, confirmation.other(one)))
+        ours, other = (_named(row.label) for row in (answer.kept or answer.best, confirmation.other(one)))
         dev, test = (markdown.estimate(comparison.difference, "+") for comparison in (one.dev, one.test))
         metric = markdown.heading(one.test.part.metric, answer.results.tasks)
         yield f"**Dev and test disagree**: {ours} less {other} ({metric}) is {dev} on dev and {test} on test."
@@ -189,7 +189,7 @@ def _kept(answer: Answer, kept: Row) -> str:
     if kept is not best:
         proved = f"proved to be less than {margin} below {_named(best.label)}, which has {_highest(answer)}"
         but = ", but is not trained well enough" if not best.is_trained_enough else ""
-        return f"**Keep {_named(kept.label)}**: {proved}{but}. {_share(kept, answer.single or best)}"
+        return f"**Keep {_named(kept.label)}**: {proved}{but}. {_share(kept, answer.single_task or best)}"
     if len(answer.candidates) == 1 < len(answer.good_enough):
         return f"**Keep {_named(kept.label)}**: no other way that is trained well enough is within the limit."
     which = _which_may_be_kept(answer)
@@ -235,14 +235,14 @@ def _undecided(answer: Answer) -> str:
     if choice is None:
         return _too_few(answer)
     if not best.is_trained_enough:
-        return _not_trained(answer, choice.likely)
+        return _not_trained(answer, choice.runner_up)
     highest = f"**Nothing is decided**: {_best_of_these(answer)}"
-    if choice.likely is None or choice.against is None:
+    if choice.runner_up is None or choice.against is None:
         return " ".join([f"{highest}, and no way has fewer weights.", *_missing(answer)])
-    likely = choice.likely
-    share = f"{_percent(likely, best)} of its weights"
+    runner_up = choice.runner_up
+    share = f"{_percent(runner_up, best)} of its weights"
     lower_by = markdown.number(choice.against.difference and -choice.against.difference.mean)
-    smaller = f"the best with fewer weights, {_named(likely.label)} ({share}), is {lower_by} lower"
+    smaller = f"the best with fewer weights, {_named(runner_up.label)} ({share}), is {lower_by} lower"
     return " ".join([f"{highest}; {smaller}.", *_missing(answer)])
 
 
@@ -251,14 +251,14 @@ def _best_of_these(answer: Answer) -> str:
     return f"of these {markdown.count(len(answer.ways))}, {_named(answer.best.label)} has {_highest(answer)}"
 
 
-def _not_trained(answer: Answer, likely: Row | None) -> str:
+def _not_trained(answer: Answer, runner_up: Row | None) -> str:
     """Return that the best way may not be kept, and how far the best of those that may is below it."""
     best = f"{_best_of_these(answer)}, but is not trained well enough"
     text = f"**Nothing is recommended**: {best}"
-    if likely is None:
+    if runner_up is None:
         return f"{text}."
-    lower = markdown.number(answer.best.scores[answer.metric].mean - likely.scores[answer.metric].mean)
-    return f"{text}; the best way{_which_may_be_kept(answer)}, {_named(likely.label)}, is {lower} lower."
+    lower = markdown.number(answer.best.scores[answer.metric].mean - runner_up.scores[answer.metric].mean)
+    return f"{text}; the best way{_which_may_be_kept(answer)}, {_named(runner_up.label)}, is {lower} lower."
 
 
 def _over_limit(answer: Answer) -> Iterator[str]:
@@ -315,7 +315,7 @@ def _of_others(answer: Answer) -> Iterator[str]:
 def _proved(answer: Answer) -> Iterator[str]:
     """Yield which ways are proved to be better, and which worse, than one model per task."""
     named: dict[str, list[str]] = {"better": [], "worse": []}
-    for label, comparison in answer.against_single_by_label.items():
+    for label, comparison in answer.against_single_task_by_label.items():
         if comparison.verdict is Verdict.FAILS and comparison.difference:
             named[of_ways(comparison)].append(f"{_named(label)} ({markdown.number(comparison.difference.mean, '+')})")
     for which, ways in named.items():
@@ -363,7 +363,7 @@ def _lines(answer: Answer) -> Iterator[dict[str, str]]:
 
 
 def _way_line(answer: Answer, way: Row) -> dict[str, str]:
-    comparison = answer.against_single_by_label.get(way.label)
+    comparison = answer.against_single_task_by_label.get(way.label)
     return {
         "way": markdown.literal(way.label),
         "mean": markdown.estimate(way.scores[answer.metric]),

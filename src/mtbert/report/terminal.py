@@ -38,7 +38,7 @@ def _next(judgement: Judgement, page: Path) -> str:
     """Return what to do next; of a study, with a model of the way to keep, else of the best one."""
     if judgement.answer is None or STUDY not in judgement.results.by_paper:
         return NEXT.format(page=page)
-    return NEXT_OF_STUDY.format(page=page, model=judgement.answer.favourite.names[0])
+    return NEXT_OF_STUDY.format(page=page, model=(judgement.answer.kept or judgement.answer.best).names[0])
 
 
 def _table(table: paper_tables.Table) -> str:

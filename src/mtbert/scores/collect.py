@@ -14,7 +14,7 @@ from mtbert.errors import DataError
 from mtbert.provenance import seals, stale
 from mtbert.provenance.stale import Present
 from mtbert.scores import average_precision, checks, model_rows, outdated, points, predictions, sets, tables
-from mtbert.scores.columns import FOLD, KEY, MOVES, SURE, UNCALIBRATED, Frame, Predictions
+from mtbert.scores.columns import CONFIDENCE, FOLD, KEY, MOVES, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
 from mtbert.scores.results import Results
 from mtbert.scores.source import Source, cells, source_of
@@ -134,7 +134,7 @@ def load(source: Source, folder: Path) -> ModelFolder:
 
 
 def _predicted(source: Source, folder: Path, temperatures: Mapping[str, float]) -> Predictions:
-    """Return a model's predictions, with what preprocessing found of the rows and how sure the model is of each."""
+    """Return a model's predictions, with what preprocessing found of the rows and its confidence in each."""
     predicted: Predictions = {split: {} for split in SPLITS}
     for split, task in itertools.product(SPLITS, source.tasks):
         file = layout.predictions(folder, task, split)
@@ -152,7 +152,7 @@ def _predicted(source: Source, folder: Path, temperatures: Mapping[str, float]) 
             if described.several:
                 predicted[split][task] = _with_moves(table, described)
             else:
-                predicted[split][task] = _with_sureness(table, described, temperatures.get(task))
+                predicted[split][task] = _with_confidence(table, described, temperatures.get(task))
     return predicted
 
 
@@ -174,7 +174,7 @@ def _columns_of_rows(file: Path, names: Sequence[str], ids: Frame, rows: np.ndar
     return {name: facts[name] for name in names}
 
 
-def _with_sureness(table: Frame, task: Task, temperature: float | None) -> Frame:
+def _with_confidence(table: Frame, task: Task, temperature: float | None) -> Frame:
     """Add the probability of the predicted class; a score has none, nor has the untrained encoder.
 
     With a temperature also add what it was before: p^T of each class, over their sum.
@@ -185,11 +185,11 @@ def _with_sureness(table: Frame, task: Task, temperature: float | None) -> Frame
     probabilities = table[columns].to_numpy()
     classes = table["prediction"].to_numpy(int)
     every = np.arange(len(table))
-    sureness = {SURE: probabilities[every, classes]}
+    confidence = {CONFIDENCE: probabilities[every, classes]}
     if temperature is not None:
         powers = probabilities**temperature
-        sureness[UNCALIBRATED] = powers[every, classes] / powers.sum(axis=1)
-    return table.assign(**sureness)
+        confidence[UNCALIBRATED] = powers[every, classes] / powers.sum(axis=1)
+    return table.assign(**confidence)
 
 
 def _with_moves(table: Frame, task: Task) -> Frame:

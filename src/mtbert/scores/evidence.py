@@ -9,7 +9,7 @@ import numpy as np
 from mtbert import layout
 from mtbert.errors import DataError, first_of
 from mtbert.scores import checks, tables
-from mtbert.scores.columns import SURE, TABLES, UNCALIBRATED
+from mtbert.scores.columns import CONFIDENCE, TABLES, UNCALIBRATED
 from mtbert.scores.results import Results
 
 
@@ -34,10 +34,10 @@ def _folder(source: Path) -> Path:
 
 
 def packed(results: Results) -> Results:
-    """Return the results without what evidence need not hold: rows without labels, and how sure the models were."""
+    """Return the results without what evidence need not hold: rows without labels, and the confidence of the models."""
     labelled = results.predictions[results.predictions["label"].notna()]
     labelled = labelled.astype({"variant": str, "id": str})  # as categories they would still name the dropped rows'
-    return replace(results, predictions=labelled.assign(**dict.fromkeys((SURE, UNCALIBRATED), np.float32("nan"))))
+    return replace(results, predictions=labelled.assign(**dict.fromkeys((CONFIDENCE, UNCALIBRATED), np.float32("nan"))))
 
 
 def write(results: Results, folder: Path) -> None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.judge import Judgement, Request, judge, tables
+from mtbert.judge import Judgement, Request, Scoreboard, judge, tables
 from mtbert.scores.described import TFIDF, UNTRAINED
 from mtbert.scores.results import Results
 
@@ -50,22 +50,31 @@ def results() -> Results:
 
 @pytest.fixture(scope="module")
 def judgement(results: Results) -> Judgement:
-    return judge(results, request=REQUEST)
+    return judge(Scoreboard(results), request=REQUEST)
 
 
 def test_what_was_judged_is_read_as_it_was_written(judgement: Judgement, results: Results, tmp_path: Path):
     tables.write(judgement, tmp_path)
     again = tables.read(tmp_path, results, REQUEST)
-    parts = ("rows", "seedless_rows", "paper_rows", "own", "confirmation")
+    parts = ("rows", "baselines", "paper_rows", "own", "confirmation")
     for part in parts:
         assert getattr(judgement, part), part
         assert getattr(again, part) == getattr(judgement, part), part
     ours, read = judgement.answer, again.answer
     assert ours is not None
     assert read is not None
-    for part in ("ways", "request", "majority", "seedless_rows", "against_single", "against_best", "by_task", "choice"):
+    for part in (
+        "ways",
+        "request",
+        "majority",
+        "baselines",
+        "against_single_task",
+        "against_best",
+        "by_task",
+        "choice",
+    ):
         assert getattr(read, part) == getattr(ours, part), part
-    assert ours.against_single
+    assert ours.against_single_task
     assert ours.against_best
 
 
@@ -100,7 +109,7 @@ def test_tables_that_are_missing_damaged_or_of_another_version_are_refused(
 def test_rows_of_another_version_are_refused_not_left_out(judgement: Judgement, results: Results, tmp_path: Path):
     tables.write(judgement, tmp_path)
     rows = pd.read_parquet(tmp_path / tables.ROWS, dtype_backend="pyarrow")
-    rows["use"] = rows["use"].replace("seedless_rows", "untrained_rows")
+    rows["use"] = rows["use"].replace("baselines", "untrained_rows")
     pq.write_table(pa.Table.from_pandas(rows, tables.ROW_COLUMNS, preserve_index=False), tmp_path / tables.ROWS)
     with pytest.raises(DataError, match=r"rows of another version than this one \(untrained_rows\); `dvc repro judge`"):
         tables.read(tmp_path, results)
@@ -117,7 +126,7 @@ def test_what_was_judged_by_another_limit_is_refused(results: Results, tmp_path:
     limited = Request(6, limit={"milliseconds": 5.0})
     timed = Results(results.runs.assign(milliseconds=2.0), results.predictions, results.history)
     timed.runs.loc[timed.runs["variant"] == "pals", "milliseconds"] = 10.0
-    tables.write(judge(timed, request=limited), tmp_path)
+    tables.write(judge(Scoreboard(timed), request=limited), tmp_path)
     assert tables.read(tmp_path, timed, limited).answer is not None
     with pytest.raises(DataError, match=r"the ways or the limit are others than were judged.*`dvc repro judge`"):
         tables.read(tmp_path, timed, REQUEST)

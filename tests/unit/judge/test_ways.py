@@ -46,7 +46,7 @@ def chosen(runs: BudgetRuns, names: list[str], costs: dict[str, float], margin: 
 
 def labels(choice: ways.Choice) -> tuple[str | None, str | None]:
     """Which way is kept, and which one is likely."""
-    return choice.kept and choice.kept.label, choice.likely and choice.likely.label
+    return choice.kept and choice.kept.label, choice.runner_up and choice.runner_up.label
 
 
 COSTS = {"single": 3.0, "shared": 1.0, "lora": 0.1}
@@ -85,18 +85,18 @@ def test_below_six_seeds_nothing_is_kept():
 
 def test_ways_are_judged_as_one_family():
     runs = evidence(6, single=0.9, shared=0.89, lora=0.6, few=0.9)
-    judged = ways.judge(runs, [against_single(name, 0.05) for name in ("shared", "lora", "none")])
+    judged = ways.judge(runs, [against_single_task(name, 0.05) for name in ("shared", "lora", "none")])
     assert [one.verdict for one in judged] == [Verdict.HOLDS, Verdict.FAILS, Verdict.NOT_RUN]
 
 
-def against_single(name: str, margin: float) -> Part:
+def against_single_task(name: str, margin: float) -> Part:
     return Part(ours=name, other="single", metric="qqp", margin=margin, expects="close")
 
 
 def test_a_way_whose_size_is_open_is_worse_where_its_interval_leaves_out_0():
-    (shared,) = ways.judge(evidence(6, single=0.9, shared=0.87), [against_single("shared", 0.03)])
+    (shared,) = ways.judge(evidence(6, single=0.9, shared=0.87), [against_single_task("shared", 0.03)])
     assert (shared.p.verdict, shared.verdict) == (Verdict.TOO_CLOSE, Verdict.WORSE)
-    (few,) = ways.judge(evidence(5, single=0.9, shared=0.87), [against_single("shared", 0.03)])
+    (few,) = ways.judge(evidence(5, single=0.9, shared=0.87), [against_single_task("shared", 0.03)])
     assert (few.verdict, few.missing) == (Verdict.OPEN, "seeds")
 
 
@@ -119,7 +119,7 @@ def with_seedless(seeds: int, *seedless: str) -> ways.Choice:
     columns = [(name, seed) for name, seed in qqp.predictions if name not in seedless or seed == 1]
     lines = runs.runs[~runs.runs["variant"].isin(seedless)]
     dev = {"qqp": dataclasses.replace(qqp, predictions=qqp.predictions[columns])}
-    runs = dataclasses.replace(runs, runs=lines, dev=dev, seedless=seedless)
+    runs = dataclasses.replace(runs, runs=lines, dev=dev, baselines=seedless)
     return chosen(runs, sorted(right, key=lambda name: -right[name]), COSTS, 0.1)
 
 

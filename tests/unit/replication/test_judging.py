@@ -302,7 +302,7 @@ def with_baselines(runs: BudgetRuns, **right: float) -> BudgetRuns:
     said = {(name, 0): (np.arange(ROWS)[::-1] >= share * ROWS).astype(float) for name, share in right.items()}
     predictions = pd.concat([sst.predictions, pd.DataFrame(said)], axis=1)
     dev = dict(runs.dev) | {"sst": dataclasses.replace(sst, predictions=predictions)}
-    return dataclasses.replace(runs, dev=dev, seedless=frozenset(right))
+    return dataclasses.replace(runs, dev=dev, baselines=frozenset(right))
 
 
 def test_a_baseline_needs_no_seeds_and_is_judged_beside_models_of_other_code_and_budgets() -> None:
@@ -353,7 +353,7 @@ def test_the_starting_weights_have_no_seeds_and_no_lines() -> None:
     results = made.results({("new", 1): {"sst": [0.0] * 4}, (UNTRAINED, 0): {"sst": [1.0] * 4}})
     results.runs["kind"] = results.runs["variant"].map({"new": "variant", UNTRAINED: "encoder"})
     runs = of_results(results)
-    assert (runs.seedless, runs.runs["variant"].tolist(), [*runs.settings]) == ({UNTRAINED}, ["new"], ["new"])
+    assert (runs.baselines, runs.runs["variant"].tolist(), [*runs.settings]) == ({UNTRAINED}, ["new"], ["new"])
     assert runs.seeds([UNTRAINED], "sst") == [0]
     only = dataclasses.replace(results, runs=results.runs[results.runs["kind"] == "encoder"])
     assert of_results(only).lines(["new"]).empty

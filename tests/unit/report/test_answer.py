@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from mtbert.judge import Answer, Judgement, Request, Row, judge, request_of
+from mtbert.judge import Answer, Judgement, Request, Row, Scoreboard, judge, request_of
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import answer_section, markdown, terminal
 from mtbert.report.pictures import costs as picture
@@ -67,14 +67,14 @@ def found(
     results.runs["stored"] = results.runs["variant"].map(weights)
     for column, cost in (costs or {}).items():
         results.runs[column] = results.runs["variant"].map(cost) if isinstance(cost, dict) else cost
-    answer = judge(results, request=Request(limit=limit or {})).answer
+    answer = judge(Scoreboard(results), request=Request(limit=limit or {})).answer
     assert answer is not None
     return answer
 
 
 def mean(one: Answer, label: str) -> float | None:
     """The difference of a way from one model per task."""
-    found = one.against_single_by_label[label].difference
+    found = one.against_single_task_by_label[label].difference
     return found and found.mean
 
 
@@ -96,7 +96,7 @@ def test_few_weights_are_not_none(stored: float, said: str):
 def test_the_cheapest_way_that_is_good_enough_may_be_far_smaller(monkeypatch):
     one = found(monkeypatch, 6, margin=0.05, single=0.91, shared=0.9, lora=0.9)
     assert next(answer_section.sentences(one)).endswith(". It stores 2 % of the weights of *One model per task*.")
-    assert one.favourite.label == "Lora"
+    assert (one.kept or one.best).label == "Lora"
 
 
 def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(monkeypatch):
@@ -152,8 +152,8 @@ def test_a_study_ends_with_the_command_that_uses_its_model(monkeypatch):
 
 def test_a_task_that_sharing_costs_is_named(monkeypatch):
     costly = found(monkeypatch, 6, margin=0.5, worse={("shared", "sst"): 0.5}, single=0.95, shared=0.95)
-    assert costly.single is not None
-    assert costly.single.names == ("of-sst", "of-qqp", "of-sts")
+    assert costly.single_task is not None
+    assert costly.single_task.names == ("of-sst", "of-qqp", "of-sts")
     assert any(line.startswith("It costs SST-5 0.45") for line in answer_section.sentences(costly))
 
 
@@ -326,7 +326,7 @@ def test_one_way_alone_has_no_answer(monkeypatch):
     results = made.results(
         {("shared", 1): {task: said(task, 0.9, random) for task in SHARED}}, {"shared": {"paper": "own"}}
     )
-    assert judge(results).answer is None
+    assert judge(Scoreboard(results)).answer is None
 
 
 def test_ways_of_one_label_are_told_apart_and_each_has_its_own_difference(monkeypatch):
@@ -334,7 +334,7 @@ def test_ways_of_one_label_are_told_apart_and_each_has_its_own_difference(monkey
     settings = one.results.runs["settings"].str.replace('"Lora"', '"Shared"')
     paper = settings.where(one.results.runs["variant"] != "lora", settings.str.replace('"own"', '"catalog"'))
     both = Results(one.results.runs.assign(settings=paper), one.results.predictions, one.results.history)
-    answer = judge(both).answer
+    answer = judge(Scoreboard(both)).answer
     assert answer is not None
     assert [way.label for way in answer.ways] == ["One model per task", "Shared (shared)", "Shared (lora)"]
     assert (mean(answer, "Shared (shared)"), mean(answer, "Shared (lora)")) == (mean(one, "Shared"), mean(one, "Lora"))

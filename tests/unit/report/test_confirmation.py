@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.judge import Answer, Judgement, Request, judge, request_of
+from mtbert.judge import Answer, Judgement, Request, Scoreboard, judge, request_of
 from mtbert.judge import tables as judged_tables
 from mtbert.report import answer_section, markdown
 from mtbert.scores.described import BASELINES, FROZEN, TFIDF
@@ -82,7 +82,7 @@ def answered(
     rows = rows[~rows["variant"].isin(without_seeds) | (rows["seed"] == 1)]
     results = Results(runs, rows, results.history)
     made.state_scores(results)
-    return judge(results, request=Request(seeds))
+    return judge(Scoreboard(results), request=Request(seeds))
 
 
 def the_answer(judgement: Judgement) -> Answer:
@@ -127,7 +127,7 @@ def test_predictions_of_others_are_a_row_that_is_judged_and_not_one_to_keep(monk
     one = the_answer(answered(monkeypatch, {"single": 0.8, "shared": 0.8, OTHER_ONE: 0.99}, None))
     assert one.ways[0].label == "gpt"
     assert {way.label for way in one.candidates} == {"Shared", "One model per task"}
-    compared = one.against_single_by_label["gpt"]
+    compared = one.against_single_task_by_label["gpt"]
     assert compared.difference is not None
     assert compared.difference.seeds == (0, 6)
     text = " ".join(answer_section.sentences(one))

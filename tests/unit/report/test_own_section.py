@@ -5,7 +5,7 @@ from pathlib import Path
 import made
 import pytest
 
-from mtbert.judge import Judgement, judge
+from mtbert.judge import Judgement, Scoreboard, judge
 from mtbert.report import own_section, terminal
 from mtbert.report.markdown import DASH, MINUS
 
@@ -21,7 +21,7 @@ def judgement() -> Judgement:
         ("wide", 1): {"sst": RIGHT},
         ("narrow", 1): {"sst": [4, 4, 4, 4], "sts": STS},
     }
-    return judge(made.results(predicted, {"wide": OWN, "narrow": OWN}))
+    return judge(Scoreboard(made.results(predicted, {"wide": OWN, "narrow": OWN})))
 
 
 def test_each_is_compared_with_the_papers_and_earlier_ones_of_ones_own_on_the_tasks_that_both_have(
@@ -46,4 +46,4 @@ def test_they_stand_in_the_report_and_on_the_terminal(judgement: Judgement):
 
 
 def test_without_variants_of_ones_own_there_is_nothing():
-    assert own_section.render(judge(made.results({("pals", 1): {"sst": SST}}))) == ""
+    assert own_section.render(judge(Scoreboard(made.results({("pals", 1): {"sst": SST}})))) == ""
