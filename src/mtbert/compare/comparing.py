@@ -12,7 +12,7 @@ from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.judge import Comparison, Part
-from mtbert.judge.comparison import missing_data, with_p
+from mtbert.judge.rule import missing_data, with_p
 from mtbert.scores import metrics
 from mtbert.stats import Side, difference, influence, score
 from mtbert.tasks import METRIC_NAMES, OF_CLASSES, OF_SCORES, Task, Tasks

@@ -9,15 +9,14 @@ judgement = tables.read(folder, results, request)
 
 from mtbert.judge.answer import STUDY, UNKNOWN, Answer, Request, request_of
 from mtbert.judge.budget_runs import OVERFITTING, BudgetRuns, TaskRows, of_results
-from mtbert.judge.comparison import Comparison, Part
-from mtbert.judge.confirmation import Confirmation, Confirmed
+from mtbert.judge.confirmation import Confirmation
 from mtbert.judge.judgement import Judgement, judge
 from mtbert.judge.rows import MayGain, Row
-from mtbert.judge.rule import SEEDS, Verdict
+from mtbert.judge.rule import SEEDS, Comparison, Part, Verdict
 from mtbert.judge.scoreboard import Scoreboard
 
 __all__ = [
     "OVERFITTING", "SEEDS", "STUDY", "UNKNOWN", "Answer", "BudgetRuns", "Comparison", "Confirmation",
-    "Confirmed", "Judgement", "MayGain", "Part", "Request", "Row", "Scoreboard", "TaskRows",
+    "Judgement", "MayGain", "Part", "Request", "Row", "Scoreboard", "TaskRows",
     "Verdict", "judge", "of_results", "request_of",
 ]  # fmt: skip

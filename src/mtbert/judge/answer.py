@@ -9,9 +9,8 @@ from typing import Any
 
 from mtbert.judge import training_check, ways
 from mtbert.judge.budget_runs import are_unequal
-from mtbert.judge.comparison import Comparison, Part, margins
 from mtbert.judge.rows import Row, rank
-from mtbert.judge.rule import Expected
+from mtbert.judge.rule import Comparison, Expected, Part, margins
 from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.judge.ways import Choice

@@ -23,11 +23,10 @@ from mtbert.judge.answer import (
     parts_against_best,
     parts_against_single_task,
 )
-from mtbert.judge.comparison import Comparison, Part
-from mtbert.judge.confirmation import Confirmation, Confirmed
+from mtbert.judge.confirmation import Confirmation
 from mtbert.judge.judgement import Judgement
 from mtbert.judge.rows import MayGain, Row
-from mtbert.judge.rule import PValues
+from mtbert.judge.rule import Comparison, Part, PValues
 from mtbert.scores.columns import COSTS, WEIGHTS
 from mtbert.scores.results import Results
 from mtbert.stats import Estimate
@@ -173,8 +172,7 @@ def _comparison_lines(judgement: Judgement) -> Iterator[Line]:
         comparisons_by_use |= {"against_single_task": answer.against_single_task, "against_best": answer.against_best}
         comparisons_by_use |= {"by_task": answer.by_task}
     if confirmation is not None:
-        comparisons_by_use |= {"dev": [pair.dev for pair in confirmation.comparisons]}
-        comparisons_by_use |= {"test": [pair.test for pair in confirmation.comparisons]}
+        comparisons_by_use |= {"on_test": confirmation.on_test, "on_dev": confirmation.on_dev}
     for use, comparisons in comparisons_by_use.items():
         yield from ({"use": use, **comparison_cells(comparison)} for comparison in comparisons)
 
@@ -282,8 +280,7 @@ def _judgement(
         )
         _check_compared(answer)
     if "confirmation" in rows:
-        pairs = [Confirmed(dev, test) for dev, test in zip(comparisons["dev"], comparisons["test"], strict=True)]
-        confirmation = Confirmation(rows["confirmation"], pairs)
+        confirmation = Confirmation(rows["confirmation"], comparisons["on_test"], comparisons["on_dev"])
     return Judgement(
         results=results,
         rows=rows.get("rows", []),

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mtbert.judge.budget_runs import BudgetRuns, code_mismatches
-from mtbert.judge.comparison import Comparison, Part, missing_data, with_p
 from mtbert.judge.rows import Row
-from mtbert.judge.rule import SEEDS, Verdict, corrected
+from mtbert.judge.rule import SEEDS, Comparison, Part, Verdict, corrected, missing_data, with_p
 from mtbert.stats import Estimate
 from mtbert.stats.power import Needed, needed
 

@@ -19,8 +19,20 @@ from mtbert.judge.budget_runs import (
     mean_per_seed,
     tasks_of,
 )
-from mtbert.judge.comparison import Comparison, missing_data
-from mtbert.judge.rule import DIFFERENCES, NEEDS, NOTHING, SEEDS, PValues, Verdict, claim_p, corrected, part_p, sign
+from mtbert.judge.rule import (
+    DIFFERENCES,
+    NEEDS,
+    NOTHING,
+    SEEDS,
+    Comparison,
+    PValues,
+    Verdict,
+    claim_p,
+    corrected,
+    missing_data,
+    part_p,
+    sign,
+)
 from mtbert.replication.claims import Claim, ClaimPart, load
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import UNTRAINED

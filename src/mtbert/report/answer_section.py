@@ -122,10 +122,10 @@ def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str
         yield f"**Interim: {answer.seeds} of {answer.request.seeds} seeds.**"
     if confirmation is None:
         return
-    for one in confirmation.disagreements:
-        ours, other = (_named(row.label) for row in (answer.kept or answer.best, confirmation.other(one)))
-        dev, test = (markdown.estimate(comparison.difference, "+") for comparison in (one.dev, one.test))
-        metric = markdown.heading(one.test.part.metric, answer.results.tasks)
+    for pair in confirmation.disagreements:
+        ours, other = (_named(row.label) for row in (answer.kept or answer.best, confirmation.other(pair[0])))
+        dev, test = (markdown.estimate(comparison.difference, "+") for comparison in pair)
+        metric = markdown.heading(pair[0].part.metric, answer.results.tasks)
         yield f"**Dev and test disagree**: {ours} less {other} ({metric}) is {dev} on dev and {test} on test."
 
 
@@ -174,11 +174,13 @@ def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:
         cells |= {markdown.heading(metric, tasks): markdown.estimate(row.scores[metric]) for metric in metrics}
         lines.append(cells)
     ours = confirmation.rows[0]
-    for one in confirmation.comparisons:
-        metric = markdown.heading(one.test.part.metric, tasks)
+    for comparison in confirmation.on_test:
+        metric = markdown.heading(comparison.part.metric, tasks)
         cells = dict.fromkeys(lines[0], "")
-        cells["on test"] = f"{markdown.literal(ours.label)} less {markdown.literal(confirmation.other(one).label)}"
-        cells[metric] = f"{markdown.estimate(one.test.difference, '+')}: {_verdict(one.test)}"
+        cells["on test"] = (
+            f"{markdown.literal(ours.label)} less {markdown.literal(confirmation.other(comparison).label)}"
+        )
+        cells[metric] = f"{markdown.estimate(comparison.difference, '+')}: {_verdict(comparison)}"
         lines.append(cells)
     return f"{CONFIRMED}\n\n{markdown.lined(lines)}"
 

@@ -97,10 +97,10 @@ def test_the_way_to_keep_is_compared_on_test_with_one_model_per_task(monkeypatch
     assert look is not None
     assert [row.label for row in look.rows] == ["Shared", "One model per task"]
     assert look.rows[0].scores["qqp"].mean == pytest.approx(0.8)
-    (compared,) = look.comparisons
-    assert compared.test.difference is not None
-    assert compared.test.difference.rows == 3 * ROWS
-    assert not compared.disagrees
+    (compared,) = look.on_test
+    assert compared.difference is not None
+    assert compared.difference.rows == 3 * ROWS
+    assert not look.disagreements
     last = answer_section.confirmed(the_answer(one), look).splitlines()[-1]
     assert last.startswith("| Shared less One model per task |")
     assert last.count(": as good |") == 1
@@ -111,7 +111,7 @@ def test_the_best_baseline_is_looked_at_too(monkeypatch):
     assert [way.label for way in the_answer(one).ways if way.is_baseline] == [BASELINES[FROZEN], BASELINES[TFIDF]]
     look = one.confirmation
     assert look is not None
-    assert [look.other(compared).label for compared in look.comparisons] == ["One model per task", BASELINES[FROZEN]]
+    assert [look.other(compared).label for compared in look.on_test] == ["One model per task", BASELINES[FROZEN]]
     assert look.rows[-1].label == BASELINES[FROZEN]
     assert look.rows[-1].scores["qqp"].mean == pytest.approx(0.8)
 
@@ -161,7 +161,7 @@ def test_others_are_looked_at_on_test_if_they_have_predicted_it(monkeypatch, has
     shares = {"single": 0.9, "shared": 0.9, OTHER_ONE: 0.85, TFIDF: 0.7}
     look = answered(monkeypatch, shares, {}, has_test_of_others=has_test).confirmation
     assert look is not None
-    assert [look.other(compared).label for compared in look.comparisons][1:] == [looked_at]
+    assert [look.other(compared).label for compared in look.on_test][1:] == [looked_at]
 
 
 def test_without_labels_of_test_there_is_no_look(monkeypatch):
