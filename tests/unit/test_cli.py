@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mtbert.inference.smaller import Smaller
 from typer.testing import CliRunner
 
 from mtbert import cli, replication
 from mtbert.cli import app
 from mtbert.inference import exporting, loading
 from mtbert.inference.model import Model
-from mtbert.inference.smaller import Smaller
-from mtbert.judge import UNKNOWN
+from mtbert.judge import NO_PLAN
 from mtbert.machine import locking
 from mtbert.provenance import why
 from mtbert.replication import report as reports
@@ -95,19 +95,19 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         reports,
         "write",
         ["report", "--evidence", "/r/evidence", "--out", "o"],
-        (("/r/evidence", None, UNKNOWN), Path("o"), None),
+        (("/r/evidence", None, NO_PLAN), Path("o"), None),
     ),
     (
         reports,
         "write",
         ["report", "--evidence", "/r/evidence"],
-        (("/r/evidence", None, UNKNOWN), Path("/r"), None),
+        (("/r/evidence", None, NO_PLAN), Path("/r"), None),
     ),
     (
         reports,
         "write",
         ["report", "--evidence", f"{LAPTOP}/evidence", "--out", "o"],
-        ((f"{LAPTOP}/evidence", f"{LAPTOP}/third", UNKNOWN), Path("o"), None),
+        ((f"{LAPTOP}/evidence", f"{LAPTOP}/third", NO_PLAN), Path("o"), None),
     ),
     (
         exporting,

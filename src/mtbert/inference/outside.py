@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from mtbert import files
 from mtbert.baselines.base import Columns
 from mtbert.inference import cards
+from mtbert.inference.compressing import ExportError
 from mtbert.inference.model import Model
-from mtbert.inference.smaller import ExportError
 
 SCRIPT = Path(__file__).with_name("outside_script.py")
 

@@ -23,7 +23,7 @@ STUDY = "own"  # the paper of the ways to train one's own tasks
 
 
 @dataclass(frozen=True)
-class Request:
+class Plan:
     """What was asked for, by the plan of a build folder; evidence does not have it.
 
     Attributes:
@@ -38,14 +38,14 @@ class Request:
     limit: Mapping[str, float] = field(default_factory=dict)
 
 
-UNKNOWN = Request()
+NO_PLAN = Plan()
 
 
-def request_of(catalog: Mapping[str, Any]) -> Request:
+def plan_of(catalog: Mapping[str, Any]) -> Plan:
     """Return what was asked for, by a plan's catalog."""
     tuned = catalog.get("tuned") or {}
     limit = {name: value for name, value in (catalog.get("limit") or {}).items() if value is not None}
-    return Request(len(catalog["seeds"]), {name: entry.get("trials") or [] for name, entry in tuned.items()}, limit)
+    return Plan(len(catalog["seeds"]), {name: entry.get("trials") or [] for name, entry in tuned.items()}, limit)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Answer:
     Attributes:
         results: those that are judged.
         ways: the rows of at least two.
-        request: what was asked for.
+        plan: what was asked for.
         baselines: those that have scores, the untrained encoder first.
         against_single_task: each other way against one model per task, in their order; none if that was not trained.
         against_best: the candidates against the best way, in their order without it.
@@ -64,7 +64,7 @@ class Answer:
 
     results: Results
     ways: Sequence[Row]
-    request: Request = UNKNOWN
+    plan: Plan = NO_PLAN
     baselines: Sequence[Row] = ()
     against_single_task: Sequence[Comparison] = ()
     against_best: Sequence[Comparison] = ()
@@ -131,7 +131,7 @@ class Answer:
     @property
     def is_interim(self) -> bool:
         """Whether further seeds were asked for."""
-        return self.seeds < self.request.seeds
+        return self.seeds < self.plan.seeds
 
     @property
     def good_enough(self) -> list[Row]:
@@ -145,7 +145,7 @@ class Answer:
     @property
     def limit(self) -> Mapping[str, float]:
         """The limit that was asked for; none where the costs of no trained way are known, as in an interim answer."""
-        return self.request.limit if any(way.costs for way in self.ways if not way.is_baseline) else {}
+        return self.plan.limit if any(way.costs for way in self.ways if not way.is_baseline) else {}
 
     @cached_property
     def candidates(self) -> list[Row]:
@@ -202,7 +202,7 @@ class Answer:
         return dict(zip(self.tasks, means.astype(float).sum().tolist(), strict=True))
 
 
-def of_board(board: Scoreboard, check: TrainingCheck, request: Request = UNKNOWN) -> Answer | None:
+def of_board(board: Scoreboard, check: TrainingCheck, plan: Plan = NO_PLAN) -> Answer | None:
     """Return the answer to which way is to be kept; None if fewer than two ways train all tasks."""
     results, tasks = board.results, main(board.results.tasks)
     trained = [check.of(way) for way in _trained_ways(board) if {*tasks} <= {*way.scores}]
@@ -211,7 +211,7 @@ def of_board(board: Scoreboard, check: TrainingCheck, request: Request = UNKNOWN
     baselines = board.baselines()
     of_all_tasks = [way for way in baselines if way.names != (UNTRAINED,) and {*tasks} <= {*way.scores}]
     in_order = sorted(_told_apart([*trained, *of_all_tasks]), key=lambda way: rank(way, results.tasks))
-    return _judged(Answer(results, in_order, request, baselines), board)
+    return _judged(Answer(results, in_order, plan, baselines), board)
 
 
 def _told_apart(rows: Sequence[Row]) -> list[Row]:

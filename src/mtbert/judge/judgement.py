@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mtbert.judge import answer, confirmation, paper_rows
-from mtbert.judge.answer import UNKNOWN, Answer, Request
+from mtbert.judge.answer import NO_PLAN, Answer, Plan
 from mtbert.judge.confirmation import Confirmation
 from mtbert.judge.rows import Row
 from mtbert.judge.rule import Comparison, Part, margins
@@ -39,15 +39,15 @@ class Judgement:
     own: Sequence[Comparison] = ()
 
 
-def judge(board: Scoreboard, request: Request = UNKNOWN) -> Judgement:
+def judge(board: Scoreboard, plan: Plan = NO_PLAN) -> Judgement:
     """Judge the scores of models.
 
     Args:
         board: their scores.
-        request: what was asked for, if that is known. Test is looked at once, when all of its seeds are there.
+        plan: what was asked for, if that is known. Test is looked at once, when all of its seeds are there.
     """
     check = TrainingCheck(board)
-    which_way = answer.of_board(board, check, request)
+    which_way = answer.of_board(board, check, plan)
     is_last = which_way is not None and not which_way.is_interim
     return Judgement(
         results=board.results,

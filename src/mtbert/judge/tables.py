@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from mtbert import files
 from mtbert.errors import DataError
 from mtbert.judge.answer import (
-    UNKNOWN,
+    NO_PLAN,
     Answer,
-    Request,
+    Plan,
     parts_against_best,
     parts_against_single_task,
 )
@@ -71,7 +71,7 @@ def put(columns: pa.Schema, lines: Iterable[Line], file: Path) -> None:
     pq.write_table(pa.Table.from_pylist([*lines], columns), file, compression="zstd")
 
 
-def read(folder: Path, results: Results, request: Request = UNKNOWN) -> Judgement:
+def read(folder: Path, results: Results, plan: Plan = NO_PLAN) -> Judgement:
     """Read what was judged of these results; DataError if a table is missing, damaged or of other results."""
     rows_by_use = by_use(folder / ROWS, ROW_COLUMNS)
     if {line["results"] for lines in rows_by_use.values() for line in lines} - {results.digest}:
@@ -80,7 +80,7 @@ def read(folder: Path, results: Results, request: Request = UNKNOWN) -> Judgemen
         raise DataError(f"{folder / ROWS} has rows of another version than this one ({unknown[0]}); {AGAIN}")
     lines_by_use = by_use(folder / COMPARISONS, COMPARISON_COLUMNS)
     try:
-        return _judgement(results, request, rows_by_use, lines_by_use)
+        return _judgement(results, plan, rows_by_use, lines_by_use)
     except (KeyError, ValueError) as error:
         raise DataError(f"{folder} is of other results or papers ({error!r}); {AGAIN}") from None
 
@@ -262,7 +262,7 @@ def _check_compared(answer: Answer) -> None:
 
 
 def _judgement(
-    results: Results, request: Request, rows_by_use: dict[str, list[Line]], lines_by_use: dict[str, list[Line]]
+    results: Results, plan: Plan, rows_by_use: dict[str, list[Line]], lines_by_use: dict[str, list[Line]]
 ) -> Judgement:
     rows = {use: _rows(lines) for use, lines in rows_by_use.items()}
     comparisons = {use: [_comparison(line) for line in lines] for use, lines in lines_by_use.items()}
@@ -272,7 +272,7 @@ def _judgement(
         answer = Answer(
             results=results,
             ways=rows["ways"],
-            request=request,
+            plan=plan,
             baselines=baselines,
             against_single_task=comparisons.get("against_single_task", ()),
             against_best=comparisons.get("against_best", ()),

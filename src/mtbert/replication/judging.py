@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from mtbert.errors import DataError
-from mtbert.judge import UNKNOWN, Judgement, Request, Scoreboard, judge, of_results, sides
+from mtbert.judge import NO_PLAN, Judgement, Plan, Scoreboard, judge, of_results, sides
 from mtbert.judge.budget_runs import (
     UNEQUAL,
     BudgetRuns,
@@ -126,19 +126,19 @@ class Replication:
     questions: Sequence[ClaimResult] = ()
 
 
-def replicate(results: Results, third: Results | None = None, request: Request = UNKNOWN) -> Replication:
+def replicate(results: Results, third: Results | None = None, plan: Plan = NO_PLAN) -> Replication:
     """Judge results, and the papers' claims if these are their data.
 
     Args:
         results: of the whole budget.
         third: of the same variants at a third of the budget, to show how differences move with it.
-        request: what was asked for, if that is known.
+        plan: what was asked for, if that is known.
 
     Raises:
         DataError: `third` has no run of a third of the budget.
     """
     board = Scoreboard(results)
-    judgement = judge(board, request)
+    judgement = judge(board, plan)
     if not board.results.is_comparable:
         return Replication(judgement)
     papers, whole = load(), board.budget_runs()

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from mtbert import files
 from mtbert.errors import DataError
-from mtbert.judge import UNKNOWN, Request
+from mtbert.judge import NO_PLAN, Plan
 from mtbert.judge import tables as judged
 from mtbert.judge.tables import COMPARISON_COLUMNS, NUMBER, WORD, WORDS, Line
 from mtbert.replication.claims import Claim, ClaimPart, load
@@ -35,9 +35,9 @@ def write(replication: Replication, folder: Path) -> None:
         judged.put(COLUMNS, _lines(replication), partial / CLAIMS)
 
 
-def read(folder: Path, results: Results, request: Request = UNKNOWN) -> Replication:
+def read(folder: Path, results: Results, plan: Plan = NO_PLAN) -> Replication:
     """Read what was judged of these results; DataError if a table is missing or damaged."""
-    judgement = judged.read(folder, results, request)
+    judgement = judged.read(folder, results, plan)
     lines = judged.by_use(folder / CLAIMS, COLUMNS)
     try:
         every = load()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Request, Row, Verdict
+from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Plan, Row, Verdict
 from mtbert.report import markdown, paper_tables, training_section
 from mtbert.report.pictures import costs as picture_of_costs
 from mtbert.report.pictures import ways as picture_of_ways
@@ -119,7 +119,7 @@ def _of_folds(answer: Answer) -> Iterator[str]:
 def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str]:
     """Yield what has to be read before the answer: that it is not the last one, and where test contradicts it."""
     if answer.is_interim:
-        yield f"**Interim: {answer.seeds} of {answer.request.seeds} seeds.**"
+        yield f"**Interim: {answer.seeds} of {answer.plan.seeds} seeds.**"
     if confirmation is None:
         return
     for pair in confirmation.disagreements:
@@ -131,7 +131,7 @@ def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str
 
 def _rates(answer: Answer) -> Iterator[str]:
     """Yield whether learning rates were tried, where that is known."""
-    trials = answer.request.trials
+    trials = answer.plan.trials
     if trials is None or STUDY not in answer.results.by_paper:
         return
     if not trials:
@@ -143,7 +143,7 @@ def _rates(answer: Answer) -> Iterator[str]:
     yield f"Learning rates were tuned, with equally many trials of each model{defaults}."
 
 
-def trials(request: Request) -> str:
+def trials(plan: Plan) -> str:
     """Return the learning rates that were tried as Markdown; empty for none."""
     lines = [
         {
@@ -152,7 +152,7 @@ def trials(request: Request) -> str:
             "score on spared training rows": _score(trial["score"]),
             "cost": _time(trial["seconds"]),
         }
-        for name, of_model in (request.trials or {}).items()
+        for name, of_model in (plan.trials or {}).items()
         for trial in of_model
     ]
     return markdown.lined(lines)
@@ -265,7 +265,7 @@ def _not_trained(answer: Answer, runner_up: Row | None) -> str:
 
 def _over_limit(answer: Answer) -> Iterator[str]:
     """Yield which ways the limit leaves out, and why."""
-    if answer.request.limit and not answer.limit:
+    if answer.plan.limit and not answer.limit:
         yield "The limit is not applied: nobody has measured yet what the ways cost to run."
     faults: list[str] = []
     for way in answer.good_enough:

@@ -142,7 +142,7 @@ def _first_sections(judgement: Judgement, addition: Addition, folder: Path, inte
     yield PageSection("tables", "Tables", _tables(judgement, tables))
     yield from addition.sections
     if which_way is not None:
-        tried = answer_section.trials(which_way.request)
+        tried = answer_section.trials(which_way.plan)
         yield PageSection("tuning", "Learning rates that were tried", tried, folded=True)
     yield PageSection("trained", training_section.TITLE, training_section.render(results, checked), folded=True)
     yield PageSection("costs", "Scores and weights", paper_tables.costs(judgement), folded=True)

@@ -10,7 +10,7 @@ from mtbert.config import planning, resolve
 from mtbert.config.params import Params
 from mtbert.data import drawing
 from mtbert.errors import SettingsError, UnknownNameError
-from mtbert.judge import Scoreboard, judge, request_of
+from mtbert.judge import Scoreboard, judge, plan_of
 from mtbert.labelling.curve import LEAST, SHARES
 from mtbert.scores import tables
 from mtbert.study.understanding import FIRST_FOLD
@@ -94,7 +94,7 @@ def _kept(params: Params, folder: Path, build: Path) -> list[str]:
         print("(no way is trained for these tasks yet: give `make reproduce`, or choose one by --way own-shared)")
         return []
     board = Scoreboard(tables.read(layout.results(build)))
-    answer = judge(board, request_of(layout.read_catalog(build, "seeds"))).answer
+    answer = judge(board, plan_of(layout.read_catalog(build, "seeds"))).answer
     if answer is None or answer.kept is None:
         example = "" if answer is None else f", such as {_name(params, (answer.kept or answer.best).names)}"
         print(f"(the report keeps no way yet; --way names one{example})")

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.judge import Judgement, Request, Scoreboard, judge, tables
+from mtbert.judge import Judgement, Plan, Scoreboard, judge, tables
 from mtbert.scores.described import TFIDF, UNTRAINED
 from mtbert.scores.results import Results
 
@@ -18,7 +18,7 @@ ROWS = 60
 LABELS = {"sst": (np.arange(ROWS) % 5).astype(float), "qqp": (np.arange(ROWS) % 2).astype(float),
           "sts": np.linspace(0, 5, ROWS)}  # fmt: skip
 OWN = {"paper": None, "row": ""}
-REQUEST = Request(6)
+PLAN = Plan(6)
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +50,12 @@ def results() -> Results:
 
 @pytest.fixture(scope="module")
 def judgement(results: Results) -> Judgement:
-    return judge(Scoreboard(results), request=REQUEST)
+    return judge(Scoreboard(results), plan=PLAN)
 
 
 def test_what_was_judged_is_read_as_it_was_written(judgement: Judgement, results: Results, tmp_path: Path):
     tables.write(judgement, tmp_path)
-    again = tables.read(tmp_path, results, REQUEST)
+    again = tables.read(tmp_path, results, PLAN)
     parts = ("rows", "baselines", "paper_rows", "own", "confirmation")
     for part in parts:
         assert getattr(judgement, part), part
@@ -65,7 +65,7 @@ def test_what_was_judged_is_read_as_it_was_written(judgement: Judgement, results
     assert read is not None
     for part in (
         "ways",
-        "request",
+        "plan",
         "majority",
         "baselines",
         "against_single_task",
@@ -119,14 +119,14 @@ def test_what_was_judged_of_other_results_is_refused(judgement: Judgement, resul
     tables.write(judgement, tmp_path)
     others = Results(results.runs.assign(dev_sst=0.5), results.predictions, results.history)
     with pytest.raises(DataError, match=r"was judged from other results than there are now; `dvc repro judge`"):
-        tables.read(tmp_path, others, REQUEST)
+        tables.read(tmp_path, others, PLAN)
 
 
 def test_what_was_judged_by_another_limit_is_refused(results: Results, tmp_path: Path):
-    limited = Request(6, limit={"milliseconds": 5.0})
+    limited = Plan(6, limit={"milliseconds": 5.0})
     timed = Results(results.runs.assign(milliseconds=2.0), results.predictions, results.history)
     timed.runs.loc[timed.runs["variant"] == "pals", "milliseconds"] = 10.0
-    tables.write(judge(Scoreboard(timed), request=limited), tmp_path)
+    tables.write(judge(Scoreboard(timed), plan=limited), tmp_path)
     assert tables.read(tmp_path, timed, limited).answer is not None
     with pytest.raises(DataError, match=r"the ways or the limit are others than were judged.*`dvc repro judge`"):
-        tables.read(tmp_path, timed, REQUEST)
+        tables.read(tmp_path, timed, PLAN)

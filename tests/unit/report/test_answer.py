@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from mtbert.judge import Answer, Judgement, Request, Row, Scoreboard, judge, request_of
+from mtbert.judge import Answer, Judgement, Plan, Row, Scoreboard, judge, plan_of
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import answer_section, markdown, terminal
 from mtbert.report.pictures import costs as picture
@@ -67,7 +67,7 @@ def found(
     results.runs["stored"] = results.runs["variant"].map(weights)
     for column, cost in (costs or {}).items():
         results.runs[column] = results.runs["variant"].map(cost) if isinstance(cost, dict) else cost
-    answer = judge(Scoreboard(results), request=Request(limit=limit or {})).answer
+    answer = judge(Scoreboard(results), plan=Plan(limit=limit or {})).answer
     assert answer is not None
     return answer
 
@@ -113,7 +113,7 @@ def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(mo
     assert rest == []
     one = found(monkeypatch, 1, single=0.9, shared=0.89)
     assert next(answer_section.sentences(one)).endswith("there is 1: `mtbert study FOLDER --seeds 6`.")
-    while_it_trains = replace(one, request=Request(6))
+    while_it_trains = replace(one, plan=Plan(6))
     assert next(answer_section.sentences(while_it_trains)).endswith("there is 1.")
 
 
@@ -279,10 +279,8 @@ def test_one_way_within_the_limit_is_kept_and_of_none_it_is_said(monkeypatch, mo
 
 
 def test_the_plan_says_the_limit():
-    assert request_of({"seeds": [1], "limit": {"milliseconds": 20.0, "megabytes": None}}).limit == {
-        "milliseconds": 20.0
-    }
-    assert request_of({"seeds": [1]}).limit == {}
+    assert plan_of({"seeds": [1], "limit": {"milliseconds": 20.0, "megabytes": None}}).limit == {"milliseconds": 20.0}
+    assert plan_of({"seeds": [1]}).limit == {}
 
 
 def test_a_limit_without_measured_costs_is_not_applied(monkeypatch):
@@ -294,7 +292,7 @@ def test_a_limit_without_measured_costs_is_not_applied(monkeypatch):
 
 def test_a_limit_is_not_applied_where_the_costs_of_others_alone_are_known():
     ways = [Row("bot", ("other-bot",), {}, costs={"milliseconds": 800.0}), Row("LoRA", ("lora",), {})]
-    answer = Answer(made.results({("lora", 1): {"sst": [0, 1, 2, 3]}}), ways, Request(limit={"milliseconds": 5.0}))
+    answer = Answer(made.results({("lora", 1): {"sst": [0, 1, 2, 3]}}), ways, Plan(limit={"milliseconds": 5.0}))
     assert answer.limit == {}
     timed = [ways[0], replace(ways[1], costs={"milliseconds": 4.0})]
     assert replace(answer, ways=timed).limit == {"milliseconds": 5.0}

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.judge import Answer, Judgement, Request, Scoreboard, judge, request_of
+from mtbert.judge import Answer, Judgement, Plan, Scoreboard, judge, plan_of
 from mtbert.judge import tables as judged_tables
 from mtbert.report import answer_section, markdown
 from mtbert.scores.described import BASELINES, FROZEN, TFIDF
@@ -82,7 +82,7 @@ def answered(
     rows = rows[~rows["variant"].isin(without_seeds) | (rows["seed"] == 1)]
     results = Results(runs, rows, results.history)
     made.state_scores(results)
-    return judge(Scoreboard(results), request=Request(seeds))
+    return judge(Scoreboard(results), plan=Plan(seeds))
 
 
 def the_answer(judgement: Judgement) -> Answer:
@@ -182,7 +182,7 @@ def test_where_dev_and_test_disagree_that_comes_first(monkeypatch):
 def test_an_answer_from_fewer_seeds_than_asked_for_is_interim(monkeypatch):
     one = the_answer(answered(monkeypatch, {"single": 0.9, "shared": 0.9}, None, seeds=8))
     assert [*answer_section.headlines(one, None)] == ["**Interim: 6 of 8 seeds.**"]
-    assert [*answer_section.headlines(replace(one, request=Request(6)), None)] == []
+    assert [*answer_section.headlines(replace(one, plan=Plan(6)), None)] == []
 
 
 def test_test_is_not_looked_at_before_the_last_seed(monkeypatch):
@@ -195,17 +195,15 @@ def test_whether_rates_were_tried_is_said_where_it_is_known(monkeypatch, tmp_pat
     one = the_answer(answered(monkeypatch, {"single": 0.9, "shared": 0.9}, None))
     default = "Each way has its default learning rates."
     assert default not in [*answer_section.sentences(one)]
-    one = replace(one, request=request_of({"seeds": [1, 2]}))
-    assert (one.request.seeds, [*answer_section.sentences(one)][-1]) == (2, default)
+    one = replace(one, plan=plan_of({"seeds": [1, 2]}))
+    assert (one.plan.seeds, [*answer_section.sentences(one)][-1]) == (2, default)
     trial = {"factor": 0.33333, "score": 0.81234, "seconds": 30.0}
-    one = replace(
-        one, request=request_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in (*EACH, "shared")}})
-    )
+    one = replace(one, plan=plan_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in (*EACH, "shared")}}))
     tuned = "Learning rates were tuned, with equally many trials of each model."
     assert [*answer_section.sentences(one)][-1] == tuned
-    cells = [cell.strip() for cell in answer_section.trials(one.request).splitlines()[-1].split("|")[1:-1]]
+    cells = [cell.strip() for cell in answer_section.trials(one.plan).splitlines()[-1].split("|")[1:-1]]
     assert cells == ["`shared`", "0.33", "0.812", "30 s"]
-    diverged = request_of({"seeds": [1], "tuned": {"shared": {"trials": [trial | {"score": None}]}}})
+    diverged = plan_of({"seeds": [1], "tuned": {"shared": {"trials": [trial | {"score": None}]}}})
     assert " diverged |" in answer_section.trials(diverged)
-    one = replace(one, request=request_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in EACH}}))
+    one = replace(one, plan=plan_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in EACH}}))
     assert [*answer_section.sentences(one)][-1] == f"{tuned[:-1]}; default rates: `shared`."
