@@ -412,7 +412,7 @@ def _lines(results: Results) -> Frame:
 def _compared_facts(run: Mapping[str, Any], results: Results) -> dict[str, Any]:
     """Return by name of ALIKE what a run has."""
     about = results.about[run["variant"]]
-    of_settings = {"profile": about.profile, "keep": about.run.keep, "selection": about.run.selection}
+    of_settings = {"profile": about.profile, "keep": about.keep, "selection": about.selection}
     return {name: run[name] for name in ("code", "precision", "threads")} | of_settings
 
 

@@ -126,7 +126,7 @@ class TrainingCheck:
         about = self._results.about[variant]
         runs = [(variant, seed) for seed in self._results.seeds[variant]]
         of_seeds = [self._last_is_best[run] for run in runs if run in self._last_is_best]
-        if about.run.keep != "best" or about.members or not of_seeds:
+        if about.keep != "best" or about.members or not of_seeds:
             return None
         return sum(of_seeds) > len(of_seeds) / 2
 

@@ -25,7 +25,7 @@ from mtbert.report.paper_tables import Table
 from mtbert.report.pictures import embeddings, labels, losses, misses
 from mtbert.report.pictures import tasks as task_pictures
 from mtbert.scores.columns import Frame
-from mtbert.scores.described import KeptEpoch
+from mtbert.scores.described import About
 from mtbert.scores.results import Results
 
 EVIDENCE, THIRD = "evidence", "third"  # folders of tables beside a report, which a new report leaves as they are
@@ -208,16 +208,16 @@ def _kept_epochs(results: Results) -> Iterator[str]:
     names_by_rule: dict[str, list[str]] = {}
     for name, about in results.about.items():
         if not about.members:  # those of an ensemble are named themselves
-            names_by_rule.setdefault(_kept_epoch(about.run), []).append(name)
+            names_by_rule.setdefault(_kept_epoch(about), []).append(name)
     by_frequency = sorted(names_by_rule.items(), key=lambda item: -len(item[1]))
     for number, (rule, names) in enumerate(by_frequency):
         yield rule if number == 0 else f"**Scored in another way**, {', '.join(names)}: {rule}"
 
 
-def _kept_epoch(run: KeptEpoch) -> str:
-    if run.keep == "best":
-        return BEST_EPOCH[run.selection]
-    scored_on = "; dev scores are of one half of the set" if run.selection == "half" else ""
+def _kept_epoch(about: About) -> str:
+    if about.keep == "best":
+        return BEST_EPOCH[about.selection]
+    scored_on = "; dev scores are of one half of the set" if about.selection == "half" else ""
     return f"The last epoch is kept{scored_on}."
 
 

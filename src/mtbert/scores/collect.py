@@ -16,8 +16,8 @@ from mtbert.provenance.stale import Present
 from mtbert.scores import average_precision, checks, model_rows, outdated, points, predictions, sets, tables
 from mtbert.scores.columns import CONFIDENCE, FOLD, KEY, MOVES, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
+from mtbert.scores.model_rows import Source, shared_cells, source_of
 from mtbert.scores.results import Results
-from mtbert.scores.source import Source, cells, source_of
 from mtbert.tasks import SPLITS, Task, Tasks
 
 # Of a model's files.
@@ -234,7 +234,7 @@ def _labels_by_row(table: Frame) -> np.ndarray:
 
 def _table_of_runs(source: Source, models: Sequence[ModelFolder], with_counts: bool) -> Frame:
     """Return the table `runs`; each row says of the data and the starting weights what all share."""
-    shared = cells(source, with_counts)
+    shared = shared_cells(source, with_counts)
     return tables.joined([pd.DataFrame([{**model.row, **shared} for model in models])], "runs", source.tasks)
 
 

@@ -116,9 +116,8 @@ def test_the_way_that_the_report_keeps_is_trained_on_parts(
     best = SimpleNamespace(names=("own-single-topic", "own-single-urgent"))
     answer = SimpleNamespace(kept=kept, best=best, results=SimpleNamespace(about=about))
     monkeypatch.setattr(parts.tables, "read", lambda folder: folder)
-    monkeypatch.setattr(
-        parts, "judge", lambda read, request: SimpleNamespace(answer=answer if read == results else None)
-    )
+    monkeypatch.setattr(parts, "Scoreboard", lambda results: results)
+    monkeypatch.setattr(parts, "judge", lambda read, plan: SimpleNamespace(answer=answer if read == results else None))
     way = parts.select(PARAMS, DESK, build, None)
     output = capsys.readouterr().out
     assert printed in output
