@@ -11,9 +11,8 @@ from mtbert.judge.answer import NO_PLAN, STUDY, Answer, Plan, plan_of
 from mtbert.judge.budget_runs import OVERFITTING, BudgetRuns, TaskRows, of_results
 from mtbert.judge.confirmation import Confirmation
 from mtbert.judge.judgement import Judgement, judge
-from mtbert.judge.rows import MayGain, Row
+from mtbert.judge.rows import MayGain, Row, Scoreboard
 from mtbert.judge.rule import SEEDS, Comparison, Part, Verdict
-from mtbert.judge.scoreboard import Scoreboard
 
 __all__ = [
     "NO_PLAN",

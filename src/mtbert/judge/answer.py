@@ -1,4 +1,10 @@
-"""Which way to keep: the ways to train all tasks, and what is proved of them."""
+"""Which way to keep: the cheapest that is proved to be no worse than the best by what matters.
+
+The rule is that of docs/verdicts.md: one look at all seeds, at least six, one-sided p, corrected by Holm over all ways.
+A way without seeds, such as a baseline, is asked for none; two of them are compared by rows alone.
+The best is the way with the highest mean. Since it is chosen by its scores, others look worse beside it than they are:
+that makes "no worse" harder to prove, and never easier.
+"""
 
 import math
 from collections import Counter
@@ -7,16 +13,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from mtbert.judge import training_check, ways
+from mtbert.judge import training_check
 from mtbert.judge.budget_runs import are_unequal
-from mtbert.judge.rows import Row, rank
-from mtbert.judge.rule import Comparison, Expected, Part, margins
-from mtbert.judge.scoreboard import Scoreboard
+from mtbert.judge.rows import Row, Scoreboard, rank
+from mtbert.judge.rule import SEEDS, Comparison, Expected, Part, Verdict, compare_ways, margins
 from mtbert.judge.training_check import TrainingCheck
-from mtbert.judge.ways import Choice
 from mtbert.scores import metrics
 from mtbert.scores.described import CATALOG, MAJORITY, RIVALS, UNTRAINED
 from mtbert.scores.results import Results
+from mtbert.stats import Estimate
+from mtbert.stats.power import Needed, needed
 from mtbert.tasks import main
 
 STUDY = "own"  # the paper of the ways to train one's own tasks
@@ -46,6 +52,32 @@ def plan_of(catalog: Mapping[str, Any]) -> Plan:
     tuned = catalog.get("tuned") or {}
     limit = {name: value for name, value in (catalog.get("limit") or {}).items() if value is not None}
     return Plan(len(catalog["seeds"]), {name: entry.get("trials") or [] for name, entry in tuned.items()}, limit)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What to keep, or what would decide.
+
+    Attributes:
+        kept: the cheapest way that is proved to be no worse than the best; the best itself, if it may be kept and every
+            cheaper way is proved to be worse. None if neither is proved, or if there are fewer than SEEDS seeds.
+        runner_up: if nothing is kept, the best of the ways that are cheaper and may be no worse; if the best may not be
+            kept, the best of those that may. None if there are none.
+        against: the runner-up less the best.
+        seeds: the fewest seeds that a way has, of those that have seeds; None if none has, 0 if nothing was compared.
+        needed: what would decide whether the runner-up is no worse; None where there is none, or nobody knows.
+    """
+
+    kept: Row | None
+    runner_up: Row | None = None
+    against: Comparison | None = None
+    seeds: int | None = None
+    needed: Needed | None = None
+
+    @property
+    def lacks_seeds(self) -> bool:
+        """Whether a way that has seeds has fewer than a verdict needs."""
+        return self.seeds is not None and self.seeds < SEEDS
 
 
 @dataclass(frozen=True)
@@ -170,7 +202,7 @@ class Answer:
         is_alone = len(self.candidates) == 1 and self.candidates[0] is self.best
         if is_alone:
             return Choice(self.best) if len(self.good_enough) > 1 else None
-        return ways.choose(self.best, self.candidates, self.against_best)
+        return choose(self.best, self.candidates, self.against_best)
 
     @property
     def kept(self) -> Row | None:
@@ -202,6 +234,52 @@ class Answer:
         return dict(zip(self.tasks, means.astype(float).sum().tolist(), strict=True))
 
 
+def choose(best: Row, candidates: Sequence[Row], against_best: Sequence[Comparison]) -> Choice:
+    """Choose what to keep.
+
+    Args:
+        best: the way with the highest mean, which may be none of the candidates.
+        candidates: the ways that may be kept, in the order of their means.
+        against_best: each of them but the best against it, in their order.
+    """
+    judged = [*zip([way for way in candidates if way is not best], against_best, strict=True)]
+    seeds = _fewest_seeds([comparison.difference for comparison in against_best if comparison.difference])
+    no_worse = [way for way, comparison in judged if comparison.p.verdict is Verdict.HOLDS]
+    if best not in candidates:
+        return Choice(min(no_worse, key=_cost), seeds=seeds) if no_worse else _undecided(*judged[0], seeds, len(judged))
+    kept = min([best, *no_worse], key=_cost)
+    undecided = [
+        (way, comparison)
+        for way, comparison in judged
+        if _cost(way) < _cost(best) and comparison.p.verdict is not Verdict.FAILS
+    ]
+    if not undecided:
+        decided = Choice(kept, seeds=seeds)
+        return replace(decided, kept=None) if kept is best and decided.lacks_seeds else decided
+    if kept is not best:
+        return Choice(kept, seeds=seeds)
+    return _undecided(*undecided[0], seeds, len(judged))
+
+
+def _undecided(runner_up: Row, against: Comparison, seeds: int | None, comparisons: int) -> Choice:
+    """Return that nothing is kept, and what would decide; of so many comparisons one is of the runner-up."""
+    what_decides = None
+    if against.difference is not None:
+        what_decides = needed(against.difference, against.part.margin, SEEDS, comparisons)
+    return Choice(None, runner_up, against, seeds, what_decides)
+
+
+def _cost(way: Row) -> float:
+    """Return the weights that have to be kept of a way."""
+    return way.weights["stored"]
+
+
+def _fewest_seeds(differences: Sequence[Estimate]) -> int | None:
+    """Return the fewest seeds of a side that has seeds; None where no side has, 0 where nothing was compared."""
+    counts = [difference.fewest_seeds for difference in differences if difference.fewest_seeds is not None]
+    return min(counts, default=None if differences else 0)
+
+
 def of_board(board: Scoreboard, check: TrainingCheck, plan: Plan = NO_PLAN) -> Answer | None:
     """Return the answer to which way is to be kept; None if fewer than two ways train all tasks."""
     results, tasks = board.results, main(board.results.tasks)
@@ -227,14 +305,14 @@ def _judged(answer: Answer, board: Scoreboard) -> Answer:
     runs, single_task = board.budget_runs(), answer.single_task
     answer = replace(
         answer,
-        against_single_task=ways.judge(runs, parts_against_single_task(answer)),
-        against_best=ways.judge(runs, parts_against_best(answer)),
+        against_single_task=compare_ways(runs, parts_against_single_task(answer)),
+        against_best=compare_ways(runs, parts_against_best(answer)),
     )
     kept = answer.kept
     if single_task is None or kept is None or kept is single_task:
         return answer
     parts = [answer.compared(kept, single_task, task) for task in answer.tasks]
-    return replace(answer, by_task=ways.judge(runs, parts))
+    return replace(answer, by_task=compare_ways(runs, parts))
 
 
 def parts_against_single_task(answer: Answer) -> list[Part]:

@@ -6,11 +6,9 @@ The way to keep is compared with one model per task and with the best baseline.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mtbert.judge import ways
 from mtbert.judge.answer import Answer
-from mtbert.judge.rows import Row
-from mtbert.judge.rule import Comparison, Verdict
-from mtbert.judge.scoreboard import Scoreboard
+from mtbert.judge.rows import Row, Scoreboard
+from mtbert.judge.rule import Comparison, Verdict, compare_ways
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ def look(answer: Answer, board: Scoreboard) -> Confirmation | None:
     if not tasks or not others:
         return None
     parts = [answer.compared(ours, other, metric) for other in others for metric in metrics]
-    on_test, on_dev = ways.judge(runs, parts), ways.judge(board.budget_runs(), parts)
+    on_test, on_dev = compare_ways(runs, parts), compare_ways(board.budget_runs(), parts)
     compared = [number for number, test in enumerate(on_test) if test.difference is not None]
     if not compared:
         return None

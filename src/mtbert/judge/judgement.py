@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from mtbert.judge import answer, confirmation, paper_rows
 from mtbert.judge.answer import NO_PLAN, Answer, Plan
 from mtbert.judge.confirmation import Confirmation
-from mtbert.judge.rows import Row
+from mtbert.judge.rows import Row, Scoreboard
 from mtbert.judge.rule import Comparison, Part, margins
-from mtbert.judge.scoreboard import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.scores.described import CATALOG
 from mtbert.scores.metrics import means

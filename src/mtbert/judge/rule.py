@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
+from mtbert.judge.budget_runs import BudgetRuns, code_mismatches
 from mtbert.scores.metrics import OVERALLS
 from mtbert.settings import Section
 from mtbert.stats import LEAST_CLUSTERS, ONE_SIDED, Estimate, holm
@@ -211,3 +212,18 @@ def corrected(family: Sequence[PValues]) -> list[PValues]:
     fails = holm([p.fails for p in family])
     small = holm([p.small for p in family])
     return [PValues(*p_values) for p_values in zip(holds, fails, small, strict=True)]
+
+
+def compare_ways(runs: BudgetRuns, parts: Sequence[Part]) -> list[Comparison]:
+    """Compare ways by all of their seeds, of which a study says beforehand how many; p are corrected over all parts."""
+    comparisons = [with_p(_compared(runs, part)) for part in parts]
+    corrected_p = corrected([comparison.p for comparison in comparisons])
+    return [replace(comparison, p=p) for comparison, p in zip(comparisons, corrected_p, strict=True)]
+
+
+def _compared(runs: BudgetRuns, part: Part) -> Comparison:
+    difference = runs.compare(part.ours, part.other, part.metric)
+    if difference is None:
+        return Comparison(part)
+    of_code = code_mismatches(runs.lines([*part.ours, *part.other]))
+    return Comparison(part, difference, {"code": of_code} if of_code else {}, missing_data(difference))

@@ -28,8 +28,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from mtbert.judge.rows import MayGain, Row
-from mtbert.judge.scoreboard import Scoreboard
+from mtbert.judge.rows import MayGain, Row, Scoreboard
 from mtbert.scores import metrics, sets
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import MAJORITY, TFIDF, UNTRAINED
@@ -45,7 +44,7 @@ SCORED = ("dev/", "spared/")  # how the names of scores in the history begin
 
 
 class TrainingCheck:
-    """The check of every row of a scoreboard."""
+    """The check of every row."""
 
     def __init__(self, board: Scoreboard) -> None:
         self._board, self._results = board, board.results

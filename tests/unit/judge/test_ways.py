@@ -6,8 +6,9 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.judge import BudgetRuns, Part, Row, Verdict, of_results, ways
-from mtbert.judge.rule import NOTHING, corrected, part_p
+from mtbert.judge import BudgetRuns, Part, Row, Verdict, answer, of_results
+from mtbert.judge.answer import Choice
+from mtbert.judge.rule import NOTHING, compare_ways, corrected, part_p
 from mtbert.stats import Side, difference
 from mtbert.stats.power import Needed, needed
 
@@ -32,19 +33,19 @@ def evidence(seeds: int, **right: float) -> BudgetRuns:
         made.LABELS["qqp"] = before
 
 
-def choose(seeds: int, costs: dict[str, float], margin: float, **right: float) -> ways.Choice:
+def choose(seeds: int, costs: dict[str, float], margin: float, **right: float) -> Choice:
     return chosen(evidence(seeds, **right), [*right], costs, margin)
 
 
-def chosen(runs: BudgetRuns, names: list[str], costs: dict[str, float], margin: float) -> ways.Choice:
+def chosen(runs: BudgetRuns, names: list[str], costs: dict[str, float], margin: float) -> Choice:
     """Choose among ways, the best first."""
     candidates = [Row(name, (name,), {}, weights={"stored": costs[name]}) for name in names]
     best, *others = names
     parts = [Part(ours=name, other=best, metric="qqp", margin=margin, expects="not lower") for name in others]
-    return ways.choose(candidates[0], candidates, ways.judge(runs, parts))
+    return answer.choose(candidates[0], candidates, compare_ways(runs, parts))
 
 
-def labels(choice: ways.Choice) -> tuple[str | None, str | None]:
+def labels(choice: Choice) -> tuple[str | None, str | None]:
     """Which way is kept, and which one is likely."""
     return choice.kept and choice.kept.label, choice.runner_up and choice.runner_up.label
 
@@ -85,7 +86,7 @@ def test_below_six_seeds_nothing_is_kept():
 
 def test_ways_are_judged_as_one_family():
     runs = evidence(6, single=0.9, shared=0.89, lora=0.6, few=0.9)
-    judged = ways.judge(runs, [against_single_task(name, 0.05) for name in ("shared", "lora", "none")])
+    judged = compare_ways(runs, [against_single_task(name, 0.05) for name in ("shared", "lora", "none")])
     assert [one.verdict for one in judged] == [Verdict.HOLDS, Verdict.FAILS, Verdict.NOT_RUN]
 
 
@@ -94,9 +95,9 @@ def against_single_task(name: str, margin: float) -> Part:
 
 
 def test_a_way_whose_size_is_open_is_worse_where_its_interval_leaves_out_0():
-    (shared,) = ways.judge(evidence(6, single=0.9, shared=0.87), [against_single_task("shared", 0.03)])
+    (shared,) = compare_ways(evidence(6, single=0.9, shared=0.87), [against_single_task("shared", 0.03)])
     assert (shared.p.verdict, shared.verdict) == (Verdict.TOO_CLOSE, Verdict.WORSE)
-    (few,) = ways.judge(evidence(5, single=0.9, shared=0.87), [against_single_task("shared", 0.03)])
+    (few,) = compare_ways(evidence(5, single=0.9, shared=0.87), [against_single_task("shared", 0.03)])
     assert (few.verdict, few.missing) == (Verdict.OPEN, "seeds")
 
 
@@ -111,7 +112,7 @@ def test_ways_without_seeds_alone_are_compared_by_rows():
     assert (*labels(choice), choice.seeds, choice.lacks_seeds) == ("lora", None, None, False)
 
 
-def with_seedless(seeds: int, *seedless: str) -> ways.Choice:
+def with_seedless(seeds: int, *seedless: str) -> Choice:
     """Choose among ways of which some have no seeds: of those the first one's predictions are kept."""
     right = {"single": 0.9, "shared": 0.6, "lora": 0.9}
     runs = evidence(seeds, **right)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mtbert.judge import MayGain, Row, training_check
-from mtbert.judge.scoreboard import Scoreboard
+from mtbert.judge.rows import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import training_section
 from mtbert.scores import tables
