@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mtbert.inference.smaller import Smaller
 from typer.testing import CliRunner
 
 from mtbert import cli, replication
 from mtbert.cli import app
 from mtbert.inference import exporting, loading
+from mtbert.inference.compressing import Compression
 from mtbert.inference.model import Model
 from mtbert.judge import NO_PLAN
 from mtbert.machine import locking
@@ -113,9 +113,9 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         exporting,
         "export",
         ["export", "pals", "o", "--format", "onnx"],
-        (PALS, "onnx", Path("o"), None, False, Smaller()),
+        (PALS, "onnx", Path("o"), None, False, Compression()),
     ),
-    (exporting, "export", ["export", "pals", "o"], (PALS, "hf", Path("o"), None, False, Smaller())),
+    (exporting, "export", ["export", "pals", "o"], (PALS, "hf", Path("o"), None, False, Compression())),
     (
         exporting,
         "export",

@@ -22,7 +22,7 @@ from mtbert.scores import metrics
 from mtbert.scores.described import CATALOG, MAJORITY, RIVALS, UNTRAINED
 from mtbert.scores.results import Results
 from mtbert.stats import Estimate
-from mtbert.stats.power import Needed, needed
+from mtbert.stats.power import SampleSize, sample_size
 from mtbert.tasks import main
 
 STUDY = "own"  # the paper of the ways to train one's own tasks
@@ -65,14 +65,14 @@ class Choice:
             kept, the best of those that may. None if there are none.
         against: the runner-up less the best.
         seeds: the fewest seeds that a way has, of those that have seeds; None if none has, 0 if nothing was compared.
-        needed: what would decide whether the runner-up is no worse; None where there is none, or nobody knows.
+        sample_size: what would decide whether the runner-up is no worse; None where there is none, or nobody knows.
     """
 
     kept: Row | None
     runner_up: Row | None = None
     against: Comparison | None = None
     seeds: int | None = None
-    needed: Needed | None = None
+    sample_size: SampleSize | None = None
 
     @property
     def lacks_seeds(self) -> bool:
@@ -263,10 +263,10 @@ def choose(best: Row, candidates: Sequence[Row], against_best: Sequence[Comparis
 
 def _undecided(runner_up: Row, against: Comparison, seeds: int | None, comparisons: int) -> Choice:
     """Return that nothing is kept, and what would decide; of so many comparisons one is of the runner-up."""
-    what_decides = None
+    decisive = None
     if against.difference is not None:
-        what_decides = needed(against.difference, against.part.margin, SEEDS, comparisons)
-    return Choice(None, runner_up, against, seeds, what_decides)
+        decisive = sample_size(against.difference, against.part.margin, SEEDS, comparisons)
+    return Choice(None, runner_up, against, seeds, decisive)
 
 
 def _cost(way: Row) -> float:
@@ -288,11 +288,11 @@ def of_board(board: Scoreboard, check: TrainingCheck, plan: Plan = NO_PLAN) -> A
         return None
     baselines = board.baselines()
     of_all_tasks = [way for way in baselines if way.names != (UNTRAINED,) and {*tasks} <= {*way.scores}]
-    in_order = sorted(_told_apart([*trained, *of_all_tasks]), key=lambda way: rank(way, results.tasks))
+    in_order = sorted(_with_distinct_labels([*trained, *of_all_tasks]), key=lambda way: rank(way, results.tasks))
     return _judged(Answer(results, in_order, plan, baselines), board)
 
 
-def _told_apart(rows: Sequence[Row]) -> list[Row]:
+def _with_distinct_labels(rows: Sequence[Row]) -> list[Row]:
     """Return rows with labels that each has alone: where several have one, their names stand behind it."""
     counts = Counter(row.label for row in rows)
     return [

@@ -26,7 +26,7 @@ class Judgement:
         paper_rows: the rows of the papers' tables.
         answer: which way is to be kept; None if fewer than two ways train all tasks.
         confirmation: what test says of the answer; None before the last seed, and without labels of test.
-        own: the differences of one's own variants.
+        catalog: the comparisons of each variant of `catalog` with each other one.
     """
 
     results: Results
@@ -35,7 +35,7 @@ class Judgement:
     paper_rows: Sequence[Row] = ()
     answer: Answer | None = None
     confirmation: Confirmation | None = None
-    own: Sequence[Comparison] = ()
+    catalog: Sequence[Comparison] = ()
 
 
 def judge(board: Scoreboard, plan: Plan = NO_PLAN) -> Judgement:
@@ -55,7 +55,7 @@ def judge(board: Scoreboard, plan: Plan = NO_PLAN) -> Judgement:
         paper_rows=paper_rows.rows(board, check),
         answer=which_way,
         confirmation=confirmation.look(which_way, board) if which_way is not None and is_last else None,
-        own=_differences_of_own(board),
+        catalog=_catalog_comparisons(board),
     )
 
 
@@ -66,7 +66,7 @@ def _rows(board: Scoreboard, check: TrainingCheck) -> Iterator[Row]:
             yield check.of(row)
 
 
-def _differences_of_own(board: Scoreboard) -> list[Comparison]:
+def _catalog_comparisons(board: Scoreboard) -> list[Comparison]:
     """Return the comparisons of each variant of one's own and each other one, on each metric that both have.
 
     Their sides may differ in anything, so they have no p. Of two of one's own the later one in the results comes first.

@@ -167,7 +167,7 @@ def _row(lines: Sequence[Line]) -> Row:
 
 def _comparison_lines(judgement: Judgement) -> Iterator[Line]:
     answer, confirmation = judgement.answer, judgement.confirmation
-    comparisons_by_use: dict[str, Sequence[Comparison]] = {"own": judgement.own}
+    comparisons_by_use: dict[str, Sequence[Comparison]] = {"catalog": judgement.catalog}
     if answer is not None:
         comparisons_by_use |= {"against_single_task": answer.against_single_task, "against_best": answer.against_best}
         comparisons_by_use |= {"by_task": answer.by_task}
@@ -288,5 +288,5 @@ def _judgement(
         paper_rows=rows.get("paper_rows", []),
         answer=answer,
         confirmation=confirmation,
-        own=comparisons.get("own", []),
+        catalog=comparisons.get("catalog", []),
     )

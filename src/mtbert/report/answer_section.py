@@ -299,9 +299,9 @@ def _missing(answer: Answer) -> Iterator[str]:
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
     elif against and not against.is_judged:
         yield f"The two are {in_words(against.verdict, against.reason)}."
-    if choice.needed:
-        seeds = f"{choice.needed.seeds} seeds on " if choice.needed.seeds else ""
-        yield f"If the two are equal, {seeds}{choice.needed.rows:,} rows of dev prove it four times of five."
+    if choice.sample_size:
+        seeds = f"{choice.sample_size.seeds} seeds on " if choice.sample_size.seeds else ""
+        yield f"If the two are equal, {seeds}{choice.sample_size.rows:,} rows of dev prove it four times of five."
     elif not choice.lacks_seeds and (against is None or against.is_judged):
         yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
 

@@ -11,10 +11,10 @@ from mtbert.judge import STUDY, Judgement
 from mtbert.judge.groups import Groups
 from mtbert.report import (
     answer_section,
+    catalog_section,
     markdown,
     next_section,
     numbers,
-    own_section,
     page,
     paper_tables,
     terminal,
@@ -247,7 +247,7 @@ def _changes(results: Results) -> list[str]:
 
 def _tables(judgement: Judgement, tables: Sequence[Table]) -> str:
     """Return the papers' tables with ours, and the differences of one's own variants."""
-    texts = [*(paper_tables.render(table, judgement) for table in tables), own_section.render(judgement)]
+    texts = [*(paper_tables.render(table, judgement) for table in tables), catalog_section.render(judgement)]
     texts = [text for text in texts if text]
     return "\n\n".join([paper_tables.about(judgement.results.tasks), *texts]) if texts else ""
 

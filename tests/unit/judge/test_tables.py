@@ -56,7 +56,7 @@ def judgement(results: Results) -> Judgement:
 def test_what_was_judged_is_read_as_it_was_written(judgement: Judgement, results: Results, tmp_path: Path):
     tables.write(judgement, tmp_path)
     again = tables.read(tmp_path, results, PLAN)
-    parts = ("rows", "baselines", "paper_rows", "own", "confirmation")
+    parts = ("rows", "baselines", "paper_rows", "catalog", "confirmation")
     for part in parts:
         assert getattr(judgement, part), part
         assert getattr(again, part) == getattr(judgement, part), part
@@ -85,7 +85,7 @@ def test_the_tables_say_to_people_what_they_hold(judgement: Judgement, tmp_path:
     assert (line["models"], line["seeds"].tolist()) == (["pals"], [1, 2, 3, 4, 5, 6])
     assert line["low"] < line["mean"] < line["high"]
     comparisons = pd.read_parquet(tmp_path / tables.COMPARISONS)
-    mine = comparisons[(comparisons["use"] == "own") & (comparisons["metric"] == "sst")]
+    mine = comparisons[(comparisons["use"] == "catalog") & (comparisons["metric"] == "sst")]
     assert mine["verdict"].tolist() == ["worse"] * len(mine)
     assert mine["p"].max() < 0.05
 

@@ -10,7 +10,7 @@ from mtbert.judge import BudgetRuns, Part, Row, Verdict, answer, of_results
 from mtbert.judge.answer import Choice
 from mtbert.judge.rule import NOTHING, compare_ways, corrected, part_p
 from mtbert.stats import Side, difference
-from mtbert.stats.power import Needed, needed
+from mtbert.stats.power import SampleSize, sample_size
 
 ROWS = 400
 
@@ -66,7 +66,7 @@ def test_the_best_is_kept_where_all_that_are_cheaper_are_proved_to_be_worse():
 def test_where_nothing_is_proved_it_says_what_would_decide():
     choice = choose(6, COSTS, 0.015, single=0.9, shared=0.895, lora=0.5)
     assert labels(choice) == (None, "shared")
-    assert choice.needed == Needed(26, ROWS)  # of two comparisons; of one 21 seeds would do
+    assert choice.sample_size == SampleSize(26, ROWS)  # of two comparisons; of one 21 seeds would do
 
 
 def test_all_seeds_of_a_study_count():
@@ -80,7 +80,7 @@ def test_below_six_seeds_nothing_is_kept():
     assert (*labels(choice), choice.seeds) == (None, "shared", 3)
     of_one_seed = choose(1, COSTS, 0.1, single=0.9, shared=0.89, lora=0.6)
     assert of_one_seed.against is not None
-    assert of_one_seed.needed is None
+    assert of_one_seed.sample_size is None
     assert choose(3, COSTS, 0.1, lora=0.9, shared=0.7).kept is None
 
 
@@ -128,7 +128,7 @@ def test_of_ways_without_seeds_more_rows_are_asked_for_and_no_seeds():
     moves = np.full((50, 1), 0.002)
     found = difference(Side(np.array([0.8]), moves, 100, 50, has_seeds=False), unmoved(np.array([0.8])).constant(0.8))
     assert found.error == pytest.approx(np.sqrt(50) * 0.002)
-    assert needed(found, 0.02, 6, 1) == Needed(0, 400)
+    assert sample_size(found, 0.02, 6, 1) == SampleSize(0, 400)
 
 
 def unmoved(scores: np.ndarray) -> Side:
@@ -142,7 +142,7 @@ def test_enough_seeds_are_asked_for_to_prove_no_difference_four_times_of_five(wa
     random = np.random.default_rng(0)
     ours = unmoved(random.normal(0.8, 0.02, 6))
     found = difference(ours, unmoved(random.normal(0.8, 0.02, 6)))
-    assert needed(found, 0.02, 6, comparisons) == Needed(seeds, 100)
+    assert sample_size(found, 0.02, 6, comparisons) == SampleSize(seeds, 100)
     assert found.error is not None
     proved = 0
     for _ in range(2000):
@@ -158,5 +158,5 @@ def test_more_rows_are_asked_for_where_seeds_cannot_help():
     scores = 0.8 + np.arange(6) / 1e4
     found = difference(Side(scores, moves, rows=100, clusters=50), unmoved(scores))
     assert found.row_variance == pytest.approx(50 * 0.002**2)
-    assert needed(found, 0.02, 6, 1) == Needed(6, 500)
-    assert needed(found, 0.0001, 6, 1) is None
+    assert sample_size(found, 0.02, 6, 1) == SampleSize(6, 500)
+    assert sample_size(found, 0.0001, 6, 1) is None
