@@ -120,7 +120,7 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         exporting,
         "export",
         ["export", "pals", "o", "--format", "onnx", "--int8", "--max-tokens", "64", "--unproved"],
-        (PALS, "onnx", Path("o"), None, False, Smaller(int8=True, max_tokens=64, unproved=True)),
+        (PALS, "onnx", Path("o"), None, False, Compression(int8=True, max_tokens=64, unproved=True)),
     ),
 ]
 
