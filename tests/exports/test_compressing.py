@@ -66,7 +66,7 @@ def wide_margin(monkeypatch: pytest.MonkeyPatch) -> None:
 def logits(model: Model, form: str, folder: Path) -> dict[str, np.ndarray]:
     """Of dev's first rows, as the card loads the export."""
     texts = {name: [column[:8] for column in dev.columns] for name, dev in proving.read_dev(model).items()}
-    (outputs,) = outside.computed(model, form, folder, texts, [1]).outputs
+    (outputs,) = outside.outputs_of(model, form, folder, texts, [1]).outputs
     return {task: np.array(rows) for task, rows in outputs.items()}
 
 

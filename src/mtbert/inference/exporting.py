@@ -265,7 +265,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
     return exported.eval()
 
 
-class Together(torch.nn.Module):
+class MultitaskGraph(torch.nn.Module):
     """An exported model that returns the outputs of several tasks, in their order."""
 
     def __init__(self, exported: modeling.MtbertModel, tasks: Sequence[str], sequences: int) -> None:
@@ -293,7 +293,7 @@ def _onnx(model: Model, out: Path, each: bool) -> None:
         shape = {0: count * torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=model.longest)}
         with warnings.catch_warnings(action="ignore"):  # of what they lack, too
             torch.onnx.export(
-                Together(exported, tasks, count).eval(), batch, str(out / f"{graph}.onnx"), dynamo=True,
+                MultitaskGraph(exported, tasks, count).eval(), batch, str(out / f"{graph}.onnx"), dynamo=True,
                 opset_version=OPSET, input_names=names, output_names=tasks,
                 dynamic_shapes=[shape] * len(names), external_data=False, verbose=False,
             )  # fmt: skip
@@ -360,7 +360,7 @@ def _check(model: Model, form: str, folder: Path) -> None:
     if form == "sentence-transformers":
         tasks = [task for task in tasks if task not in model.network.connector.mixed]
     texts = {task: _texts(model, task) for task in tasks}
-    (outputs,) = outside.computed(model, form, folder, texts, [0]).outputs
+    (outputs,) = outside.outputs_of(model, form, folder, texts, [0]).outputs
     for task, columns in texts.items():
         compute = _embedded if form == "sentence-transformers" else _logits
         difference = np.abs(np.array(outputs[task]) - compute(model, task, columns)).max()

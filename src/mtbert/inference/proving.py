@@ -18,7 +18,7 @@ from mtbert.errors import DataError
 from mtbert.inference import compressing, outside
 from mtbert.inference.compressing import Compression, ExportError
 from mtbert.inference.model import Model
-from mtbert.inference.outside import Computed
+from mtbert.inference.outside import ExportOutputs
 from mtbert.judge import Verdict, no_worse
 from mtbert.judge.no_worse import Change
 from mtbert.provenance import stale
@@ -96,7 +96,7 @@ def prove(
     Where it is not kept, and answers change, it is asked which types of nodes change them.
     """
     texts = {task: rows.columns for task, rows in dev.items()}
-    before, after = (outside.computed(model, form, folder, texts, BATCHES) for folder in (full, out))
+    before, after = (outside.outputs_of(model, form, folder, texts, BATCHES) for folder in (full, out))
     proof = Proof(_changes(dev, before, after))
     if not proof.is_kept(compression):
         changes_answers = any(change.changed for change in proof.changes)
@@ -110,7 +110,7 @@ def prove(
 
 
 def _changed_by_type(
-    model: Model, full: Path, compression: Compression, dev: Mapping[str, DevRows], before: Computed
+    model: Model, full: Path, compression: Compression, dev: Mapping[str, DevRows], before: ExportOutputs
 ) -> dict[str, int]:
     """Return by type of node how many answers change where it alone is quantised, the most first."""
     texts = {task: rows.columns for task, rows in dev.items()}
@@ -118,7 +118,7 @@ def _changed_by_type(
     for node_type in compressing.node_types(full):
         with tempfile.TemporaryDirectory() as folder:
             compressing.write(full, Path(folder), replace(compression, max_tokens=None), [node_type])
-            after = outside.computed(model, "onnx", Path(folder), texts, BATCHES[-1:])
+            after = outside.outputs_of(model, "onnx", Path(folder), texts, BATCHES[-1:])
         changes = _changes(dev, before._replace(outputs=before.outputs[-1:]), after)
         counts[node_type] = sum(change.changed for change in changes)
     return dict(sorted(counts.items(), key=lambda item: -item[1]))
@@ -181,7 +181,7 @@ def _read_dev(model: Model, task: Task, data: Path) -> DevRows:
     )
 
 
-def _changes(dev: Mapping[str, DevRows], before: Computed, after: Computed) -> list[Change]:
+def _changes(dev: Mapping[str, DevRows], before: ExportOutputs, after: ExportOutputs) -> list[Change]:
     """Return what each task loses, in the batches in which that is less certain to be nothing."""
     by_task: list[Change] = []
     for name, rows in dev.items():

@@ -8,7 +8,7 @@ judgement = tables.read(folder, results, plan)
 """
 
 from mtbert.judge.answer import NO_PLAN, STUDY, Answer, Plan, plan_of
-from mtbert.judge.budget_runs import OVERFITTING, BudgetRuns, TaskRows, of_results
+from mtbert.judge.budget_runs import OVERFITTING, BudgetRuns, TaskRows
 from mtbert.judge.confirmation import Confirmation
 from mtbert.judge.judgement import Judgement, judge
 from mtbert.judge.rows import MayGain, Row, Scoreboard
@@ -32,6 +32,5 @@ __all__ = [
     "TaskRows",
     "Verdict",
     "judge",
-    "of_results",
     "plan_of",
 ]  # fmt: skip

@@ -283,7 +283,7 @@ def _fewest_seeds(differences: Sequence[Estimate]) -> int | None:
 def of_board(board: Scoreboard, check: TrainingCheck, plan: Plan = NO_PLAN) -> Answer | None:
     """Return the answer to which way is to be kept; None if fewer than two ways train all tasks."""
     results, tasks = board.results, main(board.results.tasks)
-    trained = [check.of(way) for way in _trained_ways(board) if {*tasks} <= {*way.scores}]
+    trained = [check.checked(way) for way in _trained_ways(board) if {*tasks} <= {*way.scores}]
     if len(trained) < 2:
         return None
     baselines = board.baselines()

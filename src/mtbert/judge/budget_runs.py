@@ -71,6 +71,20 @@ class BudgetRuns:
     tasks: Tasks = field(default_factory=lambda: COURSE)
     baselines: Collection[str] = frozenset()
 
+    @classmethod
+    def from_results(cls, results: Results, split: Split = "dev") -> "BudgetRuns":
+        """Return the runs of results, with the labelled rows of another split in place of dev's if one is named."""
+        is_baseline = results.runs["kind"].isin(BASELINE_KINDS)
+        first_seeds = results.runs[~is_baseline].drop_duplicates("variant")
+        return cls(
+            runs=_lines(results),
+            dev=_rows(results, split),
+            untrained=results.untrained if split == "dev" else {},
+            settings={str(run.variant): json.loads(run.settings) for run in first_seeds.itertuples()},
+            tasks=results.tasks,
+            baselines=frozenset(results.runs["variant"][is_baseline]),
+        )
+
     def seeds(self, names: Sequence[str], metric: str) -> list[int]:
         """Return the seeds for which all of these models have scores, in order; none if they lack a task.
 
@@ -337,20 +351,6 @@ def _of_rounds(values: np.ndarray, rounds: Sequence[int]) -> np.ndarray:
         is_missing = np.isnan(of_round)
         columns.append(np.where(is_missing.all(axis=1), np.nan, np.where(is_missing, 0, of_round).sum(axis=1)))
     return np.column_stack(columns)
-
-
-def of_results(results: Results) -> BudgetRuns:
-    """Return results in the form that the rule takes."""
-    is_baseline = results.runs["kind"].isin(BASELINE_KINDS)
-    first_seeds = results.runs[~is_baseline].drop_duplicates("variant")
-    settings = {str(run.variant): json.loads(run.settings) for run in first_seeds.itertuples()}
-    baselines = frozenset(results.runs["variant"][is_baseline])
-    return BudgetRuns(_lines(results), _rows(results, "dev"), results.untrained, settings, results.tasks, baselines)
-
-
-def on_split(runs: BudgetRuns, results: Results, split: Split) -> BudgetRuns:
-    """Return the runs of these results with the labelled rows of another split in place of dev's."""
-    return replace(runs, dev=_rows(results, split), untrained={})
 
 
 def _rows(results: Results, split: Split) -> dict[str, TaskRows]:

@@ -63,7 +63,7 @@ def _rows(board: Scoreboard, check: TrainingCheck) -> Iterator[Row]:
     for names in board.results.rows:
         row = board.row(names)
         if row.scores:
-            yield check.of(row)
+            yield check.checked(row)
 
 
 def _catalog_comparisons(board: Scoreboard) -> list[Comparison]:

@@ -23,7 +23,7 @@ def rows(board: Scoreboard, check: TrainingCheck) -> list[Row]:
     every: list[Row] = []
     for table in _tables(board):
         if any(row.scores for row in table):
-            every += map(check.of, table)
+            every += map(check.checked, table)
     return every
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from mtbert.config import papers
-from mtbert.judge.budget_runs import BudgetRuns, of_results, on_split
+from mtbert.judge.budget_runs import BudgetRuns
 from mtbert.scores.columns import COSTS, WEIGHTS, Frame
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED, UNTRAINED_LABEL, baseline_label
 from mtbert.scores.metrics import means
@@ -94,13 +94,13 @@ class Scoreboard:
 
     def __init__(self, results: Results) -> None:
         self.results = results
-        self._budget_runs: dict[Split, BudgetRuns] = {"dev": of_results(results)}
+        self._budget_runs: dict[Split, BudgetRuns] = {}
         self._scores_by_key: dict[tuple[object, ...], Mapping[str, Estimate]] = {}
 
     def budget_runs(self, split: Split = "dev") -> BudgetRuns:
         """Return the runs in the form that the rule takes, made once for each split."""
         if split not in self._budget_runs:
-            self._budget_runs[split] = on_split(self._budget_runs["dev"], self.results, split)
+            self._budget_runs[split] = BudgetRuns.from_results(self.results, split)
         return self._budget_runs[split]
 
     def row(self, names: Sequence[str], split: Split = "dev", averaged: Sequence[str] = ()) -> Row:

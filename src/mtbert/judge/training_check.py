@@ -56,7 +56,7 @@ class TrainingCheck:
             UNTRAINED: self._results.untrained,
         }
 
-    def of(self, row: Row) -> Row:
+    def checked(self, row: Row) -> Row:
         """Return the row with what its models do not beat on dev, and where these may gain; models are checked once."""
         if row.names not in self._checked:
             self._checked[row.names] = self._of_dev(self._board.row(row.names))

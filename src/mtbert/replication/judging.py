@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from mtbert.errors import DataError
-from mtbert.judge import NO_PLAN, Judgement, Plan, Scoreboard, judge, of_results, sides
+from mtbert.judge import NO_PLAN, Judgement, Plan, Scoreboard, judge, sides
 from mtbert.judge.budget_runs import (
     UNEQUAL,
     BudgetRuns,
@@ -142,7 +142,7 @@ def replicate(results: Results, third: Results | None = None, plan: Plan = NO_PL
     if not board.results.is_comparable:
         return Replication(judgement)
     papers, whole = load(), board.budget_runs()
-    third_runs = None if third is None else at_a_third(whole, of_results(third))
+    third_runs = None if third is None else at_a_third(whole, BudgetRuns.from_results(third))
     claims = judge_claims(papers.claims.values(), whole, third_runs)
     return Replication(
         judgement,

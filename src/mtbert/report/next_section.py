@@ -145,7 +145,7 @@ def class_lines(rows: Frame, task: Task) -> list[dict[str, str]]:
 
 
 def _groups(results: Results, names: Sequence[str], grouped: Mapping[str, Groups]) -> str:
-    judged = groups.judge(results, names, grouped)
+    judged = groups.compare(results, names, grouped)
     if not judged:
         return WRONG + TOO_FEW
     lines = [_group_line(group) for group in judged if group.is_worse]

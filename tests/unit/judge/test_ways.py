@@ -6,7 +6,7 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.judge import BudgetRuns, Part, Row, Verdict, answer, of_results
+from mtbert.judge import BudgetRuns, Part, Row, Verdict, answer
 from mtbert.judge.answer import Choice
 from mtbert.judge.rule import NOTHING, compare_ways, corrected, part_p
 from mtbert.stats import Side, difference
@@ -28,7 +28,7 @@ def evidence(seeds: int, **right: float) -> BudgetRuns:
             predicted[name, seed] = {"qqp": said.tolist()}
     made.LABELS["qqp"], before = labels.tolist(), made.LABELS["qqp"]
     try:
-        return of_results(made.results(predicted))
+        return BudgetRuns.from_results(made.results(predicted))
     finally:
         made.LABELS["qqp"] = before
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.judge import BudgetRuns, TaskRows, Verdict, of_results
+from mtbert.judge import BudgetRuns, TaskRows, Verdict
 from mtbert.replication import Claim, ClaimPart, at_a_third, judge_claims, load
 from mtbert.report.verdicts import of_ways
 from mtbert.scores.described import UNTRAINED
@@ -352,11 +352,11 @@ def test_a_model_without_seeds_may_be_that_of_one_task_of_a_row() -> None:
 def test_the_starting_weights_have_no_seeds_and_no_lines() -> None:
     results = made.results({("new", 1): {"sst": [0.0] * 4}, (UNTRAINED, 0): {"sst": [1.0] * 4}})
     results.runs["kind"] = results.runs["variant"].map({"new": "variant", UNTRAINED: "encoder"})
-    runs = of_results(results)
+    runs = BudgetRuns.from_results(results)
     assert (runs.baselines, runs.runs["variant"].tolist(), [*runs.settings]) == ({UNTRAINED}, ["new"], ["new"])
     assert runs.seeds([UNTRAINED], "sst") == [0]
     only = dataclasses.replace(results, runs=results.runs[results.runs["kind"] == "encoder"])
-    assert of_results(only).lines(["new"]).empty
+    assert BudgetRuns.from_results(only).lines(["new"]).empty
 
 
 def test_only_runs_of_a_third_of_the_updates_are_compared_with_the_whole():

@@ -50,7 +50,7 @@ def checked(label: str, below: dict[str, list[str]], may_gain: dict[str, list[Ma
 
 
 def below(scored: Scoreboard, name: str) -> object:
-    return TrainingCheck(scored).of(scored.row((name,))).below
+    return TrainingCheck(scored).checked(scored.row((name,))).below
 
 
 def losses(fall: float, noise: float = 0.02, level: float = 1.0) -> pd.DataFrame:
@@ -118,7 +118,7 @@ def test_losses_of_several_phases_are_those_of_the_last(monkeypatch):
         history = pd.concat(phases).assign(variant="one", seed=1, name="loss/sst")
         history = tables.joined([history], "history", COURSE)
         scored = Scoreboard(Results(made_results.runs, made_results.predictions, history))
-        assert TrainingCheck(scored).of(scored.row(("one",))).may_gain == finds
+        assert TrainingCheck(scored).checked(scored.row(("one",))).may_gain == finds
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_best_epoch_is_the_last_one_of_those_scored(monkeypatch, keep, value
     overall = dev.assign(name="dev/overall_raw", value=values[::-1])
     history = tables.joined([dev, overall], "history", COURSE)
     scored = Scoreboard(Results(one.runs, one.predictions, history))
-    found = TrainingCheck(scored).of(scored.row(("one",))).may_gain
+    found = TrainingCheck(scored).checked(scored.row(("one",))).may_gain
     assert found == ({"sst": [MayGain.LAST_EPOCH]} if finds else {})
 
 
@@ -149,7 +149,7 @@ def test_where_an_earlier_epoch_is_the_best_a_falling_loss_says_nothing(monkeypa
     history = pd.concat([falling, spared]).assign(phase=1, variant="one", seed=1)
     history = tables.joined([history], "history", COURSE)
     scored = Scoreboard(Results(one.runs.assign(epoch=2), one.predictions, history))
-    assert TrainingCheck(scored).of(scored.row(("one",))).may_gain == finds
+    assert TrainingCheck(scored).checked(scored.row(("one",))).may_gain == finds
 
 
 def test_where_all_rows_fail_the_headline_says_so_and_what_to_do(monkeypatch):
