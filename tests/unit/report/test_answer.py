@@ -131,7 +131,7 @@ def test_the_best_and_smallest_is_not_kept_by_one_seed(monkeypatch):
 def test_what_the_rule_s_own_power_asks_for_is_said(monkeypatch):
     one = found(monkeypatch, 6, single=0.9, shared=0.9)
     assert one.choice is not None
-    decides = one.choice.needed
+    decides = one.choice.sample_size
     assert decides is not None
     needed = f"{decides.seeds} seeds on {decides.rows:,} rows of dev"
     assert next(answer_section.sentences(one)).endswith(f" If the two are equal, {needed} prove it four times of five.")
@@ -174,7 +174,7 @@ FAILS = {"sst": [TFIDF]}
 
 
 def test_where_the_best_way_is_not_trained_well_enough_none_below_it_is_recommended(monkeypatch):
-    monkeypatch.setattr("mtbert.judge.training_check.TrainingCheck.of", failing("shared"))
+    monkeypatch.setattr("mtbert.judge.training_check.TrainingCheck.checked", failing("shared"))
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
     lower = markdown.number(one.ways[0].scores[one.metric].mean - one.ways[1].scores[one.metric].mean)
     assert next(answer_section.sentences(one)) == (
@@ -184,7 +184,7 @@ def test_where_the_best_way_is_not_trained_well_enough_none_below_it_is_recommen
 
 
 def test_a_way_that_is_proved_as_good_as_the_best_is_kept_where_the_best_is_not_trained_well_enough(monkeypatch):
-    monkeypatch.setattr("mtbert.judge.training_check.TrainingCheck.of", failing("shared"))
+    monkeypatch.setattr("mtbert.judge.training_check.TrainingCheck.checked", failing("shared"))
     one = found(monkeypatch, 6, margin=0.05, single=0.9, shared=0.91)
     assert next(answer_section.sentences(one)).startswith(
         "**Keep *One model per task***: proved to be less than 0.05 below *Shared*, which has the highest mean, but is "

@@ -174,9 +174,9 @@ def test_where_dev_and_test_disagree_that_comes_first(monkeypatch):
     first, *_ = answer_section.headlines(the_answer(one), look)
     assert first.startswith("**Dev and test disagree**: *Shared* less *One model per task* (overall) is ")
     turned = answered(monkeypatch, {"single": 0.7, "shared": 0.9}, {"single": 0.75, "shared": 0.74})
-    flipped = turned.confirmation
-    assert flipped is not None
-    assert flipped.disagreements == list(flipped.comparisons)  # better on dev, a little below on test
+    look = turned.confirmation
+    assert look is not None
+    assert look.disagreements == [(*look.on_dev, *look.on_test)]  # better on dev, a little below on test
 
 
 def test_an_answer_from_fewer_seeds_than_asked_for_is_interim(monkeypatch):
