@@ -16,7 +16,7 @@ from mtbert.provenance.stale import Present
 from mtbert.scores import predictions
 from mtbert.scores import vote as voting
 from mtbert.scores.columns import WEIGHTS, Predictions
-from mtbert.scores.schemas import Metrics, RunMetrics
+from mtbert.scores.schemas import ModelMetrics, RunMetrics
 from mtbert.tasks import Tasks, read_build, stated
 
 VOTED = ("dev", "test")  # splits that are voted on: each run draws training rows of its own
@@ -102,7 +102,7 @@ def _write(vote: _Vote, tasks: Tasks, made_from: Inputs) -> None:
     for run in vote.members:
         seals.check(run, only=[layout.METRICS, layout.SETTINGS, *(file.as_posix() for file in predicted)])
     voted = voted_by(vote.members, tasks)
-    scored = Metrics(
+    scored = ModelMetrics(
         variant=vote.name,
         seed=vote.seed,
         parameters=_sizes(vote.members),
