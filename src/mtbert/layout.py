@@ -66,11 +66,6 @@ def machine(build: Path) -> Path:
     return build / "machine.json"
 
 
-def precision(build: Path) -> Path:
-    """Return the file of the faster precision of the machine that trains, where the folder was begun on another."""
-    return build / "locks" / "precision.json"
-
-
 def plan(build: Path, name: str = "catalog") -> Path:
     """Return a file of the plan: that of a variant, or another, such as `code-train`: the code of all trainings."""
     return build / "plan" / f"{name}.yaml"
