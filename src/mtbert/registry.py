@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from pydantic import BaseModel, PlainSerializer, ValidationError
+from pydantic import BaseModel, GetCoreSchemaHandler, ValidationError
+from pydantic_core import CoreSchema, core_schema
 
 from mtbert.errors import RefusedSettingsError, UnknownNameError, in_words
 
@@ -39,19 +40,17 @@ class Chosen(Generic[S]):
     name: str
     settings: S
 
-    def stated(self) -> dict[str, Any]:
+    def dump(self) -> dict[str, Any]:
         """Return what a plan file holds: {"name": name, option: value, ...}."""
         return {"name": self.name, **self.settings.model_dump()}
-
-
-STATED = PlainSerializer(Chosen.stated)  # how pydantic writes one
 
 
 class Registry(dict[str, Technique[Any, P, T]], Generic[P, T]):
     """The techniques of one kind, by name; an unknown name is a SettingsError.
 
     `Registry[[Shape, Sequence[str]], Adapter]` holds techniques that are built from (settings, shape, tasks); the type
-    checker compares every constructor with that. `default` is the one that holds where settings name none.
+    checker compares every constructor with that. `default` is the one that holds where settings name none. A field of
+    type `Annotated[Chosen[Any], ADAPTERS]` holds one of `ADAPTERS`.
     """
 
     def __init__(self, kind: str, techniques: dict[str, Technique[Any, P, T]], default: str | None = None) -> None:
@@ -61,6 +60,11 @@ class Registry(dict[str, Technique[Any, P, T]], Generic[P, T]):
 
     def __missing__(self, name: str) -> Technique[Any, P, T]:
         raise UnknownNameError(self.kind, name, self)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Have pydantic read and write a field that is annotated with this registry as plan files have it."""
+        written = core_schema.plain_serializer_function_ser_schema(Chosen.dump)
+        return core_schema.no_info_plain_validator_function(self.choose, serialization=written)
 
     def choose(self, stated: Mapping[str, Any] | Chosen[Any]) -> Chosen[Any]:
         """Return the technique that a plan file states, its settings checked; one that is chosen already stays.

@@ -31,7 +31,7 @@ from mtbert.scores import metrics, predictions
 from mtbert.scores.columns import Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, FROZEN, UNTRAINED
 from mtbert.scores.schemas import Scored
-from mtbert.tasks import Split, Task, Tasks, main, of_a_model, stated
+from mtbert.tasks import Split, Task, Tasks, dump_task, main, of_a_model
 from mtbert.training import logs
 
 SEED = 0  # of all baselines: they have none
@@ -195,7 +195,7 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started:
         "variant": baseline.name,
         "seed": SEED,
         "tasks": known,
-        "described": {name: stated(of_a_model(tasks[name])) for name in known},
+        "described": {name: dump_task(of_a_model(tasks[name])) for name in known},
     }
     if baseline.of_others:
         costs = baseline.of_others.costs.model_dump(exclude_defaults=True)

@@ -166,7 +166,7 @@ def _catalog(
     return {
         **{key: params.get(key) for key in ("profile", "data_dir", "held_out", "seeds", "limit")},
         "tuned": _tuned(params, selected),
-        "tasks": {name: tasks.stated(task) for name, task in params.tasks.items()},
+        "tasks": {name: tasks.dump_task(task) for name, task in params.tasks.items()},
         "encoder": {"name": encoder.display_name, "note": encoder.note, **revision},
         "variants": variants,
         "ensembles": {

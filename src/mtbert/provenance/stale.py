@@ -18,7 +18,7 @@ from mtbert.errors import DataError, first_of
 from mtbert.provenance import inputs
 from mtbert.provenance.inputs import Inputs
 from mtbert.provenance.parameters import setting_text
-from mtbert.tasks import read_build, stated
+from mtbert.tasks import dump_task, read_build
 
 FIELDS = ("classes", "labels", "several", "lowest", "highest", "folds")  # of a task: what its numbers mean
 SHOWN = 3  # causes in a message
@@ -107,7 +107,7 @@ class Present:
         for name, before in described.items():
             if asked not in (None, name):
                 continue
-            now = stated(self._tasks[name]) if name in self._tasks else {}
+            now = dump_task(self._tasks[name]) if name in self._tasks else {}
             for field in FIELDS if now else FIELDS[:1]:
                 if before.get(field) != now.get(field):
                     yield Cause(InputKind.SETTING, f"{name}.{field}", _text(before, field), _text(now, field))

@@ -17,7 +17,7 @@ from mtbert.scores import predictions
 from mtbert.scores import vote as voting
 from mtbert.scores.columns import WEIGHTS, Predictions
 from mtbert.scores.schemas import RunMetrics, Scored
-from mtbert.tasks import Tasks, read_build, stated
+from mtbert.tasks import Tasks, dump_task, read_build
 
 VOTED = ("dev", "test")  # splits that are voted on: each run draws training rows of its own
 CODE = "code-ensemble"  # of the plan: the code that votes
@@ -90,7 +90,7 @@ def _inputs(build: Path, vote: _Vote, tasks: Tasks) -> Inputs:
     for made_from in filter(None, map(inputs.of_model, vote.members)):
         digests |= {name: digest for name, digest in made_from.files.items() if inputs.is_of_data(name)}
     return Inputs(
-        settings={**vote.entry, "described": {name: stated(task) for name, task in tasks.items()}},
+        settings={**vote.entry, "described": {name: dump_task(task) for name, task in tasks.items()}},
         code=layout.read_plan(layout.plan(build, CODE)),
         files=digests,
         seed=vote.seed,

@@ -12,7 +12,7 @@ import numpy as np
 from mtbert import files, layout
 from mtbert.scores import sets
 from mtbert.scores.schemas import Speed
-from mtbert.tasks import COURSE, SPLITS, Task, Tasks, read_build, stated
+from mtbert.tasks import COURSE, SPLITS, Task, Tasks, dump_task, read_build
 
 FIFTHS = 5  # of a score's range, by which its labels are counted
 
@@ -68,7 +68,7 @@ def _name(source: Source) -> str:
 
 
 def _stated_tasks(tasks: Tasks) -> dict[str, dict[str, Any]]:
-    return {name: stated(replace(task, files={})) for name, task in tasks.items()}
+    return {name: dump_task(replace(task, files={})) for name, task in tasks.items()}
 
 
 def _row_counts(source: Source) -> dict[str, dict[str, Any]]:

@@ -22,7 +22,7 @@ from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
-from mtbert.registry import STATED, Chosen, Registry
+from mtbert.registry import Chosen, Registry
 from mtbert.settings import ALL, NONE, ONCE, OWN, Name, PartName, Pooling, Published, Section, TaskName
 from mtbert.tasks import Task
 
@@ -188,11 +188,11 @@ class ModelSettings(Section):
     max_tokens: int = Field(default=128, ge=8, le=8192)
     token_types: Literal["zeros", "by_sentence"] = "zeros"
     dropout: Annotated[float | None, OWN] = Field(default=None, ge=0, lt=1)
-    features: Annotated[Chosen[Any], PlainValidator(FEATURES.choose), STATED]
-    adapter: Annotated[Chosen[Any], PlainValidator(ADAPTERS.choose), STATED]
-    connector: Annotated[Chosen[Any], PlainValidator(CONNECTORS.choose), STATED]
+    features: Annotated[Chosen[Any], FEATURES]
+    adapter: Annotated[Chosen[Any], ADAPTERS]
+    connector: Annotated[Chosen[Any], CONNECTORS]
     pooling: dict[TaskName, Pooling]
-    heads: dict[TaskName, Annotated[Chosen[Any], PlainValidator(HEADS.choose), STATED]]
+    heads: dict[TaskName, Annotated[Chosen[Any], HEADS]]
 
     def is_apart(self, task: Task) -> bool:
         """Return whether the two sentences of a task's pairs are encoded apart."""
@@ -217,11 +217,11 @@ class PhaseSettings(Section):
     """
 
     tasks: list[TaskName] = Field(min_length=1)
-    sampler: Annotated[Chosen[Any], PlainValidator(SAMPLERS.choose), STATED]
-    objectives: list[Annotated[Chosen[Any], PlainValidator(OBJECTIVES.choose), STATED]] = []
-    weighting: Annotated[Chosen[Any], PlainValidator(WEIGHTINGS.choose), STATED]
-    gradients: Annotated[Chosen[Any], PlainValidator(GRADIENTS.choose), STATED]
-    schedule: Annotated[Chosen[Any], PlainValidator(SCHEDULES.choose), STATED]
+    sampler: Annotated[Chosen[Any], SAMPLERS]
+    objectives: list[Annotated[Chosen[Any], OBJECTIVES]] = []
+    weighting: Annotated[Chosen[Any], WEIGHTINGS]
+    gradients: Annotated[Chosen[Any], GRADIENTS]
+    schedule: Annotated[Chosen[Any], SCHEDULES]
     trainable: Annotated[list[PartName], Field(min_length=1), ONCE] = [
         "encoder", "features", "adapters", "connector", "heads",
     ]  # fmt: skip
@@ -291,7 +291,7 @@ class VariantSettings(Published):
         if not isinstance(values, dict) or not isinstance(values.get("tasks"), list):
             return values
         described = values.get("described") or {name: tasks.COURSE[name] for name in tasks.COURSE}
-        return values | {"described": tasks.restored(described)}
+        return values | {"described": tasks.load_tasks(described)}
 
     @model_validator(mode="after")
     def _knows_its_tasks(self) -> "VariantSettings":
@@ -301,7 +301,7 @@ class VariantSettings(Published):
 
     @field_serializer("described")
     def _stated(self, described: dict[str, Task]) -> dict[str, dict[str, Any]]:
-        return {name: tasks.stated(task) for name, task in described.items()}
+        return {name: tasks.dump_task(task) for name, task in described.items()}
 
     def task_of(self, name: str) -> Task:
         """Return the task that a phase's entry trains: itself, or the one that it serves."""

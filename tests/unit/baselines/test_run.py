@@ -20,7 +20,7 @@ from mtbert.provenance import inputs, seals
 from mtbert.scores import collect
 from mtbert.scores.columns import COSTS
 from mtbert.scores.schemas import Costs
-from mtbert.tasks import Task, stated
+from mtbert.tasks import Task, dump_task
 from mtbert.tracking import record
 
 TOPIC = Task("topic", 2, ("text",), "topic", "accuracy", labels={"bug": 0, "praise": 1})
@@ -175,7 +175,7 @@ def test_a_model_that_is_loaded_predicts_what_the_stage_predicted(build: Path, n
 def write_plan(build: Path) -> None:
     """A plan that selects no variant, and what collecting reads beside it."""
     catalog = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "made"}, "held_out": None}
-    described = {name: stated(task) for name, task in TASKS.items()}
+    described = {name: dump_task(task) for name, task in TASKS.items()}
     files.write_yaml(build / "plan/catalog.yaml", catalog | {"variants": {}, "ensembles": {}, "tasks": described})
     for task in TASKS:
         dev = pd.read_parquet(layout.examples(build / "data", task, "dev"))
