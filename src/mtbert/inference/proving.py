@@ -21,8 +21,8 @@ from mtbert.inference.outside import Computed
 from mtbert.inference.smaller import ExportError, Smaller
 from mtbert.judge import Verdict, no_worse
 from mtbert.judge.no_worse import Change
-from mtbert.provenance import stale
-from mtbert.provenance.stale import Present
+from mtbert.provenance import changes
+from mtbert.provenance.changes import Present
 from mtbert.scores import sets
 from mtbert.tasks import Task, read_build
 
@@ -149,7 +149,7 @@ def read_dev(model: Model) -> dict[str, DevRows]:
         if name not in described:
             raise ExportError(f"{model.name}: a smaller export is judged on dev, and {build} has no task {name} now")
         try:
-            stale.check(present, [model.run], name)
+            changes.check_rows(present, [model.run], name)
         except DataError as error:
             raise ExportError(f"a smaller export is judged on dev: {error}") from None
         dev[name] = _read_dev(model, replace(model.task(name), matters=described[name].matters), layout.data(build))

@@ -15,8 +15,8 @@ from mtbert.errors import DataError, first_of
 from mtbert.labelling import doubtful, duplicates, rows
 from mtbert.labelling.duplicates import Harm
 from mtbert.pretrained.embeddings import Embeddings
-from mtbert.provenance import seals, stale
-from mtbert.provenance.stale import Cause, Present
+from mtbert.provenance import changes, seals
+from mtbert.provenance.changes import Change, Present
 from mtbert.scores import predictions
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import TFIDF
@@ -82,9 +82,9 @@ def _predicted(task: Task, labelled: Frame, build: Path, present: Present, embed
     of_folds = doubtful.of_other_folds(task, rows.as_rows(labelled, task), embed)
     of_trained, left_out = _of_trained(task, labelled, build, present)
     if left_out:
-        names = first_of([f"{folder.parent.name} {folder.name}" for folder in left_out], stale.SHOWN)
-        changed = [cause for causes in left_out.values() for cause in causes]
-        line = f"{task.display_name}: {names} made before these changed: {stale.changes_in_words(changed)}"
+        names = first_of([f"{folder.parent.name} {folder.name}" for folder in left_out], changes.SHOWN)
+        changed = [change for of_model in left_out.values() for change in of_model]
+        line = f"{task.display_name}: {names} made before these changed: {changes.list_in_words(changed)}"
         if of_folds is None and not of_trained:
             raise DataError(f"{line}; no other model predicts its labels; `dvc repro` makes them again")
         print(f"note: {line}; left out, `dvc repro` makes them again", file=sys.stderr)
@@ -93,7 +93,7 @@ def _predicted(task: Task, labelled: Frame, build: Path, present: Present, embed
 
 def _of_trained(
     task: Task, labelled: Frame, build: Path, present: Present
-) -> tuple[list[np.ndarray], dict[Path, list[Cause]]]:
+) -> tuple[list[np.ndarray], dict[Path, list[Change]]]:
     """Return what each trained model, and TF-IDF, predicts of dev, and why other models are left out, by folder.
 
     Of a task with folds a model's dev is the fold that it did not train on. Models of parts of train have no say.
@@ -105,13 +105,13 @@ def _of_trained(
     dev_rows = np.flatnonzero(labelled["split"] == ("train" if task.folds else "dev"))
     row_by_id = {str(labelled["id"][row]): int(row) for row in dev_rows}
     predicted: list[np.ndarray] = []
-    left_out: dict[Path, list[Cause]] = {}
+    left_out: dict[Path, list[Change]] = {}
     for folder in [*layout.baselines_of(build, TFIDF), *layout.runs_of(build, "*")]:
         file = layout.predictions(folder, task.name, "dev")
         if not file.is_file() or variants.get(folder.parent.name, {}).get("part"):
             continue
-        if causes := present.changes(folder, task.name):
-            left_out[folder] = causes
+        if changed := present.row_changes(folder, task.name):
+            left_out[folder] = changed
             continue
         seals.check(folder, only=[file.relative_to(folder).as_posix()])
         table = files.read_parquet(file)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files, layout
-from mtbert.provenance import inputs, seals, stale
+from mtbert.provenance import changes, inputs, seals
+from mtbert.provenance.changes import Present
 from mtbert.provenance.inputs import Inputs
-from mtbert.provenance.stale import Present
 from mtbert.scores import predictions
 from mtbert.scores import vote as voting
 from mtbert.scores.columns import WEIGHTS, Predictions
@@ -68,7 +68,7 @@ def vote_all(build: Path, out: Path) -> list[str]:
     for vote in complete:
         made_from = _inputs(build, vote, tasks)
         if not inputs.is_made_from(vote.folder, made_from):
-            stale.check(present, vote.members)
+            changes.check_rows(present, vote.members)
             _write(vote, tasks, made_from)
             lines.append(f"{vote.name}, seed {vote.seed}: {len(vote.members)} models have voted")
     return lines

@@ -16,6 +16,7 @@ from mtbert.compare import as_text, compare_files, models
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.judge import Comparison, Obstacle, Verdict
 from mtbert.provenance import why
+from mtbert.provenance.changes import Change, InputKind
 from mtbert.scores import metrics
 
 Compare = Callable[..., Comparison]
@@ -166,8 +167,8 @@ def test_it_is_said_that_a_named_model_was_trained_with_other_inputs(
     for seed in (1, 2):
         predicted(tmp_path, f"runs/pals/{seed}", [1.0] * 9)
     predicted(tmp_path, "runs/smart/1", [1.0] * 9)
-    cause = why.Cause(why.InputKind.SETTING, "pals.dim", "204", "276")
-    monkeypatch.setattr(why, "changes_since", lambda run: [cause] if run.parent.name == "pals" else [])
+    change = Change(InputKind.SETTING, "pals.dim", "204", "276")
+    monkeypatch.setattr(why, "changes_since", lambda run: [change] if run.parent.name == "pals" else [])
     assert [*why.notes(models("pals", "sst", tmp_path))] == [
         "pals, seeds 1, 2, was trained before these changed: pals.dim 204 -> 276; `dvc repro train@pals-1 "
         "train@pals-2` trains it again"
