@@ -160,7 +160,7 @@ class Present:
         return self._digests[name]
 
     def _described(self, name: str, before: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a model knows of a task, with the meaning of its numbers as it is now; no classes if it is gone."""
+        """Return what a model knows of a task, with the meaning of its numbers now; without classes if it is gone."""
         fields = MEANING if name in self._tasks else MEANING[:1]
         unchanged = {key: value for key, value in before.items() if key not in fields}
         return unchanged | {key: value for key, value in self._tasks.get(name, {}).items() if key in fields}

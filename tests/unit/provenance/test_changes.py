@@ -100,6 +100,6 @@ def test_models_of_other_rows_are_refused_by_name_with_all_that_changed(build: P
         changes.check_rows(Present(build), [run(build)])
     assert str(error.value) == (
         f"{run(build)}: made before these changed: "
-        'urgent.labels {"no": 0, "yes": 1} -> {"no": 1, "yes": 0}, data dup/dev.parquet changed; so their predictions are of other rows or classes; '
-        "`dvc repro train@shared-1` makes them again"
+        'urgent.labels {"no": 0, "yes": 1} -> {"no": 1, "yes": 0}, data dup/dev.parquet changed; '
+        "so their predictions are of other rows or classes; `dvc repro train@shared-1` makes them again"
     )
