@@ -69,8 +69,8 @@ def test_another_order_of_classes_is_a_change(build: Path):
 @pytest.mark.parametrize("change", [{"classes": 3}, {"several": True}, {"lowest": 1}, {"highest": 5}, {"folds": 5}])
 def test_other_numbers_of_a_task_are_a_change(build: Path, change: dict):
     describe(build, URGENT | change)
-    (change,) = Present(build).row_changes(run(build))
-    assert change.name == f"described.urgent.{next(iter(change))}"
+    (found,) = Present(build).row_changes(run(build))
+    assert found.name == f"described.urgent.{next(iter(change))}"
 
 
 @pytest.mark.parametrize(
