@@ -2,7 +2,7 @@
 
     build/
       machine.json                processor and PyTorch where the folder was begun
-      plan/VARIANT.yaml           resolved settings; beside them catalog.yaml, encoder.yaml, needs.yaml, code-STAGE.yaml
+      plan/VARIANT.yaml           resolved settings; beside them catalog.yaml, STAGE.yaml, code-STAGE.yaml
       encoders/NAME/              starting weights: base, and sbert, which was pretrained from it
       data/TASK/SPLIT.parquet     rows and word pieces; beside them dev-rows.parquet, dev-shared.parquet,
                                   report.json, pretraining.json

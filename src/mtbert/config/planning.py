@@ -48,7 +48,7 @@ def plan(params: Params) -> dict[str, Any]:
     if encoder.folder and not encoder.revision:  # so that the folder's files are an input of later stages
         encoder = encoder.model_copy(update={"revision": folders.digest(encoder.folder)})
         shared["encoder"]["revision"] = encoder.revision
-    needs = {
+    preprocess = {
         "splits": _splits(selected, shared),
         "held_out": params.get("held_out"),
         "most_refused": MOST_REFUSED if params.get("most_refused") is None else params.get("most_refused"),
@@ -56,7 +56,12 @@ def plan(params: Params) -> dict[str, Any]:
         "pretraining": _pretraining(shared),
     }
     _refuse(params, _faults_of_pretraining(params, shared))
-    return {**selected, **shared, "needs": needs, "catalog": _catalog(params, selected, encoder, all_overrides)}
+    return {
+        **selected,
+        **shared,
+        "preprocess": preprocess,
+        "catalog": _catalog(params, selected, encoder, all_overrides),
+    }
 
 
 def _resolved(params: Params) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from mtbert.registry import Chosen, Registry
 from mtbert.settings import ALL, NONE, ONCE, OWN, Name, PartName, Pooling, Published, Section, TaskName
 from mtbert.tasks import Task
 
-PLACES: dict[str, dict[str, Registry[..., Any]]] = {  # by section, the keys that hold one technique of a kind
+TECHNIQUE_KEYS: dict[str, dict[str, Registry[..., Any]]] = {  # by section, the keys that hold one technique of a kind
     "model": {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS},
     "training": {"sampler": SAMPLERS, "weighting": WEIGHTINGS, "gradients": GRADIENTS, "schedule": SCHEDULES},
 }

@@ -24,9 +24,9 @@ from mtbert.variants.settings import PhaseSettings, VariantSettings
 
 def find_faults(variant: VariantSettings, encoder: EncoderSettings) -> Iterator[Fault]:
     """Yield what does not fit together in a variant; the place of a fault is its keys there."""
-    for keys, fits in (*_model_checks(variant, encoder), *_sampler_checks(variant)):
+    for keys, check in (*_model_checks(variant, encoder), *_sampler_checks(variant)):
         try:
-            fits()
+            check()
         except SettingsError as error:
             yield Fault(keys, str(error))
     for number, phase in enumerate(variant.phases):
