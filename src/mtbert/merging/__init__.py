@@ -1,6 +1,6 @@
-"""Ways to merge: one model of several that start from the same encoder and learn a task each, without training.
+"""Methods to merge: one model of several that start from the same encoder and learn a task each, without training.
 
-A way is one file, registered here.
+A method is one file, registered here.
 """
 
 from collections.abc import Iterator, Sequence

@@ -171,10 +171,10 @@ def join(
     Args:
         model: with the weights that all members started from.
         states: the members' weights.
-        merge: the way to merge.
+        merge: the method.
         score: of the model as it is, on rows that no member has seen; the higher, the better.
     """
-    way = MERGES[merge]
+    method = MERGES[merge]
     encoder = model.encoder
     heads: dict[str, Tensor] = {}
     for state in states:
@@ -182,15 +182,15 @@ def join(
     with torch.no_grad():
         model.heads.load_state_dict(heads)
         start = nn.utils.parameters_to_vector(encoder.parameters()).clone()
-        step = way.direction([_vector(state, encoder, start) for state in states])
+        step = method.direction([_vector(state, encoder, start) for state in states])
 
         def score_at(scale: float) -> float:
             nn.utils.vector_to_parameters(start + scale * step, encoder.parameters())
             return score()
 
-        chosen = way.scales[0]
-        if len(way.scales) > 1:
-            chosen = max(way.scales, key=score_at)  # the smallest of equals
+        chosen = method.scales[0]
+        if len(method.scales) > 1:
+            chosen = max(method.scales, key=score_at)  # the smallest of equals
         nn.utils.vector_to_parameters(start + chosen * step, encoder.parameters())
     return chosen
 
