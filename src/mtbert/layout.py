@@ -225,17 +225,21 @@ def logs_of(build: Path, variant: str) -> list[Path]:
 
 
 def log(model: Path) -> Path:
-    """Return the log folder of a trained model: build/logs/<variant>/<seed>/<key of its results>.
+    """Return the log folder of a trained model: build/logs/<variant>/<seed>/<key of its inputs>.
 
-    So a run that DVC restores finds its log again, and never reads that of other results.
+    So a run that DVC restores finds its log again, and never reads that of a run of other inputs.
     """
     return logs(build_of(model), model.parent.name, model.name) / log_key(model)
 
 
 def log_key(model: Path) -> str:
-    """Return the name of the log folder of a trained model; DataError where the model has no seal."""
+    """Return the first digits of the SHA-256 of a model's inputs.json; DataError where the model has no seal.
+
+    A run of an earlier version, which has no inputs.json, is known by its seal.
+    """
     files.read_as(dict[str, str], model / DIGESTS, "dvc repro")
-    return files.sha256(model / DIGESTS)[:KEY]
+    made_from = model / INPUTS
+    return files.sha256(made_from if made_from.is_file() else model / DIGESTS)[:KEY]
 
 
 def checkpoint(build: Path, variant: str, seed: int | str) -> Path:

@@ -1,7 +1,7 @@
 """Seals: what a stage writes ends with digests.json, the SHA-256 of each of the folder's other files.
 
 So damage is found before it is passed on, also in what DVC restores without a check. The seal's own digest stands for
-the whole folder: a merge, a vote and the name of a log know a model by it.
+the whole folder: a merge and a vote know their members by it.
 """
 
 from collections.abc import Collection
