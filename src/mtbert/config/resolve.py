@@ -70,7 +70,7 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Faul
         resolved = VariantSettings.model_validate(document)
     except ValidationError as error:
         return None, settings.where_set(faults_of(error))
-    if faults := settings.where_set(checks.find_faults(resolved, encoder)):
+    if faults := settings.where_set(checks.variant_faults(resolved, encoder)):
         return None, faults
     return resolved.model_dump(), []
 
