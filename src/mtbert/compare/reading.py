@@ -9,7 +9,6 @@ from mtbert import files, layout
 from mtbert.data import records
 from mtbert.errors import DataError, UnknownNameError, first_of
 from mtbert.provenance import changes
-from mtbert.provenance.changes import Present
 from mtbert.scores.columns import Frame
 from mtbert.tasks import label_text
 
@@ -43,7 +42,7 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
         return _of_file(Path(source))
     if missing := [folder for folder in folders if not layout.predictions(folder, task, "dev").is_file()]:
         raise DataError(f"{source} has no predictions of {task} (--task): {missing[0]} has none")
-    changes.check_rows(Present(build), folders, task)
+    changes.check_rows(build, folders, task)
     return pd.concat([_read_run(folder, task) for folder in folders], ignore_index=True)
 
 

@@ -21,8 +21,7 @@ from mtbert.inference.outside import Computed
 from mtbert.inference.smaller import ExportError, Smaller
 from mtbert.judge import Verdict, no_worse
 from mtbert.judge.no_worse import Change
-from mtbert.provenance import changes
-from mtbert.provenance.changes import Present
+from mtbert.provenance.changes import check_rows
 from mtbert.scores import sets
 from mtbert.tasks import Task, read_build
 
@@ -143,13 +142,12 @@ def read_dev(model: Model) -> dict[str, DevRows]:
     if not layout.data_report(layout.data(build)).is_file():
         raise ExportError(f"{model.name}: a smaller export is judged on dev, and {build} has no data")
     described = read_build(build)  # whose margins may have changed since the training
-    present = Present(build)
     dev: dict[str, DevRows] = {}
     for name in model.tasks:
         if name not in described:
             raise ExportError(f"{model.name}: a smaller export is judged on dev, and {build} has no task {name} now")
         try:
-            changes.check_rows(present, [model.run], name)
+            check_rows(build, [model.run], name)
         except DataError as error:
             raise ExportError(f"a smaller export is judged on dev: {error}") from None
         dev[name] = _read_dev(model, replace(model.task(name), matters=described[name].matters), layout.data(build))

@@ -17,7 +17,6 @@ from mtbert.machine.hardware import Hardware
 from mtbert.merging import MERGES, settings_of
 from mtbert.models.multitask import MultitaskModel
 from mtbert.provenance import changes, inputs, manifests, seals
-from mtbert.provenance.changes import Present
 from mtbert.provenance.inputs import Inputs
 from mtbert.scores import predictions
 from mtbert.tasks import Tasks, for_run, read_build
@@ -111,7 +110,7 @@ def _make(merge: _Merge, build: Path, out: Path) -> None:
     settings = merge.settings
     for member in merge.members:
         seals.check(member, only=[WEIGHTS])
-    changes.check_rows(Present(build), merge.members)
+    changes.check_rows(build, merge.members)
     states = [load_file(member / WEIGHTS) for member in merge.members]
     started = datetime.datetime.now(datetime.UTC)
     parts = assembly.assemble(settings, merge.seed, build)

@@ -5,8 +5,9 @@ rows by id, and a row without an id is called by its line, so that an id alone d
 Whoever puts predictions beside the rows of now calls `check_rows` first.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,80 +100,78 @@ def _differing(kind: InputKind, before: Mapping[str, str], now: Mapping[str, str
             yield Change(kind_of_file, name, before.get(name), now.get(name))
 
 
-class Present:
-    """What lies in a build folder now; each file is read once."""
+def of_variants(build: Path, models: Iterable[Path]) -> dict[Path, list[Change]]:
+    """Return in what models differ from their variants' manifests, with plan and examples of now; of each that does.
 
-    def __init__(self, build: Path) -> None:
-        self.build = build
-        self._tasks = {name: dump_task(task) for name, task in read_build(build).items()}
-        self._manifests: dict[str, Inputs] = {}
-        self._digests: dict[str, str | None] = {}
-
-    def has_manifest(self, model: Path) -> bool:
-        """Return whether a model is that of a variant with a manifest: the selected ones have one."""
-        return layout.manifest(self.build, model.parent.name).is_file()
-
-    def changes(self, model: Path) -> list[Change]:
-        """Return in what a model's inputs differ from its variant's manifest, with plan and examples of now.
-
-        Nothing where nobody knows what the model was made from.
-        """
-        made_from, variant = inputs.of_model(model), model.parent.name
-        if made_from is None:
-            return []
-        if variant not in self._manifests:
-            self._manifests[variant] = manifests.up_to_date(self.build, variant)
-        return between(made_from, self._manifests[variant])
-
-    def row_changes(self, model: Path, task: str | None = None) -> list[Change]:
-        """Return in what a model's rows and classes differ from those of now, of any kind of model.
-
-        Only what a prediction means is compared: a task's title, margin or metric may change.
-
-        Args:
-            model: its folder, which may lie elsewhere.
-            task: the task whose dev is asked for; None for all examples and tasks that the model was made from.
-
-        Returns:
-            Nothing where nobody knows what the model was made from.
-        """
-        made_from = inputs.of_model(model)
-        if made_from is None:
-            return []
-        seal = f"data/{layout.DIGESTS}"  # in place of single files, in a merge or baseline of an earlier version
-        asked = {seal, layout.examples(Path("data"), task, "dev").as_posix()} if task else {*made_from.files}
-        digests = {name: self._digest(name) for name in made_from.files if inputs.is_of_data(name) and name in asked}
-        described = made_from.settings.get("described") or {}
-        of_now = {name: self._described(name, described[name]) for name in described if task in (None, name)}
-        now = made_from.model_copy(
-            update={
-                "files": {name: digest for name, digest in (made_from.files | digests).items() if digest},
-                "settings": {**made_from.settings, "described": described | of_now},
-            }
-        )
-        return between(made_from, now)
-
-    def _digest(self, name: str) -> str | None:
-        """Return the SHA-256 of a file by its path below the build folder; None where it is not there."""
-        if name not in self._digests:
-            file = self.build / name
-            self._digests[name] = files.sha256(file) if file.is_file() else None
-        return self._digests[name]
-
-    def _described(self, name: str, before: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a model knows of a task, with the meaning of its numbers now; without classes if it is gone."""
-        fields = MEANING if name in self._tasks else MEANING[:1]
-        unchanged = {key: value for key, value in before.items() if key not in fields}
-        return unchanged | {key: value for key, value in self._tasks.get(name, {}).items() if key in fields}
-
-
-def check_rows(present: Present, models: Sequence[Path], task: str | None = None) -> None:
-    """Raise DataError where models are of other rows or classes than there are now; it names the first ones.
-
-    `task` is the one whose dev is asked for; None for all examples and tasks that a model was made from.
+    A model that does not say what it was made from, and one of a variant without a manifest, count as of now.
     """
-    by_model = {model: changes for model in models if (changes := present.row_changes(model, task))}
-    if by_model:
+    manifest_by_variant: dict[str, Inputs] = {}
+    by_model: dict[Path, list[Change]] = {}
+    for model in models:
+        variant, made_from = model.parent.name, inputs.of_model(model)
+        if made_from is None or not layout.manifest(build, variant).is_file():
+            continue
+        if variant not in manifest_by_variant:
+            manifest_by_variant[variant] = manifests.up_to_date(build, variant)
+        if changes := between(made_from, manifest_by_variant[variant]):
+            by_model[model] = changes
+    return by_model
+
+
+def of_rows(build: Path, models: Iterable[Path], task: str | None = None) -> dict[Path, list[Change]]:
+    """Return in what rows and classes models of any kind differ from those of now; of each that does.
+
+    Only what a prediction means is compared: a task's title, margin or metric may change. A model that does not say
+    what it was made from counts as of now.
+
+    Args:
+        build: the build folder.
+        models: their folders, which may lie elsewhere.
+        task: the task whose dev is asked for; None for all examples and tasks that a model was made from.
+    """
+    tasks = {name: dump_task(described) for name, described in read_build(build).items()}
+    digest_of = cache(partial(_digest, build))  # each file is read once
+    by_model: dict[Path, list[Change]] = {}
+    for model in models:
+        made_from = inputs.of_model(model)
+        if made_from and (changes := between(made_from, _with_rows(made_from, tasks, digest_of, task))):
+            by_model[model] = changes
+    return by_model
+
+
+def _digest(build: Path, name: str) -> str | None:
+    """Return the SHA-256 of a file by its path below the build folder; None where it is not there."""
+    file = build / name
+    return files.sha256(file) if file.is_file() else None
+
+
+def _with_rows(
+    made_from: Inputs, tasks: Mapping[str, Any], digest_of: Callable[[str], str | None], task: str | None
+) -> Inputs:
+    """Return what a model was made from, with the rows and classes of now in place of its own."""
+    seal = f"data/{layout.DIGESTS}"  # in place of single files, in a merge or baseline of an earlier version
+    asked = {seal, layout.examples(Path("data"), task, "dev").as_posix()} if task else {*made_from.files}
+    digests = {name: digest_of(name) for name in made_from.files if inputs.is_of_data(name) and name in asked}
+    before = made_from.settings.get("described") or {}
+    described = {name: _with_meaning(before[name], tasks.get(name)) for name in before if task in (None, name)}
+    return made_from.model_copy(
+        update={
+            "files": {name: digest for name, digest in (made_from.files | digests).items() if digest},
+            "settings": {**made_from.settings, "described": before | described},
+        }
+    )
+
+
+def _with_meaning(before: Mapping[str, Any], now: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what a model knows of a task, with the meaning of its numbers now; without classes if it is gone."""
+    fields = MEANING[:1] if now is None else MEANING
+    unchanged = {key: value for key, value in before.items() if key not in fields}
+    return unchanged | {key: value for key, value in (now or {}).items() if key in fields}
+
+
+def check_rows(build: Path, models: Iterable[Path], task: str | None = None) -> None:
+    """Raise DataError where models are of other rows or classes than there are now; arguments as for `of_rows`."""
+    if by_model := of_rows(build, models, task):
         all_changes = [change for changes in by_model.values() for change in changes]
         remedy = layout.remedy(*by_model) if len(by_model) == 1 else "dvc repro"
         raise DataError(

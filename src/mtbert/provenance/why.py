@@ -5,8 +5,8 @@ from pathlib import Path
 
 from mtbert import files, layout
 from mtbert.errors import DataError, UnknownNameError
-from mtbert.provenance import inputs, manifests, seals
-from mtbert.provenance.changes import SHOWN, Change, Present, between, in_words, list_in_words
+from mtbert.provenance import changes, inputs, manifests, seals
+from mtbert.provenance.changes import SHOWN, Change, between, in_words, list_in_words
 from mtbert.provenance.inputs import Inputs
 
 
@@ -31,10 +31,12 @@ def changes_since(model: Path) -> list[Change]:
     A merge, a vote, a baseline and a variant that is not selected have no manifest: only their rows and classes are
     compared.
     """
-    present = Present(layout.build_of(model))
-    if present.has_manifest(model):
-        return present.changes(model)
-    return present.row_changes(model) if layout.data_report(layout.data(present.build)).is_file() else []
+    build = layout.build_of(model)
+    if layout.manifest(build, model.parent.name).is_file():
+        return changes.of_variants(build, [model]).get(model, [])
+    if layout.data_report(layout.data(build)).is_file():
+        return changes.of_rows(build, [model]).get(model, [])
+    return []
 
 
 def notes(models: Sequence[Path]) -> Iterator[str]:
@@ -48,7 +50,7 @@ def notes(models: Sequence[Path]) -> Iterator[str]:
             by_model[model] = changes_since(model)
         except DataError as error:
             yield f"whether {model.parent.name}, seed {model.name}, is of the present settings is unknown: {error}"
-    changed = [model for model, changes in by_model.items() if changes]
+    changed = [model for model, differing in by_model.items() if differing]
     if changed:
         first, *others = changed
         seeds = f"{'seeds' if others else 'seed'} {', '.join(model.name for model in changed)}"
@@ -66,16 +68,16 @@ def changed(build: Path) -> dict[str, list[Change]]:
     by_variant: dict[str, list[Change]] = {}
     for variant in manifests.selected(build):
         before = _of_last_run(build, variant)
-        changes = between(before, manifests.read(build, variant)) if before else []
-        if changes:
-            by_variant[variant] = changes
+        differing = between(before, manifests.read(build, variant)) if before else []
+        if differing:
+            by_variant[variant] = differing
     return by_variant
 
 
-def line(variant: str, changes: list[Change]) -> str:
+def line(variant: str, differing: list[Change]) -> str:
     """Return a line with the first changes, such as `pals trains: pals.dim 204 -> 276`."""
-    more = f": mtbert why {variant}" if len(changes) > SHOWN else ""
-    return f"{variant} trains: {list_in_words(changes)}{more}"
+    more = f": mtbert why {variant}" if len(differing) > SHOWN else ""
+    return f"{variant} trains: {list_in_words(differing)}{more}"
 
 
 def explain(build: Path, variant: str) -> str:
@@ -86,8 +88,8 @@ def explain(build: Path, variant: str) -> str:
     before = _of_last_run(build, variant)
     if before is None:
         return f"{variant} has not been trained here"
-    changes = between(before, manifests.up_to_date(build, variant))
-    if not changes:
+    differing = between(before, manifests.up_to_date(build, variant))
+    if not differing:
         return f"{variant}: nothing has changed since its last run, as of the last `dvc repro manifest`"
-    lines = [f"  {in_words(change)}" for change in changes]
+    lines = [f"  {in_words(change)}" for change in differing]
     return "\n".join([f"{variant} trains, since these differ from its last run:", *lines])

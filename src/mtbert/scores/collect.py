@@ -12,7 +12,6 @@ import pandas as pd
 from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.provenance import changes, seals
-from mtbert.provenance.changes import Present
 from mtbert.scores import average_precision, checks, model_rows, outdated, points, predictions, sets, tables
 from mtbert.scores.columns import FOLD, KEY, MOVES, SURE, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
@@ -99,7 +98,7 @@ def read_models(build: Path, folders: Sequence[Path], pictures: bool = True) -> 
     source = source_of(build)
     for folder in folders:
         check(source, folder)
-    changes.check_rows(Present(build), folders)
+    changes.check_rows(build, folders)
     models = [load(source, folder) for folder in folders]
     if pictures:
         place(models, source)

@@ -11,7 +11,6 @@ from typing import Any
 
 from mtbert import files, layout
 from mtbert.provenance import changes, inputs, seals
-from mtbert.provenance.changes import Present
 from mtbert.provenance.inputs import Inputs
 from mtbert.scores import predictions
 from mtbert.scores import vote as voting
@@ -61,17 +60,15 @@ def vote_all(build: Path, out: Path) -> list[str]:
     Raises:
         DataError: no plan, a member's file was altered, or members predicted other rows, or other than there are now.
     """
-    tasks, present = read_build(build), Present(build)
+    tasks = read_build(build)
     complete = [vote for vote in _asked_for(build, out) if vote.is_complete]
     files.keep_only(out, [vote.folder for vote in complete])
-    lines = []
-    for vote in complete:
-        made_from = _inputs(build, vote, tasks)
-        if not inputs.is_made_from(vote.folder, made_from):
-            changes.check_rows(present, vote.members)
-            _write(vote, tasks, made_from)
-            lines.append(f"{vote.name}, seed {vote.seed}: {len(vote.members)} models have voted")
-    return lines
+    made_from = {vote.folder: _inputs(build, vote, tasks) for vote in complete}
+    new = [vote for vote in complete if not inputs.is_made_from(vote.folder, made_from[vote.folder])]
+    changes.check_rows(build, [member for vote in new for member in vote.members])
+    for vote in new:
+        _write(vote, tasks, made_from[vote.folder])
+    return [f"{vote.name}, seed {vote.seed}: {len(vote.members)} models have voted" for vote in new]
 
 
 def _asked_for(build: Path, out: Path) -> Iterator[_Vote]:

@@ -6,13 +6,14 @@ collects results leaves such runs out; whoever reads tables says that they are t
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mtbert import files, layout
 from mtbert.errors import first_of
-from mtbert.provenance.changes import SHOWN, Change, Present, list_in_words
+from mtbert.provenance import changes
+from mtbert.provenance.changes import SHOWN, Change, list_in_words
 from mtbert.scores.checks import ROUNDING
 from mtbert.scores.columns import KEY, Frame
 from mtbert.scores.schemas import RunMetrics
@@ -34,16 +35,7 @@ def runs_there(build: Path, seeds: Sequence[int] | None = None) -> list[Path]:
 
 def of_build(build: Path, seeds: Sequence[int] | None = None) -> dict[Path, list[Change]]:
     """Return those of `runs_there` that a training of now would not make, each with what differs."""
-    return _outdated(build, runs_there(build, seeds))
-
-
-def _outdated(build: Path, runs: Iterable[Path]) -> dict[Path, list[Change]]:
-    """Return in what runs differ from a training of now, of those that do.
-
-    A run that does not say what it was made from, and one of a variant without a manifest, count as of now.
-    """
-    present = Present(build)
-    return {run: changes for run in runs if present.has_manifest(run) and (changes := present.changes(run))}
+    return changes.of_variants(build, runs_there(build, seeds))
 
 
 def in_words(outdated: Mapping[Path, Sequence[Change]], what: str = "Left out") -> str:
@@ -51,8 +43,8 @@ def in_words(outdated: Mapping[Path, Sequence[Change]], what: str = "Left out") 
     if not outdated:
         return ""
     names = [f"{run.parent.name}-{run.name}" for run in outdated]
-    changes = [change for of_run in outdated.values() for change in of_run]
-    return f"{what}: {first_of(names, SHOWN)}, trained before these changed: {list_in_words(changes)}."
+    differing = [change for of_run in outdated.values() for change in of_run]
+    return f"{what}: {first_of(names, SHOWN)}, trained before these changed: {list_in_words(differing)}."
 
 
 def after_dvc(outdated: Mapping[Path, Sequence[Change]]) -> str:
@@ -76,8 +68,8 @@ def of_tables(build: Path) -> str:
     table: Frame = files.read_parquet(file).set_index(KEY)
     collected = table.index[table["kind"] == "variant"]
     runs = {(run.parent.name, int(run.name)): run for run in runs_there(build)}
-    outdated = _outdated(build, runs.values())
-    in_table = {run: changes for run, changes in outdated.items() if _is_in(table, run)}
+    outdated = changes.of_variants(build, runs.values())
+    in_table = {run: differing for run, differing in outdated.items() if _is_in(table, run)}
     texts = [in_words(in_table, "These tables are of runs of before")]
     newer = [key for key, run in runs.items() if run not in outdated and not _is_in(table, run)]
     gone = [key for key in collected if key not in runs]
