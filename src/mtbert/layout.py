@@ -51,14 +51,11 @@ ELSEWHERE = "elsewhere.json"  # where it came from another machine: the machine,
 LOG = "run.json"  # of its log
 INPUTS = "inputs.json"  # what a model was made from; also in its log
 DIGESTS = "digests.json"  # the seal
-KINDS = ("runs", "merged", "votes", "baselines")  # folders of models: NAME/SEED/
 KEY = 12  # hexadecimal digits of a digest in the name of a folder
-STAGES = {"plan": "plan", "data": "preprocess", "manifest": "manifest"}  # by folder, the stage that makes it
-STAGES_OF_MODELS = {
-    "merged": "merge",
-    "votes": "ensemble",
-    "baselines": "baselines",
-}  # by folder, the stage that makes all models below it
+STAGES = {  # by folder, the stage that makes all of it
+    "plan": "plan", "data": "preprocess", "manifest": "manifest",
+    "merged": "merge", "votes": "ensemble", "baselines": "baselines",
+}  # fmt: skip
 
 
 def machine(build: Path) -> Path:
@@ -165,7 +162,8 @@ def models(build: Path) -> list[Path]:
 
 def folders_of(build: Path, name: str = "*") -> list[Path]:
     """Return the folders of a model's seeds, sorted: of a variant, a merge, a vote or a baseline; of all for `*`."""
-    folders = [folder for kind in KINDS for folder in (build / kind).glob(f"{name}/[0-9]*")]
+    kinds = ("runs", "merged", "votes", "baselines")
+    folders = [folder for kind in kinds for folder in (build / kind).glob(f"{name}/[0-9]*")]
     return sorted(folder for folder in folders if folder.parent.name == name or name == "*")
 
 
@@ -268,7 +266,7 @@ def stage(folder: Path) -> str:
     if folder.parent.name == "encoders":
         return "encoder" if folder.name == "base" else "pretrain"
     training = f"train@{folder.parent.name}-{folder.name}"
-    return STAGES.get(folder.name) or STAGES_OF_MODELS.get(folder.parent.parent.name, training)
+    return STAGES.get(folder.name) or STAGES.get(folder.parent.parent.name, training)
 
 
 def stage_of_input(build: Path, path: str) -> str:
