@@ -149,15 +149,15 @@ def _fold_faults(params: Params, selected: Selected) -> Iterator[Fault]:
 
 def _teacher_faults(params: Params, selected: Selected) -> Iterator[Fault]:
     """Yield why the teachers of a selected variant cannot teach it; `variants` is the order in which DVC trains."""
-    listed = params.get("variants")
-    for name in listed:
+    order = params.get("variants")
+    for name in order:
         student = VariantSettings(**selected[name])
         place = ("catalog", name, "teachers")
-        earlier = listed[: listed.index(name)]
+        earlier = order[: order.index(name)]
         late = [teacher for teacher in student.teachers if teacher not in earlier]
         if late:
-            order = f"{name} learns from {', '.join(late)}, which `variants` does not list before it"
-            yield Fault(place, f"{order}; list each teacher there, before {name}")
+            late_teachers = f"{name} learns from {', '.join(late)}, which `variants` does not list before it"
+            yield Fault(place, f"{late_teachers}; list each teacher there, before {name}")
             continue
         teachers = [VariantSettings(**selected[teacher]) for teacher in student.teachers]
         yield from (Fault(place, message) for message in _student_faults(student, teachers))

@@ -184,10 +184,10 @@ def over(base: Any, top: Any) -> Any:
     """
     if not isinstance(top, dict):
         return copy.deepcopy(top)
-    stated = {key: value for key, value in top.items() if value is not None}
-    if not stated and base is not None:
+    values = {key: value for key, value in top.items() if value is not None}
+    if not values and base is not None:
         return base
     below = {} if base is None else base
     if not isinstance(below, dict):
         below = {OTHERS: below}
-    return below | {key: over(below.get(key), value) for key, value in stated.items()}
+    return below | {key: over(below.get(key), value) for key, value in values.items()}

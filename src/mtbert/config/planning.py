@@ -106,8 +106,8 @@ def _faults_of_pretraining(params: Params, shared: dict[str, Any]) -> Iterator[F
 
 
 def _refuse(params: Params, faults: Iterable[Fault]) -> None:
-    if found := [*faults]:
-        raise SettingsError(params.format_faults(found))
+    if all_faults := [*faults]:
+        raise SettingsError(params.format_faults(all_faults))
 
 
 def _catalog(

@@ -21,7 +21,7 @@ from mtbert.models.heads import HEADS
 from mtbert.pretrained import folders
 from mtbert.pretrained.settings import SBERT, EncoderSettings, SbertSettings
 from mtbert.provenance import code
-from mtbert.registry import Chosen
+from mtbert.registry import Choice
 from mtbert.settings import Published
 from mtbert.tasks import Task
 from mtbert.variants.settings import TECHNIQUE_KEYS, VariantSettings
@@ -52,7 +52,7 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Faul
         faults += settings.where_set(Fault(("phases", number, key), message) for key, message in phase_faults)
     if faults:
         return None, faults
-    phases = [rates.settled(_put(phase, "training", techniques)) for phase in phases]
+    phases = [rates.with_rate(_put(phase, "training", techniques)) for phase in phases]
     trained_on = [task for phase in phases for task in phase["tasks"]]
     document = {
         **entry_facts,
@@ -99,7 +99,7 @@ def about(params: Params, name: str) -> dict[str, Any]:
 
 def _choose(
     settings: MergedSettings, names: Sequence[str], encoder: EncoderSettings
-) -> tuple[dict[str, Chosen[Any]], list[Fault]]:
+) -> tuple[dict[str, Choice[Any]], list[Fault]]:
     """Return the techniques of these names with their sections, and the faults of these sections."""
     sections: dict[str, Any] = {}
     faults: list[Fault] = []
@@ -112,7 +112,7 @@ def _choose(
         like, sized = SIZED[name]
         if like in sections:
             sections[name] = sized(sections[name], sections[like], *_sizes(encoder))
-    return {name: Chosen(name, section) for name, section in sections.items() if name in names}, faults
+    return {name: Choice(name, section) for name, section in sections.items() if name in names}, faults
 
 
 def _sizes(encoder: EncoderSettings) -> tuple[int, int]:
@@ -162,7 +162,7 @@ def _names(model: dict[str, Any], phases: Sequence[dict[str, Any]]) -> Iterator[
         yield from phase["objectives"]
 
 
-def _put(values: dict[str, Any], section: str, techniques: dict[str, Chosen[Any]]) -> dict[str, Any]:
+def _put(values: dict[str, Any], section: str, techniques: dict[str, Choice[Any]]) -> dict[str, Any]:
     """Return a section with techniques in the place of their names."""
     put: dict[str, Any] = {key: techniques[values[key]] for key in TECHNIQUE_KEYS[section]}
     if section == "model":
@@ -178,7 +178,7 @@ def _run(values: dict[str, Any], phases: Sequence[dict[str, Any]]) -> dict[str, 
     return values | {"selection": "whole"} if values.get("keep") == "last" and not is_watched else values
 
 
-def _sources(techniques: dict[str, Chosen[Any]]) -> dict[str, str]:
+def _sources(techniques: dict[str, Choice[Any]]) -> dict[str, str]:
     """Return the digests of the files that the variant's techniques use, by name."""
     digests: dict[str, str] = {}
     for registry in REGISTRIES:

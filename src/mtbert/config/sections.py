@@ -101,15 +101,15 @@ class Partial(Section):
         unknown = [UnknownNameError("key", key, keys) for key in values if key not in keys]
         known = {key: values[key] for key in keys if key in values}
         known = {key: value for key, value in known.items() if value is not None or keys[key].is_required()}
-        found: list[Any] = [{"type": "value_error", "input": values, "ctx": {"error": error}} for error in unknown]
+        errors: list[Any] = [{"type": "value_error", "input": values, "ctx": {"error": error}} for error in unknown]
         try:
             partial = check(known)
         except ValidationError as error:
-            found += error.errors()
+            errors += error.errors()
         else:
-            if not found:
+            if not errors:
                 return partial
-        raise ValidationError.from_exception_data(cls.__name__, found)
+        raise ValidationError.from_exception_data(cls.__name__, errors)
 
     @field_validator("*")
     @classmethod
@@ -254,7 +254,7 @@ def _value_faults(params: Params) -> Iterator[Fault]:
     """Yield the faults of every value, each at its own place: also those that no selected variant sees."""
     entries = {"profile": "profiles", "preset": "presets", "variant": "catalog"}
     names: dict[str, Any] = {kind: params.get(key) for kind, key in entries.items()}
-    names = {kind: found if isinstance(found, dict) else {} for kind, found in names.items()}
+    names = {kind: by_name if isinstance(by_name, dict) else {} for kind, by_name in names.items()}
     names |= {"paper": params.papers, "task": {**COURSE, **params.tasks}}
     try:
         _Document.model_validate(params.values, context=names)

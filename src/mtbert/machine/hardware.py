@@ -130,8 +130,8 @@ def measured(build: Path) -> Precision:
     fast as fp32, on others half as fast. A folder that does not say it takes the faster one of this CPU.
     """
     file = layout.machine(build)
-    stated = files.read_json(file).get("precision") if file.is_file() else None
-    return stated if stated in ("bf16", "fp32") and _has_bf16() else faster()
+    usual = files.read_json(file).get("precision") if file.is_file() else None
+    return usual if usual in ("bf16", "fp32") and _has_bf16() else faster()
 
 
 def faster() -> Precision:

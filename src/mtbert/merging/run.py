@@ -187,11 +187,11 @@ def join(
             nn.utils.vector_to_parameters(start + scale * step, encoder.parameters())
             return score()
 
-        chosen = method.scales[0]
+        scale = method.scales[0]
         if len(method.scales) > 1:
-            chosen = max(method.scales, key=score_at)  # the smallest of equals
-        nn.utils.vector_to_parameters(start + chosen * step, encoder.parameters())
-    return chosen
+            scale = max(method.scales, key=score_at)  # the smallest of equals
+        nn.utils.vector_to_parameters(start + scale * step, encoder.parameters())
+    return scale
 
 
 def _vector(state: Mapping[str, Tensor], encoder: nn.Module, start: Tensor) -> Tensor:

@@ -71,9 +71,9 @@ def machine(build: Path) -> Machine:
     return files.read_as(Machine, file, f"rm -f {file} && dvc repro machine")
 
 
-def digests(build: Path, named: Iterable[Path]) -> dict[str, str]:
+def digests(build: Path, paths: Iterable[Path]) -> dict[str, str]:
     """Return the SHA-256 of files by their paths below the build folder."""
-    return {file.relative_to(build).as_posix(): files.sha256(file) for file in named}
+    return {file.relative_to(build).as_posix(): files.sha256(file) for file in paths}
 
 
 def is_of_data(path: str) -> bool:

@@ -50,9 +50,8 @@ def check(folder: Path, only: Collection[str] | None = None) -> None:
         elif name in names and files.sha256(folder / name) != expected[name]:
             faulty.append(name)
     if faulty:
-        shown = ", ".join(faulty)
         raise DataError(  # DVC trusts read-only files of its cache, and checks those that can be written
-            f"{folder} is not as it was written (altered: {shown}); "
+            f"{folder} is not as it was written (altered: {', '.join(faulty)}); "
             f"`rm -r {folder} && chmod -R u+w .dvc/cache && {again}` makes it again"
         )
 

@@ -22,7 +22,7 @@ from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
-from mtbert.registry import Chosen, Registry
+from mtbert.registry import Choice, Registry
 from mtbert.settings import ALL, NONE, ONCE, OWN, Name, PartName, Pooling, Published, Section, TaskName
 from mtbert.tasks import Task
 
@@ -53,20 +53,20 @@ class Length:
         """Return the length that settings state; a ValueError, which pydantic takes for a fault of the value."""
         if isinstance(text, Length):
             return text
-        stated = FORM.fullmatch(text) if isinstance(text, str) else None
-        if stated is None:
+        parts = FORM.fullmatch(text) if isinstance(text, str) else None
+        if parts is None:
             raise ValueError(
                 "allowed: all, `100 steps`, `1000 examples of each task`, `0.5 of all examples`, "
                 "`25 steps + 0.5 a class + 0.25 passes of each task`"
             )
-        if stated["steps"]:
-            return cls(steps=_in_an_epoch(stated["steps"]))
-        if stated["examples"]:
-            return cls(examples=_in_an_epoch(stated["examples"]))
-        if stated["share"]:
-            return cls(share=_below_all(stated["share"]))
-        if stated["base"]:
-            return cls(by_task=(float(stated["base"]), float(stated["a_class"]), float(stated["passes"])))
+        if parts["steps"]:
+            return cls(steps=_in_an_epoch(parts["steps"]))
+        if parts["examples"]:
+            return cls(examples=_in_an_epoch(parts["examples"]))
+        if parts["share"]:
+            return cls(share=_below_all(parts["share"]))
+        if parts["base"]:
+            return cls(by_task=(float(parts["base"]), float(parts["a_class"]), float(parts["passes"])))
         return cls()
 
     def turns(self, classes: int, batches: float, batch_size: int) -> int:
@@ -97,7 +97,7 @@ class Length:
             by_task=by_task,
         )
 
-    def stated(self) -> str:
+    def dump(self) -> str:
         """Return it as settings state it."""
         if self.steps is not None:
             return f"{self.steps} steps"
@@ -188,11 +188,11 @@ class ModelSettings(Section):
     max_tokens: int = Field(default=128, ge=8, le=8192)
     token_types: Literal["zeros", "by_sentence"] = "zeros"
     dropout: Annotated[float | None, OWN] = Field(default=None, ge=0, lt=1)
-    features: Annotated[Chosen[Any], FEATURES]
-    adapter: Annotated[Chosen[Any], ADAPTERS]
-    connector: Annotated[Chosen[Any], CONNECTORS]
+    features: Annotated[Choice[Any], FEATURES]
+    adapter: Annotated[Choice[Any], ADAPTERS]
+    connector: Annotated[Choice[Any], CONNECTORS]
     pooling: dict[TaskName, Pooling]
-    heads: dict[TaskName, Annotated[Chosen[Any], HEADS]]
+    heads: dict[TaskName, Annotated[Choice[Any], HEADS]]
 
     def is_apart(self, task: Task) -> bool:
         """Return whether the two sentences of a task's pairs are encoded apart."""
@@ -217,11 +217,11 @@ class PhaseSettings(Section):
     """
 
     tasks: list[TaskName] = Field(min_length=1)
-    sampler: Annotated[Chosen[Any], SAMPLERS]
-    objectives: list[Annotated[Chosen[Any], OBJECTIVES]] = []
-    weighting: Annotated[Chosen[Any], WEIGHTINGS]
-    gradients: Annotated[Chosen[Any], GRADIENTS]
-    schedule: Annotated[Chosen[Any], SCHEDULES]
+    sampler: Annotated[Choice[Any], SAMPLERS]
+    objectives: list[Annotated[Choice[Any], OBJECTIVES]] = []
+    weighting: Annotated[Choice[Any], WEIGHTINGS]
+    gradients: Annotated[Choice[Any], GRADIENTS]
+    schedule: Annotated[Choice[Any], SCHEDULES]
     trainable: Annotated[list[PartName], Field(min_length=1), ONCE] = [
         "encoder", "features", "adapters", "connector", "heads",
     ]  # fmt: skip
@@ -230,7 +230,7 @@ class PhaseSettings(Section):
     batch_size: int = Field(default=16, ge=1, le=65536)
     batch_sizes: dict[TaskName, Annotated[int, Field(ge=1, le=65536)]] = {}
     epochs: int = Field(default=10, ge=1, le=10000)
-    epoch_length: Annotated[Length, PlainValidator(Length.read), PlainSerializer(Length.stated)] = Length()
+    epoch_length: Annotated[Length, PlainValidator(Length.read), PlainSerializer(Length.dump)] = Length()
     rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
     spared: float = Field(default=0.0, ge=0, le=0.5, exclude_if=lambda share: not share)
     batching: Literal["by_length", "shuffled"] = "by_length"

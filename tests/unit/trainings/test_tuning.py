@@ -37,7 +37,7 @@ def test_a_trial_scales_every_rate_and_a_third_of_the_steps_is_trained(monkeypat
     assert trial.score is not None
     assert -1 <= trial.score <= 1
     assert (trained[0].learning_rate, trained[0].head_rate, trained[0].adapter_rate) == (0.003, 0.06, None)
-    assert trained[0].epoch_length.stated() == "1 steps"  # of 3
+    assert trained[0].epoch_length.dump() == "1 steps"  # of 3
 
 
 def test_a_trial_that_diverges_has_no_score(monkeypatch: pytest.MonkeyPatch):
