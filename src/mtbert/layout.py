@@ -4,8 +4,7 @@
       machine.json                processor and PyTorch where the folder was begun
       plan/VARIANT.yaml           resolved settings; beside them catalog.yaml, encoder.yaml, needs.yaml, code-STAGE.yaml
       encoders/NAME/              starting weights: base, and sbert, which was pretrained from it
-      data/TASK/SPLIT.parquet     rows and word pieces; beside them dev-rows.parquet, dev-shared.parquet,
-                                  report.json, pretraining.json
+      data/TASK/SPLIT.parquet     rows and word pieces; beside them dev-shared.parquet, report.json, pretraining.json
       manifest/VARIANT.json       the inputs.json that a training of a variant would write now
       runs/VARIANT/SEED/          a trained model: weights, settings, scores, history, embeddings, predictions, and
                                   inputs.json: what it was made from
@@ -91,14 +90,9 @@ def examples(data: Path, task: str, split: str) -> Path:
     return data / task / f"{split}.parquet"
 
 
-def rows(data: Path, task: str, split: str) -> Path:
-    """Return the file of what preprocessing found of a split's rows; test has none."""
-    return data / task / f"{split}-rows.parquet"
-
-
-def shared_rows(data: Path, task: str, split: str) -> Path:
-    """Return the file of the clusters that a split's rows share with other tasks; dev alone has one, or has none."""
-    return data / task / f"{split}-shared.parquet"
+def shared(data: Path, task: str) -> Path:
+    """Return the file of what rows of a task's dev share with train, and with other tasks."""
+    return data / task / "dev-shared.parquet"
 
 
 def data_report(data: Path) -> Path:

@@ -1,6 +1,6 @@
 """What `mtbert study --curve` prints: dev scores by the number of training rows, and what twice as many would bring.
 
-First baselines, then a trained way. In both the rows of a part are those of `mtbert.data.parts` for the same draw.
+First baselines, then a trained way. In both the rows of a part are those of `mtbert.data.parts` for the same seed.
 """
 
 from collections.abc import Callable, Sequence
