@@ -11,8 +11,6 @@
       merged/NAME/SEED/           a merged model: the same
       votes/NAME/SEED/            a vote: settings, scores, predictions, inputs.json
       baselines/NAME/0/           a cheap baseline of all tasks: settings, scores, predictions, its model, inputs.json
-      embeddings/KEY/             embeddings of texts by an encoder, a cache
-      points/KEY.parquet          places of a run's dev sentences in a picture, a cache
       speed/speed.json            times
       doubtful/                   `mtbert doubtful`: labels to check, and near-duplicates, with their texts
       results/                    tables
@@ -20,15 +18,15 @@
       report/ and submissions/    what people read
       logs/VARIANT/SEED/KEY/      run.json: what a training took; and a copy of inputs.json
       checkpoints/VARIANT/SEED/   of a training that is not finished
-      trials/                     what `mtbert tune` tried
-      memos/CODE/KEY.safetensors  embeddings by a frozen encoder, which may be removed at any time
+      cache/KIND/KEY              what takes long and is made again where it is missing: embeddings by frozen encoders,
+                                  points of sentences in pictures, trials of rates; by a digest of what it is made from
       locks/ and grid/            of processes that run
 
 What a stage writes ends with a seal, digests.json: `mtbert.provenance.seals`.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mtbert import files
 from mtbert.errors import DataError
@@ -125,11 +123,6 @@ def runs_of(build: Path, variant: str) -> list[Path]:
     return sorted(runs(build).glob(f"{variant}/[0-9]*"))
 
 
-def trials(build: Path) -> Path:
-    """Return the folder of what `mtbert tune` tried, a file for each trial."""
-    return build / "trials"
-
-
 def merged(build: Path) -> Path:
     """Return the folder of all merged models."""
     return build / "merged"
@@ -145,14 +138,9 @@ def baselines_of(build: Path, name: str) -> list[Path]:
     return sorted((build / "baselines").glob(f"{name}/[0-9]*"))
 
 
-def embeddings(build: Path) -> Path:
-    """Return the folder of cached embeddings."""
-    return build / "embeddings"
-
-
-def points(build: Path) -> Path:
-    """Return the folder of cached places of sentences in pictures."""
-    return build / "points"
+def cache(build: Path, kind: Literal["embeddings", "points", "trials"]) -> Path:
+    """Return the folder of what is cached of a kind."""
+    return build / "cache" / kind
 
 
 def models(build: Path) -> list[Path]:
@@ -240,11 +228,6 @@ def log_key(model: Path) -> str:
 def checkpoint(build: Path, variant: str, seed: int | str) -> Path:
     """Return the folder of a training's checkpoint."""
     return build / "checkpoints" / variant / str(seed)
-
-
-def memos(build: Path) -> Path:
-    """Return the folder of embeddings that trainings of heads share."""
-    return build / "memos"
 
 
 def lock(build: Path, *names: str) -> Path:

@@ -210,7 +210,7 @@ def place(models: Sequence[ModelFolder], source: Source) -> None:
     embeddings = [model.folder / layout.EMBEDDINGS for model in first_seeds.values()]
     dev_tables = [model.predictions["dev"] for model in first_seeds.values()]
     labels = [{task: _labels_by_row(table) for task, table in by_task.items()} for by_task in dev_tables]
-    places = points.of_runs(embeddings, labels, source.tasks, layout.points(source.build))
+    places = points.of_runs(embeddings, labels, source.tasks, layout.cache(source.build, "points"))
     for model, table in zip(first_seeds.values(), places, strict=True):
         model.points = table
 
