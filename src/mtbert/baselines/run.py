@@ -78,7 +78,7 @@ def train_all(
     of_others = _of_others(build, tasks, data_dir, say)
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     encoder = layout.encoder(build)
-    embed = Embeddings(encoder, layout.embeddings(build))
+    embed = Embeddings(encoder, layout.cache(build, "embeddings"))
     baselines = [Baseline(name) for name in (*BASELINES, UNTRAINED)]
     for name in main(tasks):
         splits = {split: rows.read(layout.data(build), tasks[name], split) for split in ("train", *SCORED)}

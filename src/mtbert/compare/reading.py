@@ -65,7 +65,7 @@ def models(source: str, task: str | None, build: Path) -> list[Path]:
 def _read_run(run: Path, task: str) -> Frame:
     """Read a model's predictions of dev, with its seed and the clusters that preprocessing found."""
     rows = _of_file(layout.predictions(run, task, "dev"))
-    file = layout.rows(layout.data(layout.build_of(run)), task, "dev")
+    file = layout.examples(layout.data(layout.build_of(run)), task, "dev")
     clusters: Frame = files.read_parquet(file, ["id", "cluster"]).astype("string").set_index("id")["cluster"]
     rows["cluster"] = rows["id"].map(clusters).fillna("")
     return rows.assign(seed=run.name, of_run=True, has_seed=not layout.is_baseline(run))

@@ -157,14 +157,13 @@ def read_dev(model: Model) -> dict[str, DevRows]:
 def _read_dev(model: Model, task: Task, data: Path) -> DevRows:
     columns = text_columns(task)
     try:
-        table: Any = files.read_parquet(layout.examples(data, task.name, "dev"), ["id", "label", *columns])
-        names = ["id", "cluster", *(["fold"] if task.folds else [])]
-        rows: Any = files.read_parquet(layout.rows(data, task.name, "dev"), names)
+        names = ["label", "cluster", *columns, *(["fold"] if task.folds else [])]
+        table: Any = files.read_parquet(layout.examples(data, task.name, "dev"), names)
     except DataError as error:
         raise ExportError(f"{model.name}: a smaller export is judged on dev, which is not there: {error}") from None
     if task.folds:  # of the other folds' rows the model has trained on most
-        rows = rows[rows["fold"] == task.fold(int(model.run.name))]
-    table = table.merge(rows, on="id").dropna(subset=["label"])
+        table = table[table["fold"] == task.fold(int(model.run.name))]
+    table = table.dropna(subset=["label"])
     if not len(table):
         raise ExportError(f"{model.name}: a smaller export is judged on dev, and dev of {task.name} has no labels")
     thresholds = model.network.head(task.name).thresholds

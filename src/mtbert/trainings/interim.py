@@ -38,12 +38,12 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         seals.check_build(build)
         if not numbers:
             first_page.write(build, baselines, report, mark)
-            print(f"The baselines are on the page: {report / 'index.html'}")
+            print(f"\nThe baselines are on the page: {report / 'index.html'}\n")
             return
         left_out = markdown.literal(outdated.in_words(outdated.of_build(build, numbers)))
         mark = " ".join(filter(None, [mark, left_out]))
         merging.keep_current(build, layout.merged(build))
-        print(_answer(build, numbers, mark), flush=True)
+        print(f"\n{_answer(build, numbers, mark).strip()}\n", flush=True)
         if merging.merge_all(build, layout.merged(build)):
             _answer(build, numbers, mark)
 

@@ -115,7 +115,7 @@ def test_one_model_each_has_the_error_of_scipys_paired_bootstrap(tmp_path: Path)
 
 def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessing_found(tmp_path: Path) -> None:
     (tmp_path / "data/sst").mkdir(parents=True)
-    pd.DataFrame({"id": range(9), "cluster": [7, 7, *range(7)]}).to_parquet(tmp_path / "data/sst/dev-rows.parquet")
+    pd.DataFrame({"id": range(9), "cluster": [7, 7, *range(7)]}).to_parquet(tmp_path / "data/sst/dev.parquet")
     for name, seed in (("pals", 1), ("pals", 2), ("smart", 1)):
         folder = tmp_path / f"runs/{name}/{seed}/predictions"
         folder.mkdir(parents=True)
@@ -132,7 +132,7 @@ def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessi
 
 def predicted(build: Path, folder: str, said: list[float], task: str = "sst") -> None:
     """Write what a model predicts of dev rows that are all of class 1, each a cluster."""
-    rows = build / f"data/{task}/dev-rows.parquet"
+    rows = build / f"data/{task}/dev.parquet"
     rows.parent.mkdir(parents=True, exist_ok=True)
     pd.DataFrame({"id": range(len(said)), "cluster": range(len(said))}).to_parquet(rows)
     file = build / folder / f"predictions/{task}-dev.parquet"
