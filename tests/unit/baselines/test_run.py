@@ -207,7 +207,7 @@ def test_the_tables_hold_each_baseline_with_predictions_weights_and_times(build:
     assert runs.loc[[*run.BASELINES], ["seconds", *COSTS]].notna().all(axis=None)
     assert {*results.predictions["variant"]} == {*run.BASELINES, "untrained-encoder"}
     dev = results.by_run["baseline-tfidf", 0, "dev"]["topic"]
-    assert dev["sure"].between(0.5, 1).all()
+    assert dev["confidence"].between(0.5, 1).all()
     assert dev["cluster"].tolist() == [*range(10)]
 
 
@@ -319,7 +319,7 @@ def test_predictions_of_others_are_a_row_beside_the_baselines(build: Path):
     assert results.costs == dict.fromkeys(run.BASELINES, Costs()) | {
         "other-gpt": Costs(price=0.4, currency="EUR", milliseconds=800)
     }
-    assert results.by_run["other-gpt", 0, "dev"]["topic"]["sure"].tolist() == [0.75] * 10
+    assert results.by_run["other-gpt", 0, "dev"]["topic"]["confidence"].tolist() == [0.75] * 10
     entries = record.of_baseline(folder, record.read_catalog(build)).entries
     assert [entry.name for entry in entries if "parameters" in entry.name] == []
 

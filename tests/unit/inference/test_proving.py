@@ -9,7 +9,7 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.inference import proving
-from mtbert.inference.smaller import ExportError
+from mtbert.inference.compressing import ExportError
 from mtbert.provenance import why
 from mtbert.tasks import load_tasks
 
