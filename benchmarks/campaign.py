@@ -380,10 +380,10 @@ def main() -> int:
     jobs = [job for job in jobs if not arguments.only or job.variant in arguments.only]
     arguments.out.mkdir(parents=True, exist_ok=True)
     import mtbert.training.assembly  # noqa: F401  imported once, before the processes are made
-    from mtbert.machine import mps, starting
+    from mtbert.machine import mps
 
     if Path("/dev/nvidiactl").exists():  # CUDA itself may not be asked before the processes are made
-        os.environ[starting.GIVEN_GPU] = "1"
+        os.environ.setdefault(mps.VISIBLE, "0")
 
     with mps.gpu_for_many() as fault:
         if fault:

@@ -31,7 +31,7 @@ from mtbert.scores import metrics, predictions
 from mtbert.scores.columns import Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, FROZEN, UNTRAINED
 from mtbert.scores.schemas import ModelMetrics
-from mtbert.tasks import Split, Task, Tasks, main, of_a_model, stated
+from mtbert.tasks import Split, Task, Tasks, dump_task, main, of_a_model
 from mtbert.training import logs
 
 SEED = 0  # of all baselines: they have none
@@ -78,7 +78,7 @@ def train_all(
     of_others = _of_others(build, tasks, data_dir, say)
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     encoder = layout.encoder(build)
-    embed = Embeddings(encoder, layout.embeddings(build))
+    embed = Embeddings(encoder, layout.cache(build, "embeddings"))
     baselines = [Baseline(name) for name in (*BASELINES, UNTRAINED)]
     for name in main(tasks):
         splits = {split: rows.read(layout.data(build), tasks[name], split) for split in ("train", *SCORED)}
@@ -195,7 +195,7 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started:
         "variant": baseline.name,
         "seed": SEED,
         "tasks": known,
-        "described": {name: stated(of_a_model(tasks[name])) for name in known},
+        "described": {name: dump_task(of_a_model(tasks[name])) for name in known},
     }
     if baseline.of_others:
         costs = baseline.of_others.costs.model_dump(exclude_defaults=True)

@@ -22,7 +22,7 @@ from mtbert.pretrained import embeddings
 from mtbert.provenance import manifests, seals
 from mtbert.scores.described import FROZEN
 from mtbert.scores.schemas import ModelMetrics
-from mtbert.tasks import Task, restored
+from mtbert.tasks import Task, load_tasks
 
 
 @dataclass
@@ -107,7 +107,7 @@ def load(folder: Path, device: str = "auto") -> Baseline:
     return Baseline(
         run=folder,
         metrics=files.read_as(ModelMetrics, folder / layout.METRICS, again),
-        trained=stored.read(folder, restored(settings["described"]), embed),
+        trained=stored.read(folder, load_tasks(settings["described"]), embed),
         encoder=encoder,
         embed=embed,
     )

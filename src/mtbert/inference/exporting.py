@@ -28,7 +28,7 @@ from mtbert.provenance import seals
 from mtbert.serving import description
 from mtbert.serving.description import Description, ServedTask
 from mtbert.training import evaluation
-from mtbert.variants.settings import PLACES
+from mtbert.variants.settings import TECHNIQUE_KEYS
 
 MODELING = "mtbert.inference.modeling"
 EQUAL = 1e-4  # by which an export's outputs may differ from ours: onnxruntime computes in another order
@@ -232,7 +232,7 @@ def _assigned(attribute: str, classes: dict[str, type]) -> str:
 def rebuilt(model: Model) -> modeling.MtbertModel:
     """Build the model as transformers does from an export."""
     settings, encoder = model.settings.model, model.network.encoder
-    parts = {part: getattr(settings, part) for part in PLACES["model"]}
+    parts = {part: getattr(settings, part) for part in TECHNIQUE_KEYS["model"]}
     heads = {task: settings.heads[task] for task in model.tasks}
     has_feature_weights = any(True for _ in model.network.features.parameters())
     entries: dict[str, Any] = dict(
@@ -256,7 +256,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
         if task.several:  # so the pipeline takes the sigmoid of each logit
             entries["problem_type"] = "multi_label_classification"
     classes: dict[str, Any] = {"backbone": type(encoder.backbone)}
-    classes |= {part: PLACES["model"][part].class_of(chosen) for part, chosen in parts.items()}
+    classes |= {part: TECHNIQUE_KEYS["model"][part].class_of(chosen) for part, chosen in parts.items()}
     head_classes = {task: HEADS.class_of(head) for task, head in heads.items()}
     attributes = {"classes": classes, "head_classes": head_classes}
     model_class = type("MtbertModel", (modeling.MtbertModel,), attributes)

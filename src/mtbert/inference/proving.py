@@ -21,8 +21,7 @@ from mtbert.inference.model import Model
 from mtbert.inference.outside import ExportOutputs
 from mtbert.judge import Verdict, no_worse
 from mtbert.judge.no_worse import Change
-from mtbert.provenance import stale
-from mtbert.provenance.stale import Present
+from mtbert.provenance.changes import check_rows
 from mtbert.scores import sets
 from mtbert.tasks import Task, read_build
 
@@ -145,13 +144,12 @@ def read_dev(model: Model) -> dict[str, DevRows]:
     if not layout.data_report(layout.data(build)).is_file():
         raise ExportError(f"{model.name}: a smaller export is judged on dev, and {build} has no data")
     described = read_build(build)  # whose margins may have changed since the training
-    present = Present(build)
     dev: dict[str, DevRows] = {}
     for name in model.tasks:
         if name not in described:
             raise ExportError(f"{model.name}: a smaller export is judged on dev, and {build} has no task {name} now")
         try:
-            stale.check(present, [model.run], name)
+            check_rows(build, [model.run], name)
         except DataError as error:
             raise ExportError(f"a smaller export is judged on dev: {error}") from None
         dev[name] = _read_dev(model, replace(model.task(name), matters=described[name].matters), layout.data(build))
@@ -161,14 +159,13 @@ def read_dev(model: Model) -> dict[str, DevRows]:
 def _read_dev(model: Model, task: Task, data: Path) -> DevRows:
     columns = text_columns(task)
     try:
-        table: Any = files.read_parquet(layout.examples(data, task.name, "dev"), ["id", "label", *columns])
-        names = ["id", "cluster", *(["fold"] if task.folds else [])]
-        rows: Any = files.read_parquet(layout.rows(data, task.name, "dev"), names)
+        names = ["label", "cluster", *columns, *(["fold"] if task.folds else [])]
+        table: Any = files.read_parquet(layout.examples(data, task.name, "dev"), names)
     except DataError as error:
         raise ExportError(f"{model.name}: a smaller export is judged on dev, which is not there: {error}") from None
     if task.folds:  # of the other folds' rows the model has trained on most
-        rows = rows[rows["fold"] == task.fold(int(model.run.name))]
-    table = table.merge(rows, on="id").dropna(subset=["label"])
+        table = table[table["fold"] == task.fold(int(model.run.name))]
+    table = table.dropna(subset=["label"])
     if not len(table):
         raise ExportError(f"{model.name}: a smaller export is judged on dev, and dev of {task.name} has no labels")
     thresholds = model.network.head(task.name).thresholds

@@ -7,7 +7,7 @@ from pydantic import AliasPath, BeforeValidator, Field, Json, TypeAdapter
 
 from mtbert.scores.schemas import Costs, Count, Lenient
 from mtbert.settings import Name, TaskName
-from mtbert.tasks import COURSE, Split, Task, restored
+from mtbert.tasks import COURSE, Split, Task, load_tasks
 
 CATALOG = "catalog"  # the paper of a variant that names none, as those in params.yaml do
 RIVALS = "rivals"  # the paper of what is held against PALs beside the papers
@@ -82,7 +82,7 @@ class Data(Lenient):
     @cached_property
     def described_tasks(self) -> dict[str, Task]:
         """The tasks; the course's if the results are from before they were written."""
-        return restored(self.tasks) if self.tasks else COURSE
+        return load_tasks(self.tasks) if self.tasks else COURSE
 
 
 class StartingWeights(Lenient):

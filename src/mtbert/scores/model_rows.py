@@ -20,7 +20,7 @@ from mtbert.scores import sets
 from mtbert.scores.columns import COSTS
 from mtbert.scores.described import UNTRAINED
 from mtbert.scores.schemas import Elsewhere, ModelMetrics, RunMetrics, Speed
-from mtbert.tasks import COURSE, SPLITS, Task, Tasks, read_build, stated
+from mtbert.tasks import COURSE, SPLITS, Task, Tasks, dump_task, read_build
 
 NOT_SETTINGS = ("seed", "code", "variant", "catalog", "scale")  # what settings.yaml says beside the settings
 FIFTHS = 5  # of a score's range, by which its labels are counted
@@ -77,7 +77,7 @@ def _name(source: Source) -> str:
 
 
 def _stated_tasks(tasks: Tasks) -> dict[str, dict[str, Any]]:
-    return {name: stated(replace(task, files={})) for name, task in tasks.items()}
+    return {name: dump_task(replace(task, files={})) for name, task in tasks.items()}
 
 
 def _row_counts(source: Source) -> dict[str, dict[str, Any]]:

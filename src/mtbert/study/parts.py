@@ -79,13 +79,13 @@ def _variants(params: Params, way: str) -> list[str]:
     """Return the variants of a way that a person names."""
     if way in params.get("catalog"):
         return [way]
-    if one_per_task := [name for name, entry in params.written.items() if entry == way]:
+    if one_per_task := [name for name, entry in params.template_of.items() if entry == way]:
         return one_per_task
     if entry := (params.get("ensembles") or {}).get(way):
         kind = "a merge" if entry.get("merge") else "a vote"
         allowed = f"one of its members, {', '.join(entry['members'])}"
         raise SettingsError(f"--way is {way}, {kind} of several models, which no part trains; allowed: {allowed}")
-    raise UnknownNameError("way", way, [*params.get("catalog"), *dict.fromkeys(params.written.values())])
+    raise UnknownNameError("way", way, [*params.get("catalog"), *dict.fromkeys(params.template_of.values())])
 
 
 def _kept(params: Params, folder: Path, build: Path) -> list[str]:
@@ -129,4 +129,4 @@ def _parts(params: Params, folder: Path, variants: Sequence[str]) -> dict[str, d
 
 def _name(params: Params, variants: Sequence[str]) -> str:
     """Return the name of a way, as --way takes it: that of its variant, or of the entry of one for each task."""
-    return params.written.get(variants[0], variants[0])
+    return params.template_of.get(variants[0], variants[0])

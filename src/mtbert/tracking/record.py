@@ -13,7 +13,7 @@ from mtbert.layout import HISTORY, METRICS, SETTINGS
 from mtbert.provenance import inputs, seals
 from mtbert.provenance.parameters import parameters, setting_text
 from mtbert.scores.schemas import ModelMetrics, RunLog, read_log
-from mtbert.tasks import COURSE, restored
+from mtbert.tasks import COURSE, load_tasks
 from mtbert.tracking import view
 from mtbert.tracking.view import CHANGED
 
@@ -123,7 +123,7 @@ def begun(settings: Mapping[str, Any], seed: int, made_from: str, catalog: Mappi
     return Record(
         experiment=experiment(catalog),
         name=run_name(variant, ({"data": data} if other_data else {}) | changes, seed),
-        scores=view.scores(restored(catalog["tasks"]) if catalog.get("tasks") else COURSE),
+        scores=view.scores(load_tasks(catalog["tasks"]) if catalog.get("tasks") else COURSE),
         params=parameters(settings) | {"data": data},
         tags=_tags(settings, made_from, data, changes),
     )

@@ -16,6 +16,7 @@ from mtbert.compare import as_text, compare_files, models
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.judge import Comparison, Verdict
 from mtbert.provenance import why
+from mtbert.provenance.changes import Change, InputKind
 from mtbert.scores import metrics
 
 Compare = Callable[..., Comparison]
@@ -117,7 +118,7 @@ def test_one_model_each_has_the_error_of_scipys_paired_bootstrap(tmp_path: Path)
 
 def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessing_found(tmp_path: Path) -> None:
     (tmp_path / "data/sst").mkdir(parents=True)
-    pd.DataFrame({"id": range(9), "cluster": [7, 7, *range(7)]}).to_parquet(tmp_path / "data/sst/dev-rows.parquet")
+    pd.DataFrame({"id": range(9), "cluster": [7, 7, *range(7)]}).to_parquet(tmp_path / "data/sst/dev.parquet")
     for name, seed in (("pals", 1), ("pals", 2), ("smart", 1)):
         folder = tmp_path / f"runs/{name}/{seed}/predictions"
         folder.mkdir(parents=True)
@@ -134,7 +135,7 @@ def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessi
 
 def predicted(build: Path, folder: str, said: list[float], task: str = "sst") -> None:
     """Write what a model predicts of dev rows that are all of class 1, each a cluster."""
-    rows = build / f"data/{task}/dev-rows.parquet"
+    rows = build / f"data/{task}/dev.parquet"
     rows.parent.mkdir(parents=True, exist_ok=True)
     pd.DataFrame({"id": range(len(said)), "cluster": range(len(said))}).to_parquet(rows)
     file = build / folder / f"predictions/{task}-dev.parquet"
@@ -169,8 +170,8 @@ def test_it_is_said_that_a_named_model_was_trained_with_other_inputs(
     for seed in (1, 2):
         predicted(tmp_path, f"runs/pals/{seed}", [1.0] * 9)
     predicted(tmp_path, "runs/smart/1", [1.0] * 9)
-    cause = why.Cause(why.InputKind.SETTING, "pals.dim", "204", "276")
-    monkeypatch.setattr(why, "changes_since", lambda run: [cause] if run.parent.name == "pals" else [])
+    change = Change(InputKind.SETTING, "pals.dim", "204", "276")
+    monkeypatch.setattr(why, "changes_since", lambda run: [change] if run.parent.name == "pals" else [])
     assert [*why.notes(models("pals", "sst", tmp_path))] == [
         "pals, seeds 1, 2, was trained before these changed: pals.dim 204 -> 276; `dvc repro train@pals-1 "
         "train@pals-2` trains it again"

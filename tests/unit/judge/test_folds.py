@@ -9,7 +9,7 @@ import pytest
 from mtbert.judge import BudgetRuns
 from mtbert.scores import tables
 from mtbert.scores.results import Results
-from mtbert.tasks import Task, stated
+from mtbert.tasks import Task, dump_task
 
 MOOD = Task("mood", 2, ("text",), "mood", "macro_f1", folds=2)
 TALK = Task("talk", 2, ("text",), "talk", "accuracy")
@@ -23,7 +23,7 @@ GUESSED = [1] * 10
 def results(*seeds: int, said: list[int] | None = None) -> Results:
     """A model with these seeds, each of which predicts its fold of mood and all of talk, and a baseline."""
     runs, rows = [], []
-    data = {"name": "mine", "whose": "own", "tasks": {name: stated(task) for name, task in TASKS.items()}}
+    data = {"name": "mine", "whose": "own", "tasks": {name: dump_task(task) for name, task in TASKS.items()}}
     for kind, variant, seed in [("variant", "ours", seed) for seed in seeds] + [("baseline", "baseline-tfidf", 0)]:
         settings = {"paper": "own", "row": variant, "tasks": [*TASKS], "profile": "own"}
         runs.append({"kind": kind, "variant": variant, "seed": seed, "settings": json.dumps(settings)}

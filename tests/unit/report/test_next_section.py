@@ -119,7 +119,7 @@ def test_groups_of_held_out_rows_are_read_from_the_file_of_train(tmp_path: Path)
     topic |= {"files": {"train": "train.csv", "dev": "dev.csv"}}
     catalog = {"tasks": {"topic": topic}, "data_dir": str(tmp_path), "held_out": 2}
     files.write_yaml(layout.plan(tmp_path), catalog)
-    files.write_yaml(layout.plan(tmp_path, "needs"), {"splits": [["topic", "train"], ["topic", "dev"]]})
+    files.write_yaml(layout.plan(tmp_path, "preprocess"), {"splits": [["topic", "train"], ["topic", "dev"]]})
     for name, channels in (("train", "web web phone"), ("dev", "fax fax mail")):
         rows = [f"{name} {number},0,{channel}\n" for number, channel in enumerate(channels.split())]
         (tmp_path / f"{name}.csv").write_text("text,topic,channel\n" + "".join(rows))

@@ -18,7 +18,7 @@ from mtbert.scores.described import UNTRAINED_LABEL
 from mtbert.scores.metrics import OVERALLS
 from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
-from mtbert.tasks.task import stated
+from mtbert.tasks.task import dump_task
 
 ROW = {"row": "Original PALs"}
 BERT = {"row": "Fine-tuned BERT"}
@@ -146,7 +146,7 @@ def test_on_other_data_nothing_published_is_shown():
 
 def test_of_other_tasks_the_terminal_says_what_is_scored_and_what_the_mean_is():
     own = {"qqp": replace(COURSE["qqp"], metric="f1"), "sts": COURSE["sts"]}
-    described = {name: stated(task) for name, task in own.items()}
+    described = {name: dump_task(task) for name, task in own.items()}
     results = made.results({("pals", 1): {"qqp": QQP, "sts": STS}}, SETTINGS, {"tasks": described, "whose": "own"})
     judgement = judge(Scoreboard(results))
     told = terminal.in_short(judgement, Path("build/report/index.html"))

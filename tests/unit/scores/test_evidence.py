@@ -11,7 +11,7 @@ from mtbert.errors import DataError
 from mtbert.scores import checks, columns, evidence, tables
 from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
-from mtbert.tasks.task import stated
+from mtbert.tasks.task import dump_task
 
 ONE, TWO = {("pals", 1): {"sst": [0, 1, 2, 0]}}, {("pals", 2): {"sst": [0, 1, 2, 3]}}
 
@@ -86,7 +86,7 @@ def test_runs_of_another_train_are_refused_and_where_nobody_counted_it_it_is_the
 
 def test_runs_of_tasks_that_are_described_otherwise_are_refused(tmp_path: Path):
     def data(matters: float) -> dict:
-        return {"tasks": {"sst": stated(replace(COURSE["sst"], matters=matters))}}
+        return {"tasks": {"sst": dump_task(replace(COURSE["sst"], matters=matters))}}
 
     sources = [folder(tmp_path / "a", ONE, data=data(0.01)), folder(tmp_path / "b", TWO, data=data(0.1))]
     with pytest.raises(DataError, match=r"runs of more than one description of the tasks; .*: pals, seed 2"):
