@@ -22,7 +22,7 @@ ABOUT = (
 )
 OF_FOLDS = (
     "Each row of {tasks} is predicted by a model that did not see it ({folds} folds); scores are of all rows together, "
-    "and a round of {folds} seeds is enough for a verdict."
+    "and a repeat of {folds} seeds is enough for a verdict."
 )
 DIFFERENCE = "difference to one model per task"  # a column
 TRAINED = "trained well enough"  # a column
