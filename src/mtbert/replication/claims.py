@@ -11,7 +11,7 @@ from mtbert.config import papers
 from mtbert.errors import DataError, UnknownNameError, in_words
 from mtbert.judge.budget_runs import OVERFITTING
 from mtbert.judge.rule import Expected, margins
-from mtbert.judge.sides import RATE
+from mtbert.judge.settings_diff import RATE
 from mtbert.scores.metrics import OVERALLS
 from mtbert.settings import Section
 from mtbert.tasks import COURSE

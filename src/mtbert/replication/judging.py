@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from mtbert.errors import DataError
-from mtbert.judge import NO_PLAN, Judgement, Plan, Scoreboard, judge, sides
+from mtbert.judge import NO_PLAN, Judgement, Plan, Scoreboard, judge, settings_diff
 from mtbert.judge.budget_runs import (
     UNEQUAL,
     BudgetRuns,
@@ -221,7 +221,7 @@ def _mismatches(comparison: ClaimComparison, runs: BudgetRuns) -> dict[str, tupl
 
     `settings` are those that the claim does not name, `confounders` those that it names as such.
     """
-    differing = sides.differing_settings(runs.settings, comparison.ours, comparison.other)
+    differing = settings_diff.differing_settings(runs.settings, comparison.ours, comparison.other)
     mismatches = {
         "code": code_mismatches(pd.concat(_lines(comparison, runs))),
         "settings": tuple(sorted(differing - {*comparison.differs, *comparison.confounded})),
