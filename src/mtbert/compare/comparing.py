@@ -12,7 +12,7 @@ from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError
 from mtbert.judge import Comparison
-from mtbert.judge.rule import missing_data, with_p
+from mtbert.judge.rule import missing_data
 from mtbert.scores import metrics
 from mtbert.stats import Side, difference, influence, score
 from mtbert.tasks import METRIC_NAMES, OF_CLASSES, OF_SCORES, Task, Tasks
@@ -61,7 +61,8 @@ def compare_files(
         replace(score(their_side, bounds), is_defined=_is_defined(metric, pairs.theirs)),
     )
     missing = missing_data(result)
-    return with_p(Comparison((ours,), (theirs,), metric, "close", margin, result, missing=missing, scores=scores))
+    comparison = Comparison((ours,), (theirs,), metric, "close", margin, result, missing=missing, scores=scores)
+    return replace(comparison, p=comparison.uncorrected_p)
 
 
 def _check_kind(metric: str, task: Task | None) -> None:

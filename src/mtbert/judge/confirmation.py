@@ -66,5 +66,4 @@ def look(answer: Answer, board: Scoreboard) -> Confirmation | None:
 
 
 def _on_test(board: Scoreboard, way: Row) -> Row:
-    row = board.baseline(way.names[0], "test") if way.is_baseline else board.row(way.names, "test")
-    return replace(row, label=way.label)
+    return replace(board.row(way.names, "test"), label=way.label)

@@ -85,6 +85,7 @@ class Comparison:
         mismatches: names of that in which the sides were not trained alike, by what it is, of DIFFERENCES.
         missing: what a verdict needs and the runs do not have, of NEEDS; empty for nothing.
         p: of what is expected; 1 where it is not judged. Of ways it is corrected over all of them.
+        published: the difference that a paper prints; None where none does.
         scores: of ours and of the other, each by itself; None where nobody asks.
     """
 
@@ -97,6 +98,7 @@ class Comparison:
     mismatches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     missing: str = ""
     p: PValues = NOTHING
+    published: float | None = None
     scores: tuple[Estimate, Estimate] | None = None
 
     @property
@@ -120,6 +122,13 @@ class Comparison:
         """Whether its sides were run and may be compared."""
         return self.difference is not None and not self.reason
 
+    @property
+    def uncorrected_p(self) -> PValues:
+        """The p of what is expected; 1 where it is not judged, or nothing is known of other rows and seeds."""
+        if self.difference is None or self.difference.error is None or not self.is_judged:
+            return NOTHING
+        return part_p(self.expects, self.margin, self.published, self.difference)
+
 
 def sign(difference: Estimate | None) -> Verdict:
     """Return BETTER or WORSE where the 95 % interval of ours - other leaves out 0, else TOO_CLOSE."""
@@ -136,14 +145,6 @@ def missing_data(difference: Estimate) -> str:
     if difference.clusters < LEAST_CLUSTERS:
         return "rows"
     return "seeds" if difference.lacks_seeds(SEEDS) else ""
-
-
-def with_p(comparison: Comparison) -> Comparison:
-    """Return the comparison with the p of what it expects, not corrected; 1 where it is not judged."""
-    difference = comparison.difference
-    if difference is None or difference.error is None or not comparison.is_judged:
-        return replace(comparison, p=NOTHING)
-    return replace(comparison, p=part_p(comparison.expects, comparison.margin, None, difference))
 
 
 def part_p(expects: Expected, margin: float, published: float | None, difference: Estimate) -> PValues:
@@ -193,8 +194,8 @@ def corrected(family: Sequence[PValues]) -> list[PValues]:
 
 def compare_ways(runs: BudgetRuns, comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Compare ways by all seeds, of which a study says beforehand how many; p are corrected over all comparisons."""
-    compared = [with_p(_compared(runs, comparison)) for comparison in comparisons]
-    corrected_p = corrected([comparison.p for comparison in compared])
+    compared = [_compared(runs, comparison) for comparison in comparisons]
+    corrected_p = corrected([comparison.uncorrected_p for comparison in compared])
     return [replace(comparison, p=p) for comparison, p in zip(compared, corrected_p, strict=True)]
 
 

@@ -30,7 +30,6 @@ from mtbert.judge.rule import (
     claim_p,
     corrected,
     missing_data,
-    part_p,
     sign,
 )
 from mtbert.replication.claims import Claim, ClaimPart, are_always_confounders, load
@@ -45,12 +44,11 @@ class ClaimComparison(Comparison):
     """One comparison of a claim, and what the runs say of it.
 
     Attributes:
-        published, differs, confounded: as of `ClaimPart`.
+        differs, confounded: as of `ClaimPart`.
         third: the mean difference at a third of the budget; None where that was not run.
         leak_free: the mean difference without rows that share a sentence with training; None where no row does.
     """
 
-    published: float | None = None
     differs: tuple[str, ...] = ()
     confounded: tuple[str, ...] = ()
     third: float | None = None
@@ -109,7 +107,7 @@ class ClaimResult:
     @property
     def reason(self) -> str:
         """Why it is not judged, of DIFFERENCES and NEEDS; empty where it is, or was not run."""
-        if self.p.verdict is not Verdict.TOO_CLOSE:
+        if self.p.verdict is not Verdict.TOO_CLOSE or any(one.verdict is Verdict.NOT_RUN for one in self.deciding):
             return ""
         reasons = {one.reason for one in self.deciding}
         are_all_too_close = all(sign(one.difference) is Verdict.TOO_CLOSE for one in self.deciding)
@@ -200,9 +198,7 @@ def compare(part: ClaimPart, runs: BudgetRuns, third: BudgetRuns | None = None) 
         leak_free=_leak_free_mean(comparison, runs, difference.rows),
     )
     comparison = replace(comparison, missing=_missing(comparison, difference, runs))
-    has_p = comparison.is_judged and difference.error is not None
-    p = part_p(part.expects, part.margin, part.published, difference) if has_p else NOTHING
-    return replace(comparison, p=p)
+    return replace(comparison, p=comparison.uncorrected_p)
 
 
 def _leak_free_mean(comparison: ClaimComparison, runs: BudgetRuns, rows: int) -> float | None:

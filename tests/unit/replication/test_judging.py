@@ -262,6 +262,13 @@ def test_a_claim_of_several_parts_of_which_one_is_proved_is_open_and_not_too_clo
     assert result.verdict is Verdict.TOO_CLOSE
 
 
+def test_a_claim_of_which_one_part_was_not_run_has_no_other_reason() -> None:
+    parts = (claim().parts[0], claim(ours="none").parts[0])
+    runs = evidence({"new": HIGH[:5], "old": LOW})
+    (result,) = judge_claims([claim().model_copy(update={"parts": parts})], runs)
+    assert (result.comparisons[0].reason, result.verdict, result.reason) == ("seeds", Verdict.NOT_RUN, "")
+
+
 def test_a_claim_without_a_part_that_decides_is_refused() -> None:
     with pytest.raises(ValueError, match="confounded"):
         claim(confounded="sampler")
