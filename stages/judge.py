@@ -8,12 +8,12 @@ from mtbert.machine import program
 def main(build: Path, out: Path) -> None:
     """Judge the results, and write the tables."""
     from mtbert import layout
-    from mtbert.judge import request_of
+    from mtbert.judge import plan_of
     from mtbert.replication import replicate, tables
     from mtbert.scores import tables as results
 
-    request = request_of(layout.read_catalog(build, "seeds"))
-    tables.write(replicate(results.read(layout.results(build)), request=request), out)
+    plan = plan_of(layout.read_catalog(build, "seeds"))
+    tables.write(replicate(results.read(layout.results(build)), plan=plan), out)
 
 
 if __name__ == "__main__":

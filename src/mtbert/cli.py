@@ -120,13 +120,13 @@ def export(
     --max-tokens) predicts dev, and is kept if it is proved to be as good as the full one.
     """
     from mtbert.inference import exporting, loading
-    from mtbert.inference.smaller import Smaller
+    from mtbert.inference.compressing import Compression
     from mtbert.provenance import why
 
     trained = loading.load_any(model, seed, build, "cpu")
     for note in why.notes([trained.run]):
         _print_aside(note)
-    exporting.export(trained, form, out, task, each, Smaller(int8, half, max_tokens, unproved))
+    exporting.export(trained, form, out, task, each, Compression(int8, half, max_tokens, unproved))
     print(f"{out} holds {trained.name}, seed {trained.seed}; its README.md shows how to load it")
 
 
@@ -333,13 +333,13 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
     from mtbert import layout
-    from mtbert.judge import request_of
+    from mtbert.judge import plan_of
     from mtbert.judge import tables as judged
     from mtbert.report import terminal
     from mtbert.scores import outdated, tables
 
-    request = request_of(layout.read_catalog(build, "seeds"))
-    judgement = judged.read(layout.judged(build), tables.read(layout.results(build)), request)
+    plan = plan_of(layout.read_catalog(build, "seeds"))
+    judgement = judged.read(layout.judged(build), tables.read(layout.results(build)), plan)
     _print_aside(outdated.of_tables(build))
     print(terminal.in_short(judgement, layout.report(build) / "index.html"))
 
@@ -359,7 +359,7 @@ def report(
 ) -> None:
     """Write the report from the finished runs; train nothing."""
     from mtbert import layout
-    from mtbert.judge import UNKNOWN, request_of
+    from mtbert.judge import NO_PLAN, plan_of
     from mtbert.machine import locking
     from mtbert.provenance import seals
     from mtbert.replication import replicate, submissions
@@ -381,8 +381,8 @@ def report(
             ensembles.vote_all(build, layout.votes(build))
             tables.write(collect.collect(build), layout.results(build))
         results = tables.read(evidence or layout.results(build))
-        request = UNKNOWN if evidence else request_of(layout.read_catalog(build, "seeds"))
-        replication = replicate(results, third and tables.read(third), request)
+        plan = NO_PLAN if evidence else plan_of(layout.read_catalog(build, "seeds"))
+        replication = replicate(results, third and tables.read(third), plan)
         if evidence is None:
             judged.write(replication, layout.judged(build))
             submissions.write(results, layout.submissions(build))

@@ -4,16 +4,13 @@
       machine.json                processor and PyTorch where the folder was begun
       plan/VARIANT.yaml           resolved settings; beside them catalog.yaml, STAGE.yaml, code-STAGE.yaml
       encoders/NAME/              starting weights: base, and sbert, which was pretrained from it
-      data/TASK/SPLIT.parquet     rows and word pieces; beside them dev-rows.parquet, dev-shared.parquet,
-                                  report.json, pretraining.json
+      data/TASK/SPLIT.parquet     rows and word pieces; beside them dev-shared.parquet, report.json, pretraining.json
       manifest/VARIANT.json       the inputs.json that a training of a variant would write now
       runs/VARIANT/SEED/          a trained model: weights, settings, scores, history, embeddings, predictions, and
                                   inputs.json: what it was made from
       merged/NAME/SEED/           a merged model: the same
       votes/NAME/SEED/            a vote: settings, scores, predictions, inputs.json
       baselines/NAME/0/           a cheap baseline of all tasks: settings, scores, predictions, its model, inputs.json
-      embeddings/KEY/             embeddings of texts by an encoder, a cache
-      points/KEY.parquet          places of a run's dev sentences in a picture, a cache
       speed/speed.json            times
       doubtful/                   `mtbert doubtful`: labels to check, and near-duplicates, with their texts
       results/                    tables
@@ -21,15 +18,15 @@
       report/ and submissions/    what people read
       logs/VARIANT/SEED/KEY/      run.json: what a training took; and a copy of inputs.json
       checkpoints/VARIANT/SEED/   of a training that is not finished
-      trials/                     what `mtbert tune` tried
-      memos/CODE/KEY.safetensors  embeddings by a frozen encoder, which may be removed at any time
+      cache/KIND/KEY              what takes long and is made again where it is missing: embeddings by frozen encoders,
+                                  points of sentences in pictures, trials of rates; by a digest of what it is made from
       locks/ and grid/            of processes that run
 
 What a stage writes ends with a seal, digests.json: `mtbert.provenance.seals`.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mtbert import files
 from mtbert.errors import DataError
@@ -83,14 +80,9 @@ def examples(data: Path, task: str, split: str) -> Path:
     return data / task / f"{split}.parquet"
 
 
-def rows(data: Path, task: str, split: str) -> Path:
-    """Return the file of what preprocessing found of a split's rows; test has none."""
-    return data / task / f"{split}-rows.parquet"
-
-
-def shared_rows(data: Path, task: str, split: str) -> Path:
-    """Return the file of the clusters that a split's rows share with other tasks; dev alone has one, or has none."""
-    return data / task / f"{split}-shared.parquet"
+def shared(data: Path, task: str) -> Path:
+    """Return the file of what rows of a task's dev share with train, and with other tasks."""
+    return data / task / "dev-shared.parquet"
 
 
 def data_report(data: Path) -> Path:
@@ -123,11 +115,6 @@ def runs_of(build: Path, variant: str) -> list[Path]:
     return sorted(runs(build).glob(f"{variant}/[0-9]*"))
 
 
-def trials(build: Path) -> Path:
-    """Return the folder of what `mtbert tune` tried, a file for each trial."""
-    return build / "trials"
-
-
 def merged(build: Path) -> Path:
     """Return the folder of all merged models."""
     return build / "merged"
@@ -143,14 +130,9 @@ def baselines_of(build: Path, name: str) -> list[Path]:
     return sorted((build / "baselines").glob(f"{name}/[0-9]*"))
 
 
-def embeddings(build: Path) -> Path:
-    """Return the folder of cached embeddings."""
-    return build / "embeddings"
-
-
-def points(build: Path) -> Path:
-    """Return the folder of cached places of sentences in pictures."""
-    return build / "points"
+def cache(build: Path, kind: Literal["embeddings", "points", "trials"]) -> Path:
+    """Return the folder of what is cached of a kind."""
+    return build / "cache" / kind
 
 
 def models(build: Path) -> list[Path]:
@@ -243,11 +225,6 @@ def log_key(model: Path) -> str:
 def checkpoint(build: Path, variant: str, seed: int | str) -> Path:
     """Return the folder of a training's checkpoint."""
     return build / "checkpoints" / variant / str(seed)
-
-
-def memos(build: Path) -> Path:
-    """Return the folder of embeddings that trainings of heads share."""
-    return build / "memos"
 
 
 def lock(build: Path, *names: str) -> Path:

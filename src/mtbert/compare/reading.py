@@ -16,7 +16,7 @@ SUFFIXES = (".csv", ".parquet")
 REQUIRED = ("id", "label", "prediction")
 COLUMNS = (*REQUIRED, "class", "seed", "cluster", "scored")  # that are read
 TEXT = re.compile(r"sentence[12]?|text|text_pair")
-IGNORED = re.compile(rf"probability_\d+|sure|lowest|highest|cut|{TEXT.pattern}")
+IGNORED = re.compile(rf"probability_\d+|confidence|lowest|highest|cut|{TEXT.pattern}")
 NORMALISED = ("seed", "cluster")  # columns whose numbers may be written in two ways
 ROW_NUMBERS = re.compile(r"|Unnamed: 0|__index_level_0__")  # the names that pandas gives them
 
@@ -65,7 +65,7 @@ def models(source: str, task: str | None, build: Path) -> list[Path]:
 def _read_run(run: Path, task: str) -> Frame:
     """Read a model's predictions of dev, with its seed and the clusters that preprocessing found."""
     rows = _of_file(layout.predictions(run, task, "dev"))
-    file = layout.rows(layout.data(layout.build_of(run)), task, "dev")
+    file = layout.examples(layout.data(layout.build_of(run)), task, "dev")
     clusters: Frame = files.read_parquet(file, ["id", "cluster"]).astype("string").set_index("id")["cluster"]
     rows["cluster"] = rows["id"].map(clusters).fillna("")
     return rows.assign(seed=run.name, of_run=True, has_seed=not layout.is_baseline(run))

@@ -32,7 +32,7 @@ def run(build: Path) -> None:
     for folder in (layout.data(build), layout.encoder(build)):
         seals.check(folder)
     are_held_out = held_out.tasks_of(build)
-    embed = Embeddings(layout.encoder(build), layout.embeddings(build))
+    embed = Embeddings(layout.encoder(build), layout.cache(build, "embeddings"))
     data_dir = Path(layout.read_catalog(build, "data_dir")["data_dir"])
     with files.new_directory(layout.doubtful(build)) as partial:
         for task in tasks.read_build(build).values():

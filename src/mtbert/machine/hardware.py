@@ -3,6 +3,7 @@
 import ctypes
 import os
 import platform
+import re
 import sys
 import time
 from dataclasses import dataclass
@@ -13,9 +14,10 @@ import torch
 
 from mtbert import files, layout
 from mtbert.errors import SettingsError
-from mtbert.machine import starting
+from mtbert.machine import mps
 
 Precision = Literal["bf16", "fp32"]
+NAMES_A_GPU = re.compile(r"\d|GPU-|MIG-")  # how a value of CUDA_VISIBLE_DEVICES begins that does
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 SIZE = 768  # of the matrices whose products are measured
@@ -52,15 +54,16 @@ class Hardware:
 def device(setting: str) -> torch.device:
     """Return the device of a setting; auto: CUDA, else Apple's, else the CPU. SettingsError where it is missing.
 
-    A training that was given a GPU does not take another device for it: PyTorch says of a GPU that cannot be reached,
-    such as one whose service for many processes has ended, that there is none.
+    Where CUDA_VISIBLE_DEVICES names a GPU, no other device is taken for it: PyTorch says of a GPU that cannot be
+    reached, such as one whose service for many processes has ended, that there is none.
     """
     available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if setting == "auto":
-        if os.environ.get(starting.GIVEN_GPU) and not available["cuda"]:
+        visible = os.environ.get(mps.VISIBLE, "")
+        if NAMES_A_GPU.match(visible) and not available["cuda"]:
             raise SettingsError(
-                f"this training was given a GPU ({starting.GIVEN_GPU} is set), which torch cannot use on this machine; "
-                "see `nvidia-smi`; run.device is auto; allowed without a GPU: cpu"
+                f"{mps.VISIBLE} is {visible}, a GPU that torch cannot use on this machine; see `nvidia-smi`; without "
+                f"a GPU set {mps.VISIBLE} to -1; run.device is auto; allowed without a GPU: cpu"
             )
         return torch.device(next(name for name in ("cuda", "mps", "cpu") if available[name]))
     if not available.get(setting):

@@ -4,8 +4,6 @@ import os
 import sys
 from collections.abc import Iterable
 
-# In the environment of a training that was given a GPU: to compute on the CPU would be a fault.
-GIVEN_GPU = "MTBERT_GPU"
 SHOWN_EVERY = 1.0 if sys.stderr.isatty() else 30.0  # seconds between two states of a training's progress bar
 
 

@@ -67,16 +67,13 @@ def _data_files(settings: dict[str, Any], build: Path) -> list[Path]:
     """Return the files of examples that are there: all splits of own tasks, train alone of those that serve them."""
     trained = {task for phase in settings["phases"] for task in phase["tasks"]}
     others = sorted(trained - {*settings["tasks"]})
-    of_others = [file(layout.data(build), task, "train") for task in others for file in (layout.examples, layout.rows)]
+    of_others = [layout.examples(layout.data(build), task, "train") for task in others]
     return [*examples_of(build, settings["tasks"]), *filter(Path.exists, of_others)]
 
 
 def examples_of(build: Path, tasks: Iterable[str]) -> list[Path]:
-    """Return the files of these tasks' examples that are there: all splits, and what is known of their rows."""
-    data, examples = layout.data(build), list[Path]()
-    for task in tasks:
-        examples += [layout.examples(data, task, split) for split in SPLITS]
-        examples += [layout.rows(data, task, split) for split in ("train", "dev")]
+    """Return the files of these tasks' examples that are there, of all splits."""
+    examples = [layout.examples(layout.data(build), task, split) for task in tasks for split in SPLITS]
     return [file for file in examples if file.exists()]
 
 

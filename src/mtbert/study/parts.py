@@ -10,7 +10,7 @@ from mtbert.config import planning, resolve
 from mtbert.config.params import Params
 from mtbert.data import drawing
 from mtbert.errors import SettingsError, UnknownNameError
-from mtbert.judge import judge, request_of
+from mtbert.judge import Scoreboard, judge, plan_of
 from mtbert.labelling.curve import LEAST, SHARES
 from mtbert.scores import tables
 from mtbert.study.understanding import FIRST_FOLD
@@ -93,9 +93,10 @@ def _kept(params: Params, folder: Path, build: Path) -> list[str]:
     if not layout.results(build).is_dir() or not _is_of(folder, build):
         print("(no way is trained for these tasks yet: give `make reproduce`, or choose one by --way own-shared)")
         return []
-    answer = judge(tables.read(layout.results(build)), request_of(layout.read_catalog(build, "seeds"))).answer
+    board = Scoreboard(tables.read(layout.results(build)))
+    answer = judge(board, plan_of(layout.read_catalog(build, "seeds"))).answer
     if answer is None or answer.kept is None:
-        example = "" if answer is None else f", such as {_name(params, answer.favourite.names)}"
+        example = "" if answer is None else f", such as {_name(params, (answer.kept or answer.best).names)}"
         print(f"(the report keeps no way yet; --way names one{example})")
         return []
     kept = answer.kept

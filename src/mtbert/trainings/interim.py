@@ -38,12 +38,12 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
         seals.check_build(build)
         if not numbers:
             first_page.write(build, baselines, report, mark)
-            print(f"The baselines are on the page: {report / 'index.html'}")
+            print(f"\nThe baselines are on the page: {report / 'index.html'}\n")
             return
         left_out = markdown.literal(outdated.in_words(outdated.of_build(build, numbers)))
         mark = " ".join(filter(None, [mark, left_out]))
         merging.keep_current(build, layout.merged(build))
-        print(_answer(build, numbers, mark), flush=True)
+        print(f"\n{_answer(build, numbers, mark).strip()}\n", flush=True)
         if merging.merge_all(build, layout.merged(build)):
             _answer(build, numbers, mark)
 
@@ -51,15 +51,15 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
 def _answer(build: Path, seeds: Sequence[int], mark: str) -> str:
     """Write the page of the models with these seeds that are there; return its tables and answer."""
     from mtbert import layout
-    from mtbert.judge import request_of
+    from mtbert.judge import plan_of
     from mtbert.replication import replicate
     from mtbert.replication import report as reports
     from mtbert.scores import collect, ensembles
 
     ensembles.vote_all(build, layout.votes(build))
     results = collect.collect(build, seeds, pictures=False)
-    request = request_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
-    return reports.write(replicate(results, request=request), layout.report(build), build=build, interim=mark)
+    plan = plan_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
+    return reports.write(replicate(results, plan=plan), layout.report(build), build=build, interim=mark)
 
 
 def _in_words(seeds: int, of: int, following: str) -> str:

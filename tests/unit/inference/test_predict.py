@@ -82,7 +82,7 @@ def test_a_column_that_is_called_like_a_prediction_is_told_before_all_rows_are_p
     predicted: list[int] = []
     tables = Model.tables
     monkeypatch.setattr(Model, "tables", lambda *args: predicted.append(len(args[2])) or tables(*args))
-    asked = [command.Asked(COURSE["sst"], ("text",))]
+    asked = [command.TaskColumns(COURSE["sst"], ("text",))]
     with pytest.raises(DataError, match="names of predictions: prediction; rename them"):
         command._predict(
             loading.load_any("crossed", build=build, device="cpu"), asked, [{"text": "a", "prediction": 1}] * 5, False

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.judge import BudgetRuns, of_results
+from mtbert.judge import BudgetRuns
 from mtbert.scores import tables
 from mtbert.scores.results import Results
 from mtbert.tasks import Task, dump_task
@@ -43,7 +43,7 @@ def results(*seeds: int, said: list[int] | None = None) -> Results:
 
 
 def runs(*seeds: int) -> BudgetRuns:
-    return of_results(results(*seeds))
+    return BudgetRuns.from_results(results(*seeds))
 
 
 def by_hand(labels: list[int], predicted: list[int]) -> float:
@@ -82,7 +82,7 @@ def test_a_second_round_is_a_mean_of_two_scores() -> None:
     is_second = (of_both.predictions["seed"] > 2) & (of_both.predictions["task"] == "mood")
     turned = of_both.predictions["prediction"].where(~is_second, 1 - of_both.predictions["prediction"])
     both = Results(of_both.runs, of_both.predictions.assign(prediction=turned), of_both.history)
-    score = of_results(both).scores(["ours"], [1, 2, 3, 4])["mood"]
+    score = BudgetRuns.from_results(both).scores(["ours"], [1, 2, 3, 4])["mood"]
     assert score.mean == pytest.approx((by_hand(LABELS, SAID) + by_hand(LABELS, other)) / 2)
 
 

@@ -1,6 +1,5 @@
 """Which device and precision are taken."""
 
-import os
 import platform
 import subprocess
 import sys
@@ -12,7 +11,6 @@ import torch
 from mtbert import files
 from mtbert.errors import SettingsError
 from mtbert.machine import hardware
-from mtbert.trainings import many
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, cpu: dict[str, bool] | None = None) -> None:
@@ -36,15 +34,25 @@ def test_device(monkeypatch: pytest.MonkeyPatch, setting: str, cuda: bool, mps: 
     assert hardware.device(setting) == torch.device(expected)
 
 
-def test_a_training_that_was_given_a_gpu_takes_no_other_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    (share,) = many.shares(1, 1, ["0"])
-    monkeypatch.setattr(os, "environ", os.environ | share)
+@pytest.mark.parametrize("visible", ["0", "GPU-8932f937"])
+def test_where_a_gpu_is_named_no_other_device_is_taken(monkeypatch: pytest.MonkeyPatch, visible: str) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     machine(monkeypatch, cuda=True, mps=False)
     assert hardware.device("auto") == torch.device("cuda")
     machine(monkeypatch, cuda=False, mps=True)
     assert hardware.device("cpu") == torch.device("cpu")  # as somebody chose
-    with pytest.raises(SettingsError, match=r"was given a GPU .* run.device is auto; allowed without a GPU: cpu"):
+    with pytest.raises(
+        SettingsError,
+        match=rf"CUDA_VISIBLE_DEVICES is {visible}, a GPU that .* run.device is auto; allowed without a GPU: cpu",
+    ):
         hardware.device("auto")
+
+
+@pytest.mark.parametrize("visible", ["", "-1", "NoDevFiles"])
+def test_where_gpus_are_hidden_the_cpu_computes(monkeypatch: pytest.MonkeyPatch, visible: str) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    machine(monkeypatch, cuda=False, mps=False)
+    assert hardware.device("auto") == torch.device("cpu")
 
 
 def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:

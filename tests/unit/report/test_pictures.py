@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontEntry
 
-from mtbert.judge import judge
+from mtbert.judge import Scoreboard, judge
 from mtbert.report import dev_rows, write
 from mtbert.report.pictures import drawing, embeddings, labels, losses, misses
 from mtbert.report.pictures import tasks as of_each
@@ -158,7 +158,7 @@ def test_more_than_eight_panels_are_told(results: Results, tmp_path: Path):
 
 def test_a_report_has_every_picture_and_shows_sentences_that_it_is_given(results: Results, tmp_path: Path):
     texts = {"sst": ["one", "two", "three", "<b>four</b>"]}
-    write.write(judge(results), tmp_path / "mine", sentences=texts)
+    write.write(judge(Scoreboard(results)), tmp_path / "mine", sentences=texts)
     assert sorted(file.stem for file in tmp_path.rglob("pictures/*.png")) == sorted(EVERY)
     page = (tmp_path / "mine/index.html").read_text()
     assert "&lt;b&gt;four&lt;/b&gt;" in page
@@ -169,7 +169,7 @@ def test_a_report_has_every_picture_and_shows_sentences_that_it_is_given(results
 def test_old_evidence_has_the_pictures_that_it_has_numbers_for(results: Results, tmp_path: Path):
     old = made.results({("pals", 1): {"sst": SST}})
     assert old.data.rows == {}
-    write.write(judge(old), tmp_path / "mine")
+    write.write(judge(Scoreboard(old)), tmp_path / "mine")
     assert sorted(file.stem for file in tmp_path.rglob("pictures/*.png")) == ["misses", "pals-for-pals-loss"]
     assert of_each.HIDDEN in (tmp_path / "mine/README.md").read_text()
 

@@ -56,7 +56,7 @@ def test_runs_that_say_no_revision_of_the_encoder_have_that_of_others(tmp_path: 
 def test_evidence_leaves_out_withheld_labels():
     results = made.results(ONE)
     results.predictions.loc[0, "label"] = float("nan")
-    assert evidence.packed(results).predictions["row"].tolist() == [1, 2, 3]
+    assert evidence.compact(results).predictions["row"].tolist() == [1, 2, 3]
 
 
 def test_only_a_folder_of_tables_is_replaced(tmp_path: Path):
@@ -70,7 +70,7 @@ def test_evidence_of_data_whose_labels_are_all_withheld_is_whole():
     results.predictions["label"] = float("nan")
     for column in columns.score_columns(results.tasks):
         results.runs[column] = float("nan")
-    checks.check(evidence.packed(results), "evidence")
+    checks.check(evidence.compact(results), "evidence")
 
 
 def test_runs_of_another_train_are_refused_and_where_nobody_counted_it_it_is_the_same(tmp_path: Path):

@@ -80,7 +80,7 @@ def test_before_the_first_round_it_is_a_page_of_the_baselines(build: Path, capsy
     scored = {"variant": "baseline-tfidf", "seed": 0, "weights": 7, "dev": {"sst": 0.4125}, "test": {}}
     files.write_json(build / "baselines/baseline-tfidf/0/metrics.json", scored)
     interim.main(build, "", 6, FOLLOWING)
-    assert capsys.readouterr().out == f"The baselines are on the page: {layout.report(build)}/index.html\n"
+    assert capsys.readouterr().out == f"\nThe baselines are on the page: {layout.report(build)}/index.html\n\n"
     page = (layout.report(build) / "index.html").read_text("utf-8")
     assert "Trainings go on (baselines alone are there)" in page
     assert "TF-IDF" in page
