@@ -7,13 +7,13 @@ from mtbert.machine import locking, program, starting
 
 def main(variant: str, seed: int, build: Path = Path("build")) -> None:
     """Train, unless another process has just finished the same training; print the dev scores."""
-    with starting.quick_imports():
-        from mtbert import files, layout
-        from mtbert.provenance import inputs, manifests
-        from mtbert.tracking import LiveRun
-        from mtbert.training import assembly, run
-        from mtbert.training.checkpoints import Checkpoint
-        from mtbert.variants.settings import VariantSettings
+    from mtbert import files, layout
+    from mtbert.provenance import inputs, manifests
+    from mtbert.tracking import LiveRun
+    from mtbert.training import assembly, run
+    from mtbert.training.checkpoints import Checkpoint
+    from mtbert.variants.settings import VariantSettings
+
     out = layout.run(build, variant, seed)
     with locking.exclusive(layout.lock(build, variant, str(seed)), f"training {variant}, seed {seed}") as waited:
         manifests.check(build, variant)

@@ -80,7 +80,7 @@ def parts_of(technique: str) -> run.Parts:
     model = assembly.build_model(chosen, small_bert(), 1, ["[MASK]"], SpecialTokens(1, 2, 3, mask=0))
     found = {split: {t: examples(t, count) for t in TASKS_HERE} for split, count in (("train", 12), ("dev", 7))}
     for dev in found["dev"].values() if "halves" in technique else ():
-        dev.choose_on(np.arange(7) % 2 == 0)
+        dev.halve(np.arange(7) % 2 == 0)
     found["train"]["cfimdb_as_sst"] = examples("sst", 11)
     for task, shape in {"sst": (12, 5), "sts": (12,)}.items() if technique == "distillation" else ():
         found["train"][task].soft_labels = torch.full(shape, 0.2)

@@ -44,20 +44,20 @@ OLD = ".old"  # ending of a folder that another one replaces
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
     """Yield a path beside `path` to write to; move it to `path` if the block succeeds, else remove it."""
-    with _workshop(path) as folder:
+    with _temporary_folder(path) as folder:
         partial = _file_of(folder)
         yield partial
         flush(partial)
         partial.replace(path)
 
 
-def _file_of(workshop: Path) -> Path:
-    """Return the unfinished file that belongs to a workshop, and lies beside it."""
-    return workshop.with_name(f"{workshop.name}{PARTIAL}")
+def _file_of(folder: Path) -> Path:
+    """Return the unfinished file that belongs to a temporary folder, and lies beside it."""
+    return folder.with_name(f"{folder.name}{PARTIAL}")
 
 
 @contextlib.contextmanager
-def _workshop(path: Path) -> Iterator[Path]:
+def _temporary_folder(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside `path` that is this process's own, and remove it.
 
     Those of processes that were killed are removed first; what one of them had just taken out of its place goes back. A
@@ -82,18 +82,18 @@ def _workshop(path: Path) -> Iterator[Path]:
             return
 
 
-def _put_back(workshop: Path, path: Path) -> None:
+def _put_back(folder: Path, path: Path) -> None:
     """Move what `_put` had taken from `path`, when its process was killed, back to there."""
-    old = workshop / f"0{OLD}"
-    is_of_path = workshop.name[: -len(PARTIAL)].rpartition(".")[0] == f".{path.name}"  # a glob's * matches dots, too
+    old = folder / f"0{OLD}"
+    is_of_path = folder.name[: -len(PARTIAL)].rpartition(".")[0] == f".{path.name}"  # a glob's * matches dots, too
     if is_of_path and old.is_dir() and not path.exists():
         old.replace(path)
 
 
-def _remove(workshop: Path) -> None:
-    """Remove a workshop and its file."""
-    _file_of(workshop).unlink(missing_ok=True)
-    shutil.rmtree(workshop, ignore_errors=True)
+def _remove(folder: Path) -> None:
+    """Remove a temporary folder and its file."""
+    _file_of(folder).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -144,7 +144,7 @@ def new_directory(path: Path) -> Iterator[Path]:
     path = path.resolve()
     if path.exists() and not path.is_dir():
         raise DataError(f"{path} is no folder; allowed: a folder, or the name of a new one")
-    with _workshop(path) as folder:
+    with _temporary_folder(path) as folder:
         partial = folder / path.name
         partial.mkdir()
         yield partial

@@ -2,18 +2,15 @@
 
     build/
       machine.json                processor and PyTorch where the folder was begun
-      plan/VARIANT.yaml           resolved settings; beside them catalog.yaml, encoder.yaml, needs.yaml, code-STAGE.yaml
+      plan/VARIANT.yaml           resolved settings; beside them catalog.yaml, STAGE.yaml, code-STAGE.yaml
       encoders/NAME/              starting weights: base, and sbert, which was pretrained from it
-      data/TASK/SPLIT.parquet     rows and word pieces; beside them dev-rows.parquet, dev-shared.parquet,
-                                  report.json, pretraining.json
+      data/TASK/SPLIT.parquet     rows and word pieces; beside them dev-shared.parquet, report.json, pretraining.json
       manifest/VARIANT.json       the inputs.json that a training of a variant would write now
       runs/VARIANT/SEED/          a trained model: weights, settings, scores, history, embeddings, predictions, and
                                   inputs.json: what it was made from
       merged/NAME/SEED/           a merged model: the same
       votes/NAME/SEED/            a vote: settings, scores, predictions, inputs.json
       baselines/NAME/0/           a cheap baseline of all tasks: settings, scores, predictions, its model, inputs.json
-      embeddings/KEY/             embeddings of texts by an encoder, a cache
-      points/KEY.parquet          places of a run's dev sentences in a picture, a cache
       speed/speed.json            times
       doubtful/                   `mtbert doubtful`: labels to check, and near-duplicates, with their texts
       results/                    tables
@@ -21,15 +18,15 @@
       report/ and submissions/    what people read
       logs/VARIANT/SEED/KEY/      run.json: what a training took; and a copy of inputs.json
       checkpoints/VARIANT/SEED/   of a training that is not finished
-      trials/                     what `mtbert tune` tried
-      memos/CODE/KEY.safetensors  embeddings by a frozen encoder, which may be removed at any time
+      cache/KIND/KEY              what takes long and is made again where it is missing: embeddings by frozen encoders,
+                                  points of sentences in pictures, trials of rates; by a digest of what it is made from
       locks/ and grid/            of processes that run
 
 What a stage writes ends with a seal, digests.json: `mtbert.provenance.seals`.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mtbert import files
 from mtbert.errors import DataError
@@ -51,24 +48,16 @@ ELSEWHERE = "elsewhere.json"  # where it came from another machine: the machine,
 LOG = "run.json"  # of its log
 INPUTS = "inputs.json"  # what a model was made from; also in its log
 DIGESTS = "digests.json"  # the seal
-KINDS = ("runs", "merged", "votes", "baselines")  # folders of models: NAME/SEED/
 KEY = 12  # hexadecimal digits of a digest in the name of a folder
-STAGES = {"plan": "plan", "data": "preprocess", "manifest": "manifest"}  # by folder, the stage that makes it
-STAGES_OF_MODELS = {
-    "merged": "merge",
-    "votes": "ensemble",
-    "baselines": "baselines",
-}  # by folder, the stage that makes all models below it
+STAGES = {  # by folder, the stage that makes all of it
+    "plan": "plan", "data": "preprocess", "manifest": "manifest",
+    "merged": "merge", "votes": "ensemble", "baselines": "baselines",
+}  # fmt: skip
 
 
 def machine(build: Path) -> Path:
     """Return the file that describes the machine where the folder was begun."""
     return build / "machine.json"
-
-
-def precision(build: Path) -> Path:
-    """Return the file of the faster precision of the machine that trains, where the folder was begun on another."""
-    return build / "locks" / "precision.json"
 
 
 def plan(build: Path, name: str = "catalog") -> Path:
@@ -91,14 +80,9 @@ def examples(data: Path, task: str, split: str) -> Path:
     return data / task / f"{split}.parquet"
 
 
-def rows(data: Path, task: str, split: str) -> Path:
-    """Return the file of what preprocessing found of a split's rows; test has none."""
-    return data / task / f"{split}-rows.parquet"
-
-
-def shared_rows(data: Path, task: str, split: str) -> Path:
-    """Return the file of the clusters that a split's rows share with other tasks; dev alone has one, or has none."""
-    return data / task / f"{split}-shared.parquet"
+def shared(data: Path, task: str) -> Path:
+    """Return the file of what rows of a task's dev share with train, and with other tasks."""
+    return data / task / "dev-shared.parquet"
 
 
 def data_report(data: Path) -> Path:
@@ -131,11 +115,6 @@ def runs_of(build: Path, variant: str) -> list[Path]:
     return sorted(runs(build).glob(f"{variant}/[0-9]*"))
 
 
-def trials(build: Path) -> Path:
-    """Return the folder of what `mtbert tune` tried, a file for each trial."""
-    return build / "trials"
-
-
 def merged(build: Path) -> Path:
     """Return the folder of all merged models."""
     return build / "merged"
@@ -151,14 +130,9 @@ def baselines_of(build: Path, name: str) -> list[Path]:
     return sorted((build / "baselines").glob(f"{name}/[0-9]*"))
 
 
-def embeddings(build: Path) -> Path:
-    """Return the folder of cached embeddings."""
-    return build / "embeddings"
-
-
-def points(build: Path) -> Path:
-    """Return the folder of cached places of sentences in pictures."""
-    return build / "points"
+def cache(build: Path, kind: Literal["embeddings", "points", "trials"]) -> Path:
+    """Return the folder of what is cached of a kind."""
+    return build / "cache" / kind
 
 
 def models(build: Path) -> list[Path]:
@@ -170,7 +144,8 @@ def models(build: Path) -> list[Path]:
 
 def folders_of(build: Path, name: str = "*") -> list[Path]:
     """Return the folders of a model's seeds, sorted: of a variant, a merge, a vote or a baseline; of all for `*`."""
-    folders = [folder for kind in KINDS for folder in (build / kind).glob(f"{name}/[0-9]*")]
+    kinds = ("runs", "merged", "votes", "baselines")
+    folders = [folder for kind in kinds for folder in (build / kind).glob(f"{name}/[0-9]*")]
     return sorted(folder for folder in folders if folder.parent.name == name or name == "*")
 
 
@@ -230,27 +205,26 @@ def logs_of(build: Path, variant: str) -> list[Path]:
 
 
 def log(model: Path) -> Path:
-    """Return the log folder of a trained model: build/logs/<variant>/<seed>/<key of its results>.
+    """Return the log folder of a trained model: build/logs/<variant>/<seed>/<key of its inputs>.
 
-    So a run that DVC restores finds its log again, and never reads that of other results.
+    So a run that DVC restores finds its log again, and never reads that of a run of other inputs.
     """
     return logs(build_of(model), model.parent.name, model.name) / log_key(model)
 
 
 def log_key(model: Path) -> str:
-    """Return the name of the log folder of a trained model; DataError where the model has no seal."""
+    """Return the first digits of the SHA-256 of a model's inputs.json; DataError where the model has no seal.
+
+    A run of an earlier version, which has no inputs.json, is known by its seal.
+    """
     files.read_as(dict[str, str], model / DIGESTS, "dvc repro")
-    return files.sha256(model / DIGESTS)[:KEY]
+    made_from = model / INPUTS
+    return files.sha256(made_from if made_from.is_file() else model / DIGESTS)[:KEY]
 
 
 def checkpoint(build: Path, variant: str, seed: int | str) -> Path:
     """Return the folder of a training's checkpoint."""
     return build / "checkpoints" / variant / str(seed)
-
-
-def memos(build: Path) -> Path:
-    """Return the folder of embeddings that trainings of heads share."""
-    return build / "memos"
 
 
 def lock(build: Path, *names: str) -> Path:
@@ -269,7 +243,7 @@ def stage(folder: Path) -> str:
     if folder.parent.name == "encoders":
         return "encoder" if folder.name == "base" else "pretrain"
     training = f"train@{folder.parent.name}-{folder.name}"
-    return STAGES.get(folder.name) or STAGES_OF_MODELS.get(folder.parent.parent.name, training)
+    return STAGES.get(folder.name) or STAGES.get(folder.parent.parent.name, training)
 
 
 def stage_of_input(build: Path, path: str) -> str:

@@ -19,7 +19,7 @@ COMMANDS = [  # the file of the plan that each misses, and its script's argument
     ("catalog", "collect", "build", "build/results"),
     ("catalog", "judge", "build", "build/judged"),
     ("encoder", "encoder", f"{PLAN}/encoder.yaml", "data", "build/encoders/base"),
-    ("needs", "preprocess", "data", "build/encoders/base", "build/data", f"{PLAN}/needs.yaml"),
+    ("preprocess", "preprocess", "data", "build/encoders/base", "build/data", f"{PLAN}/preprocess.yaml"),
     ("pretrain", "pretrain", f"{PLAN}/pretrain.yaml", "build"),
 ]
 
@@ -48,7 +48,7 @@ def test_a_missing_or_damaged_plan_is_told_with_what_makes_it(
 
 @pytest.mark.parametrize(
     ("file", "again"),
-    [("data/sst/dev-rows.parquet", "preprocess"), ("plan/pals.yaml", "plan"), ("manifest/pals.json", "manifest")],
+    [("data/sst/dev.parquet", "preprocess"), ("plan/pals.yaml", "plan"), ("manifest/pals.json", "manifest")],
 )
 def test_an_altered_input_is_told_with_what_makes_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, again: str

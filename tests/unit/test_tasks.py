@@ -256,12 +256,12 @@ def test_what_a_score_cannot_have_is_refused(tmp_path: Path, change: dict[str, A
 
 def test_a_runs_settings_hold_what_a_model_needs_of_a_task_and_nothing_of_reports_and_files(tmp_path: Path):
     task = read(tmp_path, mood=MOOD | {"title": "Mood", "matters": 0.02, "metric": "f1", "weights": "balanced"})["mood"]
-    told = tasks.stated(tasks.of_a_model(task))
+    told = tasks.dump_task(tasks.of_a_model(task))
     assert told == {
         "classes": 2, "sentences": ["text"], "label": "mood", "metric": "macro_f1", "labels": {"dull": 0, "nice": 1},
         "balanced": True,
     }  # fmt: skip
-    assert tasks.restored({"mood": told})["mood"] == tasks.of_a_model(task)
+    assert tasks.load_tasks({"mood": told})["mood"] == tasks.of_a_model(task)
 
 
 def test_a_folder_without_a_task_of_the_mean_is_refused(tmp_path: Path):

@@ -76,16 +76,13 @@ def read(data: Path, task: Task, split: Split) -> Rows | None:
     if not file.is_file():
         return None
     names = text_columns(task)
-    table = files.read_parquet(file, ["id", "label", *names])
-    if task.folds and split != "test":  # train and dev have the same rows
-        table = table.assign(fold=files.read_parquet(layout.rows(data, task.name, "dev"), ["fold"])["fold"])
+    has_folds = task.folds and split != "test"
+    table = files.read_parquet(file, ["id", "label", "cluster", *names, *(["fold"] if has_folds else [])])
     if split == "train":
-        cluster = files.read_parquet(layout.rows(data, task.name, "train"), ["cluster"])["cluster"]
-        table = table.assign(group=cluster.astype(str))
         table = table[table["label"].notna()]
         order = seeding.stream(0, "baselines", "rows", task.name).permutation(len(table))
         table = table.iloc[np.sort(order[:MOST])]
-    folds = table["fold"].to_numpy() if "fold" in table else None
-    groups: list[str] = table["group"].tolist() if "group" in table else []
+    folds = table["fold"].to_numpy() if has_folds else None
+    groups: list[str] = table["cluster"].astype(str).tolist() if split == "train" else []
     columns = [table[name].tolist() for name in names]
     return Rows(table["id"].tolist(), columns, table["label"].to_numpy(float), folds, groups)

@@ -30,8 +30,8 @@ from mtbert.provenance.inputs import Inputs
 from mtbert.scores import metrics, predictions
 from mtbert.scores.columns import Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, FROZEN, UNTRAINED
-from mtbert.scores.schemas import Scored
-from mtbert.tasks import Split, Task, Tasks, main, of_a_model, stated
+from mtbert.scores.schemas import Metrics
+from mtbert.tasks import Split, Task, Tasks, dump_task, main, of_a_model
 from mtbert.training import logs
 
 SEED = 0  # of all baselines: they have none
@@ -78,7 +78,7 @@ def train_all(
     of_others = _of_others(build, tasks, data_dir, say)
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     encoder = layout.encoder(build)
-    embed = Embeddings(encoder, layout.embeddings(build))
+    embed = Embeddings(encoder, layout.cache(build, "embeddings"))
     baselines = [Baseline(name) for name in (*BASELINES, UNTRAINED)]
     for name in main(tasks):
         splits = {split: rows.read(layout.data(build), tasks[name], split) for split in ("train", *SCORED)}
@@ -195,12 +195,12 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started:
         "variant": baseline.name,
         "seed": SEED,
         "tasks": known,
-        "described": {name: stated(of_a_model(tasks[name])) for name in known},
+        "described": {name: dump_task(of_a_model(tasks[name])) for name in known},
     }
     if baseline.of_others:
         costs = baseline.of_others.costs.model_dump(exclude_defaults=True)
         settings |= {"costs": costs, "files": baseline.of_others.digests}
-    scored = Scored(
+    scored = Metrics(
         variant=baseline.name,
         seed=SEED,
         weights=baseline.weights,

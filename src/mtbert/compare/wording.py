@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mtbert.judge import SEEDS, Comparison, Obstacle, Verdict
+from mtbert.judge import SEEDS, Comparison, Verdict
 from mtbert.stats import LEAST_CLUSTERS, Estimate
 
 VERDICTS = {
@@ -80,8 +80,8 @@ def _answer(comparison: Comparison) -> str:
         return f"no difference, {right}"
     if _undefined_sides(comparison) and result.interval is None:
         return "open, a score is not defined"
-    if isinstance(comparison.verdict, Obstacle):
-        return f"open, {_missing(comparison)} needed"
+    if comparison.missing:
+        return f"open, {_needed(comparison)} needed"
     if result.interval is None:
         return "open, the difference is the same in every cluster of rows, so its noise cannot be estimated"
     if comparison.verdict is Verdict.FAILS:
@@ -89,10 +89,10 @@ def _answer(comparison: Comparison) -> str:
     return VERDICTS[comparison.verdict]
 
 
-def _missing(comparison: Comparison) -> str:
+def _needed(comparison: Comparison) -> str:
     """Return how many seeds, or clusters of rows, an answer lacks."""
     result = _difference(comparison)
-    if comparison.obstacle is Obstacle.SEEDS:
+    if comparison.missing == "seeds":
         counts = zip(_names(comparison), result.seeds, strict=True)
         return " and ".join(_more_seeds(name, SEEDS - count) for name, count in counts if 0 < count < SEEDS)
     return f"too few clusters of rows: {result.clusters}, and {LEAST_CLUSTERS} are"

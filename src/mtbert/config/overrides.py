@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from mtbert.config import resolve
-from mtbert.config.layers import layers, merge
 from mtbert.config.params import Params, Place, at, dotted, leaves
+from mtbert.config.places import merge, places_of
 from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import SECTIONS
 from mtbert.pretrained.settings import SBERT
@@ -42,7 +42,7 @@ def find(params: Params, selected: dict[str, Any]) -> Iterator[Override]:
         if section in SECTIONS:
             yield from _in_section(params, selected, section, values)
     for name, entry in (params.own.get("catalog") or {}).items():
-        if name in params.of_papers["catalog"] or name in params.written:
+        if name in params.of_papers["catalog"] or name in params.template_of:
             for place, value in leaves(("catalog", name), entry):
                 yield Override(place, value, _changes(params, selected, place))
 
@@ -50,7 +50,7 @@ def find(params: Params, selected: dict[str, Any]) -> Iterator[Override]:
 def of_profile(params: Params, names: Iterable[str]) -> dict[str, list[str]]:
     """Return the presets of these variants whose value of a key gives way to another one of the profile, by the key."""
     presets_by_key: dict[str, list[str]] = {}
-    for preset in dict.fromkeys(str(layers(params, name)[0][1]) for name in names):
+    for preset in dict.fromkeys(str(places_of(params, name)[0][1]) for name in names):
         for place, value in leaves((), params.get("presets", preset) or {}):
             stronger = params.get("profiles", str(params.get("profile")), *place)
             if stronger is not None and stronger != value:
@@ -63,7 +63,7 @@ def near_names(params: Params) -> Iterator[tuple[Place, str]]:
 
     Such a variant, profile or tuned rate changes nothing of the one whose name was misspelt.
     """
-    variants = {*params.of_papers["catalog"], *params.written}
+    variants = {*params.of_papers["catalog"], *params.template_of}
     profile = str(params.get("profile"))
     names_by_key = {"catalog": variants, "tuned": {*params.get("catalog")}, "profiles": {profile}}
     for key, names in names_by_key.items():
@@ -75,7 +75,7 @@ def near_names(params: Params) -> Iterator[tuple[Place, str]]:
 
 def _in_section(params: Params, selected: dict[str, Any], section: str, values: Any) -> Iterator[Override]:
     """Yield the overrides in a section at the top of params.yaml."""
-    pairs = dict.fromkeys(tuple(layers(params, name)[:2]) for name in selected)  # preset and profile
+    pairs = dict.fromkeys(tuple(places_of(params, name)[:2]) for name in selected)  # preset and profile
     weaker = [merge(params, pair).values for pair in pairs]
     for place, value in leaves((section,), values):
         if any(_value(sections, place) != value for sections in weaker):
@@ -98,7 +98,7 @@ def _default_of(place: Place) -> Any:
 def _changes(params: Params, selected: dict[str, Any], place: Place) -> list[str]:
     """Return the selected variants, else the shared files, that would differ without a value.
 
-    They are resolved anew. Which layer sets a value does not tell: a weaker layer may set the same one, and a variant
+    They are resolved anew. Which place sets a value does not tell: a weaker one may set the same one, and a variant
     may not read it, such as the rate of a kind of training that it has not.
     """
     without = params.put(place, None)

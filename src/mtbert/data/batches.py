@@ -118,10 +118,10 @@ class Examples:
         rows: the sequences of each example, one or two.
         lengths: tokens of each example's longest sequence, [examples].
         labels: the number of each one's class or set, or its score, [examples]; NaN where withheld.
-        chooses, scored: masks [examples] of those on which an epoch is chosen, and of those that count in a score. Both
-            hold all examples until `choose_on` is called.
+        scored: a mask [examples] of those that count in a score: all, until `halve` is called.
         numbers: of the examples in their file, [examples].
-        places: by which examples are spared, [examples]: those of one number together; at random until it is set.
+        clusters: the number of each one's cluster, [examples]; one each if the table has none.
+        hashes: by which examples are spared, [examples]: those of one hash together; at random if the table has none.
         memo: their embeddings, where the encoder is frozen: training/cached.py.
         soft_labels: what another model predicts for each example of the file, as a batch has it: training/teaching.py.
     """
@@ -144,13 +144,15 @@ class Examples:
             # arrays take a tenth of the memory of lists
             self.rows.append(tuple(TokenSequence(np.array(ids, np.int32), second) for ids, second in sequences))
         self.lengths = np.array([max(len(row.ids) for row in rows) for rows in self.rows])
-        self.chooses = self.scored = np.ones(len(self.ids), dtype=bool)
+        self.scored = np.ones(len(self.ids), dtype=bool)
         self.numbers = np.arange(len(self.ids))
-        self.places = np.argsort(np.random.default_rng(1).permutation(len(self.ids)))
+        self.clusters = table["cluster"].to_numpy() if "cluster" in table else self.numbers
+        at_random = np.argsort(np.random.default_rng(1).permutation(len(self.ids)))
+        self.hashes = table["hash"].to_numpy() if "hash" in table else at_random
         self.memo = Memo(len(self.ids))
         self.soft_labels: Tensor | None = None
 
-    def choose_on(self, chooses: np.ndarray) -> None:
+    def halve(self, chooses: np.ndarray) -> None:
         """Choose epochs on the examples in the mask `chooses` [examples], and score on the others alone.
 
         DataError where either half is empty.
@@ -160,12 +162,11 @@ class Examples:
                 f"dev of {self.task.name} cannot be halved: its {len(self)} rows share sentences, or are too few; "
                 "run.selection in params.yaml is half; allowed: whole or spared, or run.keep: last"
             )
-        self.chooses = chooses
         self.scored = ~chooses
 
     def choosing(self) -> "Examples":
         """Return the examples on which an epoch is chosen; all of them count in its score."""
-        return self.part(np.flatnonzero(self.chooses))
+        return self if self.scored.all() else self.part(np.flatnonzero(~self.scored))
 
     def draw(self, count: int | None) -> np.ndarray:
         """Return the numbers of `count` examples drawn at random, in order; all where it is None, or there are fewer.
@@ -182,12 +183,12 @@ class Examples:
     def split(self, spared: float) -> tuple["Examples", "Examples"]:
         """Return the examples that are trained on and a share that is spared, the same in every run.
 
-        Of two examples or more each part has at least one. Examples of one place are in one part.
+        Of two examples or more each part has at least one. Examples of one hash are in one part.
 
-        Raises: DataError where all examples have one place.
+        Raises: DataError where all examples have one hash.
         """
         try:
-            is_spared = parts.spared(self.places, spared)
+            is_spared = parts.spared(self.hashes, spared)
         except ValueError:
             raise DataError(
                 f"no training rows of {self.task.name} can be held out (training.spared: {spared:g}), since all of "
@@ -203,8 +204,9 @@ class Examples:
         part.labels = self.labels[picks]
         part.lengths = self.lengths[picks]
         part.numbers = self.numbers[picks]
-        part.places = self.places[picks]
-        part.chooses = part.scored = np.ones(len(picks), dtype=bool)
+        part.clusters = self.clusters[picks]
+        part.hashes = self.hashes[picks]
+        part.scored = np.ones(len(picks), dtype=bool)
         return part
 
     def __len__(self) -> int:
@@ -334,7 +336,7 @@ def load(
     limit: int,
 ) -> Examples:
     """Read the examples of a file that `preprocess` wrote; DataError where it holds none."""
-    table = files.read_parquet(file, ["id", "label", "tokens1", "tokens2"])
+    table = files.read_parquet(file, ["id", "label", "tokens1", "tokens2", "hash", "cluster"])
     if table.empty:
         raise DataError(f"{file} holds no examples")
     return Examples(table, task, encoding, special, limit)

@@ -103,31 +103,11 @@ def clusters_over_tasks(rows_by_task: Mapping[str, pd.DataFrame]) -> dict[str, n
 
 
 def shared_clusters(rows_by_task: Mapping[str, pd.DataFrame]) -> dict[str, np.ndarray]:
-    """Return by task the cluster over all tasks of each row; -1 where one task alone has rows of it.
-
-    Tasks that share no cluster are left out.
-    """
+    """Return by task the cluster over all tasks of each row; -1 where one task alone has rows of it."""
     over_tasks = clusters_over_tasks(rows_by_task)
     tasks_of_cluster = Counter(number for cluster in over_tasks.values() for number in np.unique(cluster).tolist())
     several = [number for number, tasks in tasks_of_cluster.items() if tasks > 1]
-    shared = {task: np.where(np.isin(cluster, several), cluster, -1) for task, cluster in over_tasks.items()}
-    return {task: cluster for task, cluster in shared.items() if (cluster >= 0).any()}
-
-
-def halves(cluster: np.ndarray) -> np.ndarray:
-    """Split whole clusters [rows] into two halves of about as many rows: a mask [rows], the same for the same clusters.
-
-    The order is random, so that no pattern of the file matters; large clusters come first, each to the smaller half.
-    """
-    sizes = np.bincount(cluster)
-    order = np.random.default_rng(0).permutation(len(sizes))
-    order = order[np.argsort(-sizes[order], kind="stable")]
-    in_first = np.zeros(len(sizes), dtype=bool)
-    surplus = 0  # of rows in the first half
-    for number in order:
-        in_first[number] = surplus <= 0
-        surplus += int(sizes[number]) if in_first[number] else -int(sizes[number])
-    return in_first[cluster]
+    return {task: np.where(np.isin(cluster, several), cluster, -1) for task, cluster in over_tasks.items()}
 
 
 def conflicts(rows: pd.DataFrame) -> int:

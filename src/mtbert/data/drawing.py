@@ -2,7 +2,7 @@
 
 Three rules draw it. By `time_on`, dev is the latest rows. Else whole clusters are drawn, which share no sentence and no
 group with any other row: a model would know part of dev. Of each class a fifth is drawn, so that a rare one is in both
-splits. Within a class a digest of the sentences decides, not where a row stands, so that a sorted file, or one that
+splits. Within a class a hash of the sentences decides, not where a row stands, so that a sorted file, or one that
 grows, does no harm. Tasks that draw from one file draw the same lines: what is dev of one is train of none.
 
 By `folds: N` all rows are both train and dev, in N folds: each is drawn as dev is, of what those before it left, and a
@@ -10,7 +10,7 @@ training takes one fold as dev and the others as train.
 
 By `group_on`, train has no group of dev or test, whether dev is drawn or a file: such rows are left out of train. That
 holds for dev and test of each task with this column, since a shared model learns the trains of all. Groups are drawn by
-a digest of the group, so that files draw about the same ones. Folds of other files: `training.assembly.take_folds`.
+a hash of the group, so that files draw about the same ones. Folds of other files: `training.assembly.take_folds`.
 """
 
 import hashlib
@@ -299,7 +299,7 @@ def _draw_folds(
 def _draw_dev(
     texts: Sequence[Example], classes: Mapping[int, Collection[tuple[str, Any]]], share: int = SHARE
 ) -> Collection[int]:
-    """Return the lines of a fifth of the rows, in whole clusters, of each class those with the smallest digests.
+    """Return the lines of a fifth of the rows, in whole clusters, of each class those with the smallest hashes.
 
     Args:
         texts: a row is all entries of one line.
@@ -309,8 +309,8 @@ def _draw_dev(
     digests = checks.digests(texts)
     row_numbers, lines = pd.factorize(digests["line"])
     cluster = checks.connected(row_numbers, digests)
-    smallest = np.full(cluster.max(initial=-1) + 1, np.iinfo(np.uint64).max, np.uint64)  # digest of each cluster
-    np.minimum.at(smallest, cluster[row_numbers], np.array([place(row) for row in texts], np.uint64))
+    smallest = np.full(cluster.max(initial=-1) + 1, np.iinfo(np.uint64).max, np.uint64)  # hash of each cluster
+    np.minimum.at(smallest, cluster[row_numbers], np.array([hash_of(row) for row in texts], np.uint64))
     rows_by_class: dict[Any, Counter[int]] = {}
     for line, number in zip(lines.tolist(), cluster.tolist(), strict=True):
         for task_and_class in classes.get(line) or [None]:
@@ -333,17 +333,17 @@ def _stratified(
         rows_by_class: how many rows of each class are in each cluster.
         share: one of so many rows is chosen.
     """
-    place = {number: position for position, number in enumerate(order)}
+    rank = {number: position for position, number in enumerate(order)}
     room = int(sizes.sum()) // share
     is_chosen = np.zeros(len(sizes), dtype=bool)
     decided = set[int]()
     for rows_of_cluster in sorted(
-        rows_by_class.values(), key=lambda rows: (rows.total(), min(map(place.__getitem__, rows)))
+        rows_by_class.values(), key=lambda rows: (rows.total(), min(map(rank.__getitem__, rows)))
     ):
         total = rows_of_cluster.total()
         wanted = min(max(1, round(total / share)), total - 1)
         missing = wanted - sum(rows for number, rows in rows_of_cluster.items() if is_chosen[number])
-        for number in sorted(rows_of_cluster.keys() - decided, key=place.__getitem__):
+        for number in sorted(rows_of_cluster.keys() - decided, key=rank.__getitem__):
             decided.add(number)
             if rows_of_cluster[number] <= missing and sizes[number] <= room:
                 is_chosen[number] = True
@@ -352,8 +352,8 @@ def _stratified(
     return is_chosen
 
 
-def place(row: Example) -> int:
-    """Return the number of eight bytes by which a row is drawn, for dev or to be spared.
+def hash_of(row: Example) -> int:
+    """Return the hash of eight bytes by which a row is drawn, for dev or to be spared.
 
     Its group gives it, the same in all files. Without one its sentences do, in either order, case and spacing folded.
     """

@@ -1,13 +1,16 @@
 """Make tokens and a report from corpus files: what the `preprocess` stage does.
 
-`<dataset>/<split>.parquet` holds id, sentence1, sentence2, label, line, tokens1 and tokens2. `dev-rows.parquet` beside
-it holds what scores need of each row of dev: id, `cluster` (rows that share a sentence or group), `chooses` (the half
-on which epochs are chosen), `in_train` (whether its sentences are a row there, case, spacing and punctuation dropped)
-and `shares` (a sentence with train). `train-rows.parquet` holds of each row of train its cluster, `place`, by which it
-is spared, and `known`: bit f is set if fold f of another task has its group. Of a task with folds, train and dev both
-have all rows: `fold` says of which each is, and the train of a row of dev is that of the other folds.
-`dev-shared.parquet` holds the clusters that several tasks share. `report.json` lists what was read, refused and found
-twice, `digests.json` all that was written. The same files give the same bytes.
+`TASK/SPLIT.parquet` holds the examples: id, sentence1, sentence2, label, line, tokens1, tokens2, `hash`, by which a row
+is drawn or spared, and `cluster`, which rows have in common that share a sentence or group. Of a task with folds, train
+and dev both have all rows: `fold` says in which of them a row is dev. `dev_folds` of train are the folds whose training
+does not read the row, bit f for fold f: it is dev there, or its group is another task's.
+
+`TASK/dev-shared.parquet` holds what rows of dev share with other files: `in_train` (whether the sentences are a row of
+train, case, spacing and punctuation dropped; with folds, a row of the other folds), `shares` (a sentence with train),
+and `shared_cluster` over all tasks, -1 where no other task has rows of it. No training reads it.
+
+`report.json` lists what was read, refused and found twice, `digests.json` all that was written. The same files give the
+same bytes.
 """
 
 import math
@@ -25,9 +28,9 @@ from mtbert.data import checks, drawing, held_out, official, readers, several
 from mtbert.data.readers import Example
 from mtbert.data.tokens import SpecialTokens, Tokenize, once
 from mtbert.errors import DataError, first_of
-from mtbert.files import compressed, new_directory, new_file, read_parquet, sha256, write_json
+from mtbert.files import compressed, new_directory, new_file, read_arrow, read_parquet, sha256, write_json
 from mtbert.provenance import seals
-from mtbert.tasks import SPLITS, Split, Task, Tasks, number_of_folds, read_folder
+from mtbert.tasks import SPLITS, Split, Task, Tasks, read_folder
 
 TaskSplit = tuple[str, Split]  # task and split
 Digests = dict[TaskSplit, Any]  # pandas.DataFrames, as `checks.digests` returns them
@@ -100,9 +103,7 @@ def preprocess(
             digests[task, split] = rows
         if held_out_rows:
             _hold_out(directory, [task for task, split in required if split == "dev"], held_out_rows, digests)
-        folds = _folds(splits, tasks, digests)
-        for task in _write_facts_of_rows(directory, tasks, digests, folds):
-            entries[f"{task}/dev"]["in_train"] = _rows_in_train(task, digests, folds)
+        _write_facts_of_rows(directory, tasks, digests, _folds(splits, tasks, digests), entries)
         for task, split in present:
             file = layout.examples(directory, task, split)
             if longest and task in longest and file.is_file():  # held-out rows have no test
@@ -217,6 +218,7 @@ def _hold_out(directory: Path, tasks: Sequence[str], count: int, digests: Digest
         train = digests[task, "train"]
         held_out.move(directory, task, is_held_out)
         digests[task, "train"] = train[~is_held_out]
+        digests.pop((task, "test"), None)
         digests[task, "dev"] = train[is_held_out].reset_index(drop=True)
 
 
@@ -293,7 +295,7 @@ def _write(
     examples, refusals, in_file = splits.read(task, split)
     (directory / task.name).mkdir(exist_ok=True)
     pq.write_table(_table(examples, tokenize), layout.examples(directory, task.name, split))
-    digests = checks.digests(examples).assign(place=np.array([*map(drawing.place, examples)], np.uint64))
+    digests = checks.digests(examples).assign(hash=np.array([*map(drawing.hash_of, examples)], np.uint64))
     entry = {
         "file": task.files[drawing.source(task, split)],
         "drawn": split == "dev" and task.draws_dev and drawing.rule_in_words(task),
@@ -355,61 +357,61 @@ def _table(rows: list[Example], tokenize: Tokenize) -> pa.Table:
     return pa.table(columns, SCHEMA)
 
 
-def _groups_by_fold(tasks: Tasks, digests: Digests, folds: Folds) -> dict[str, list[set[int]]]:
-    """Return by task with groups the digests of the groups that each fold of another task has as dev, [folds]."""
-    groups: dict[str, list[set[int]]] = {}
-    for task in tasks.values():
-        if task.group_on:
-            groups[task.name] = [set[int]() for _ in range(number_of_folds(tasks))]
-            for other, fold_of_row in folds.items():
-                if other != task.name and tasks[other].group_on == task.group_on:
-                    for fold, known in enumerate(groups[task.name]):
-                        known |= {*digests[other, "dev"]["group"][fold_of_row == fold].tolist()}
-    return groups
+def _dev_folds(tasks: Tasks, digests: Digests, folds: Folds) -> dict[str, np.ndarray]:
+    """Return by task the folds whose training does not read each row of train, [rows]: bit f for fold f.
 
-
-def _write_rows_of_trains(
-    directory: Path, digests: Digests, groups_by_fold: Mapping[str, Sequence[Collection[int]]]
-) -> None:
-    """Write train-rows.parquet beside each train.parquet."""
-    for (task, split), rows in digests.items():
-        if split == "train":
-            ids = read_parquet(layout.examples(directory, task, "train"), ["id"])
-            known = np.zeros(len(rows), int)
-            for fold, groups in enumerate(groups_by_fold.get(task, ())):
-                known |= rows["group"].isin(groups).to_numpy().astype(int) << fold
-            with new_file(layout.rows(directory, task, "train")) as partial:
-                ids.assign(cluster=checks.clusters(rows), place=rows["place"].to_numpy(), known=known).to_parquet(
-                    partial, index=False
-                )
-
-
-def _write_facts_of_rows(directory: Path, tasks: Tasks, digests: Digests, folds: Folds) -> list[str]:
-    """Write what is known of rows beside each train and dev, and dev-shared.parquet if tasks share dev's sentences.
-
-    Return the tasks that have a dev.
+    Those are the folds in which the row is dev, and in which another task has its group.
     """
-    _write_rows_of_trains(directory, digests, _groups_by_fold(tasks, digests, folds))
+    dev_folds: dict[str, np.ndarray] = {}
+    for (task, split), rows in digests.items():
+        if split != "train":
+            continue
+        bits = 1 << folds[task] if task in folds else np.zeros(len(rows), int)
+        for other, fold_of_row in folds.items():
+            if tasks[task].group_on and other != task and tasks[other].group_on == tasks[task].group_on:
+                groups = digests[other, "dev"]["group"]
+                for fold in range(tasks[other].folds):
+                    bits |= np.isin(rows["group"], groups[fold_of_row == fold]).astype(int) << fold
+        dev_folds[task] = bits
+    return dev_folds
+
+
+def _write_facts_of_rows(
+    directory: Path, tasks: Tasks, digests: Digests, folds: Folds, entries: dict[str, dict[str, Any]]
+) -> None:
+    """Write what splits and scores need of rows, and into the entries of dev in the report what train holds of them."""
+    _add_columns(directory, tasks, digests, folds)
+    _write_shared(directory, digests, folds)
+    for task, split in digests:
+        if split == "dev":
+            entries[f"{task}/dev"]["in_train"] = _rows_in_train(task, digests, folds)
+
+
+def _add_columns(directory: Path, tasks: Tasks, digests: Digests, folds: Folds) -> None:
+    """Add to the files of examples what splits and scores need of rows."""
+    dev_folds = _dev_folds(tasks, digests, folds)
+    for (task, split), rows in digests.items():
+        columns = {"hash": rows["hash"].to_numpy(), "cluster": checks.clusters(rows)}
+        if task in folds and split != "test":
+            columns["fold"] = folds[task]
+        if split == "train":
+            columns["dev_folds"] = dev_folds[task]
+        file = layout.examples(directory, task, split)
+        table = read_arrow(file)
+        for name, values in columns.items():
+            table = table.append_column(name, pa.array(values))
+        pq.write_table(table, file)
+
+
+def _write_shared(directory: Path, digests: Digests, folds: Folds) -> None:
+    """Write dev-shared.parquet of each task that has a dev."""
     with_dev = [task for task, split in digests if split == "dev"]
+    shared_clusters = checks.shared_clusters({task: digests[task, "dev"] for task in with_dev})
     for task in with_dev:
-        _write_dev_rows(directory, task, digests, folds)
-    for task, cluster in checks.shared_clusters({task: digests[task, "dev"] for task in with_dev}).items():
-        ids = read_parquet(layout.examples(directory, task, "dev"), ["id"])
-        with new_file(layout.shared_rows(directory, task, "dev")) as partial:
-            ids.assign(shared_cluster=cluster).to_parquet(partial, index=False)
-    return with_dev
-
-
-def _write_dev_rows(directory: Path, task: str, digests: Digests, folds: Folds) -> None:
-    """Write a task's dev-rows.parquet beside its dev.parquet."""
-    dev = digests[task, "dev"]
-    cluster = checks.clusters(dev)
-    table = read_parquet(layout.examples(directory, task, "dev"), ["id"]).assign(
-        cluster=cluster,
-        chooses=checks.halves(cluster),
-        in_train=_is_in_train(task, task, digests, folds, ["bare"]),
-        shares=_is_in_train(task, task, digests, folds, [*checks.SENTENCES]),
-        **({"fold": folds[task]} if task in folds else {}),
-    )
-    with new_file(layout.rows(directory, task, "dev")) as partial:
-        table.to_parquet(partial, index=False)
+        table = read_parquet(layout.examples(directory, task, "dev"), ["id"]).assign(
+            in_train=_is_in_train(task, task, digests, folds, ["bare"]),
+            shares=_is_in_train(task, task, digests, folds, [*checks.SENTENCES]),
+            shared_cluster=shared_clusters[task],
+        )
+        with new_file(layout.shared(directory, task)) as partial:
+            table.to_parquet(partial, index=False)

@@ -60,7 +60,7 @@ class Group:
         return self.p <= ONE_SIDED
 
 
-def judge(results: Results, names: Sequence[str], grouped: Mapping[str, Groups]) -> list[Group]:
+def compare(results: Results, names: Sequence[str], grouped: Mapping[str, Groups]) -> list[Group]:
     """Return all groups that have enough rows, first those on which a way is the farthest below its other rows.
 
     Args:

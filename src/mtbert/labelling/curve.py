@@ -1,14 +1,14 @@
 """What more labels would bring: dev scores on parts of train, and what twice as many rows are expected to add.
 
 What it does: trains a baseline on an eighth, a quarter, half and all of train. Parts are whole clusters of rows that
-share a sentence, each part within the next one, and are drawn by each of DRAWS.
+share a sentence, each part within the next one, and are drawn by each of SEEDS.
 
 Formula: log(1 - score) = a - c log2(rows), by least squares, each size weighted by the inverse of its variance. Twice
 as many rows are expected to add (1 - exp(-c)) exp(a - c log2(rows)).
 
 The interval is for what would be measured on the same rows of dev. It holds the noise of the fit (samples of dev's
-clusters, and of draws), and that of two further trainings, taken from those on half and on all of train. A trained
-model has a draw a seed, of all of train, too: `trained`.
+clusters, and of seeds), and that of two further trainings, taken from those on half and on all of train. A trained
+model has several seeds of all of train, too: `trained`.
 
 Source: Hestness et al. (2017), "Deep Learning Scaling is Predictable, Empirically", for the power law.
 """
@@ -29,7 +29,7 @@ from mtbert.stats import LEVEL, Estimate, Side, influence, score
 from mtbert.tasks import Task
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
-DRAWS = (1, 2, 3)  # of each share but all; a training draws by its seed
+SEEDS = (1, 2, 3)  # of each share but all
 LEAST = 20  # rows of the smallest part
 MOST_OF_NEXT = 0.75  # of the rows of the next part, which have to be more: one large cluster may fill two parts
 LEAST_POINTS = 3  # for a line and what is left of it
@@ -38,7 +38,7 @@ SAMPLES = 4000  # of the bootstrap
 
 @dataclass(frozen=True)
 class Point:
-    """The dev scores of trainings on one number of rows; `side` has a column for each draw."""
+    """The dev scores of trainings on one number of rows; `side` has a column for each seed."""
 
     rows: int
     side: Side
@@ -68,15 +68,15 @@ def measure(name: str, task: Task, train: Rows, dev: Rows, embed: Embed) -> list
     points: list[Point] = []
     for share in SHARES:
         predicted: list[np.ndarray] = []
-        draws = DRAWS if share < 1 else DRAWS[:1]
-        numbers_by_draw = [parts.nested(clusters, share, draw) for draw in draws]
-        if min(map(len, numbers_by_draw)) < LEAST:
+        seeds = SEEDS if share < 1 else SEEDS[:1]
+        numbers_by_seed = [parts.nested(clusters, share, seed) for seed in seeds]
+        if min(map(len, numbers_by_seed)) < LEAST:
             continue
-        for numbers in numbers_by_draw:
+        for numbers in numbers_by_seed:
             model = run.fit(TECHNIQUES[name], task, train.part(numbers), embed)
             predicted.append(model.predict(dev.columns)["prediction"])
         side = influence.task_side(task, dev.labels, np.stack(predicted, axis=1), dev_clusters)
-        points.append(Point(round(float(np.mean([*map(len, numbers_by_draw)]))), side))
+        points.append(Point(round(float(np.mean([*map(len, numbers_by_seed)]))), side))
     return of_other_sizes(points)
 
 
@@ -94,7 +94,7 @@ def scored(task: Task, point: Point) -> Estimate:
 def gain(points: Sequence[Point]) -> Gain | None:
     """Return what twice as many rows as the last point's add.
 
-    None of fewer than three points, and where a point but the last has one draw, which does not tell the noise.
+    None of fewer than three points, and where a point but the last has one seed, which does not tell the noise.
     """
     if len(points) < LEAST_POINTS or not all(map(_is_repeated, points[:-1])):
         return None
@@ -112,12 +112,12 @@ def gain(points: Sequence[Point]) -> Gain | None:
 
 
 def sampled(points: Sequence[Point], random: np.random.Generator) -> np.ndarray:
-    """Return scores that other rows of dev and other draws would give, [SAMPLES, points]."""
+    """Return scores that other rows of dev and other seeds would give, [SAMPLES, points]."""
     clusters = len(points[0].side.moves)
     weights = random.multinomial(clusters, np.full(clusters, 1 / clusters), SAMPLES) - 1.0
     samples = np.zeros((SAMPLES, len(points)))
     for number, point in enumerate(points):
-        scores = point.side.scores + weights @ point.side.moves  # [samples, draws]
+        scores = point.side.scores + weights @ point.side.moves  # [samples, seeds]
         drawn = random.integers(0, scores.shape[1], scores.shape)
         samples[:, number] = np.take_along_axis(scores, drawn, axis=1).mean(axis=1)
     if not _is_repeated(points[-1]):
@@ -126,12 +126,12 @@ def sampled(points: Sequence[Point], random: np.random.Generator) -> np.ndarray:
 
 
 def _spread(points: Sequence[Point]) -> float:
-    """Return by how much the draws of the largest repeated part differ, as a standard deviation."""
+    """Return by how much the seeds of the largest repeated part differ, as a standard deviation."""
     return float([point for point in points if _is_repeated(point)][-1].side.scores.std(ddof=1))
 
 
 def _is_repeated(point: Point) -> bool:
-    """Return whether a point has several draws, so that their noise is known."""
+    """Return whether a point has several seeds, so that their noise is known."""
     return len(point.side.scores) > 1
 
 

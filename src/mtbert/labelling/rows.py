@@ -25,9 +25,9 @@ def read(data: Path, task: Task, has_held_out: bool = False) -> Frame:
     for split in SPLITS:
         file = layout.examples(data, task.name, split)
         if file.is_file() and not (task.folds and split == "dev"):
-            part: Frame = files.read_parquet(file, ["line", "id", "label", *text_columns(task)])
+            part: Frame = files.read_parquet(file, ["line", "id", "label", "cluster", *text_columns(task)])
             source = "train" if has_held_out and split == "dev" else drawing.source(task, split)
-            parts.append(part.assign(split=split, file=task.files[source], group=_groups(data, task, split)))
+            parts.append(part.assign(split=split, file=task.files[source], group=_groups(part, split)))
     columns = ["split", "file", "line", "id", "label", "group", *text_columns(task)]
     joined: Frame = pd.concat([pd.DataFrame(columns=columns), *parts], ignore_index=True)
     return joined[columns].astype({"label": float})
@@ -54,12 +54,9 @@ def check_unchanged(data_dir: Path, task: Task, table: Frame) -> None:
                 )
 
 
-def _groups(data: Path, task: Task, split: Split) -> list[str] | str:
+def _groups(table: Frame, split: Split) -> list[str] | str:
     """Return what rows that belong together have in common: their split and cluster; of test nothing is known."""
-    if split == "test":
-        return ""
-    clusters = files.read_parquet(layout.rows(data, task.name, split), ["cluster"])["cluster"].tolist()
-    return [f"{split} {cluster}" for cluster in clusters]
+    return "" if split == "test" else [f"{split} {cluster}" for cluster in table["cluster"]]
 
 
 def columns(table: Frame, task: Task) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""The learning curve of a trained way: the dev scores of its models on parts of train, one draw a seed."""
+"""The learning curve of a trained way: the dev scores of its models on parts of train."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from mtbert.tasks import Task
 
 
 def measure(build: Path, task: Task, variants: Mapping[float, str], seeds: Sequence[int]) -> list[Point]:
-    """Return a point for each share of train that has LEAST rows in each draw, the smallest first, as `curve.measure`.
+    """Return a point for each share of train that has LEAST rows with each seed, the smallest first.
 
     A point has a column for each seed; of a task with folds, for each round of seeds, which predict each row once.
 
@@ -29,12 +29,13 @@ def measure(build: Path, task: Task, variants: Mapping[float, str], seeds: Seque
     Raises:
         DataError: a model is missing, damaged, or made from other inputs than lie in `build`.
     """
-    rows = files.read_parquet(layout.rows(layout.data(build), task.name, "dev"))
+    names = ["cluster", *([FOLD] if task.folds else [])]
+    rows = files.read_parquet(layout.examples(layout.data(build), task.name, "dev"), names)
     clusters = rows["cluster"].to_numpy()
     folds = rows[FOLD].to_numpy() if task.folds else np.zeros(len(rows), int)
     points: list[Point] = []
     for share in sorted(variants):
-        sizes = [_rows_of_part(build, task, folds, share, seed) for seed in seeds]
+        sizes = [_rows_of_part(build, task, share, seed) for seed in seeds]
         if min(sizes) < LEAST:
             continue
         labels = np.full(len(rows), np.nan)
@@ -68,14 +69,13 @@ def _fold(task: Task, seed: int) -> int:
     return task.fold(seed) if task.folds else 0
 
 
-def _rows_of_part(build: Path, task: Task, folds: np.ndarray, share: float, seed: int) -> int:
+def _rows_of_part(build: Path, task: Task, share: float, seed: int) -> int:
     """Return how many rows of train a seed's training reads."""
-    file = layout.rows(layout.data(build), task.name, "train")
-    rows = files.read_parquet(file, ["cluster", "known"])
+    file = layout.examples(layout.data(build), task.name, "train")
+    rows = files.read_parquet(file, ["cluster", "dev_folds"])
     clusters = rows["cluster"].to_numpy()
-    if task.folds:  # train and dev have the same rows
-        fold = task.fold(seed)
-        clusters = clusters[(folds != fold) & (rows["known"].to_numpy() >> fold & 1 == 0)]
+    if task.folds:
+        clusters = clusters[rows["dev_folds"].to_numpy() >> task.fold(seed) & 1 == 0]
     return len(parts.nested(clusters, share, seed))
 
 

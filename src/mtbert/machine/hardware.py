@@ -3,19 +3,21 @@
 import ctypes
 import os
 import platform
+import re
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 
 from mtbert import files, layout
 from mtbert.errors import SettingsError
-from mtbert.machine import locking, starting
+from mtbert.machine import mps
 
 Precision = Literal["bf16", "fp32"]
+NAMES_A_GPU = re.compile(r"\d|GPU-|MIG-")  # how a value of CUDA_VISIBLE_DEVICES begins that does
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
 
 SIZE = 768  # of the matrices whose products are measured
@@ -52,15 +54,16 @@ class Hardware:
 def device(setting: str) -> torch.device:
     """Return the device of a setting; auto: CUDA, else Apple's, else the CPU. SettingsError where it is missing.
 
-    A training that was given a GPU does not take another device for it: PyTorch says of a GPU that cannot be reached,
-    such as one whose service for many processes has ended, that there is none.
+    Where CUDA_VISIBLE_DEVICES names a GPU, no other device is taken for it: PyTorch says of a GPU that cannot be
+    reached, such as one whose service for many processes has ended, that there is none.
     """
     available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if setting == "auto":
-        if os.environ.get(starting.GIVEN_GPU) and not available["cuda"]:
+        visible = os.environ.get(mps.VISIBLE, "")
+        if NAMES_A_GPU.match(visible) and not available["cuda"]:
             raise SettingsError(
-                f"this training was given a GPU ({starting.GIVEN_GPU} is set), which torch cannot use on this machine; "
-                "see `nvidia-smi`; run.device is auto; allowed without a GPU: cpu"
+                f"{mps.VISIBLE} is {visible}, a GPU that torch cannot use on this machine; see `nvidia-smi`; without "
+                f"a GPU set {mps.VISIBLE} to -1; run.device is auto; allowed without a GPU: cpu"
             )
         return torch.device(next(name for name in ("cuda", "mps", "cpu") if available[name]))
     if not available.get(setting):
@@ -124,21 +127,14 @@ def precision(
 
 
 def measured(build: Path) -> Precision:
-    """Return the precision that is the faster one on this CPU, measured once for each build folder and processor.
+    """Return the precision of a build folder on a CPU: the faster one where it was begun; fp32 if this CPU has no bf16.
 
-    Processors with AVX-512's bf16 differ: on some it is four times as fast as fp32, on others half as fast. What
-    build/machine.json says holds on the machine where the folder was begun; another one measures for itself.
+    So all runs of a folder have the same precision. Processors with AVX-512's bf16 differ: on some it is four times as
+    fast as fp32, on others half as fast. A folder that does not say it takes the faster one of this CPU.
     """
-    here = processor()
-    usable = ("bf16", "fp32") if _has_bf16() else ("fp32",)  # a virtual machine's name stands for several processors
-    with locking.exclusive(layout.lock(build, "precision"), "measuring bf16 and fp32"):
-        for file in (layout.machine(build), layout.precision(build)):
-            earlier: dict[str, Any] = files.read_json(file) if file.is_file() else {}
-            if earlier.get("processor") == here and earlier.get("precision") in usable:
-                return earlier["precision"]
-        fastest = faster()
-        files.write_json(layout.precision(build), {"processor": here, "precision": fastest})
-    return fastest
+    file = layout.machine(build)
+    usual = files.read_json(file).get("precision") if file.is_file() else None
+    return usual if usual in ("bf16", "fp32") and _has_bf16() else faster()
 
 
 def faster() -> Precision:

@@ -17,12 +17,9 @@ from mtbert import files
 PACKAGE = Path(mtbert.__file__).parent
 # Makes a training of a plan file, and reaches all that its numbers go through.
 TRAINING = (PACKAGE / "training/assembly.py",)
-# Scripts whose code dvc.yaml names among what a stage depends on. `manifest` and `track` depend on the whole plan.
-# `machine` keeps what it once found, and `plan` depends on all of the source.
-SCRIPTS = (
-    "encoder", "preprocess", "baselines", "pretrain", "manifest", "merge", "speed", "ensemble", "collect", "judge",
-    "report", "track",
-)  # fmt: skip
+# Scripts whose code no stage depends on: `download` is no stage, `machine` keeps what it once found, `plan` depends on
+# all of the source, and `train` on the code of all trainings.
+NO_INPUTS = ("download", "machine", "plan", "train")
 
 
 def of_stages(scripts: Path, kinds: frozenset[Path]) -> dict[str, dict[str, str]]:
@@ -30,7 +27,7 @@ def of_stages(scripts: Path, kinds: frozenset[Path]) -> dict[str, dict[str, str]
 
     `kinds`: files that bring in every technique of a kind, and every task; they do not count.
     """
-    by_file = {f"code-{stage}": digests([scripts / f"{stage}.py"]) for stage in SCRIPTS}
+    by_file = {f"code-{file.stem}": digests([file]) for file in scripts.glob("*.py") if file.stem not in NO_INPUTS}
     return by_file | {"code-train": digests(TRAINING, kinds)}
 
 

@@ -67,16 +67,13 @@ def _data_files(settings: dict[str, Any], build: Path) -> list[Path]:
     """Return the files of examples that are there: all splits of own tasks, train alone of those that serve them."""
     trained = {task for phase in settings["phases"] for task in phase["tasks"]}
     others = sorted(trained - {*settings["tasks"]})
-    of_others = [file(layout.data(build), task, "train") for task in others for file in (layout.examples, layout.rows)]
+    of_others = [layout.examples(layout.data(build), task, "train") for task in others]
     return [*examples_of(build, settings["tasks"]), *filter(Path.exists, of_others)]
 
 
 def examples_of(build: Path, tasks: Iterable[str]) -> list[Path]:
-    """Return the files of these tasks' examples that are there: all splits, and what is known of their rows."""
-    data, examples = layout.data(build), list[Path]()
-    for task in tasks:
-        examples += [layout.examples(data, task, split) for split in SPLITS]
-        examples += [layout.rows(data, task, split) for split in ("train", "dev")]
+    """Return the files of these tasks' examples that are there, of all splits."""
+    examples = [layout.examples(layout.data(build), task, split) for task in tasks for split in SPLITS]
     return [file for file in examples if file.exists()]
 
 
@@ -94,22 +91,16 @@ def up_to_date(build: Path, variant: str) -> Inputs:
 
     `dvc repro plan preprocess` changes both, and leaves the manifest as it was.
     """
-    manifest = with_plan(build, variant)
+    manifest = read(build, variant)
+    if layout.plan(build, variant).is_file():
+        plan = layout.read_plan(layout.plan(build, variant), "tasks", "phases", "sources")
+        del plan["sources"]
+        manifest = manifest.model_copy(update={"settings": plan})
     if not layout.data_report(layout.data(build)).is_file():
         return manifest
     others = {name: digest for name, digest in manifest.files.items() if not inputs.is_of_data(name)}
     digests = others | inputs.digests(build, _data_files(manifest.settings, build))
     return manifest.model_copy(update={"files": digests})
-
-
-def with_plan(build: Path, variant: str) -> Inputs:
-    """Return a variant's manifest with its plan as it lies there now; DataError as for `read`."""
-    manifest = read(build, variant)
-    if not layout.plan(build, variant).is_file():
-        return manifest
-    plan = layout.read_plan(layout.plan(build, variant), "tasks", "phases", "sources")
-    settings = {key: value for key, value in plan.items() if key != "sources"}
-    return manifest.model_copy(update={"settings": settings})
 
 
 def of_training(build: Path, variant: str, seed: int) -> Inputs:

@@ -10,7 +10,7 @@ from mtbert import files
 from mtbert.config import papers
 from mtbert.errors import DataError, UnknownNameError, in_words
 from mtbert.judge.budget_runs import OVERFITTING
-from mtbert.judge.comparison import Names, Part, margins, sequence
+from mtbert.judge.rule import Names, Part, margins, sequence
 from mtbert.judge.sides import RATE
 from mtbert.scores.metrics import OVERALLS
 from mtbert.settings import Section

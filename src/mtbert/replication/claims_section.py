@@ -5,17 +5,18 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from mtbert.judge import Obstacle
+from mtbert.judge import Verdict
 from mtbert.replication.claims import ClaimPart
 from mtbert.replication.judging import ClaimComparison, ClaimResult
 from mtbert.report import markdown
 from mtbert.report.paper_tables import title
-from mtbert.report.verdicts import in_words, reason
+from mtbert.report.verdicts import WORDS, in_words, reason_in_words
 from mtbert.scores.columns import Frame
 from mtbert.scores.results import Results
 from mtbert.stats import Estimate
 
 MAY_BE_KNOWN = "\N{DOUBLE DAGGER}"  # marks what the encoder may have learned in its own training
+COLUMNS_OF_MISMATCHES = {"unlike": "code", "undeclared": "settings", "confounders": "confounders"}  # of claims.csv
 ABOUT = (
     "A verdict needs six seeds of each side, and is corrected over all claims of its paper; *better* and *worse* say "
     "on which side of 0 the interval lies, not corrected (docs/verdicts.md). *Ours* is first minus second, with its "
@@ -26,7 +27,7 @@ ABOUT = (
 
 def verdict(result: ClaimResult) -> str:
     """Return what is said of a claim."""
-    return in_words(result.verdict, result.deciding[0].part.metric)
+    return in_words(result.verdict, result.reason, result.deciding[0].part.metric)
 
 
 def _pair(part: ClaimPart) -> str:
@@ -83,15 +84,9 @@ def _lines(result: ClaimResult) -> list[dict[str, str]]:
 
 def own_verdict(result: ClaimComparison) -> str:
     """Return what is proved of a comparison alone, not corrected, or why nothing is."""
-    words = in_words(result.verdict, result.part.metric)
-    names = {
-        Obstacle.CODE: result.mismatches,
-        Obstacle.SETTINGS: result.undeclared,
-        Obstacle.CONFOUNDERS: result.confounders,
-    }
-    for obstacle, differing in names.items():
-        if result.obstacle is obstacle:
-            return f"{words} ({', '.join(differing)})"
+    words = in_words(result.verdict, result.reason, result.part.metric)
+    if result.mismatches:
+        return f"{words} ({', '.join(result.mismatches[result.reason])})"
     return words if result.decides else f"{words} (decides nothing)"
 
 
@@ -117,7 +112,7 @@ def _values(result: ClaimResult, part_result: ClaimComparison) -> dict[str, obje
         "claim": result.claim.name,
         **result.claim.model_dump(include={"paper", "source", "section", "statement"}),
         "verdict": verdict(result),
-        "reason": reason(part_result.obstacle) if part_result.obstacle else "",
+        "reason": _reason(part_result),
         "p_holds": result.p.holds,
         "p_fails": result.p.fails,
         "p_small": result.p.small,
@@ -125,10 +120,12 @@ def _values(result: ClaimResult, part_result: ClaimComparison) -> dict[str, obje
         **_difference_values(part_result.difference),
         "third": part_result.third,
         "leak_free": part_result.leak_free,
-        "unlike": ", ".join(part_result.mismatches),
-        "undeclared": ", ".join(part_result.undeclared),
-        "confounders": ", ".join(part_result.confounders),
+        **{column: ", ".join(part_result.mismatches.get(name, ())) for column, name in COLUMNS_OF_MISMATCHES.items()},
     }
+
+
+def _reason(result: ClaimComparison) -> str:
+    return WORDS[Verdict.NOT_RUN] if result.verdict is Verdict.NOT_RUN else reason_in_words(result.reason)
 
 
 def _part_values(part: ClaimPart) -> dict[str, object]:

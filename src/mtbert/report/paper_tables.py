@@ -118,7 +118,7 @@ def render(table: Table, judgement: Judgement) -> str:
     """Return the table as Markdown, with what a reader must know below it."""
     reasons = {row.label: training_section.reasons(row.below, table.tasks) for row in table.rows if row.below}
     splits = {row.split for row in table.rows}
-    rows = [*judgement.seedless_rows, *table.rows] if "dev" in splits else table.rows
+    rows = [*judgement.baselines, *table.rows] if "dev" in splits else table.rows
     is_published = any(row.published for row in rows)
     marks = dict.fromkeys(reasons, f" {FAILING}")
     lines = [_line(table, row, is_published, marks.get(row.label, ""), with_split=len(splits) > 1) for row in rows]

@@ -11,21 +11,18 @@ import pandas as pd
 
 from mtbert import files, layout
 from mtbert.errors import DataError
-from mtbert.provenance import seals, stale
-from mtbert.provenance.stale import Present
+from mtbert.provenance import changes, seals
 from mtbert.scores import average_precision, checks, model_rows, outdated, points, predictions, sets, tables
-from mtbert.scores.columns import FOLD, KEY, MOVES, SURE, UNCALIBRATED, Frame, Predictions
+from mtbert.scores.columns import CONFIDENCE, FOLD, KEY, MOVES, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
+from mtbert.scores.model_rows import Source, shared_cells, source_of
 from mtbert.scores.results import Results
-from mtbert.scores.source import Source, cells, source_of
 from mtbert.tasks import SPLITS, Task, Tasks
 
 # Of a model's files.
 READ = (layout.METRICS, layout.SETTINGS, layout.INPUTS, layout.HISTORY, layout.EMBEDDINGS, layout.ELSEWHERE)
-ROW_FACTS = ("cluster", "in_train", "shares")  # columns of what preprocessing found of dev's rows
-SHARED = ("shared_cluster",)  # column of what it found of the rows that several tasks share
-NO_FOLD = -1
-NO_FACTS = {"cluster": -1, "in_train": False, "shares": False}  # of the rows of other splits
+SHARED = ("in_train", "shares", "shared_cluster")  # columns of what rows of dev share with other files
+NO_FACTS = {"cluster": -1, FOLD: -1, "in_train": False, "shares": False}  # of the rows of other splits
 
 
 @dataclass
@@ -99,7 +96,7 @@ def read_models(build: Path, folders: Sequence[Path], pictures: bool = True) -> 
     source = source_of(build)
     for folder in folders:
         check(source, folder)
-    stale.check(Present(build), folders)
+    changes.check_rows(build, folders)
     models = [load(source, folder) for folder in folders]
     if pictures:
         place(models, source)
@@ -134,47 +131,40 @@ def load(source: Source, folder: Path) -> ModelFolder:
 
 
 def _predicted(source: Source, folder: Path, temperatures: Mapping[str, float]) -> Predictions:
-    """Return a model's predictions, with what preprocessing found of the rows and how sure the model is of each."""
+    """Return a model's predictions, with what preprocessing found of the rows and its confidence in each."""
     predicted: Predictions = {split: {} for split in SPLITS}
     for split, task in itertools.product(SPLITS, source.tasks):
         file = layout.predictions(folder, task, split)
         if file.is_file():
             table: Frame = files.read_parquet(file)
             described = source.tasks[task]
-            rows = _rows_of_fold(source, folder, described) if split == "dev" and described.folds else None
-            facts_file = layout.rows(source.data, task, split)
-            names = ROW_FACTS if rows is None else (*ROW_FACTS, FOLD)
-            facts = _columns_of_rows(facts_file, names, table["id"], rows) if facts_file.is_file() else NO_FACTS
-            shared_file = layout.shared_rows(source.data, task, split)
-            shared = _columns_of_rows(shared_file, SHARED, table["id"], rows) if shared_file.is_file() else {}
-            numbers = np.arange(len(table)) if rows is None else rows
-            table = table.assign(row=numbers, **{FOLD: NO_FOLD, **facts, **shared})
+            has_facts = split == "dev" and layout.shared(source.data, task).is_file()
+            facts = _facts_of_dev(source, folder, described, table["id"]) if has_facts else {}
+            table = table.assign(**{"row": np.arange(len(table)), **NO_FACTS, **facts})
             if described.several:
                 predicted[split][task] = _with_moves(table, described)
             else:
-                predicted[split][task] = _with_sureness(table, described, temperatures.get(task))
+                predicted[split][task] = _with_confidence(table, described, temperatures.get(task))
     return predicted
 
 
-def _rows_of_fold(source: Source, folder: Path, task: Task) -> np.ndarray:
-    """Return the numbers of the rows of dev that a model predicts: its seed's fold; what has no seed predicts all."""
-    folds = files.read_parquet(layout.rows(source.data, task.name, "dev"), [FOLD])[FOLD].to_numpy()
-    if layout.is_baseline(folder):
-        return np.arange(len(folds))
-    return np.flatnonzero(folds == task.fold(int(folder.name)))
+def _facts_of_dev(source: Source, folder: Path, task: Task, ids: Frame) -> dict[str, Any]:
+    """Return what preprocessing found of the rows of dev that a model predicts, by column.
 
-
-def _columns_of_rows(file: Path, names: Sequence[str], ids: Frame, rows: np.ndarray | None = None) -> dict[str, Frame]:
-    """Return columns of what preprocessing found of rows, by name; of those with the numbers `rows`, or of all."""
-    facts: Frame = files.read_parquet(file, ["id", *names])
-    if rows is not None:
-        facts = facts.iloc[rows].reset_index(drop=True)
+    Of a task with folds those are the rows of its seed's fold; what has no seed predicts all.
+    """
+    file = layout.examples(source.data, task.name, "dev")
+    facts: Frame = files.read_parquet(file, ["id", "cluster", *([FOLD] if task.folds else [])])
+    shared: Frame = files.read_parquet(layout.shared(source.data, task.name), ["id", *SHARED])
+    facts = facts.join(shared.set_index("id"), on="id").rename_axis("row").reset_index()
+    if task.folds and not layout.is_baseline(folder):
+        facts = facts[facts[FOLD] == task.fold(int(folder.name))].reset_index(drop=True)
     if not facts["id"].equals(ids):
         raise DataError(f"{file} and the predictions are of other rows; `dvc repro` makes both again")
-    return {name: facts[name] for name in names}
+    return {name: facts[name] for name in facts if name != "id"}
 
 
-def _with_sureness(table: Frame, task: Task, temperature: float | None) -> Frame:
+def _with_confidence(table: Frame, task: Task, temperature: float | None) -> Frame:
     """Add the probability of the predicted class; a score has none, nor has the untrained encoder.
 
     With a temperature also add what it was before: p^T of each class, over their sum.
@@ -185,11 +175,11 @@ def _with_sureness(table: Frame, task: Task, temperature: float | None) -> Frame
     probabilities = table[columns].to_numpy()
     classes = table["prediction"].to_numpy(int)
     every = np.arange(len(table))
-    sureness = {SURE: probabilities[every, classes]}
+    confidence = {CONFIDENCE: probabilities[every, classes]}
     if temperature is not None:
         powers = probabilities**temperature
-        sureness[UNCALIBRATED] = powers[every, classes] / powers.sum(axis=1)
-    return table.assign(**sureness)
+        confidence[UNCALIBRATED] = powers[every, classes] / powers.sum(axis=1)
+    return table.assign(**confidence)
 
 
 def _with_moves(table: Frame, task: Task) -> Frame:
@@ -219,7 +209,7 @@ def place(models: Sequence[ModelFolder], source: Source) -> None:
     embeddings = [model.folder / layout.EMBEDDINGS for model in first_seeds.values()]
     dev_tables = [model.predictions["dev"] for model in first_seeds.values()]
     labels = [{task: _labels_by_row(table) for task, table in by_task.items()} for by_task in dev_tables]
-    places = points.of_runs(embeddings, labels, source.tasks, layout.points(source.build))
+    places = points.of_runs(embeddings, labels, source.tasks, layout.cache(source.build, "points"))
     for model, table in zip(first_seeds.values(), places, strict=True):
         model.points = table
 
@@ -234,7 +224,7 @@ def _labels_by_row(table: Frame) -> np.ndarray:
 
 def _table_of_runs(source: Source, models: Sequence[ModelFolder], with_counts: bool) -> Frame:
     """Return the table `runs`; each row says of the data and the starting weights what all share."""
-    shared = cells(source, with_counts)
+    shared = shared_cells(source, with_counts)
     return tables.joined([pd.DataFrame([{**model.row, **shared} for model in models])], "runs", source.tasks)
 
 

@@ -19,7 +19,10 @@ from mtbert.scores.columns import FOLD, KEY, Frame, metric_names, schema
 from mtbert.scores.described import DESCRIPTIONS, RIVALS, About, Costs, Data, RunDescription, StartingWeights
 from mtbert.tasks import Tasks, main, round_of, whole_rounds
 
-SEEDLESS = ("baseline", "encoder")  # kinds of models that no seed changes, so that they have one set of predictions
+BASELINE_KINDS = (
+    "baseline",
+    "encoder",
+)  # that no seed changes; the untrained encoder is one, too
 
 
 def _no_points() -> Frame:
@@ -54,12 +57,12 @@ class Results:
     @cached_property
     def about(self) -> dict[str, About]:
         """What the settings say of each variant or ensemble, by name, in the tables' order."""
-        return {run.variant: run.settings for run in self.descriptions if run.kind not in SEEDLESS}
+        return {run.variant: run.settings for run in self.descriptions if run.kind not in BASELINE_KINDS}
 
     @cached_property
     def trained(self) -> Frame:
         """The rows of `runs` with a seed, by variant and seed; `times_bert` is all weights over one encoder's."""
-        trained = self.runs[~self.runs["kind"].isin(SEEDLESS)]
+        trained = self.runs[~self.runs["kind"].isin(BASELINE_KINDS)]
         encoders = trained["variant"].map(lambda name: self.about[name].encoders).astype(float)
         times = encoders + trained["added"].astype(float) / trained["encoder"].astype(float)
         return trained.assign(times_bert=times).set_index(KEY, drop=False)

@@ -1,6 +1,6 @@
 """What `mtbert study --curve` prints: dev scores by the number of training rows, and what twice as many would bring.
 
-First baselines, then a trained way. In both the rows of a part are those of `mtbert.data.parts` for the same draw.
+First baselines, then a trained way. In both the rows of a part are those of `mtbert.data.parts` for the same seed.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ def run(folder: Path, build: Path) -> None:
     if tasks.number_of_folds(tasks_by_name):
         print("(of a task with folds, dev is the first one)")
     if seals.is_sealed(layout.encoder(build)):
-        methods[FROZEN] = Embeddings(layout.encoder(build), layout.embeddings(build))
+        methods[FROZEN] = Embeddings(layout.encoder(build), layout.cache(build, "embeddings"))
         names[FROZEN] = f"frozen {loading.card(layout.encoder(build))['name']}"
     else:
         print(f"(without a frozen encoder: {build} has none yet; `dvc repro encoder` fetches it)")

@@ -35,7 +35,7 @@ def assemble(settings: VariantSettings, seed: int, build: Path) -> Parts:
     encoder = layout.encoder(build, settings.model.encoder)
     examples = _read_examples(settings, layout.data(build), encoder)
     take_folds(settings, examples, layout.data(build), seed)
-    take_share(settings, examples["train"], layout.data(build), seed)
+    take_share(settings, examples["train"], seed)
     model = build_model(
         settings, architectures.read(encoder), seed, tokens.vocabulary(encoder), tokens.special_tokens(encoder)
     )
@@ -110,32 +110,23 @@ def _read_examples(settings: VariantSettings, data: Path, encoder: Path) -> dict
             examples[split][name] = load(name, split)
     for name in {entry for phase in settings.phases for entry in phase.tasks} - {*settings.tasks}:
         examples["train"][name] = load(name, "train")
-    spares = not settings.phases or any(phase.spared for phase in settings.phases)  # of a merge, its members do
-    for name, train in examples["train"].items() if spares else ():
-        train.places = files.read_parquet(layout.rows(data, name, "train"), ["place"])["place"].to_numpy()
     if settings.run.selection == "half":
-        for name, dev in examples["dev"].items():
-            rows = files.read_parquet(layout.rows(data, name, "dev"), ["chooses"])
-            dev.choose_on(rows["chooses"].to_numpy(dtype=bool))
+        for dev in examples["dev"].values():
+            dev.halve(parts.halves(dev.clusters))
     return examples
 
 
 def take_folds(settings: VariantSettings, examples: Mapping[Split, dict[str, Examples]], data: Path, seed: int) -> None:
-    """Give each task with folds the seed's fold as dev, and the others as train.
-
-    Of each task train loses the rows whose group another task has in that fold.
-    """
+    """Give each task with folds the seed's fold as dev, and each task as train what is dev of no task there."""
     with_folds = [task for task in map(settings.described.__getitem__, settings.tasks) if task.folds]
     for name in settings.tasks if with_folds else ():
+        fold = with_folds[0].fold(seed)
         train = examples["train"][name]
-        known = files.read_parquet(layout.rows(data, name, "train"), ["known"])["known"].to_numpy()
-        is_train = known >> with_folds[0].fold(seed) & 1 == 0
-        task = settings.described[name]
-        if task.folds:
-            rows = files.read_parquet(layout.rows(data, name, "dev"), ["fold"])
-            is_dev = rows["fold"].to_numpy() == task.fold(seed)
-            examples["dev"][name] = examples["dev"][name].part(np.flatnonzero(is_dev))
-            is_train &= ~is_dev
+        dev_folds = files.read_parquet(layout.examples(data, name, "train"), ["dev_folds"])["dev_folds"].to_numpy()
+        is_train = dev_folds >> fold & 1 == 0
+        if settings.described[name].folds:
+            folds = files.read_parquet(layout.examples(data, name, "dev"), ["fold"])["fold"].to_numpy()
+            examples["dev"][name] = examples["dev"][name].part(np.flatnonzero(folds == fold))
         if not is_train.any():
             raise DataError(
                 f"seed {seed} leaves no training row of {name}: each is of dev, or of a group that another task has "
@@ -144,13 +135,12 @@ def take_folds(settings: VariantSettings, examples: Mapping[Split, dict[str, Exa
         examples["train"][name] = train.part(np.flatnonzero(is_train))
 
 
-def take_share(settings: VariantSettings, train: dict[str, Examples], data: Path, seed: int) -> None:
+def take_share(settings: VariantSettings, train: dict[str, Examples], seed: int) -> None:
     """Leave of each task's training examples the share that the variant reads, in whole clusters, drawn by the seed."""
     if settings.share == 1:
         return
     for name in settings.tasks:
-        clusters = files.read_parquet(layout.rows(data, name, "train"), ["cluster"])["cluster"].to_numpy()
-        train[name] = train[name].part(parts.nested(clusters[train[name].numbers], settings.share, seed))
+        train[name] = train[name].part(parts.nested(train[name].clusters, settings.share, seed))
 
 
 def choosing(settings: VariantSettings, examples: Mapping[Split, Mapping[str, Examples]]) -> dict[str, Examples]:

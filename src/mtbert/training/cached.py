@@ -8,7 +8,7 @@ The results are those of a training without it, but for the last digits: an embe
 whose length and rows decide in which order sums are added. It is the same one wherever a training resumes, since these
 batches do not depend on the steps.
 
-Embeddings that any training of this build folder needs again, such as that of the next seed, lie in `build/memos`, by a
+Embeddings that any training of this build folder needs again, such as that of the next seed, lie in `build/cache`, by a
 digest of all that they depend on: weights, rows, code, device and precision. They can be removed at any time.
 
 Symbols: an embedding is a sequence's pooled hidden state, [width]: 1.5 KB of MiniLM, 3 KB of BERT-base.
@@ -49,7 +49,10 @@ def store(build: Path, shared_code: str, sources: Mapping[str, str]) -> Path | N
     """
     if not shared_code:
         return None
-    return layout.memos(build) / files.sha256_of(f"{shared_code} {sorted(sources.items())}".encode())[: layout.KEY]
+    return (
+        layout.cache(build, "embeddings")
+        / files.sha256_of(f"{shared_code} {sorted(sources.items())}".encode())[: layout.KEY]
+    )
 
 
 def with_memos(

@@ -10,7 +10,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ def joined(address: str, wanted: Sequence[Training], gpus: float | None, storage
         pack = [ray.put((OUTPUT / "pack.tar").read_bytes())]
         storage_folder = storage and str(Path(storage).resolve())
 
-        def start(training: Training, output: Path, share: Mapping[str, str]) -> OnNode:
+        def start(training: Training, output: Path, _: str) -> OnNode:
             options = {"num_cpus": threads(training), "num_gpus": gpus, "max_retries": RETRIES}
             task = ray.remote(on_node).options(name=training.name, **options)
             return OnNode(output, task.remote(training.name, pack, storage_folder))

@@ -42,7 +42,7 @@ def run(
 
                 _check_teachers(waiting)
                 with cluster.joined(address, waiting, gpus, storage) as start:
-                    at_a_time = [{}] * (jobs or len(waiting))
+                    at_a_time = [many.NO_GPU] * (jobs or len(waiting))
                     many.Queue(waiting, start, at_a_time, OUTPUT, finished.append, answers=answers).run()
             else:
                 many.run_here(waiting, jobs, OUTPUT, finished.append, answers)

@@ -1,6 +1,7 @@
 """Interim answers: all variants train with one seed, then with the next, and after each seed but the last one is made.
 
-A process of its own (`interim`) makes it, beside the trainings that go on, from the seeds whose trainings have ended.
+A process of its own (`interim`) makes and prints it, beside the trainings that go on, from the seeds whose trainings
+have ended. What it prints on standard error is in OUTPUT, as of a training.
 Where tasks have folds, an answer needs as many seeds as folds, which predict each row together: no other is made.
 When the next one comes is worked out from the steps that were measured so far. A training that was not measured takes
 as long as others have for as many examples.
@@ -17,14 +18,14 @@ from statistics import fmean
 
 from mtbert import files, layout
 from mtbert.tasks import whole_rounds
-from mtbert.trainings.many import BUILD, OUTPUT, Queue, Training, end_with_parent, say
+from mtbert.trainings.many import BUILD, OUTPUT, Answers, Queue, Training, end_with_parent
 
 PATIENCE = 10.0  # seconds in which an interim answer that is not needed any more has to end
 SOON = 12 * 3600.0  # seconds within which a time of day says enough
-ANSWER, FAULTS = OUTPUT / "interim.txt", OUTPUT / "interim.log"  # what it prints
+LOG = OUTPUT / "interim.log"
 
 
-class InterimAnswers:
+class InterimAnswers(Answers):
     """Has an answer made after each seed but the last, and a page of the baselines before the first.
 
     Args:
@@ -35,7 +36,6 @@ class InterimAnswers:
     Attributes:
         answered: how many seeds the last answer is from; -1 before the page of the baselines.
         process: makes an answer, and merges models for its page afterwards; None while none is made.
-        is_printed: whether the answer that the process makes has been printed.
     """
 
     def __init__(
@@ -50,27 +50,23 @@ class InterimAnswers:
         self.start = start or _start
         self.answered = -1
         self.process: subprocess.Popen[bytes] | None = None
-        self.is_printed = False
 
     def look(self, queue: Queue) -> None:
-        """Start an answer where a seed has ended; print the one that is ready."""
+        """Start an answer where a seed has ended."""
         ended = self._ended(queue)
-        if self.process is not None:
-            status = self.process.poll()
-            self._print()
-            if status is not None:
-                self._say_fault(status)
-                self.process = None
+        status = self.process.poll() if self.process else None
+        if status is not None:
+            self._say_fault(status)
+            self.process = None
         if self.process is None and self.answered < ended < len(self.seeds):
             self.answered = ended
-            self.is_printed = False
             self.process = self.start(self.seeds[:ended], len(self.seeds), self._next(queue))
 
-    def outlook(self, queue: Queue) -> str:
-        """Return when the next answer comes."""
-        if self.process is not None and not self.is_printed:
-            return f"the answer from {_in_words(self.answered, len(self.seeds))} is being written"
-        return self._next(queue)
+    def states(self, queue: Queue) -> list[str]:
+        """Return whether an answer, or its page, is being made, and when the next one comes."""
+        about = _in_words(self.answered, len(self.seeds))
+        being_made = f"the page from {about} is being made" if self.process else ""
+        return [*filter(None, [being_made, self._next(queue)])]
 
     def close(self) -> None:
         """End an answer that is being made: a better one follows."""
@@ -102,22 +98,14 @@ class InterimAnswers:
         seeds = "the last" if following == len(self.seeds) else _in_words(following, len(self.seeds))
         return f"the answer from {seeds} comes at about {at}"
 
-    def _print(self) -> None:
-        """Print an answer once it is there."""
-        answer = ANSWER.read_text(encoding="utf-8").strip()
-        if answer and not self.is_printed:
-            say(f"\n{answer}\n")
-            self.is_printed = True
-
     def _say_fault(self, status: int) -> None:
-        """Say on standard error why there is no answer, or why its page lacks merged models."""
+        """Say on standard error why an answer, or its page with merged models, was not made."""
         if status == 0:
             return
         about = _in_words(self.answered, len(self.seeds))
-        lines = FAULTS.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        lines = LOG.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         why = lines[-1] if lines else f"exit status {status}"
-        what = "models were not merged for the answer" if self.is_printed else "no answer"
-        print(f"{what} from {about}, and trainings go on: {why} ({FAULTS})", file=sys.stderr, flush=True)
+        print(f"no whole page from {about}, and trainings go on: {why} ({LOG})", file=sys.stderr, flush=True)
 
 
 def _in_words(seeds: int, of: int) -> str:
@@ -129,13 +117,12 @@ def _start(seeds: Sequence[int], of: int, following: str) -> subprocess.Popen[by
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))
     listed = ",".join(map(str, seeds))
     OUTPUT.mkdir(parents=True, exist_ok=True)
-    with ANSWER.open("wb") as answer, FAULTS.open("wb") as faults:
+    with LOG.open("wb") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "mtbert.trainings.interim", str(BUILD), listed, str(of), following],
             env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
             stdin=subprocess.DEVNULL,
-            stdout=answer,
-            stderr=faults,
+            stderr=log,
             start_new_session=True,  # Ctrl-C at the terminal is for the process that follows trainings
             preexec_fn=end_with_parent,
         )

@@ -60,9 +60,10 @@ class Training(Section):
 
 
 say = partial(print, flush=True)  # at once, wherever the output goes
-# Starts a training whose output goes to the file, with what its environment has besides, which is its share of the
-# machine. What it returns has poll, terminate, wait and kill as a Popen has.
-Starter = Callable[[Training, Path, Mapping[str, str]], Any]
+# Starts a training whose output goes to the file, on a GPU, as CUDA_VISIBLE_DEVICES names it, or on NO_GPU. What it
+# returns has poll, terminate, wait and kill as a Popen has.
+Starter = Callable[[Training, Path, str], Any]
+NO_GPU = ""
 
 
 class Memory(NamedTuple):
@@ -71,17 +72,17 @@ class Memory(NamedTuple):
     total: float = math.inf
     needs: Mapping[str, float] = MappingProxyType({})
 
-    def has_room(self, training: Training, others: Sequence[Training]) -> bool:
+    def fits(self, training: Training, others: Sequence[Training]) -> bool:
         """Return whether a training fits beside others on one GPU; alone each is tried."""
         every = [training, *others]
         return len(every) == 1 or sum(self.needs.get(one.variant, 0.0) for one in every) <= self.total
 
 
 class Running(NamedTuple):
-    """A training that runs: its process, or what has the same methods, and its share of the machine."""
+    """A training that runs: its process, or what has the same methods, and its GPU."""
 
     process: Any
-    share: Mapping[str, str]
+    gpu: str
 
 
 class Progress(NamedTuple):
@@ -108,22 +109,33 @@ def teachers(training: Training) -> list[Training]:
     return [Training(variant=variant, seed=training.seed) for variant in variants]
 
 
+class Answers:
+    """What is made of the trainings that have ended while others go on: nothing."""
+
+    def look(self, queue: "Queue") -> None:
+        """Start what can be made by now; called every POLL seconds."""
+
+    def states(self, queue: "Queue") -> list[str]:
+        """Return what is being made, and when the next comes, in words."""
+        return []
+
+
 class Queue:
     """Trainings that wait, run and have failed.
 
     Args:
         wanted: all trainings, in order.
         start: starts one.
-        shares: of the machine, as variables of the environment; one training at a time has each.
+        gpus: a GPU, or NO_GPU, for each training at a time; several trainings may share one.
         output: the folder of what they print.
         done: is called for each that is trained.
         memory: for which a training waits; None where there is enough.
-        answers: an `InterimAnswers`, which looks at the queue every POLL seconds, and says when the next one comes.
+        answers: what is made of the trainings that have ended.
         teachers: by training, those that have to end before it begins; later ones go before it meanwhile.
 
     Attributes:
         waiting: those that have not begun, in order.
-        free: shares of the machine that no training has.
+        free: those of `gpus` that no training has.
         running: those that run.
         begun: when each of them began, by `time.monotonic`.
         seconds: that each took which was trained.
@@ -135,14 +147,14 @@ class Queue:
         self,
         wanted: Sequence[Training],
         start: Starter,
-        shares: Sequence[Mapping[str, str]],
+        gpus: Sequence[str],
         output: Path,
         done: Callable[[Training], object],
         memory: Memory | None = None,
-        answers: Any = None,
+        answers: Answers | None = None,
         teachers: Mapping[Training, Sequence[Training]] = MappingProxyType({}),
     ) -> None:
-        self.answers = answers
+        self.answers = answers or Answers()
         self.teachers = teachers
         self.start = start
         self.output = output
@@ -150,7 +162,7 @@ class Queue:
         self.outputs = {training: output / f"{training.name}.log" for training in wanted}
         self.memory = memory or Memory()
         self.waiting = [*wanted]
-        self.free = [*shares]
+        self.free = [*gpus]
         self.running: dict[Training, Running] = {}
         self.begun: dict[Training, float] = {}
         self.seconds: dict[Training, float] = {}
@@ -158,7 +170,7 @@ class Queue:
         self.last_report = time.monotonic()
 
     def run(self) -> None:
-        """Train all, one with each share at a time, each once there is memory for it.
+        """Train all, one on each of `gpus` at a time, each once there is memory for it.
 
         Raises:
             TrainingError: some failed; all have ended. KeyboardInterrupt: Ctrl-C, SIGTERM or SIGHUP came; all have
@@ -168,14 +180,13 @@ class Queue:
         with _signals_noted() as signals:
             try:
                 while self.running or (self.waiting and not signals):
-                    while not signals and (share := self.next_share()) is not None:
-                        self.start_next(share)
+                    while not signals and (gpu := self.next_gpu()) is not None:
+                        self.start_next(gpu)
                     if signals:
                         self.stop()
                     time.sleep(POLL)
                     self.collect(stopped=bool(signals))
-                    if self.answers is not None:
-                        self.answers.look(self)
+                    self.answers.look(self)
                     self.report()
             finally:
                 self.stop()
@@ -183,17 +194,17 @@ class Queue:
             failed = f"{len(self.failed)} of {len(self.outputs)} failed, the others are kept"
             raise TrainingError(f"{failed}{''.join(self.failed)}")
 
-    def next_share(self) -> Mapping[str, str] | None:
-        """Return the free share where the fewest train, of those with room for the next training; else None."""
+    def next_gpu(self) -> str | None:
+        """Return the free GPU where the fewest train, of those with memory for the next training; else None."""
         training = self._next()
         if training is None:
             return None
-        with_room: dict[int, Mapping[str, str]] = {}  # by how many train there
-        for share in self.free:
-            others = [training for training, running in self.running.items() if running.share == share]
-            if self.memory.has_room(training, others):
-                with_room.setdefault(len(others), share)
-        return with_room[min(with_room)] if with_room else None
+        gpus: dict[int, str] = {}  # by how many train there
+        for gpu in self.free:
+            others = [training for training, running in self.running.items() if running.gpu == gpu]
+            if self.memory.fits(training, others):
+                gpus.setdefault(len(others), gpu)
+        return gpus[min(gpus)] if gpus else None
 
     def _next(self) -> Training | None:
         """Return the first that waits for no teacher; None where there is none."""
@@ -203,26 +214,26 @@ class Queue:
                 return training
         return None
 
-    def start_next(self, share: Mapping[str, str]) -> None:
-        """Start the first that waits for no teacher, with a share."""
+    def start_next(self, gpu: str) -> None:
+        """Start the first that waits for no teacher, on a free GPU."""
         training = self._next()
         if training is None:
             return
         self.waiting.remove(training)
-        self.free.remove(share)
+        self.free.remove(gpu)
         self.outputs[training].unlink(missing_ok=True)
         self.begun[training] = time.monotonic()
-        self.running[training] = Running(self.start(training, self.outputs[training], share), share)
+        self.running[training] = Running(self.start(training, self.outputs[training], gpu), gpu)
         say(f"{training.name}: started")
 
     def collect(self, stopped: bool) -> None:
         """Take those that have ended out of the running ones; what fails after `stopped` is no failure."""
-        for training, (process, share) in [*self.running.items()]:
+        for training, (process, gpu) in [*self.running.items()]:
             status = process.poll()
             if status is None:
                 continue
             del self.running[training]
-            self.free.append(share)
+            self.free.append(gpu)
             if status == 0:
                 say(f"{training.name}: trained")
                 self.seconds[training] = time.monotonic() - self.begun[training]
@@ -242,9 +253,7 @@ class Queue:
         for training in self.running:
             far = self.progress(training)
             parts.append(f"{training.name} {far.steps:,} of {far.of:,} steps" if far else f"{training.name} begins")
-        if self.answers is not None:
-            parts.append(self.answers.outlook(self))
-        say("; ".join(filter(None, parts)))
+        say("; ".join([*parts, *self.answers.states(self)]))
 
     def progress(self, training: Training) -> Progress | None:
         """Return how far a running training is; None before its first step, or while its output is elsewhere."""
@@ -309,7 +318,7 @@ def run_here(
     jobs: int | None,
     output: Path,
     done: Callable[[Training], object] = lambda _: None,
-    answers: Any = None,
+    answers: Answers | None = None,
 ) -> None:
     """Train all as processes that end with this one, a stopped one from where it was.
 
@@ -317,11 +326,12 @@ def run_here(
     """
     paths = os.pathsep.join(filter(None, ["src", os.environ.get("PYTHONPATH")]))  # a cluster's modules use it, too
 
-    def start(training: Training, file: Path, share: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def start(training: Training, file: Path, gpu: str) -> subprocess.Popen[bytes]:
+        visible = {} if gpu == NO_GPU else {mps.VISIBLE: gpu}
         with file.open("wb") as handle:
             return subprocess.Popen(
                 [sys.executable, str(SCRIPT), training.variant, str(training.seed)],
-                env={**os.environ, "PYTHONPATH": paths, "DVC_STAGE": training.stage, **share},
+                env={**os.environ, "PYTHONPATH": paths, "DVC_STAGE": training.stage, **visible},
                 stdin=subprocess.DEVNULL,
                 stdout=handle,
                 stderr=subprocess.STDOUT,
@@ -351,7 +361,7 @@ def run_here(
             return
         if fault:
             say(f"trainings take turns on a GPU, since they cannot share it: {fault}")
-        at_a_time = shares(count, most_threads, devices)
+        at_a_time = gpus_of(count, most_threads, devices)
         taught = {each: teachers(each) for each in wanted}
         Queue(wanted, start, at_a_time, output, done, memory, answers, taught).run()
 
@@ -378,18 +388,18 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def shares(jobs: int, threads: int, gpus: Sequence[str]) -> list[Mapping[str, str]]:
-    """Return what each training at a time has: its GPU, shared where there are too few.
+def gpus_of(jobs: int, threads: int, gpus: Sequence[str]) -> list[str]:
+    """Return the GPU of each training at a time, one for several where there are too few; else NO_GPU.
 
     Without a GPU fewer than `jobs` train at a time where the cores have no room: scores depend on their `threads`.
     """
     if gpus:
-        return [{mps.VISIBLE: gpus[job % len(gpus)], starting.GIVEN_GPU: "1"} for job in range(jobs)]
+        return [gpus[job % len(gpus)] for job in range(jobs)]
     cores = starting.cores()
     count = max(1, min(jobs, cores // threads))
     if count < jobs:
         say(f"{count} at a time: {jobs} trainings of {threads} threads (run.threads) do not fit {cores} cores")
-    return [{}] * count
+    return [NO_GPU] * count
 
 
 def gpus() -> list[str]:

@@ -211,12 +211,10 @@ def ran_on(run: Path) -> Machine:
 
 def write_elsewhere(run: Path, machine: Machine, left: Mapping[str, str]) -> None:
     """Write elsewhere.json into a run, with the digests of files that stayed there; it belongs to the run's seal."""
-    log_before = layout.log(run)  # its name depends on the digests
     files.write_json(run / layout.ELSEWHERE, Elsewhere(machine=machine, left=dict(left)).model_dump())
     digests = files.read_as(dict[str, str], run / layout.DIGESTS, "run.py")
     here = {name: digest for name, digest in digests.items() if name not in left}
     files.write_json(run / layout.DIGESTS, here | {layout.ELSEWHERE: files.sha256(run / layout.ELSEWHERE)})
-    log_before.rename(layout.log(run))
 
 
 def _copy(run: Path, folder: Path) -> None:

@@ -5,7 +5,7 @@ rates are those without `tuned`, also where it was tuned before. A trial has one
 score is that of its best epoch on the training rows that `training.spared` keeps out, so that dev chooses nothing. The
 best trial's rates are written under `tuned` in params.yaml. Rates that a stronger layer sets cannot be tuned.
 
-`build/trials` keeps each trial under the digest of what it was made from, so that none is made twice.
+`build/cache/trials` keeps each trial under the digest of what it was made from, so that none is made twice.
 """
 
 import math
@@ -19,8 +19,8 @@ from typing import Any
 
 from mtbert import files, layout
 from mtbert.config import planning, rates, resolve
-from mtbert.config.layers import merge_variant
-from mtbert.config.params import REST, Params, Place, dotted
+from mtbert.config.params import OTHERS, Params, Place, dotted
+from mtbert.config.places import merge_variant
 from mtbert.config.rates import Trial
 from mtbert.errors import DivergedError, SettingsError, TrainingError
 from mtbert.machine import locking
@@ -117,7 +117,7 @@ def _check_rates_count(params: Params, name: str, phase: PhaseSettings) -> None:
     plain_kind = kind.removesuffix("_constant")
     for key, rate in tried.items():
         if document["phases"][0][key] != rate:
-            places = ", ".join(map(dotted, _stronger_places(with_tried, name, {key, kind, plain_kind, REST})))
+            places = ", ".join(map(dotted, _stronger_places(with_tried, name, {key, kind, plain_kind, OTHERS})))
             raise SettingsError(
                 f"{name} cannot be tuned: {places} in {params.shown} would overrule its {key} under `tuned`; allowed: "
                 "null there"
@@ -142,9 +142,10 @@ def _trials(variants: Mapping[str, VariantSettings], jobs: int, build: Path) -> 
             try:
                 yield name, [future.result() for future in futures]
             except BrokenProcessPool:
+                kept = layout.cache(build, "trials")
                 raise TrainingError(
                     f"a trial of {name}, or of a model after it, was ended from outside: the memory may be too small; "
-                    f"{layout.trials(build)} keeps the trials that are done, and `mtbert tune --jobs 1` makes the rest"
+                    f"{kept} keeps the trials that are done, and `mtbert tune --jobs 1` makes the rest"
                 ) from None
 
 
@@ -156,7 +157,7 @@ def trial(settings: VariantSettings, factor: float, build: Path) -> Trial:
     rates_tried = _rates_times(settings.phases[0], factor)
     training = manifests.of_training(build, settings.variant, SEED)
     made_from = training.model_copy(update={"settings": {**training.settings, "share": SHARE, "rates": rates_tried}})
-    file = layout.trials(build) / f"{made_from.identity}.json"
+    file = layout.cache(build, "trials") / f"{made_from.identity}.json"
     if file.is_file():
         return files.read_as(Trial, file, f"rm {file}")
     tried = _train(settings, factor, build)

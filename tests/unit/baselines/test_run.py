@@ -20,7 +20,7 @@ from mtbert.provenance import inputs, seals
 from mtbert.scores import collect
 from mtbert.scores.columns import COSTS
 from mtbert.scores.schemas import Costs
-from mtbert.tasks import Task, stated
+from mtbert.tasks import Task, dump_task
 from mtbert.tracking import record
 
 TOPIC = Task("topic", 2, ("text",), "topic", "accuracy", labels={"bug": 0, "praise": 1})
@@ -40,9 +40,7 @@ def write(build: Path, task: str, split: str, rows: list[tuple]) -> None:
     table = pd.DataFrame(rows, columns=["id", "sentence1", "sentence2", "label"])
     file = layout.examples(build / "data", task, split)
     file.parent.mkdir(parents=True, exist_ok=True)
-    table.astype({"label": float}).to_parquet(file)
-    if split == "train":
-        table[["id"]].assign(cluster=range(len(table))).to_parquet(layout.rows(build / "data", task, "train"))
+    table.astype({"label": float}).assign(cluster=range(len(table))).to_parquet(file)
 
 
 @pytest.fixture
@@ -116,9 +114,7 @@ def test_a_folder_says_what_the_baseline_was_made_from(build: Path):
     assert (made_from.settings["variant"], made_from.seed) == ("baseline-tfidf", 0)
     assert made_from.code == {"baselines/linear.py": "c0de"}
     of_data = [name for name in made_from.files if name.startswith("data/")]
-    assert of_data == [
-        f"data/{task}/{file}.parquet" for task in ("same", "topic") for file in ("dev", "test", "train-rows", "train")
-    ]
+    assert of_data == [f"data/{task}/{file}.parquet" for task in ("same", "topic") for file in ("dev", "test", "train")]
     assert made_from.files["data/topic/dev.parquet"] == files.sha256(build / "data/topic/dev.parquet")
     assert made_from.files["encoders/base/config.json"] == files.sha256(build / "encoders/base/config.json")
     assert made_from.machine == inputs.machine(build)
@@ -128,8 +124,9 @@ def test_each_row_of_folds_is_predicted_by_a_baseline_that_did_not_see_it(build:
     rows = [(f"row{n}", f"{WORDS[n % 2][n % 3]} {n}", None, n % 2) for n in range(12)]
     for split in ("train", "dev"):
         write(build, "topic", split, rows)
-    fold = [n % 2 for n in range(12)]  # as the labels: whoever sees the other fold alone predicts the other class
-    pd.DataFrame({"id": [row[0] for row in rows], "fold": fold}).to_parquet(layout.rows(build / "data", "topic", "dev"))
+        file = layout.examples(build / "data", "topic", split)
+        table = pd.read_parquet(file)  # whoever sees the other fold alone predicts the other class
+        table.assign(fold=table["label"].astype(int)).to_parquet(file)
     task = replace(TOPIC, folds=2)
     run.train_all(build, {"topic": task}, build / "baselines", lambda _: None)
     for name in (*run.BASELINES, run.UNTRAINED):
@@ -175,24 +172,25 @@ def test_a_model_that_is_loaded_predicts_what_the_stage_predicted(build: Path, n
 def write_plan(build: Path) -> None:
     """A plan that selects no variant, and what collecting reads beside it."""
     catalog = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "made"}, "held_out": None}
-    described = {name: stated(task) for name, task in TASKS.items()}
+    described = {name: dump_task(task) for name, task in TASKS.items()}
     files.write_yaml(build / "plan/catalog.yaml", catalog | {"variants": {}, "ensembles": {}, "tasks": described})
     for task in TASKS:
         dev = pd.read_parquet(layout.examples(build / "data", task, "dev"))
-        facts = dev[["id"]].assign(cluster=range(len(dev)), in_train=False, shares=False)
-        facts.to_parquet(layout.rows(build / "data", task, "dev"))
+        shared = dev[["id"]].assign(in_train=False, shares=False, shared_cluster=-1)
+        shared.to_parquet(layout.shared(build / "data", task))
 
 
 def test_predictions_have_the_clusters_that_tasks_share(build: Path):
     trained(build)
     write_plan(build)
-    ids = pd.read_parquet(layout.examples(build / "data", "topic", "dev"))[["id"]]
-    shared = [7, *[-1] * (len(ids) - 1)]
-    ids.assign(shared_cluster=shared).to_parquet(layout.shared_rows(build / "data", "topic", "dev"))
+    file = layout.shared(build / "data", "topic")
+    table = pd.read_parquet(file)
+    shared = [7, *[-1] * (len(table) - 1)]
+    table.assign(shared_cluster=shared).to_parquet(file)
     predicted = collect.read_models(build, layout.baselines_of(build, "baseline-majority")).predictions
     of_dev = predicted[predicted["split"] == "dev"]
     assert of_dev[of_dev["task"] == "topic"]["shared_cluster"].tolist() == shared
-    assert of_dev[of_dev["task"] == "same"]["shared_cluster"].isna().all()
+    assert of_dev[of_dev["task"] == "same"]["shared_cluster"].eq(-1).all()
 
 
 def test_the_tables_hold_each_baseline_with_predictions_weights_and_times(build: Path):
@@ -209,7 +207,7 @@ def test_the_tables_hold_each_baseline_with_predictions_weights_and_times(build:
     assert runs.loc[[*run.BASELINES], ["seconds", *COSTS]].notna().all(axis=None)
     assert {*results.predictions["variant"]} == {*run.BASELINES, "untrained-encoder"}
     dev = results.by_run["baseline-tfidf", 0, "dev"]["topic"]
-    assert dev["sure"].between(0.5, 1).all()
+    assert dev["confidence"].between(0.5, 1).all()
     assert dev["cluster"].tolist() == [*range(10)]
 
 
@@ -321,7 +319,7 @@ def test_predictions_of_others_are_a_row_beside_the_baselines(build: Path):
     assert results.costs == dict.fromkeys(run.BASELINES, Costs()) | {
         "other-gpt": Costs(price=0.4, currency="EUR", milliseconds=800)
     }
-    assert results.by_run["other-gpt", 0, "dev"]["topic"]["sure"].tolist() == [0.75] * 10
+    assert results.by_run["other-gpt", 0, "dev"]["topic"]["confidence"].tolist() == [0.75] * 10
     entries = record.of_baseline(folder, record.read_catalog(build)).entries
     assert [entry.name for entry in entries if "parameters" in entry.name] == []
 

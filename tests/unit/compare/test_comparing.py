@@ -14,8 +14,9 @@ from statsmodels.stats.contingency_tables import mcnemar
 from mtbert import files
 from mtbert.compare import as_text, compare_files, models
 from mtbert.errors import DataError, UnknownNameError
-from mtbert.judge import Comparison, Obstacle, Verdict
+from mtbert.judge import Comparison, Verdict
 from mtbert.provenance import why
+from mtbert.provenance.changes import Change, InputKind
 from mtbert.scores import metrics
 
 Compare = Callable[..., Comparison]
@@ -55,7 +56,12 @@ def test_where_few_rows_differ_p_is_near_mcnemars_exact_one(of_right: Compare, o
 @pytest.mark.parametrize("ours", [range(1), range(24), [range(24)] * 6])
 def test_below_six_clusters_there_is_no_interval_and_no_p(of_right: Compare, ours: Any) -> None:
     found = of_right(ours, () if isinstance(ours, range) else [()] * 6, 24, clusters=np.arange(24) % 5)
-    assert (found.verdict, found.difference.interval, found.difference.p) == (Obstacle.ROWS, None, None)
+    assert (found.verdict, found.missing, found.difference.interval, found.difference.p) == (
+        Verdict.OPEN,
+        "rows",
+        None,
+        None,
+    )
     assert [score.interval for score in found.scores] == [None, None]
     assert as_text(found).splitlines()[5].endswith("not known")
     assert "open, too few clusters of rows: 5, and 6 are needed (margin" in as_text(found)
@@ -81,15 +87,13 @@ def test_answers_of_one_model_each(
 @pytest.mark.parametrize(
     ("differences", "margin", "verdict"),
     [
-        ([50, 50, 50, 51, 49], 0.01, Obstacle.SEEDS),  # five seeds decide nothing
+        ([50, 50, 50, 51, 49], 0.01, Verdict.OPEN),  # five seeds decide nothing
         ([50, 50, 50, 51, 49, 50], 0.01, Verdict.FAILS),
         ([1, -1, 0, 1, -1, 0], 0.1, Verdict.HOLDS),
         ([50, -60, 40, -30, 20, -10], 0.01, Verdict.TOO_CLOSE),
     ],
 )
-def test_answers_of_several_seeds(
-    of_right: Compare, differences: list[int], margin: float, verdict: Verdict | Obstacle
-) -> None:
+def test_answers_of_several_seeds(of_right: Compare, differences: list[int], margin: float, verdict: Verdict) -> None:
     ours, theirs = [range(250 + by) for by in differences], [range(250)] * len(differences)
     assert of_right(ours, theirs, 500, margin).verdict is verdict
 
@@ -114,7 +118,7 @@ def test_one_model_each_has_the_error_of_scipys_paired_bootstrap(tmp_path: Path)
 
 def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessing_found(tmp_path: Path) -> None:
     (tmp_path / "data/sst").mkdir(parents=True)
-    pd.DataFrame({"id": range(9), "cluster": [7, 7, *range(7)]}).to_parquet(tmp_path / "data/sst/dev-rows.parquet")
+    pd.DataFrame({"id": range(9), "cluster": [7, 7, *range(7)]}).to_parquet(tmp_path / "data/sst/dev.parquet")
     for name, seed in (("pals", 1), ("pals", 2), ("smart", 1)):
         folder = tmp_path / f"runs/{name}/{seed}/predictions"
         folder.mkdir(parents=True)
@@ -131,7 +135,7 @@ def test_a_variants_name_stands_for_its_seeds_with_the_clusters_that_preprocessi
 
 def predicted(build: Path, folder: str, said: list[float], task: str = "sst") -> None:
     """Write what a model predicts of dev rows that are all of class 1, each a cluster."""
-    rows = build / f"data/{task}/dev-rows.parquet"
+    rows = build / f"data/{task}/dev.parquet"
     rows.parent.mkdir(parents=True, exist_ok=True)
     pd.DataFrame({"id": range(len(said)), "cluster": range(len(said))}).to_parquet(rows)
     file = build / folder / f"predictions/{task}-dev.parquet"
@@ -166,8 +170,8 @@ def test_it_is_said_that_a_named_model_was_trained_with_other_inputs(
     for seed in (1, 2):
         predicted(tmp_path, f"runs/pals/{seed}", [1.0] * 9)
     predicted(tmp_path, "runs/smart/1", [1.0] * 9)
-    cause = why.Cause(why.InputKind.SETTING, "pals.dim", "204", "276")
-    monkeypatch.setattr(why, "changes_since", lambda run: [cause] if run.parent.name == "pals" else [])
+    change = Change(InputKind.SETTING, "pals.dim", "204", "276")
+    monkeypatch.setattr(why, "changes_since", lambda run: [change] if run.parent.name == "pals" else [])
     assert [*why.notes(models("pals", "sst", tmp_path))] == [
         "pals, seeds 1, 2, was trained before these changed: pals.dim 204 -> 276; `dvc repro train@pals-1 "
         "train@pals-2` trains it again"

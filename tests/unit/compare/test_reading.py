@@ -46,9 +46,8 @@ def test_a_model_of_other_rows_than_dev_has_now_is_refused(tmp_path: Path) -> No
         folder.mkdir(parents=True)
     rows = {"id": ["a"], "label": [1.0], "prediction": [1.0]}
     pq.write_table(pa.table(rows), run / "predictions/sst-dev.parquet")
-    pq.write_table(pa.table({"id": ["a"], "cluster": [3]}), data / "dev-rows.parquet")
-    files.write_text(data / "dev.parquet", "now")
-    made_from = {"settings": {}, "code": {}, "files": {"data/sst/dev.parquet": files.sha256_of(b"now")}}
+    pq.write_table(pa.table({"id": ["a"], "cluster": [3]}), data / "dev.parquet")
+    made_from = {"settings": {}, "code": {}, "files": {"data/sst/dev.parquet": files.sha256(data / "dev.parquet")}}
     files.write_json(run / "inputs.json", made_from)
     assert reading.read("pals", "sst", tmp_path)["cluster"].tolist() == ["3"]
     files.write_text(data / "dev.parquet", "another")

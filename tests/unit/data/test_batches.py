@@ -96,7 +96,7 @@ def test_a_batch_on_another_device_is_the_same_batch():
 
 
 def test_examples_of_a_file(tmp_path: Path):
-    PAIRS.assign(sentence1="", sentence2="", line=1).to_parquet(tmp_path / "train.parquet")
+    PAIRS.assign(sentence1="", sentence2="", line=1, hash=7, cluster=3).to_parquet(tmp_path / "train.parquet")
     examples = load(tmp_path / "train.parquet", COURSE["qqp"], "cross", SPECIAL, limit=6)
     assert examples.ids == ("a", "b", "c")
     assert examples.batch([1]).input_ids.tolist() == [[101, 21, 102, 22, 23, 102]]
@@ -104,7 +104,7 @@ def test_examples_of_a_file(tmp_path: Path):
 
 
 def test_examples_of_a_file_without_any_label(tmp_path: Path):
-    SINGLES.assign(label=None).to_parquet(tmp_path / "test.parquet")
+    SINGLES.assign(label=None, hash=7, cluster=3).to_parquet(tmp_path / "test.parquet")
     examples = load(tmp_path / "test.parquet", COURSE["sst"], "cross", SPECIAL, limit=16)
     assert np.isnan(examples.labels).tolist() == [True, True, True]
     assert examples.batch([1]).input_ids.tolist() == [[101, 21, 22, 23, 102]]
@@ -189,7 +189,7 @@ def test_one_half_chooses_the_epoch_and_the_other_is_scored():
     examples = pairs("bi")
     assert examples.scored.tolist() == [True, True, True]
     assert examples.choosing().ids == ("a", "b", "c")
-    examples.choose_on(SECOND)
+    examples.halve(SECOND)
     assert examples.scored.tolist() == [True, False, True]
     choosing = examples.choosing()
     assert (choosing.ids, choosing.labels.tolist(), choosing.scored.tolist()) == (("b",), [0.0], [True])
@@ -199,4 +199,4 @@ def test_one_half_chooses_the_epoch_and_the_other_is_scored():
 @pytest.mark.parametrize("chooses", [[True] * 3, [False] * 3])
 def test_a_set_that_has_no_halves_is_refused(chooses: list[bool]):
     with pytest.raises(DataError, match=r"dev of qqp cannot be halved: its 3 rows .* allowed: whole"):
-        pairs("cross").choose_on(np.array(chooses))
+        pairs("cross").halve(np.array(chooses))

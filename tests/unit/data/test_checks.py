@@ -1,10 +1,9 @@
 """Checks: what counts as the same, and what is counted."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.data.checks import bare, clusters, conflicts, digests, duplicates, folded, halves
+from mtbert.data.checks import bare, clusters, conflicts, digests, duplicates, folded
 from mtbert.data.readers import Example
 
 
@@ -55,16 +54,3 @@ def test_rows_that_share_a_sentence_directly_or_over_others_are_one_cluster() ->
     assert number[0] == number[2] == number[3]
     assert len(set(number.tolist())) == 3
     assert clusters(pairs()).tolist() == []
-
-
-def test_halves_are_of_whole_clusters_and_even() -> None:
-    cluster = np.array([0, 0, 0, 1, 2, 3, 3])
-    first = halves(cluster)
-    assert len({bool(half) for half in first[:3]}) == 1 == len({bool(half) for half in first[5:]})
-    assert sorted([int(first.sum()), int((~first).sum())]) == [3, 4]
-
-
-def test_no_pattern_of_the_file_decides_on_the_halves() -> None:
-    first = halves(np.arange(1000))
-    assert first.sum() == 500
-    assert 200 < first[::2].sum() < 300  # every other row, as where labels take turns

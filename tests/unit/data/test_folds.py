@@ -63,7 +63,7 @@ def test_a_group_and_equal_texts_are_in_one_fold(tmp_path: Path) -> None:
     assert Counter(len(folds) for folds in fold_by_group.values()) == {1: 10}
 
 
-def test_a_row_whose_group_is_in_another_task_s_fold_is_known_there(tmp_path: Path) -> None:
+def test_a_row_is_not_trained_on_in_its_own_fold_nor_where_another_task_has_its_group(tmp_path: Path) -> None:
     described = {
         name: {"files": {"train": f"{name}.csv"}, "sentences": ["text"], "label": "mood", "classes": 2, "folds": 2}
         | {"group_on": "customer"}
@@ -73,11 +73,11 @@ def test_a_row_whose_group_is_in_another_task_s_fold_is_known_there(tmp_path: Pa
     write(tmp_path, [f"text {n},{n % 2},c{n // 4}" for n in range(16)], "a", "text,mood,customer")
     write(tmp_path, [f"other {n},{n % 2},c{n // 2}" for n in range(16)], "b", "text,mood,customer")
     preprocess(tmp_path, tmp_path / "out", lambda texts: [[1]] * len(texts), {("a", "train")})
-    fold = pd.read_parquet(tmp_path / "out/a/dev-rows.parquet")[
-        "fold"
-    ].to_numpy()  # of customers 0 to 3, four rows each
-    known = pd.read_parquet(tmp_path / "out/b/train-rows.parquet")["known"].tolist()
-    assert known == [1 << fold[2 * n] for n in range(8)] + [0] * 8  # b has two rows of each customer, from 0 to 7
+    fold = pd.read_parquet(tmp_path / "out/a/dev.parquet")["fold"]  # of customers 0 to 3, four rows each
+    of_b = pd.read_parquet(tmp_path / "out/b/train.parquet")  # two rows of each customer, from 0 to 7
+    of_others = [1 << fold[2 * n] for n in range(8)] + [0] * 8
+    expected = [(1 << own) | other for own, other in zip(of_b["fold"], of_others, strict=True)]
+    assert of_b["dev_folds"].tolist() == expected
 
 
 def test_two_folds_of_whole_groups_need_not_be_halves(tmp_path: Path) -> None:
@@ -98,10 +98,12 @@ def test_preprocessing_writes_all_rows_twice_and_the_fold_of_each(tmp_path: Path
     write(tmp_path, [f"text {n},{n % 2}" for n in range(40)])
     (tmp_path / "tasks.yaml").write_text(YAML.format("mood", "a"))
     report = preprocess(tmp_path, tmp_path / "out", lambda texts: [[1]] * len(texts), {("mood", "train")})
-    train, dev, rows = (pd.read_parquet(tmp_path / f"out/mood/{name}.parquet") for name in ("train", "dev", "dev-rows"))
-    assert train.equals(dev)
-    assert rows["fold"].value_counts().to_dict() == dict.fromkeys(range(5), 8)
-    assert {*rows["shares"], *rows["in_train"]} == {False}
+    train, dev, shared = (
+        pd.read_parquet(tmp_path / f"out/mood/{name}.parquet") for name in ("train", "dev", "dev-shared")
+    )
+    assert train.drop(columns="dev_folds").equals(dev)
+    assert dev["fold"].value_counts().to_dict() == dict.fromkeys(range(5), 8)
+    assert {*shared["shares"], *shared["in_train"]} == {False}
     assert report["faults"] == [
         "a.csv: each of its 40 rows is predicted by a model that did not see it (5 folds, drawn by their text)"
     ]
@@ -111,8 +113,9 @@ def test_a_row_is_in_the_train_of_its_own_seeds_only_by_other_folds(tmp_path: Pa
     write(tmp_path, [f"text {n},{n % 2}" for n in range(38)] + ["text 0!,0", "text 1 !,1"])  # bare, they are the same
     (tmp_path / "tasks.yaml").write_text(YAML.format("mood", "a"))
     preprocess(tmp_path, tmp_path / "out", lambda texts: [[1]] * len(texts), {("mood", "train")})
-    rows = pd.read_parquet(tmp_path / "out/mood/dev-rows.parquet")
+    fold = pd.read_parquet(tmp_path / "out/mood/dev.parquet")["fold"]
+    in_train = pd.read_parquet(tmp_path / "out/mood/dev-shared.parquet")["in_train"]
     pairs = ((0, 38), (1, 39))
-    apart = [rows["fold"][first] != rows["fold"][second] for first, second in pairs]
-    assert [(bool(rows["in_train"][a]), bool(rows["in_train"][b])) for a, b in pairs] == [(one, one) for one in apart]
+    apart = [fold[first] != fold[second] for first, second in pairs]
+    assert [(bool(in_train[a]), bool(in_train[b])) for a, b in pairs] == [(one, one) for one in apart]
     assert any(apart)

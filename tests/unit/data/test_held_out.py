@@ -40,9 +40,9 @@ def test_held_out_rows_take_the_place_of_dev_and_share_no_sentence_with_those_th
     words = [{text.strip().lower() for text in [*part["sentence1"], *part["sentence2"]]} for part in (train, dev)]
     assert words[0].isdisjoint(words[1])
     assert not (qqp / "test.parquet").exists()
-    rows = files.read_parquet(qqp / "dev-rows.parquet")
-    assert list(rows["id"]) == list(dev["id"])
-    assert (set(rows["chooses"]), set(rows["in_train"]), set(rows["shares"])) == ({True, False}, {False}, {False})
+    shared = files.read_parquet(qqp / "dev-shared.parquet")
+    assert list(shared["id"]) == list(dev["id"])
+    assert (set(shared["in_train"]), set(shared["shares"])) == ({False}, {False})
 
 
 def test_such_data_are_nobodys_dev(data: Path) -> None:

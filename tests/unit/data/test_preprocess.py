@@ -49,6 +49,9 @@ def test_writes_sentences_with_their_tokens(data_dir: Path, tmp_path: Path) -> N
             "line": 3,
             "tokens1": [1, 4, 4, 1],
             "tokens2": None,
+            "hash": 769906465943758459,
+            "cluster": 0,
+            "dev_folds": 0,
         }
     ]
     assert pq.read_table(tmp_path / "out/sts/dev.parquet", columns=["tokens1", "tokens2"]).to_pylist() == [
@@ -64,16 +67,15 @@ def test_dev_rows_tell_what_a_score_has_to_know(data_dir: Path, tmp_path: Path) 
         STS + "1\tf\tother\tONE .\t1.0\n2\tg\tFive .\tSix .\t3.0\n3\th\tfour .\tTwo two .\t3.0\n"
     )
     preprocess(data_dir, tmp_path / "out", tokenize, set())
-    rows = pq.read_table(tmp_path / "out/sts/dev-rows.parquet").to_pandas()
+    assert pq.read_table(tmp_path / "out/sts/dev.parquet")["cluster"].to_pylist() == [0, 0, 1, 0]
+    rows = pq.read_table(tmp_path / "out/sts/dev-shared.parquet").to_pandas()
     assert rows["id"].tolist() == ["d", "f", "g", "h"]
-    assert rows["cluster"].tolist() == [0, 0, 1, 0]
-    assert rows["chooses"].tolist() in ([True, True, False, True], [False, False, True, False])
     assert rows["in_train"].tolist() == [False, False, False, True]
     assert rows["shares"].tolist() == [True, False, False, True]
-    assert not (tmp_path / "out/sts/test-rows.parquet").exists()
+    assert rows["shared_cluster"].tolist() == [-1] * 4
 
 
-def test_a_group_has_one_place_in_all_files_and_without_groups_a_text_has(tmp_path: Path) -> None:
+def test_a_group_has_one_hash_in_all_files_and_without_groups_a_text_has(tmp_path: Path) -> None:
     described = {
         name: {
             "sentences": ["text"],
@@ -90,19 +92,19 @@ def test_a_group_has_one_place_in_all_files_and_without_groups_a_text_has(tmp_pa
     (tmp_path / "one.csv").write_text("text,mood,customer\na,0,1\nb,1,2\nc,1,1\n")
     (tmp_path / "two.csv").write_text("text,mood,customer\nf,0,2\ng,1,1\n")
 
-    def places(name: str) -> list[int]:
-        return pd.read_parquet(tmp_path / f"out/{name}/train-rows.parquet")["place"].tolist()
+    def hashes(name: str) -> list[int]:
+        return pd.read_parquet(tmp_path / f"out/{name}/train.parquet")["hash"].tolist()
 
     preprocess(tmp_path, tmp_path / "out", tokenize, set())
-    first, second, third = places("one")
+    first, second, third = hashes("one")
     assert first == third != second
-    assert places("two") == [second, first]
+    assert hashes("two") == [second, first]
     write_yaml(
         tmp_path / "tasks.yaml", {"two": {key: value for key, value in described["two"].items() if key != "group_on"}}
     )
     (tmp_path / "two.csv").write_text("text,mood\nA  f,0\ng,1\na f,1\n")
     preprocess(tmp_path, tmp_path / "out", tokenize, set())
-    first, second, third = places("two")
+    first, second, third = hashes("two")
     assert first == third != second
 
 
@@ -111,7 +113,7 @@ def test_rows_of_train_that_share_a_sentence_are_one_cluster(data_dir: Path, tmp
         "\tid\tsentence1\tsentence2\tsimilarity\n0\tt\tOne\tTwo\t1.0\n1\tu\tThree\tFour\t1.0\n2\tv\tFive\tone\t1.0\n"
     )
     preprocess(data_dir, tmp_path / "out", tokenize, set())
-    rows = pq.read_table(tmp_path / "out/sts/train-rows.parquet").to_pandas()
+    rows = pq.read_table(tmp_path / "out/sts/train.parquet").to_pandas()
     assert (rows["id"].tolist(), rows["cluster"].tolist()) == (["t", "u", "v"], [0, 1, 0])
 
 
@@ -138,7 +140,7 @@ def test_reports_what_was_read_refused_and_found_twice(data_dir: Path, tmp_path:
 def test_the_same_files_give_the_same_bytes(data_dir: Path, tmp_path: Path) -> None:
     for out in ("one", "two"):
         preprocess(data_dir, tmp_path / out, tokenize, set())
-    for path in ("sst/train.parquet", "sts/dev.parquet", "sts/dev-rows.parquet", "report.json"):
+    for path in ("sst/train.parquet", "sts/dev.parquet", "sts/dev-shared.parquet", "report.json"):
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes()
 
 
@@ -276,11 +278,6 @@ def test_a_text_of_a_file_of_several_tasks_is_tokenised_once(tmp_path: Path):
     assert topic["tokens1"] == [[3], [3], [4]]
 
 
-def test_tasks_that_share_no_text_have_no_file_of_it(data_dir: Path, tmp_path: Path):
-    preprocess(data_dir, tmp_path / "out", tokenize, set())
-    assert not [*(tmp_path / "out").glob("*/*-shared.parquet")]
-
-
 def test_faulty_rows_are_counted_among_all_of_a_file_that_dev_is_drawn_from(tmp_path: Path):
     (tmp_path / "a.csv").write_text("text,mood\n" + "".join(f"text {n},{n % 5}\n" for n in range(60)))
     (tmp_path / "tasks.yaml").write_text("mood: {files: {train: a.csv}, sentences: [text], label: mood, classes: 4}\n")
@@ -390,7 +387,7 @@ def test_rows_of_a_group_are_one_cluster_also_over_tasks_and_no_train_has_a_grou
         rows = [f"{name} {number},{number % 2},{customer}\n" for number, customer in enumerate(of_file)]
         (tmp_path / f"{name}.csv").write_text("text,mood,customer\n" + "".join(rows))
     report = preprocess(tmp_path, tmp_path / "out", tokenize, set())
-    table = {task: pd.read_parquet(tmp_path / f"out/{task}/dev-rows.parquet") for task in described}
+    table = {task: pd.read_parquet(tmp_path / f"out/{task}/dev.parquet") for task in described}
     assert [rows["cluster"].tolist() for rows in table.values()] == [[0, 1, 1, 2], [0, 0, 1, 2]]
     shared = {task: pd.read_parquet(tmp_path / f"out/{task}/dev-shared.parquet") for task in described}
     assert [(rows["shared_cluster"] >= 0).tolist() for rows in shared.values()] == [

@@ -9,9 +9,9 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.inference import proving
-from mtbert.inference.smaller import ExportError
+from mtbert.inference.compressing import ExportError
 from mtbert.provenance import why
-from mtbert.tasks import restored
+from mtbert.tasks import load_tasks
 
 URGENT = {"classes": 2, "sentences": ["body"], "label": "urgent", "metric": "accuracy", "labels": {"no": 0, "yes": 1}}
 
@@ -23,10 +23,8 @@ def model(tmp_path: Path) -> Any:
     data = layout.data(tmp_path)
     files.write_json(layout.data_report(data), {"whose": "own"})
     (data / "urgent").mkdir()
-    pd.DataFrame({"id": ["a", "b"], "label": [0.0, 1.0], "sentence1": ["x", "y"]}).to_parquet(
-        data / "urgent/dev.parquet"
-    )
-    pd.DataFrame({"id": ["a", "b"], "cluster": [7, 8]}).to_parquet(data / "urgent/dev-rows.parquet")
+    dev = {"id": ["a", "b"], "label": [0.0, 1.0], "sentence1": ["x", "y"], "cluster": [7, 8]}
+    pd.DataFrame(dev).to_parquet(data / "urgent/dev.parquet")
     run = layout.run(tmp_path, "small", 1)
     digest = files.sha256(data / "urgent/dev.parquet")
     made_from = {
@@ -36,7 +34,7 @@ def model(tmp_path: Path) -> Any:
     }
     files.write_json(run / layout.INPUTS, made_from)
     network = SimpleNamespace(head=lambda _: SimpleNamespace(thresholds=None))
-    task = restored({"urgent": URGENT})["urgent"]
+    task = load_tasks({"urgent": URGENT})["urgent"]
     return SimpleNamespace(name="small", seed=1, run=run, tasks=("urgent",), task=lambda _: task, network=network)
 
 

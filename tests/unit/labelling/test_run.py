@@ -31,6 +31,7 @@ def rows(split: str, count: int) -> pd.DataFrame:
         "id": [f"{split}{row}" for row in range(count)],
         "line": range(2, count + 2),
         "label": labels.astype(float),
+        "cluster": range(count),
     }
     return pd.DataFrame(columns | {"sentence1": texts, "sentence2": None})
 
@@ -49,7 +50,6 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         file = layout.examples(layout.data(tmp_path), "topic", split)
         file.parent.mkdir(parents=True, exist_ok=True)
         rows(split, count).to_parquet(file)
-        pd.DataFrame({"cluster": range(count)}).to_parquet(layout.rows(layout.data(tmp_path), "topic", split))
     plan(tmp_path, TOPIC)
     files.write_text(layout.encoder(tmp_path) / "encoder.json", "{}")
     for folder in (layout.data(tmp_path), layout.encoder(tmp_path)):
@@ -109,9 +109,9 @@ def test_rows_of_a_group_do_not_judge_each_other(build: Path):
     table = rows("train", 20).assign(
         sentence1=[f"{'great' if customer == 0 else 'crash'} {row}" for row, customer in enumerate(customers)],
         label=[float(customer == 0) for customer in customers],
+        cluster=customers,
     )
     table.to_parquet(layout.examples(layout.data(build), "topic", "train"))
-    pd.DataFrame({"cluster": customers}).to_parquet(layout.rows(layout.data(build), "topic", "train"))
     layout.examples(layout.data(build), "topic", "dev").unlink()
     seals.seal(layout.data(build))
     run.run(build)
@@ -195,7 +195,7 @@ def test_where_no_other_model_has_a_say_a_run_of_other_rows_is_refused(build: Pa
 
 def test_held_out_rows_lie_in_the_file_of_train(build: Path):
     plan(build, TOPIC, held_out=10)
-    files.write_yaml(layout.plan(build, "needs"), {"splits": [["topic", "dev"], ["topic", "train"]]})
+    files.write_yaml(layout.plan(build, "preprocess"), {"splits": [["topic", "dev"], ["topic", "train"]]})
     run.run(build)
     lines = [*csv.DictReader(io.StringIO((build / "doubtful/topic.csv").read_text()))]
     assert {(line["split"], line["file"]) for line in lines} == {

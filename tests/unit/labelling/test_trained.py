@@ -20,8 +20,8 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Four rows of dev, and 80 of train; a model is wrong on the first row but for `whole`, and on its seed's row."""
     folder = layout.data(tmp_path) / "topic"
     folder.mkdir(parents=True)
-    pd.DataFrame({"id": [*"abcd"], "cluster": [0, 1, 2, 3]}).to_parquet(folder / "dev-rows.parquet")
-    pd.DataFrame({"cluster": range(80), "known": 0}).to_parquet(folder / "train-rows.parquet")
+    pd.DataFrame({"id": [*"abcd"], "cluster": [0, 1, 2, 3]}).to_parquet(folder / "dev.parquet")
+    pd.DataFrame({"cluster": range(80), "dev_folds": 0}).to_parquet(folder / "train.parquet")
 
     def predictions(_: Path, task: Task, variant: str, seed: int) -> pd.DataFrame:
         right = [variant == "whole", True, True, True]
@@ -46,9 +46,10 @@ def test_a_share_of_fewer_than_20_rows_is_left_out(build: Path):
 
 
 def test_with_folds_a_round_of_seeds_is_one_score_of_all_rows(build: Path):
-    file = layout.rows(layout.data(build), "topic", "dev")
+    file = layout.examples(layout.data(build), "topic", "dev")
     pd.read_parquet(file).assign(fold=[0, 1, 0, 1]).to_parquet(file)
-    pd.DataFrame({"cluster": range(4), "known": 0}).to_parquet(layout.rows(layout.data(build), "topic", "train"))
+    train = pd.DataFrame({"cluster": range(4), "dev_folds": [0b01, 0b10, 0b01, 0b10]})
+    train.to_parquet(layout.examples(layout.data(build), "topic", "train"))
     with_folds = dataclasses.replace(TOPIC, folds=2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trained, "LEAST", 2)
@@ -60,7 +61,7 @@ def test_with_folds_a_round_of_seeds_is_one_score_of_all_rows(build: Path):
 def test_a_model_that_is_not_there_is_named(tmp_path: Path):
     folder = layout.data(tmp_path) / "topic"
     folder.mkdir(parents=True)
-    pd.DataFrame({"cluster": range(40), "known": 0}).to_parquet(folder / "train-rows.parquet")
-    pd.DataFrame({"id": ["a"], "cluster": [0]}).to_parquet(folder / "dev-rows.parquet")
+    pd.DataFrame({"cluster": range(40), "dev_folds": 0}).to_parquet(folder / "train.parquet")
+    pd.DataFrame({"id": ["a"], "cluster": [0]}).to_parquet(folder / "dev.parquet")
     with pytest.raises(DataError, match="runs/whole/3 is missing; `dvc repro train@whole-3` trains it"):
         trained.measure(tmp_path, TOPIC, {1.0: "whole"}, [3])

@@ -1,6 +1,5 @@
 """Which device and precision are taken."""
 
-import os
 import platform
 import subprocess
 import sys
@@ -12,7 +11,6 @@ import torch
 from mtbert import files
 from mtbert.errors import SettingsError
 from mtbert.machine import hardware
-from mtbert.trainings import many
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, cpu: dict[str, bool] | None = None) -> None:
@@ -36,15 +34,25 @@ def test_device(monkeypatch: pytest.MonkeyPatch, setting: str, cuda: bool, mps: 
     assert hardware.device(setting) == torch.device(expected)
 
 
-def test_a_training_that_was_given_a_gpu_takes_no_other_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    (share,) = many.shares(1, 1, ["0"])
-    monkeypatch.setattr(os, "environ", os.environ | share)
+@pytest.mark.parametrize("visible", ["0", "GPU-8932f937"])
+def test_where_a_gpu_is_named_no_other_device_is_taken(monkeypatch: pytest.MonkeyPatch, visible: str) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     machine(monkeypatch, cuda=True, mps=False)
     assert hardware.device("auto") == torch.device("cuda")
     machine(monkeypatch, cuda=False, mps=True)
     assert hardware.device("cpu") == torch.device("cpu")  # as somebody chose
-    with pytest.raises(SettingsError, match=r"was given a GPU .* run.device is auto; allowed without a GPU: cpu"):
+    with pytest.raises(
+        SettingsError,
+        match=rf"CUDA_VISIBLE_DEVICES is {visible}, a GPU that .* run.device is auto; allowed without a GPU: cpu",
+    ):
         hardware.device("auto")
+
+
+@pytest.mark.parametrize("visible", ["", "-1", "NoDevFiles"])
+def test_where_gpus_are_hidden_the_cpu_computes(monkeypatch: pytest.MonkeyPatch, visible: str) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    machine(monkeypatch, cuda=False, mps=False)
+    assert hardware.device("auto") == torch.device("cpu")
 
 
 def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,17 +103,18 @@ def test_products_are_counted_on_one_thread_in_each_precision(monkeypatch: pytes
     assert torch.get_num_threads() == threads
 
 
-def test_a_build_folder_is_measured_once_for_each_processor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    counted = iter(["bf16", "fp32"])
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [({"precision": "fp32"}, "fp32"), ({"precision": "bf16"}, "bf16"), ({"processor": "old"}, "bf16"), (None, "bf16")],
+)
+def test_a_build_folder_has_one_precision_which_is_measured_where_it_does_not_say_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: dict[str, str] | None, expected: str
+):
     machine(monkeypatch, cuda=False, mps=False, cpu={"avx512_bf16": True})
-    monkeypatch.setattr(hardware, "faster", lambda: next(counted))
-    files.write_json(tmp_path / "machine.json", {"processor": "old", "precision": "fp32"})
-    monkeypatch.setattr(hardware, "processor", lambda: "old")
-    assert hardware.measured(tmp_path) == "fp32"  # where the folder was begun, as it says
-    monkeypatch.setattr(hardware, "processor", lambda: "new")
-    assert [hardware.measured(tmp_path), hardware.measured(tmp_path)] == ["bf16", "bf16"]
-    monkeypatch.setattr(hardware, "processor", lambda: "third")
-    assert hardware.measured(tmp_path) == "fp32"
+    monkeypatch.setattr(hardware, "products", lambda kind: 200 if kind == torch.bfloat16 else 100)
+    if content is not None:
+        files.write_json(tmp_path / "machine.json", content)
+    assert hardware.measured(tmp_path) == expected
 
 
 def test_bf16_of_a_processor_of_that_name_is_not_taken_where_this_one_lacks_it(

@@ -2,7 +2,6 @@
 
 import pytest
 
-from mtbert.judge import Obstacle
 from mtbert.judge.rule import NOTHING
 from mtbert.replication import Claim, ClaimComparison, ClaimPart, ClaimResult, claims_section
 from mtbert.stats import Estimate
@@ -18,22 +17,22 @@ def part(metric: str = "sst") -> ClaimPart:
 @pytest.mark.parametrize(
     ("comparison", "words"),
     [
-        (ClaimComparison(part(), None, ACROSS), "too close to call"),
-        (ClaimComparison(part(), None, ABOVE), "better, by how much is open"),
-        (ClaimComparison(part(), None, ABOVE.turned), "worse, by how much is open"),
-        (ClaimComparison(part("overfitting"), None, ABOVE), "higher, by how much is open"),
+        (ClaimComparison(part(), ACROSS), "too close to call"),
+        (ClaimComparison(part(), ABOVE), "better, by how much is open"),
+        (ClaimComparison(part(), ABOVE.turned), "worse, by how much is open"),
+        (ClaimComparison(part("overfitting"), ABOVE), "higher, by how much is open"),
         (
-            ClaimComparison(part(), Obstacle.SETTINGS, ABOVE, undeclared=("clip", "rank")),
+            ClaimComparison(part(), ABOVE, {"settings": ("clip", "rank")}),
             "not comparable: settings (clip, rank)",
         ),
         (
-            ClaimComparison(part(), Obstacle.CONFOUNDERS, ABOVE, confounders=("rank",)),
+            ClaimComparison(part(), ABOVE, {"confounders": ("rank",)}),
             "not comparable: confounders (rank)",
         ),
-        (ClaimComparison(part(), Obstacle.CODE, ABOVE, mismatches=("threads",)), "not comparable: code (threads)"),
-        (ClaimComparison(part(), Obstacle.BUDGETS, ABOVE), "not comparable: budgets"),
-        (ClaimComparison(part(), Obstacle.ENCODER, ABOVE), "open: cannot be tested with this encoder"),
-        (ClaimComparison(part(), Obstacle.SEEDS, ABOVE), "open: fewer than six seeds"),
+        (ClaimComparison(part(), ABOVE, {"code": ("threads",)}), "not comparable: code (threads)"),
+        (ClaimComparison(part(), ABOVE, {"budgets": ("steps",)}), "not comparable: budgets (steps)"),
+        (ClaimComparison(part(), ABOVE, missing="encoder"), "open: cannot be tested with this encoder"),
+        (ClaimComparison(part(), ABOVE, missing="seeds"), "open: fewer than six seeds"),
         (ClaimComparison(part()), "not run"),
     ],
 )
@@ -43,5 +42,5 @@ def test_a_comparison_has_words_of_its_own(comparison: ClaimComparison, words: s
 
 def test_a_claim_whose_interval_leaves_out_0_is_not_too_close_to_call() -> None:
     claim = Claim(name="c", paper="p", statement="New is as good.", parts=(part(),))
-    result = ClaimResult(claim, NOTHING, (ClaimComparison(part(), None, ABOVE),))
+    result = ClaimResult(claim, NOTHING, (ClaimComparison(part(), ABOVE),))
     assert claims_section.verdict(result) == "better, by how much is open"

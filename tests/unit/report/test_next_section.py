@@ -11,7 +11,7 @@ from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.judge.groups import GroupedBy
 from mtbert.report import dev_rows, markdown, next_section
-from mtbert.scores.columns import SURE, UNCALIBRATED
+from mtbert.scores.columns import CONFIDENCE, UNCALIBRATED
 from mtbert.tasks import COURSE, Task
 
 SAID = {("a", 1): {"qqp": [0.0, 1.0, 0.0, 1.0]}, ("a", 2): {"qqp": [0.0, 1.0, 1.0, 0.0]}}
@@ -20,8 +20,8 @@ SAID = {("a", 1): {"qqp": [0.0, 1.0, 0.0, 1.0]}, ("a", 2): {"qqp": [0.0, 1.0, 1.
 def results(whose: str = "own", before: float | None = 0.99):
     """Of labels 0, 1, 1, 0: six of eight predictions are right."""
     results = made.results(SAID, data={"whose": whose})
-    sure = [0.9, 0.9, 0.6, 0.6] * 2
-    results.predictions[SURE] = np.array(sure, np.float32)
+    confidence = [0.9, 0.9, 0.6, 0.6] * 2
+    results.predictions[CONFIDENCE] = np.array(confidence, np.float32)
     results.predictions[UNCALIBRATED] = np.float32(before if before else "nan")
     return results
 
@@ -47,9 +47,9 @@ def test_without_a_temperature_nothing_is_claimed_of_before():
     assert next_section.NO_TEMPERATURE in text
 
 
-def test_where_nobody_kept_how_sure_the_models_were_there_is_no_calibration():
+def test_where_nobody_kept_the_confidence_there_is_no_calibration():
     without = results()
-    without.predictions[SURE] = np.float32("nan")
+    without.predictions[CONFIDENCE] = np.float32("nan")
     assert "When may it decide alone?" not in next_section.render(without, None, {})
 
 
@@ -119,7 +119,7 @@ def test_groups_of_held_out_rows_are_read_from_the_file_of_train(tmp_path: Path)
     topic |= {"files": {"train": "train.csv", "dev": "dev.csv"}}
     catalog = {"tasks": {"topic": topic}, "data_dir": str(tmp_path), "held_out": 2}
     files.write_yaml(layout.plan(tmp_path), catalog)
-    files.write_yaml(layout.plan(tmp_path, "needs"), {"splits": [["topic", "train"], ["topic", "dev"]]})
+    files.write_yaml(layout.plan(tmp_path, "preprocess"), {"splits": [["topic", "train"], ["topic", "dev"]]})
     for name, channels in (("train", "web web phone"), ("dev", "fax fax mail")):
         rows = [f"{name} {number},0,{channel}\n" for number, channel in enumerate(channels.split())]
         (tmp_path / f"{name}.csv").write_text("text,topic,channel\n" + "".join(rows))

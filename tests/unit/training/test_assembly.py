@@ -35,16 +35,18 @@ def test_classes_are_weighed_by_the_rows_that_are_trained_on():
     assert model.head("sts").balance is None
 
 
+def write_folds(data: Path, task: str, fold: list[int], dev_folds: list[int]) -> None:
+    layout.examples(data, task, "dev").parent.mkdir()
+    pd.DataFrame({"fold": fold}).to_parquet(layout.examples(data, task, "dev"))
+    pd.DataFrame({"dev_folds": dev_folds}).to_parquet(layout.examples(data, task, "train"))
+
+
 def test_a_seeds_fold_is_its_dev_and_the_others_are_its_train(tmp_path: Path):
     settings = runs.settings()
     with_folds = dataclasses.replace(COURSE["sst"], folds=3)
     settings = settings.model_copy(update={"described": {**settings.described, "sst": with_folds}})
-    file = layout.rows(tmp_path, "sst", "dev")
-    file.parent.mkdir()
-    pd.DataFrame({"fold": [0, 1, 2, 0, 1, 2]}).to_parquet(file)
-    for task in ("sst", "sts"):
-        layout.rows(tmp_path, task, "train").parent.mkdir(exist_ok=True)
-        pd.DataFrame({"known": [0] * 6}).to_parquet(layout.rows(tmp_path, task, "train"))
+    write_folds(tmp_path, "sst", [0, 1, 2, 0, 1, 2], dev_folds=[0b001, 0b010, 0b100] * 2)
+    write_folds(tmp_path, "sts", [], dev_folds=[0] * 6)
     for seed, rows in ((1, [0, 3]), (3, [2, 5]), (4, [0, 3])):
         every: dict[Split, dict[str, Examples]] = {
             split: {task: runs.examples(task, 6) for task in ("sst", "sts")} for split in SPLITS
@@ -59,10 +61,8 @@ def test_train_loses_the_groups_that_another_task_has_in_the_seeds_fold(tmp_path
     settings = runs.settings()
     with_folds = {name: dataclasses.replace(COURSE[name], folds=2) for name in ("sst", "sts")}
     settings = settings.model_copy(update={"described": {**settings.described, **with_folds}})
-    for task, known in (("sst", [0b00, 0b10, 0b01, 0b00]), ("sts", [0, 0, 0, 0])):
-        layout.rows(tmp_path, task, "dev").parent.mkdir()
-        pd.DataFrame({"fold": [0, 0, 1, 1]}).to_parquet(layout.rows(tmp_path, task, "dev"))
-        pd.DataFrame({"known": known}).to_parquet(layout.rows(tmp_path, task, "train"))
+    write_folds(tmp_path, "sst", [0, 0, 1, 1], dev_folds=[0b01, 0b11, 0b11, 0b10])
+    write_folds(tmp_path, "sts", [0, 0, 1, 1], dev_folds=[0b01, 0b01, 0b10, 0b10])
     for seed, sst in ((1, [3]), (2, [0])):  # seed 1: fold 0 is dev, and another task's fold 0 has the group of row 2
         every: dict[Split, dict[str, Examples]] = {
             split: {task: runs.examples(task, 4) for task in ("sst", "sts")} for split in SPLITS
@@ -76,35 +76,30 @@ def test_a_seed_that_leaves_no_row_of_train_is_refused(tmp_path: Path):
     settings = runs.settings().model_copy(update={"tasks": ["sst"]})
     with_folds = dataclasses.replace(COURSE["sst"], folds=2)
     settings = settings.model_copy(update={"described": {**settings.described, "sst": with_folds}})
-    layout.rows(tmp_path, "sst", "dev").parent.mkdir()
-    pd.DataFrame({"fold": [0, 1]}).to_parquet(layout.rows(tmp_path, "sst", "dev"))
-    pd.DataFrame({"known": [0, 0b01]}).to_parquet(layout.rows(tmp_path, "sst", "train"))
+    write_folds(tmp_path, "sst", [0, 1], dev_folds=[0b01, 0b11])
     every: dict[Split, dict[str, Examples]] = {split: {"sst": runs.examples("sst", 2)} for split in SPLITS}
     with pytest.raises(DataError, match="seed 1 leaves no training row of sst: each is of dev, or of a group that"):
         take_folds(settings, every, tmp_path, 1)
 
 
-def test_a_share_of_train_is_in_whole_clusters_drawn_by_the_seed(tmp_path: Path):
+def test_a_share_of_train_is_in_whole_clusters_drawn_by_the_seed():
     settings = runs.settings().model_copy(update={"share": 0.5, "tasks": ["sst"]})
-    file = layout.rows(tmp_path, "sst", "train")
-    file.parent.mkdir()
-    pd.DataFrame({"cluster": [0, 0, 1, 1, 2, 2, 3, 3]}).to_parquet(file)
     rows: list[list[int]] = []
     for seed in (1, 2):
         train = {task: runs.examples(task, 8) for task in ("sst", "sts")}
-        take_share(settings, train, tmp_path, seed)
+        train["sst"].clusters = np.array([0, 0, 1, 1, 2, 2, 3, 3])
+        take_share(settings, train, seed)
         rows.append(train["sst"].numbers.tolist())
         assert len(train["sts"]) == 8  # of another corpus
     assert rows == [[2, 3, 6, 7], [2, 3, 4, 5]]
 
 
-def test_with_folds_a_share_is_of_the_rows_that_the_fold_leaves(tmp_path: Path):
+def test_with_folds_a_share_is_of_the_rows_that_the_fold_leaves():
     settings = runs.settings().model_copy(update={"share": 0.5, "tasks": ["sst"]})
-    file = layout.rows(tmp_path, "sst", "train")
-    file.parent.mkdir()
-    pd.DataFrame({"cluster": [0, 1, 1, 0, 2, 2]}).to_parquet(file)
-    train = {"sst": runs.examples("sst", 6).part(np.array([0, 3, 4, 5]))}
-    take_share(settings, train, tmp_path, 1)
+    examples = runs.examples("sst", 6)
+    examples.clusters = np.array([0, 1, 1, 0, 2, 2])
+    train = {"sst": examples.part(np.array([0, 3, 4, 5]))}
+    take_share(settings, train, 1)
     assert train["sst"].numbers.tolist() in ([0, 3], [4, 5])
 
 

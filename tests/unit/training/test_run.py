@@ -36,7 +36,7 @@ def with_halves() -> run.Parts:
     """Parts whose dev chooses an epoch on rows 0, 2, 4 and 6."""
     made = parts(settings(phase={"epochs": 1}), 1)
     for examples in made.examples["dev"].values():
-        examples.choose_on(HALF)
+        examples.halve(HALF)
     return dataclasses.replace(made, choosing=assembly.choosing(made.settings, made.examples))
 
 

@@ -23,9 +23,9 @@ def training(name: str) -> Training:
 def queue(tmp_path: Path, waiting: Sequence[str], running: Sequence[str] = (), free: int = 0) -> many.Queue:
     """A queue in which these run and wait."""
     wanted = [training(name) for name in (*running, *waiting)]
-    made = many.Queue(wanted, lambda *_: None, [{}] * (free + len(running)), tmp_path, print)
+    made = many.Queue(wanted, lambda *_: None, [many.NO_GPU] * (free + len(running)), tmp_path, print)
     for _ in running:
-        made.start_next({})
+        made.start_next(many.NO_GPU)
     return made
 
 
@@ -57,9 +57,8 @@ class Answers:
 
 @pytest.fixture(autouse=True)
 def _output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ANSWER", "FAULTS"):
-        (tmp_path / name).write_text(f"the {name}\n")
-        monkeypatch.setattr(interim_answers, name, tmp_path / name)
+    (tmp_path / "interim.log").write_text("a warning\nthe fault\n")
+    monkeypatch.setattr(interim_answers, "LOG", tmp_path / "interim.log")
     monkeypatch.setattr(interim_answers, "_examples", lambda variant: {"small": 1.0, "large": 3.0}.get(variant, 1.0))
 
 
@@ -107,40 +106,19 @@ def test_of_folds_an_answer_needs_a_seed_for_each(
     assert answers.starts == expected
 
 
-def test_an_answer_is_printed_once_it_is_ready(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    followed = InterimAnswers([1, 2], start=Answers())
-    for _ in range(3):
-        followed.look(queue(tmp_path, [], ["a-2"]))
-    assert capsys.readouterr().out.count("the ANSWER") == 1
-
-
-def test_an_answer_is_printed_while_models_are_merged(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_while_a_page_is_made_it_is_said(tmp_path: Path):
     followed = InterimAnswers([1, 2], start=Answers(status=None))
     made = queue(tmp_path, [], ["a-2"])
-    for _ in range(3):
-        followed.look(made)
-    assert capsys.readouterr().out.count("the ANSWER") == 1
-    assert "is being written" not in followed.outlook(made)
+    followed.look(made)
+    assert followed.states(made) == ["the page from 1 of 2 seeds is being made"]
 
 
-def test_why_models_were_not_merged_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    answers = Answers(status=None)
-    followed = InterimAnswers([1, 2], start=answers)
-    for status in (None, None, 1):
-        answers.status = status
-        followed.look(queue(tmp_path, [], ["a-2"]))
-    assert "models were not merged for the answer from 1 of 2 seeds" in capsys.readouterr().err
-
-
-def test_why_there_is_no_answer_is_said_and_trainings_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_why_a_page_was_not_made_is_said_and_trainings_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     followed = InterimAnswers([1, 2], start=Answers(status=1))
-    interim_answers.ANSWER.write_text("")
     for _ in range(3):
         followed.look(queue(tmp_path, [], ["a-2"]))
-    assert (
-        capsys.readouterr().err
-        == f"no answer from 1 of 2 seeds, and trainings go on: the FAULTS ({interim_answers.FAULTS})\n"
-    )
+    fault = f"no whole page from 1 of 2 seeds, and trainings go on: the fault ({interim_answers.LOG})\n"
+    assert capsys.readouterr().err == fault
 
 
 def test_an_answer_that_is_not_needed_any_more_is_ended(tmp_path: Path):

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,7 +20,7 @@ TRAININGS = [Training(variant="a", seed=seed) for seed in (1, 2, 3)]
 def test_gpus_are_given_in_turn(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4, 6")
-    assert [share["CUDA_VISIBLE_DEVICES"] for share in many.shares(3, 8, many.gpus())] == ["4", "6", "4"]
+    assert many.gpus_of(3, 8, many.gpus()) == ["4", "6", "4"]
 
 
 def test_each_training_sees_its_gpu_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -49,7 +48,7 @@ def test_without_a_gpu_only_as_many_train_as_the_cores_have_room_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], jobs: int, threads: int, cores: int, room: int
 ):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
-    assert many.shares(jobs, threads, []) == [{}] * room
+    assert many.gpus_of(jobs, threads, []) == [many.NO_GPU] * room
     assert (f"{room} at a time" in capsys.readouterr().out) == (room < jobs)
 
 
@@ -74,7 +73,7 @@ class Job:
 def test_no_more_train_at_a_time_than_can_share_the_gpus(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, jobs: int | None
 ):
-    given = list[list[Mapping[str, str]]]()
+    given = list[list[str]]()
     monkeypatch.setattr(many.Queue, "run", lambda queue: given.append(queue.free))
     monkeypatch.setattr(many, "threads", lambda _: 1)
     monkeypatch.setattr(many, "teachers", lambda _: [])
@@ -83,7 +82,7 @@ def test_no_more_train_at_a_time_than_can_share_the_gpus(
     monkeypatch.setattr(many, "_memory_of", lambda *_: None)
     monkeypatch.setattr(many.mps, "gpu_for_many", contextlib.nullcontext)
     many.run_here([Training(variant="a", seed=seed) for seed in range(1, 301)], jobs, tmp_path)
-    assert [share["CUDA_VISIBLE_DEVICES"] for share in given[0]] == ["5", "7"] * 48
+    assert given == [["5", "7"] * 48]
     said = capsys.readouterr().out
     assert ("96 at a time: no more than 48 can share a GPU" if jobs else "at most 96; --jobs") in said
 
@@ -121,9 +120,9 @@ def test_all_that_stop_have_one_deadline(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     waits, killed = list[float](), list[Hung]()
     monkeypatch.setattr(many, "PATIENCE", 0.2)
-    queue = many.Queue(TRAININGS, lambda *_: Hung(0), [{}] * 3, tmp_path, print)
+    queue = many.Queue(TRAININGS, lambda *_: Hung(0), [many.NO_GPU] * 3, tmp_path, print)
     for _ in TRAININGS:
-        queue.start_next({})
+        queue.start_next(many.NO_GPU)
     queue.stop()
     assert len(killed) == 3
     assert sum(waits) <= 0.2
@@ -174,21 +173,21 @@ def test_what_fails_is_named_with_its_log_once_the_others_have_ended(tmp_path: P
         many.Queue(
             TRAININGS,
             lambda one, *_: jobs[one.seed],
-            [{}, {}],
+            [many.NO_GPU] * 2,
             tmp_path,
             lambda training: done.append(training.name),
         ).run()
     assert done == ["a-2"]
 
 
-def test_each_at_a_time_has_a_share_of_its_own_that_the_next_one_gets(tmp_path: Path):
+def test_the_next_training_gets_the_gpu_of_one_that_has_ended(tmp_path: Path):
     looks, given = {1: 2, 2: 1, 3: 1}, list[tuple[str, str]]()
 
-    def start(training: Training, _: Path, share: Mapping[str, str]) -> Job:
-        given.append((training.name, share["GPU"]))
+    def start(training: Training, _: Path, gpu: str) -> Job:
+        given.append((training.name, gpu))
         return Job(0, looks[training.seed])
 
-    many.Queue(TRAININGS, start, [{"GPU": "1"}, {"GPU": "2"}], tmp_path, print).run()
+    many.Queue(TRAININGS, start, ["1", "2"], tmp_path, print).run()
     assert given == [("a-1", "1"), ("a-2", "2"), ("a-3", "2")]
 
 
@@ -212,7 +211,7 @@ def test_each_starts_once_its_gpu_has_memory_for_it(tmp_path: Path, total: int, 
     many.Queue(
         [Training(variant=name, seed=seed) for seed, name in enumerate(("large", "large", "small"), start=1)],
         start,
-        [{"GPU": gpu} for gpu in gpus],
+        gpus,
         tmp_path,
         lambda training: told.append(f"{training.name} ends"),
         many.Memory(total, {"large": 6, "small": 2}),
@@ -238,7 +237,7 @@ def test_a_signal_stops_what_trains_and_starts_no_more(tmp_path: Path, number: i
         return jobs[-1]
 
     with pytest.raises(KeyboardInterrupt):
-        many.Queue(TRAININGS, start, [{}], tmp_path, done.append).run()
+        many.Queue(TRAININGS, start, [many.NO_GPU], tmp_path, done.append).run()
     assert done == TRAININGS[:1]  # since it has ended well
     assert [job.stopped for job in jobs] == [True]
     assert signal.signal(number, before) == signal.default_int_handler
@@ -251,5 +250,5 @@ def test_where_a_run_cannot_be_recorded_the_others_stop(tmp_path: Path):
         raise SystemExit(3)
 
     with pytest.raises(SystemExit):
-        many.Queue(TRAININGS[:2], lambda one, *_: jobs[one.seed], [{}, {}], tmp_path, record).run()
+        many.Queue(TRAININGS[:2], lambda one, *_: jobs[one.seed], [many.NO_GPU] * 2, tmp_path, record).run()
     assert jobs[2].stopped
