@@ -22,19 +22,19 @@ TRAINING = (PACKAGE / "training/assembly.py",)
 NO_INPUTS = ("download", "machine", "plan", "train")
 
 
-def of_stages(scripts: Path, kinds: frozenset[Path]) -> dict[str, dict[str, str]]:
+def of_stages(scripts: Path, without: frozenset[Path]) -> dict[str, dict[str, str]]:
     """Return the files of the plan on code, such as `code-encoder`: the digest of each file that a stage reaches.
 
-    `kinds`: files that bring in every technique of a kind, and every task; they do not count.
+    `without`: files that bring in every technique of a kind, and every task; they do not count.
     """
     by_file = {f"code-{file.stem}": digests([file]) for file in scripts.glob("*.py") if file.stem not in NO_INPUTS}
-    return by_file | {"code-train": digests(TRAINING, kinds)}
+    return by_file | {"code-train": digests(TRAINING, without)}
 
 
 @cache
-def of_technique(source: Path, kinds: frozenset[Path]) -> dict[str, str]:
+def of_technique(source: Path, without: frozenset[Path]) -> dict[str, str]:
     """Return the digests of the files that a technique or task uses, without those that every training uses."""
-    return dict(digests([source], kinds - {source}).items() - digests(TRAINING, kinds).items())
+    return dict(digests([source], without - {source}).items() - digests(TRAINING, without).items())
 
 
 @cache
