@@ -75,7 +75,9 @@ def end_process(chosen: VariantSettings, factor: float, build: Path) -> Trial:
 
 def test_where_a_trials_process_is_ended_that_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tuning, "trial", end_process)
-    message = f"a trial of small, .* ended from outside: .*; {tmp_path}/cache/trials keeps .* `mtbert tune --jobs 1` makes"
+    message = (
+        f"a trial of small, .* ended from outside: .*; {tmp_path}/cache/trials keeps .* `mtbert tune --jobs 1` makes"
+    )
     with pytest.raises(TrainingError, match=message):
         [*tuning._trials({"small": settings(**SPARED)}, 1, tmp_path)]
 
