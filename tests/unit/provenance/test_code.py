@@ -39,7 +39,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def digests(package: Path) -> dict[str, dict[str, str]]:
     """Of all trainings, of two techniques, and of a stage."""
-    for cached in (code.digest, code._imported, code.of_technique):
+    for cached in (code.digest, code._imported, code.of_technique, code._parsed):
         cached.cache_clear()
     kinds = frozenset({package / "adapters/__init__.py"})
     found = {name: code.of_technique(package / f"adapters/{name}.py", kinds) for name in ("pals", "lora")}
