@@ -18,7 +18,7 @@ def main(variant: str, seed: int, build: Path = Path("build")) -> None:
     with locking.exclusive(layout.lock(build, variant, str(seed)), f"training {variant}, seed {seed}") as waited:
         manifests.check(build, variant)
         made_from = manifests.of_training(build, variant, seed)
-        if waited and inputs.is_made_from(out, made_from):
+        if waited and inputs.is_finished(out, made_from):
             metrics = files.read_json(out / layout.METRICS)
         else:
             settings = layout.read_planned(VariantSettings, layout.plan(build, variant))

@@ -239,10 +239,10 @@ def study(
     from mtbert.study import run, selecting
 
     multiple = None if steps is None else selecting.times(steps)
-    wishes = selecting.Wishes(quick, selecting.SEEDS if seeds is None else seeds, encoder, multiple)
-    is_plain = wishes == selecting.Wishes() and encoding == "utf-8"
+    options = selecting.StudyOptions(quick, selecting.SEEDS if seeds is None else seeds, encoder, multiple)
+    is_plain = options == selecting.StudyOptions() and encoding == "utf-8"
     if not (curve and is_plain and selecting.is_prepared(params, folder)):
-        run.run(folder, wishes, encoding, params)
+        run.run(folder, options, encoding, params)
     if not curve:
         return
     from mtbert.study import curves, parts

@@ -25,12 +25,12 @@ class Override(NamedTuple):
 
     Attributes:
         place: where it is set.
-        changes: the selected variants that it changes; if none, the files of `encoder` and `pretrain` that it changes.
+        files: the files of the plan that it changes, by name: those of selected variants, `encoder` and `pretrain`.
     """
 
     place: Place
     value: Any
-    changes: list[str]
+    files: list[str]
 
 
 def find(params: Params, selected: dict[str, Any]) -> Iterator[Override]:
@@ -44,7 +44,7 @@ def find(params: Params, selected: dict[str, Any]) -> Iterator[Override]:
     for name, entry in (params.own.get("catalog") or {}).items():
         if name in params.of_papers["catalog"] or name in params.template_of:
             for place, value in leaves(("catalog", name), entry):
-                yield Override(place, value, _changes(params, selected, place))
+                yield Override(place, value, _changed_files(params, selected, place))
 
 
 def of_profile(params: Params, names: Iterable[str]) -> dict[str, list[str]]:
@@ -79,7 +79,7 @@ def _in_section(params: Params, selected: dict[str, Any], section: str, values: 
     weaker = [merge(params, pair).values for pair in pairs]
     for place, value in leaves((section,), values):
         if any(_value(sections, place) != value for sections in weaker):
-            yield Override(place, value, _changes(params, selected, place))
+            yield Override(place, value, _changed_files(params, selected, place))
 
 
 def _value(sections: dict[str, Any], place: Place) -> Any:
@@ -95,8 +95,8 @@ def _default_of(place: Place) -> Any:
     return at(key.get_default(call_default_factory=True), place[depth + 1 :])
 
 
-def _changes(params: Params, selected: dict[str, Any], place: Place) -> list[str]:
-    """Return the selected variants, else the shared files, that would differ without a value.
+def _changed_files(params: Params, selected: dict[str, Any], place: Place) -> list[str]:
+    """Return the files of the plan that would differ without a value.
 
     They are resolved anew. Which place sets a value does not tell: a weaker one may set the same one, and a variant
     may not read it, such as the rate of a kind of training that it has not.
@@ -107,10 +107,10 @@ def _changes(params: Params, selected: dict[str, Any], place: Place) -> list[str
         shared_without = resolve.shared(without, selected)
     except ValidationError:  # of two values that go together, such as encoder.name and its revision
         shared_without = {}
-    files = {name for name in shared if shared[name] != shared_without.get(name)}
-    variants: list[str] = []
+    changed = [name for name in shared if shared[name] != shared_without.get(name)]
+    starting_weights = {*changed}
     for name, document in selected.items():
         starts = {"encoder", "pretrain"} if document["model"]["encoder"] == SBERT else {"encoder"}
-        if files & starts or resolve.variant(without, name)[0] != document:
-            variants.append(name)
-    return variants or sorted(files)
+        if starting_weights & starts or resolve.variant(without, name)[0] != document:
+            changed.append(name)
+    return changed

@@ -83,7 +83,7 @@ def _without_effect(
     other_tasks = {*all_tasks}.difference(*own_tasks, *trained)
     for override in all_overrides:
         section, *keys = override.place
-        if section in SECTIONS and (not override.changes or not other_tasks.isdisjoint(keys)):
+        if section in SECTIONS and (not override.files or not other_tasks.isdisjoint(keys)):
             yield Fault(override.place, NO_EFFECT.format(override.value))
 
 
@@ -116,7 +116,7 @@ def _catalog(
     """Return what the report reads: keys at the top of params.yaml, the encoder, all variants, and all ensembles."""
     variants: dict[str, Any] = {}
     for name in params.get("catalog"):
-        values = {dotted(override.place): override.value for override in all_overrides if name in override.changes}
+        values = {dotted(override.place): override.value for override in all_overrides if name in override.files}
         part = params.get("catalog", name, "part")
         variants[name] = {
             **resolve.about(params, name),

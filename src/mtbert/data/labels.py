@@ -17,7 +17,7 @@ SCORES = ("score", "similarity", "relevance")  # labels of such a column are sco
 NUMBER = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?(e[+-]?[0-9]+)?", re.I)  # not 01 and 1_0, which are words
 FEW = 5  # numbers among words that are classes
 SHOWN = 4  # labels in a message
-STAND_INS = (  # what may be written in place of a label
+MISSING_VALUES = (  # what may be written in place of a label
     "null", "none", "na", "n/a", "n.a.", "<na>", "#n/a", "nil", "-", "--", "?", ".", "missing", "not rated", "unrated",
     "unlabeled", "unlabelled", "tbd", "todo",
 )  # fmt: skip
@@ -51,11 +51,11 @@ SEVERAL = re.compile(  # how a list or an object is written: [pos] is neither
     r"""\[.*[,'"].*\]|\{.*[,'"].*\}|\[\s*-?[0-9.]+(?:\s+-?[0-9.]+)+\s*\]""", re.S
 )
 ONE_HOT = re.compile(r"[01](?:[ ,;|]+[01])+")
-JOINTS = re.compile(r"\s*(?:[|;#,\n\t]|\+\+|&&)\s*| (?=__label__)")  # what parts labels that a tool joined
+SEPARATORS = re.compile(r"\s*(?:[|;#,\n\t]|\+\+|&&)\s*| (?=__label__)")  # what parts labels that a tool joined
 MARKS = re.compile(  # at a label's ends
     r"""^[\s"'`\u2018-\u201f\u00ab\u00bb(\[]+|[\s"'`\u2018-\u201f\u00ab\u00bb)\].,;:!?]+$"""
 )
-WEAK_JOINTS = re.compile(r"\s*[/+&]\s*|\s+(?:and|or)\s+|\s+|[-_]")  # what a class's own name may hold, too
+POSSIBLE_SEPARATORS = re.compile(r"\s*[/+&]\s*|\s+(?:and|or)\s+|\s+|[-_]")  # what a class's own name may hold, too
 TRUTHS = (  # two classes as people write them
     ("0", "1"), ("false", "true"), ("f", "t"), ("no", "yes"), ("n", "y"), ("off", "on"), ("neg", "pos"),
     ("negative", "positive"),
@@ -102,7 +102,7 @@ def fault(column: str, labels: Collection[str]) -> str:
 def _fault_of_numbers(column: str, labels: Sequence[str]) -> str:
     """Return what is wrong with labels that are meant as numbers, all of them or in a column of scores."""
     like = [label for label in labels if not NUMBER.fullmatch(label) and _like_number(label)]
-    words = [label for label in labels if label not in like and not NUMBER.fullmatch(label) and not is_stand_in(label)]
+    words = [label for label in labels if label not in like and not NUMBER.fullmatch(label) and not is_missing(label)]
     if lists := _comma_lists(column, labels):
         number, part = lists
         remedy = "if it is a number, write it with a point"
@@ -141,12 +141,12 @@ def question(column: str, labels: Collection[str], may_be_joined: bool = True) -
     `may_be_joined` is whether a label may be several that are joined: so unless the user has said that none is.
     """
     ordered = sorted(labels)
-    if may_be_joined and (joined := _joined_labels(ordered, JOINTS)):
+    if may_be_joined and (joined := _joined_labels(ordered, SEPARATORS)):
         label, parts = joined[0]
         more = f" ({len(joined)} labels are so)" if len(joined) > 1 else ""
         fault = f"{label!r} is made of {' and '.join(map(repr, parts))}, which other labels are or hold, too{more}"
-        joint = next(match[0].strip(" ") or " " for match in JOINTS.finditer(label))
-        parted = f"write what parts them, {_quoted(joint)}: a row with an empty text then has none"
+        separator = next(match[0].strip(" ") or " " for match in SEPARATORS.finditer(label))
+        parted = f"write what parts them, {_quoted(separator)}: a row with an empty text then has none"
         several_labels = f"If such a row has several labels, {parted}"
         own_class = "If it is a class of its own, write ''"
         return Question("separator", f"{fault}. {several_labels}. {own_class}", [label for label, _ in joined])
@@ -161,7 +161,7 @@ def question(column: str, labels: Collection[str], may_be_joined: bool = True) -
     numbers = [float(label) for label in ordered if NUMBER.fullmatch(label.removeprefix("+"))]
     words = [label for label in ordered if not NUMBER.fullmatch(label.removeprefix("+"))]
     is_score = column.casefold() in SCORES or any(not number.is_integer() for number in numbers)
-    if not is_score or not all(map(is_stand_in, words)) or len(numbers) < 2:
+    if not is_score or not all(map(is_missing, words)) or len(numbers) < 2:
         return None
     apart = _far_from_others(numbers)
     no_scores = [*words, *(label for label in ordered if label not in words and float(label) in apart)]
@@ -199,13 +199,13 @@ def _far_from_others(numbers: Sequence[float]) -> list[float]:
     return apart
 
 
-def _joined_labels(labels: Collection[str], joint: re.Pattern[str]) -> list[tuple[str, list[str]]]:
+def _joined_labels(labels: Collection[str], separators: re.Pattern[str]) -> list[tuple[str, list[str]]]:
     """Return the labels that are made of others, with their parts.
 
-    By JOINTS one part that is a label is enough, or one that other labels have at another place; by WEAK_JOINTS, which
-    a name may hold, all parts are labels.
+    By SEPARATORS one part that is a label is enough, or one that other labels have at another place; by
+    POSSIBLE_SEPARATORS, which a name may hold, all parts are labels.
     """
-    parts_of = {label: [part for part in joint.split(label) if part] for label in labels}
+    parts_of = {label: [part for part in separators.split(label) if part] for label in labels}
     single = {label for label, parts in parts_of.items() if len(parts) == 1}
     places: dict[str, set[int]] = {}
     for parts in parts_of.values():
@@ -215,7 +215,7 @@ def _joined_labels(labels: Collection[str], joint: re.Pattern[str]) -> list[tupl
     joined: list[tuple[str, list[str]]] = []
     for label, parts in parts_of.items():
         is_all = {*parts} <= {*labels}
-        is_some = joint is JOINTS and not {*parts}.isdisjoint(single | wandering)
+        is_some = separators is SEPARATORS and not {*parts}.isdisjoint(single | wandering)
         if len(parts) > 1 and (is_all or is_some):
             joined.append((label, parts))
     return joined
@@ -226,20 +226,20 @@ def _truths(labels: Collection[str]) -> dict[str, int]:
     number_of = {word: number for pair in TRUTHS for number, word in enumerate(pair)}
     pair_of = {word: pair for pair in TRUTHS for word in pair}
     truths = [label for label in labels if label.casefold() in number_of]
-    others = [label for label in labels if label not in truths and not is_stand_in(label)]
+    others = [label for label in labels if label not in truths and not is_missing(label)]
     if others or len({pair_of[label.casefold()] for label in truths}) < 2:
         return {}
     return {label: number_of[label.casefold()] for label in truths}
 
 
-def is_stand_in(label: str) -> bool:
+def is_missing(label: str) -> bool:
     """Return whether a word may stand for no label at all."""
-    return label.casefold() in STAND_INS
+    return label.casefold() in MISSING_VALUES
 
 
-def stand_ins(task: Task) -> list[str]:
+def missing_values(task: Task) -> list[str]:
     """Return the labels of a guessed task that may stand for no label at all, such as N/A, or 99 beside 1 to 5."""
-    words = [label for label in task.labels if is_stand_in(label)]
+    words = [label for label in task.labels if is_missing(label)]
     numbers = {label: float(label) for label in task.labels if NUMBER.fullmatch(label)}
     codes: list[str] = []
     for label, number in numbers.items():
@@ -256,7 +256,7 @@ def made_of_others(labels: Collection[str], has_sets: bool) -> str:
 
     `very good` beside `good` and `very`; where a row may have several labels (`has_sets`), `joy,fear` beside `joy`.
     """
-    joined = _joined_labels(sorted(labels), JOINTS if has_sets else WEAK_JOINTS)
+    joined = _joined_labels(sorted(labels), SEPARATORS if has_sets else POSSIBLE_SEPARATORS)
     if not joined:
         return ""
     label, parts = joined[0]
@@ -281,7 +281,7 @@ def hint(task: Task, label: object) -> str:
             return f"; it differs from {other!r} in capitals, blanks or how a number is written; write both alike"
     if (advice := _like_number(text)) and not task.labels:
         return f"; it is {advice}"
-    if task.kind == "score" and (is_stand_in(text) or (NUMBER.fullmatch(text) and abs(float(text)) in (1, *CODES))):
+    if task.kind == "score" and (is_missing(text) or (NUMBER.fullmatch(text) and abs(float(text)) in (1, *CODES))):
         return f"; if it stands for no score, add it to `left_out` of {task.name} in tasks.yaml"
     return ""
 

@@ -33,22 +33,22 @@ class TokenSequence(NamedTuple):
 
 @dataclass(frozen=True)
 class SpecialTokens:
-    """What a tokenizer puts around sentences: `start first end`, or `start first end [again] second end`.
+    """What a tokenizer puts around sentences: `start first end`, or `start first end second end`.
 
     Attributes:
         start, end, padding, mask: ids of these tokens.
-        again: what else stands before the second sentence: RoBERTa's `</s>`, in BERT's way nothing.
+        separators: how many `end` stand between two sentences: BERT's one, or RoBERTa's two.
     """
 
     start: int
     end: int
     padding: int
     mask: int | None = None
-    again: tuple[int, ...] = ()
+    separators: int = 1
 
     def count(self, pair: bool) -> int:
         """Return how many there are in a sequence of one sentence, or of two."""
-        return 3 + len(self.again) if pair else 2
+        return 2 + self.separators if pair else 2
 
     def frame(self, tokens: Sequence[int], limit: int) -> TokenSequence:
         """Return one sentence as a sequence of at most `limit` tokens; a second part would start at its end."""
@@ -59,7 +59,7 @@ class SpecialTokens:
         """Return both sentences as one sequence of at most `limit` tokens."""
         first_count, second_count = _truncated(len(first), len(second), limit - self.count(pair=True))
         first_part = [self.start, *first[:first_count], self.end]
-        second_part = [*self.again, *second[:second_count], self.end]
+        second_part = [*[self.end] * (self.separators - 1), *second[:second_count], self.end]
         return TokenSequence(first_part + second_part, len(first_part))
 
 
@@ -127,9 +127,9 @@ def special_tokens(encoder: Path) -> SpecialTokens:
     start, end, padding, mask = (ids[names[f"{name}_token"]] for name in ("cls", "sep", "pad", "mask"))
     word = tokenizer.encode("a", add_special_tokens=False).ids
     single, pair = tokenizer.encode("a"), tokenizer.encode("a", "a")
-    for again in ((), (end,)):
+    for separators in (1, 2):
         first_part = [start, *word, end]
-        second_part = [*again, *word, end]
+        second_part = [*[end] * (separators - 1), *word, end]
         untyped = [0] * len(first_part + second_part)
         typed = [0] * len(first_part) + [1] * len(second_part)
         if pair.ids == first_part + second_part and pair.type_ids in (typed, untyped):
@@ -138,7 +138,7 @@ def special_tokens(encoder: Path) -> SpecialTokens:
                     f"the encoder's tokenizer makes {pair.tokens} of a pair, but {single.tokens} of one sentence, with "
                     f"types {single.type_ids}; allowed: {names['cls_token']} a {names['sep_token']}, with types 0"
                 )
-            return SpecialTokens(start, end, padding, mask, again)
+            return SpecialTokens(start, end, padding, mask, separators)
     raise EncoderError(
         f"the encoder's tokenizer makes {pair.tokens} of a pair, with types {pair.type_ids}; allowed: as BERT, [CLS] a "
         "[SEP] b [SEP], with type 1 from b on or none, or as RoBERTa, <s> a </s></s> b </s>"

@@ -1,4 +1,4 @@
-"""What a machine gives to a process: cores, memory, a GPU; and how often it shows its progress."""
+"""What a machine gives to a process: cores and memory; and how often a training shows its progress."""
 
 import os
 import sys

@@ -73,7 +73,7 @@ def keep_current(build: Path, out: Path) -> None:
 def _is_current(merge: _Merge, build: Path, out: Path) -> bool:
     """Return whether a merge is there and would be made alike now."""
     is_there = merge.folder(out).is_dir() and all(seals.is_sealed(member) for member in merge.members)
-    return is_there and inputs.is_made_from(merge.folder(out), _inputs(merge, build))
+    return is_there and inputs.is_finished(merge.folder(out), _inputs(merge, build))
 
 
 def _merges(build: Path) -> Iterator[_Merge]:

@@ -111,8 +111,8 @@ def identity(model: Path) -> str:
     return files.sha256(file_of(model) or model / layout.SETTINGS)
 
 
-def is_made_from(model: Path, inputs: Inputs) -> bool:
-    """Return whether a model is there, whole, and was made from these inputs."""
+def is_finished(model: Path, inputs: Inputs) -> bool:
+    """Return whether a model is there, whole, and was made from these inputs: making it again would make the same."""
     own = model / layout.INPUTS
     if not seals.is_sealed(model) or not own.is_file() or files.sha256(own) != inputs.identity:
         return False

@@ -131,4 +131,4 @@ def check(build: Path, variant: str) -> None:
 
 def is_finished(run: Path, build: Path) -> bool:
     """Return whether a run is there, whole, and was made from what lies in `build`; DataError as for `read`."""
-    return inputs.is_made_from(run, of_training(build, run.parent.name, int(run.name)))
+    return inputs.is_finished(run, of_training(build, run.parent.name, int(run.name)))

@@ -64,7 +64,7 @@ def vote_all(build: Path, out: Path) -> list[str]:
     complete = [vote for vote in _asked_for(build, out) if vote.is_complete]
     files.keep_only(out, [vote.folder for vote in complete])
     made_from = {vote.folder: _inputs(build, vote, tasks) for vote in complete}
-    new = [vote for vote in complete if not inputs.is_made_from(vote.folder, made_from[vote.folder])]
+    new = [vote for vote in complete if not inputs.is_finished(vote.folder, made_from[vote.folder])]
     changes.check_rows(build, [member for vote in new for member in vote.members])
     for vote in new:
         _write(vote, tasks, made_from[vote.folder])

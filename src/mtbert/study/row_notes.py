@@ -32,7 +32,7 @@ def texts(rows: Sequence[Example]) -> Iterator[str]:
         yield f"{fault}; save them again from their source, in UTF-8"
     words = Counter(map(labels_of.visible, every_text))
     for word, count in words.items():
-        is_for_none = word.casefold() == "nan" or (labels_of.is_stand_in(word) and any(map(str.isalpha, word)))
+        is_for_none = word.casefold() == "nan" or (labels_of.is_missing(word) and any(map(str.isalpha, word)))
         if is_for_none and are_too_many(count, len(rows), MOST_REFUSED):
             yield f"{count:,} rows have the text {word!r}; if it stands for none, empty it"
     if all(checks.folded(row.sentence1) == checks.folded(row.sentence2 or "") for row in rows):
@@ -84,7 +84,7 @@ def _groups(task: Task, rows: Mapping[Split, Sequence[Example]]) -> Iterator[str
             yield f"{task.group_on} {fault}, of which one may be in train and one in dev; write both alike"
             break
     for group, count in counts.items():
-        if count > 1 and (labels_of.is_stand_in(group) or group.casefold() in NO_GROUPS):
+        if count > 1 and (labels_of.is_missing(group) or group.casefold() in NO_GROUPS):
             remedy = "if it stands for none, give each of them a group of its own"
             yield f"{count:,} rows have the {task.group_on} {group!r}, so they are kept together; {remedy}"
 

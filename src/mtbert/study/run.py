@@ -9,12 +9,12 @@ from mtbert.config.techniques import NAMES
 from mtbert.data import drawing
 from mtbert.errors import DataError
 from mtbert.study import drafting, folder_notes, folds, guessing, naming, table, understanding
-from mtbert.study.selecting import Wishes, most_refused, select
+from mtbert.study.selecting import StudyOptions, most_refused, select
 from mtbert.study.understanding import FolderTask
 from mtbert.tasks import Task
 
 
-def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
+def run(folder: Path, options: StudyOptions, encoding: str, file: Path) -> None:
     """Print what the folder's tasks are, and how long they take; write its tasks.yaml and set params.yaml.
 
     Raises:
@@ -45,7 +45,7 @@ def run(folder: Path, wishes: Wishes, encoding: str, file: Path) -> None:
             *others.in_lines(predictions, tasks_by_name),
         ]
         print("\n".join(["", *lines]))
-        models = select(file, folder, wishes, folder_tasks)
+        models = select(file, folder, options, folder_tasks)
     print(
         f"\n{task_file} {_state(is_new, [*draft.changes])}.\n{file} is set to {models} for these tasks; "
         "`make reproduce` trains them."

@@ -1,4 +1,4 @@
-"""Set params.yaml to a folder of one's own, as a person wishes."""
+"""Set params.yaml to a folder of one's own, with the options of `mtbert study`."""
 
 import re
 import shutil
@@ -23,7 +23,7 @@ from mtbert.study.understanding import FolderTask
 from mtbert.variants.settings import VariantSettings
 
 WAYS = "own"  # the paper of what is trained: papers/own.yaml
-PROFILE = "own"  # the recipe of its ways: profiles.own in params.yaml
+PROFILE = "own"  # of its ways: profiles.own in params.yaml
 SEEDS = 3  # of each way where no other number is wished
 QUICK = 3  # ways of it that are trained with --quick
 OF_SEVERAL = ("own-shared", "own-lora-per-task", "own-annealed", "own-proportional")  # of one task each repeats another
@@ -32,7 +32,7 @@ SHOWN = 5  # names or keys in a line
 USUAL_WIDTH, USUAL_RATE = 384, 2e-4  # of MiniLM, by the search of data/searches/own-recipe.csv
 
 
-class Wishes(NamedTuple):
+class StudyOptions(NamedTuple):
     """What a person asks of a study.
 
     Attributes:
@@ -75,26 +75,26 @@ def most_refused(file: Path) -> float:
     return share if isinstance(share, int | float) else MOST_REFUSED
 
 
-def select(file: Path, folder: Path, wishes: Wishes, folder_tasks: Sequence[FolderTask]) -> str:
+def select(file: Path, folder: Path, options: StudyOptions, folder_tasks: Sequence[FolderTask]) -> str:
     """Set params.yaml to the folder; print how long that takes, and return what is trained. It is checked before."""
     data = folder.resolve()
     ways = papers.load(file.resolve().parent / "papers")[WAYS].variants
     tasks_by_name = tasks.read_folder(folder)
-    seeds = folds.in_repeats(1 if wishes.quick else wishes.seeds, tasks.number_of_folds(tasks_by_name))
+    seeds = folds.in_repeats(1 if options.quick else options.seeds, tasks.number_of_folds(tasks_by_name))
     main = tasks.main(tasks_by_name)
     left_out = OF_SEVERAL if len(main) == 1 else ()
-    chosen = [way for way in [*ways][: QUICK if wishes.quick else None] if way not in left_out]
+    chosen = [way for way in [*ways][: QUICK if options.quick else None] if way not in left_out]
     names = [*templates.expand({way: ways[way] for way in chosen}, main)]
     before = _read(file)
     is_same_folder = _is_set_to(file, before, data)
-    is_same_encoder = wishes.encoder in (None, _encoder_before(before))
+    is_same_encoder = options.encoder in (None, _encoder_before(before))
     old_rates = [] if is_same_folder and is_same_encoder else _rates_of_ways(before, [*ways])
     values = {
         **_of_folder(file.resolve().parent, data),
-        **_of_wishes(file, before, wishes),
+        **_of_options(file, before, options),
         "seeds": [*range(1, 1 + seeds)],
         "variants": names,
-        "model.heads": _heads(file, before, wishes.encoder, is_same_folder, folder_tasks),
+        "model.heads": _heads(file, before, options.encoder, is_same_folder, folder_tasks),
     }
     if old_rates:
         values["tuned"] = {name: entry for name, entry in before["tuned"].items() if name not in old_rates}
@@ -109,8 +109,8 @@ def select(file: Path, folder: Path, wishes: Wishes, folder_tasks: Sequence[Fold
             print(
                 f"\n{first_of(old_rates, SHOWN)}: rates of another folder or encoder are no longer in `tuned` in {file}"
             )
-        if changes := _changes_of_recipe(planned["catalog"], names):
-            print(f"\n{file} changes the recipe: {first_of(changes, SHOWN)}; a key that is null does not")
+        if changes := _changes_of_profile(planned["catalog"], names):
+            print(f"\n{file} changes profile own: {first_of(changes, SHOWN)}; a key that is null does not")
         print(f"\n{costs.in_words(EncoderSettings(**planned['encoder']), variants, seeds, folder_tasks)}")
     return f"{len(names)} models, {'one seed' if seeds == 1 else f'{seeds} seeds'} each,"
 
@@ -121,19 +121,19 @@ def _read(file: Path) -> Any:
 
 
 def _of_folder(home: Path, data: Path) -> dict[str, Any]:
-    """Return what a study of a folder sets in params.yaml, which is in `home`, whatever a person wishes."""
+    """Return what a study of a folder sets in params.yaml, which is in `home`, whatever the options."""
     shown = data.relative_to(home) if data.is_relative_to(home) else data
     return {"profile": PROFILE, "data_dir": shown.as_posix()}
 
 
-def _of_wishes(file: Path, before: Any, wishes: Wishes) -> dict[str, Any]:
+def _of_options(file: Path, before: Any, options: StudyOptions) -> dict[str, Any]:
     """Return what params.yaml has to say for another encoder or length."""
     values: dict[str, Any] = {}
-    if wishes.encoder is not None:
-        values["encoder.name"] = wishes.encoder
-        values[f"profiles.{PROFILE}.training.learning_rate.encoder"] = _rate(wishes.encoder)
-    if wishes.steps is not None:
-        values["training.epochs"] = max(1, round(wishes.steps * _usual_epochs(file, before)))
+    if options.encoder is not None:
+        values["encoder.name"] = options.encoder
+        values[f"profiles.{PROFILE}.training.learning_rate.encoder"] = _rate(options.encoder)
+    if options.steps is not None:
+        values["training.epochs"] = max(1, round(options.steps * _usual_epochs(file, before)))
     return values
 
 
@@ -166,8 +166,8 @@ def _encoder_before(settings: Any) -> Any:
     return at(settings, ("encoder", "name")) or at(settings, ("profiles", PROFILE, "encoder", "name"))
 
 
-def _changes_of_recipe(catalog: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    """Return what params.yaml sets beside the recipe for some of these variants, such as `training.epochs 12`.
+def _changes_of_profile(catalog: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Return what params.yaml sets beside profile own for some of these variants, such as `training.epochs 12`.
 
     Heads are told by themselves.
     """

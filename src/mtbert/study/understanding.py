@@ -87,9 +87,9 @@ def _notes_of_labels(task: Task, rows: SplitRows) -> Iterator[str]:
     labels = {float(row.label or 0) for row in (*rows["train"], *rows["dev"])}
     if note := classes.note_of_numbers(task, labels):
         yield note
-    if stand_ins := labels_of.stand_ins(task):
-        remedy = f"move them from `classes` to `left_out: [{', '.join(map(repr, stand_ins))}]`"
-        yield f"taken for classes: {first_of(stand_ins, SHOWN)}; if they stand for no label, {remedy}"
+    if missing_values := labels_of.missing_values(task):
+        remedy = f"move them from `classes` to `left_out: [{', '.join(map(repr, missing_values))}]`"
+        yield f"taken for classes: {first_of(missing_values, SHOWN)}; if they stand for no label, {remedy}"
 
 
 def _unused_columns(splits: Splits, task: Task) -> Iterator[str]:

@@ -207,7 +207,7 @@ def test_labels_of_which_something_else_is_seen(label: str, other: str):
 
 
 @pytest.mark.parametrize(
-    ("labels", "stand_ins"),
+    ("labels", "missing_values"),
     [
         (["pos", "neg", "NULL", "None", "NA", "n/a", "-"], ["NULL", "None", "NA", "n/a", "-"]),
         (["-1", "0", "1", "2"], ["-1"]),
@@ -219,11 +219,11 @@ def test_labels_of_which_something_else_is_seen(label: str, other: str):
         (["no", "yes"], []),
     ],
 )
-def test_labels_that_may_stand_for_none(labels: list[str], stand_ins: list[str]):
+def test_labels_that_may_stand_for_none(labels: list[str], missing_values: list[str]):
     task = Task(
         "a", len(labels), ("text",), "label", "macro_f1", {label: number for number, label in enumerate(labels)}
     )
-    assert labelling.stand_ins(task) == stand_ins
+    assert labelling.missing_values(task) == missing_values
 
 
 @pytest.mark.parametrize(

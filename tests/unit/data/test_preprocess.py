@@ -189,21 +189,21 @@ def test_a_dev_that_is_drawn_and_rows_that_are_cut_are_told(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("is_joined", "again", "limit", "cut"),
+    ("is_joined", "separators", "limit", "cut"),
     [
-        (True, (), 8, 0.0),  # 5 word pieces and 3 special tokens
-        (True, (), 7, 1.0),
-        (True, (2,), 9, 0.0),  # RoBERTa's second </s>, too
-        (True, (2,), 8, 1.0),
-        (False, (2,), 5, 0.0),  # 3 word pieces and 2 special tokens
-        (False, (2,), 4, 1.0),
+        (True, 1, 8, 0.0),  # 5 word pieces and 3 special tokens
+        (True, 1, 7, 1.0),
+        (True, 2, 9, 0.0),  # RoBERTa's second </s>, too
+        (True, 2, 8, 1.0),
+        (False, 2, 5, 0.0),  # 3 word pieces and 2 special tokens
+        (False, 2, 4, 1.0),
     ],
 )
 def test_rows_are_cut_that_are_too_long_with_the_encoders_special_tokens(
-    data_dir: Path, tmp_path: Path, is_joined: bool, again: tuple[int, ...], limit: int, cut: float
+    data_dir: Path, tmp_path: Path, is_joined: bool, separators: int, limit: int, cut: float
 ):
     (data_dir / "cs224n/sts-train.csv").write_text(STS)
-    special, longest = SpecialTokens(0, 2, 1, again=again), {"sts": (is_joined, limit)}
+    special, longest = SpecialTokens(0, 2, 1, separators=separators), {"sts": (is_joined, limit)}
     made = preprocess(data_dir, tmp_path / "out", tokenize, set(), longest=longest, special_tokens=special)
     assert made["files"]["sts/train"]["cut"] == cut
 

@@ -83,8 +83,8 @@ def test_sentences_are_framed_as_its_own_tokenizer_frames_them(kind: str, tmp_pa
     out = fetched(architectures.folder(kind, tmp_path / "theirs"), tmp_path / "out")
     theirs, special, pieces = AutoTokenizer.from_pretrained(out), tokens.special_tokens(out), tokens.wordpieces(out)
     first, second = pieces(["a man plays a guitar .", "the cat sleeps"])
-    again = "roberta" in kind or kind == "camembert"
-    assert (len(special.again), special.count(pair=True)) == ((1, 4) if again else (0, 3))
+    is_roberta = "roberta" in kind or kind == "camembert"
+    assert (special.separators, special.count(pair=True)) == ((2, 4) if is_roberta else (1, 3))
     assert special.mask == theirs.mask_token_id
     for limit in (64, 10, 8):
         how = {"truncation": True, "max_length": limit}

@@ -9,7 +9,7 @@ from mtbert import files
 from mtbert.errors import DataError, SettingsError
 from mtbert.study import costs, folds
 from mtbert.study.run import run
-from mtbert.study.selecting import Wishes
+from mtbert.study.selecting import StudyOptions
 
 ROOT = Path(__file__).parents[3]
 
@@ -35,7 +35,7 @@ def test_few_rows_without_dev_are_folds_and_more_have_one_dev(
     tmp_path: Path, params: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = write(tmp_path / "mine", few=40, many=300)
-    run(folder, Wishes(quick=True), "utf-8", params)
+    run(folder, StudyOptions(quick=True), "utf-8", params)
     printed = capsys.readouterr().out
     assert "few     40 in 5 folds" in printed
     assert "many    240 train, 60 dev" in printed
@@ -50,11 +50,11 @@ def test_few_rows_without_dev_are_folds_and_more_have_one_dev(
 
 def test_tasks_yaml_that_is_there_stays_as_it_is(tmp_path: Path, params: Path) -> None:
     folder = write(tmp_path / "mine", few=40)
-    run(folder, Wishes(quick=True), "utf-8", params)
+    run(folder, StudyOptions(quick=True), "utf-8", params)
     described = files.read_yaml(folder / "tasks.yaml", "")
     del described["few"]["folds"]
     files.write_yaml(folder / "tasks.yaml", described)
-    run(folder, Wishes(quick=True), "utf-8", params)
+    run(folder, StudyOptions(quick=True), "utf-8", params)
     assert "folds" not in files.read_yaml(folder / "tasks.yaml", "")["few"]
     assert files.read_yaml(params, "")["seeds"] == [1]
 
@@ -64,10 +64,10 @@ def test_a_question_about_one_task_leaves_another_new(tmp_path: Path, params: Pa
     asked = ["text,odd", *(f"odd {number},{('a', 'b', 'a|b')[number % 3]}" for number in range(40))]
     (folder / "odd.csv").write_text("\n".join(asked) + "\n")
     with pytest.raises(DataError, match=r"odd\.separator"):
-        run(folder, Wishes(quick=True), "utf-8", params)
+        run(folder, StudyOptions(quick=True), "utf-8", params)
     described = folder / "tasks.yaml"
     described.write_text(described.read_text().replace("separator: '?'", "separator: ''"))
-    run(folder, Wishes(quick=True), "utf-8", params)
+    run(folder, StudyOptions(quick=True), "utf-8", params)
     assert [task["folds"] for task in files.read_yaml(described, "").values()] == [5, 5]
 
 
@@ -78,7 +78,7 @@ def test_rows_that_cannot_be_folds_keep_one_dev_and_are_told(
     folder.mkdir()
     lines = [f"text {max(number, 22)},{number % 2}" for number in range(40)]  # 23 rows of one text
     (folder / "few.csv").write_text("\n".join(["text,few", *lines]) + "\n")
-    run(folder, Wishes(quick=True), "utf-8", params)
+    run(folder, StudyOptions(quick=True), "utf-8", params)
     assert "few.csv: fewer than 300 labelled rows, which cannot be 5 folds: " in capsys.readouterr().out
     assert "folds" not in files.read_yaml(folder / "tasks.yaml", "")["few"]
 
@@ -91,7 +91,7 @@ def test_a_column_of_few_labels_beside_one_of_many_is_told(
     urgent = ("no", "yes")
     lines = [f"text {number},{'abc'[number % 3]},{urgent[number % 2] if number < 60 else ''}" for number in range(400)]
     (folder / "tickets.csv").write_text("\n".join(["text,topic,urgent", *lines]) + "\n")
-    run(folder, Wishes(quick=True), "utf-8", params)
+    run(folder, StudyOptions(quick=True), "utf-8", params)
     told = (
         "tickets.csv: urgent has 60 labelled rows alone, so its dev is small; to have each of them predicted, write "
         "`folds: 5` to every task of this file"
@@ -107,5 +107,5 @@ def test_seeds_make_whole_repeats(seeds: int, number: int, whole: int) -> None:
 def test_after_a_fault_tasks_yaml_is_as_it_was(tmp_path: Path, params: Path) -> None:
     folder = write(tmp_path / "mine", few=40)
     with pytest.raises(SettingsError):
-        run(folder, Wishes(encoder="unknown-encoder"), "utf-8", params)
+        run(folder, StudyOptions(encoder="unknown-encoder"), "utf-8", params)
     assert not (folder / "tasks.yaml").is_file()

@@ -12,7 +12,7 @@ from mtbert import files
 from mtbert.errors import SettingsError, UnknownNameError
 from mtbert.study import costs, parts, selecting
 from mtbert.study.run import run
-from mtbert.study.selecting import Wishes
+from mtbert.study.selecting import StudyOptions
 
 ROOT = Path(__file__).parents[3]
 PARAMS = Path("params.yaml")
@@ -27,7 +27,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(ROOT / "papers", "papers")
     shutil.copy(ROOT / "params.yaml", PARAMS)
     desk.write(DESK, "csv", {"topic": (80, 40), "urgent": (40, 40)})
-    run(DESK, Wishes(quick=True), "utf-8", PARAMS)
+    run(DESK, StudyOptions(quick=True), "utf-8", PARAMS)
     return tmp_path / "build"
 
 

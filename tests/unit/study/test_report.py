@@ -14,7 +14,7 @@ from mtbert.inference import speed
 from mtbert.machine import hardware
 from mtbert.study import costs
 from mtbert.study.run import run
-from mtbert.study.selecting import Wishes
+from mtbert.study.selecting import StudyOptions
 from mtbert.tracking import live
 
 ROOT = Path(__file__).parents[3]
@@ -49,7 +49,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         given["encoder"] |= ENCODER | {"name": "tiny"}
         given["training"] |= {"epochs": 1, "epoch_length": "40 examples of each task"}
         files.write_yaml(home / "params.yaml", given, in_order=True)
-        run(Path("desk"), Wishes(quick=True), "utf-8", Path("params.yaml"))
+        run(Path("desk"), StudyOptions(quick=True), "utf-8", Path("params.yaml"))
         stage("plan", Path("params.yaml"), build / "plan")
         stage("machine", build / "machine.json")
         stage("encoder", build / "plan/encoder.yaml", Path("desk"), build / "encoders/base")

@@ -21,7 +21,7 @@ from mtbert.errors import MtbertError
 from mtbert.machine import hardware
 from mtbert.study import costs, selecting
 from mtbert.study.run import run
-from mtbert.study.selecting import Wishes, times
+from mtbert.study.selecting import StudyOptions, times
 from mtbert.study.table import _majority_score
 from mtbert.tasks import Split
 from mtbert.variants.building import build_model
@@ -41,7 +41,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path(shutil.copy(ROOT / "params.yaml", tmp_path))
 
 
-QUICK = Wishes(quick=True)
+QUICK = StudyOptions(quick=True)
 
 
 @pytest.mark.parametrize("form", desk.FORMS)
@@ -75,7 +75,7 @@ def test_without_quick_every_way_has_its_seeds_and_a_written_file_is_read(tmp_pa
     run(tmp_path / "desk", QUICK, "utf-8", params)
     own = tmp_path / "desk/tasks.yaml"
     own.write_text(own.read_text() + "  matters: 0.02\n")
-    run(tmp_path / "desk", Wishes(seeds=6), "utf-8", params)
+    run(tmp_path / "desk", StudyOptions(seeds=6), "utf-8", params)
     assert (files.read_yaml(params, "")["seeds"], len(files.read_yaml(params, "")["variants"]) > 10) == (
         [1, 2, 3, 4, 5, 6], True,
     )  # fmt: skip
@@ -87,7 +87,7 @@ def test_of_one_task_no_way_is_trained_that_repeats_another(tmp_path: Path, para
     (tmp_path / "mine/a-train.csv").write_text(TRAIN)
     run(tmp_path / "mine", QUICK, "utf-8", params)
     assert files.read_yaml(params, "")["variants"] == ["own-single-a", "own-lora"]
-    run(tmp_path / "mine", Wishes(seeds=1), "utf-8", params)
+    run(tmp_path / "mine", StudyOptions(seeds=1), "utf-8", params)
     names = ["single-a", "lora", "pals", "low-rank", "heads", "distilled"]
     assert files.read_yaml(params, "")["variants"] == [f"own-{name}" for name in names]
     ensembles = planning.plan(Params(params))["catalog"]["ensembles"]
@@ -169,7 +169,7 @@ def test_an_encoder_that_embeds_no_sentences_has_pairs_in_one_sequence(tmp_path:
     (tmp_path / "mine").mkdir()
     for split in ("train", "dev"):
         (tmp_path / f"mine/near-{split}.csv").write_text(pairs(40, "0.5 2.5"))
-    run(tmp_path / "mine", Wishes(quick=True, encoder="bert-base-uncased"), "utf-8", params)
+    run(tmp_path / "mine", StudyOptions(quick=True, encoder="bert-base-uncased"), "utf-8", params)
     assert "near" not in files.read_yaml(params, "")["model"]["heads"]
 
 
@@ -194,8 +194,8 @@ def test_the_head_for_pairs_apart_stays_where_somebody_chose_it_and_goes_where_a
         (tmp_path / folder / "near-train.csv").write_text(pairs(40, "0.5 2.5"))
         (tmp_path / folder / "near-dev.csv").write_text(pairs(40, "0.5 2.5"))
 
-    def heads_after(folder: str, **wishes: Any) -> dict[str, str]:
-        run(tmp_path / folder, Wishes(quick=True, **wishes), "utf-8", params)
+    def heads_after(folder: str, **options: Any) -> dict[str, str]:
+        run(tmp_path / folder, StudyOptions(quick=True, **options), "utf-8", params)
         heads = files.read_yaml(params, "")["model"]["heads"]
         return {task: heads[task] for task in ("near", "same") if task in heads}
 
@@ -536,7 +536,7 @@ def test_what_cannot_be_understood_is_refused_and_nothing_is_written(tmp_path: P
             (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     there = {file.name for file in folder.iterdir()}
     with pytest.raises(MtbertError) as error:
-        run(folder, Wishes(), "utf-8", params)
+        run(folder, StudyOptions(), "utf-8", params)
     assert told in str(error.value)
     assert {file.name for file in folder.iterdir()} == there
     assert params.read_bytes() == (ROOT / "params.yaml").read_bytes()
@@ -544,7 +544,7 @@ def test_what_cannot_be_understood_is_refused_and_nothing_is_written(tmp_path: P
 
 def test_another_encoder_and_other_lengths_are_set_and_a_wide_encoder_has_a_lower_rate(tmp_path: Path, params: Path):
     desk.write(tmp_path / "desk", "csv", SMALL)
-    run(tmp_path / "desk", Wishes(quick=True, encoder="bert-base-uncased", steps=2.0), "utf-8", params)
+    run(tmp_path / "desk", StudyOptions(quick=True, encoder="bert-base-uncased", steps=2.0), "utf-8", params)
     now = files.read_yaml(params)
     assert (now["encoder"]["name"], now["training"]["epochs"]) == ("bert-base-uncased", 12)
     assert now["profiles"]["own"]["training"]["learning_rate"]["encoder"] == 1e-4  # 2e-4 of a width of 384, halved
@@ -575,12 +575,12 @@ def test_what_params_yaml_has_of_an_earlier_study_is_told_and_rates_of_another_f
     run(folder, QUICK, "utf-8", params)
     lines = capsys.readouterr().out.splitlines()
     assert f"own-single-old: rates of another folder or encoder are no longer in `tuned` in {params}" in lines
-    assert f"{params} changes the recipe: training.rows 30, held_out 9; a key that is null does not" in lines
+    assert f"{params} changes profile own: training.rows 30, held_out 9; a key that is null does not" in lines
     assert files.read_yaml(params, "")["tuned"] == {"pals": {"training": {"learning_rate": 0.2}}}
     files.edit_yaml(params, {"tuned": rates})
     run(folder, QUICK, "utf-8", params)
     assert files.read_yaml(params, "")["tuned"] == rates
-    run(folder, Wishes(quick=True, encoder="bert-base-uncased"), "utf-8", params)
+    run(folder, StudyOptions(quick=True, encoder="bert-base-uncased"), "utf-8", params)
     assert [*files.read_yaml(params, "")["tuned"]] == ["pals"]
 
 
@@ -591,7 +591,7 @@ def test_a_fault_of_the_settings_names_params_yaml_and_its_line(tmp_path: Path, 
     lines[number] = "limit: {milliseconds: 0, megabytes: null}"
     params.write_text("\n".join(lines))
     with pytest.raises(MtbertError) as error:
-        run(tmp_path / "desk", Wishes(quick=True, encoder="tiny"), "utf-8", params)
+        run(tmp_path / "desk", StudyOptions(quick=True, encoder="tiny"), "utf-8", params)
     assert f"{params}:{number + 1}: limit.milliseconds: Input should be greater than 0, got 0" in str(error.value)
 
 
@@ -599,15 +599,15 @@ def test_a_folder_that_holds_no_encoder_is_refused(tmp_path: Path, params: Path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/a-train.csv").write_text(TRAIN)
     with pytest.raises(MtbertError, match=r"encoder\.name is .*/no, which is no folder"):
-        run(tmp_path / "mine", Wishes(encoder=f"{tmp_path}/no"), "utf-8", params)
+        run(tmp_path / "mine", StudyOptions(encoder=f"{tmp_path}/no"), "utf-8", params)
     with pytest.raises(MtbertError, match=r"the encoder's folder .*/mine lacks config\.json; weights in \.bin files"):
-        run(tmp_path / "mine", Wishes(encoder=f"{tmp_path}/mine"), "utf-8", params)
+        run(tmp_path / "mine", StudyOptions(encoder=f"{tmp_path}/mine"), "utf-8", params)
 
 
 def test_an_unknown_encoder_is_refused_with_those_that_are_known(tmp_path: Path, params: Path):
     desk.write(tmp_path / "desk", "csv", SMALL)
     with pytest.raises(MtbertError, match=r"--encoder: name: unknown encoder 'bert'.*minilm"):
-        run(tmp_path / "desk", Wishes(encoder="bert"), "utf-8", params)
+        run(tmp_path / "desk", StudyOptions(encoder="bert"), "utf-8", params)
     assert not (tmp_path / "desk/tasks.yaml").exists()
 
 
