@@ -26,7 +26,7 @@ def planned(folder: Path, **changes: Any) -> dict[str, Any]:
     return planning.plan(Params(folder / "params.yaml"))
 
 
-def test_a_round_of_seeds_is_planned_and_the_model_knows_of_its_folds(tmp_path: Path) -> None:
+def test_a_repeat_of_seeds_is_planned_and_the_model_knows_of_its_folds(tmp_path: Path) -> None:
     plan = planned(tmp_path)
     assert plan["own-shared"]["described"]["mood"]["folds"] == 5
     assert plan["preprocess"]["splits"] == [["mood", "dev"], ["mood", "train"]]

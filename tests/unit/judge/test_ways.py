@@ -102,25 +102,25 @@ def test_a_way_whose_size_is_open_is_worse_where_its_interval_leaves_out_0():
 
 
 def test_a_way_without_seeds_is_kept_where_it_is_no_worse_than_models_of_six_seeds():
-    assert labels(with_seedless(6, "lora")) == ("lora", None)
-    choice = with_seedless(3, "lora")
+    assert labels(with_baselines(6, "lora")) == ("lora", None)
+    choice = with_baselines(3, "lora")
     assert (choice.kept, choice.seeds, choice.lacks_seeds) == (None, 3, True)
 
 
 def test_ways_without_seeds_alone_are_compared_by_rows():
-    choice = with_seedless(1, "single", "shared", "lora")
+    choice = with_baselines(1, "single", "shared", "lora")
     assert (*labels(choice), choice.seeds, choice.lacks_seeds) == ("lora", None, None, False)
 
 
-def with_seedless(seeds: int, *seedless: str) -> Choice:
+def with_baselines(seeds: int, *baselines: str) -> Choice:
     """Choose among ways of which some have no seeds: of those the first one's predictions are kept."""
     right = {"single": 0.9, "shared": 0.6, "lora": 0.9}
     runs = evidence(seeds, **right)
     qqp = runs.dev["qqp"]
-    columns = [(name, seed) for name, seed in qqp.predictions if name not in seedless or seed == 1]
-    lines = runs.runs[~runs.runs["variant"].isin(seedless)]
+    columns = [(name, seed) for name, seed in qqp.predictions if name not in baselines or seed == 1]
+    lines = runs.runs[~runs.runs["variant"].isin(baselines)]
     dev = {"qqp": dataclasses.replace(qqp, predictions=qqp.predictions[columns])}
-    runs = dataclasses.replace(runs, runs=lines, dev=dev, baselines=seedless)
+    runs = dataclasses.replace(runs, runs=lines, dev=dev, baselines=baselines)
     return chosen(runs, sorted(right, key=lambda name: -right[name]), COSTS, 0.1)
 
 

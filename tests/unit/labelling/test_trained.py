@@ -45,7 +45,7 @@ def test_a_share_of_fewer_than_20_rows_is_left_out(build: Path):
     assert [point.rows for point in points] == [80]
 
 
-def test_with_folds_a_round_of_seeds_is_one_score_of_all_rows(build: Path):
+def test_with_folds_a_repeat_of_seeds_is_one_score_of_all_rows(build: Path):
     file = layout.examples(layout.data(build), "topic", "dev")
     pd.read_parquet(file).assign(fold=[0, 1, 0, 1]).to_parquet(file)
     train = pd.DataFrame({"cluster": range(4), "dev_folds": [0b01, 0b10, 0b01, 0b10]})

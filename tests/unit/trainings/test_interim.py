@@ -104,5 +104,5 @@ def test_without_baselines_there_is_no_page_before_the_first_round(build: Path):
         ([1], 0, ""),
     ],
 )
-def test_before_a_round_of_folds_is_whole_models_have_no_scores(seeds: list[int], folds: int, words: str):
+def test_before_a_repeat_of_folds_is_whole_models_have_no_scores(seeds: list[int], folds: int, words: str):
     assert interim.of_folds(seeds, folds) == words
