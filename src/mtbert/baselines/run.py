@@ -30,7 +30,7 @@ from mtbert.provenance.inputs import Inputs
 from mtbert.scores import metrics, predictions
 from mtbert.scores.columns import Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, FROZEN, UNTRAINED
-from mtbert.scores.schemas import Metrics
+from mtbert.scores.schemas import ModelMetrics
 from mtbert.tasks import Split, Task, Tasks, dump_task, main, of_a_model
 from mtbert.training import logs
 
@@ -200,7 +200,7 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started:
     if baseline.of_others:
         costs = baseline.of_others.costs.model_dump(exclude_defaults=True)
         settings |= {"costs": costs, "files": baseline.of_others.digests}
-    scored = Metrics(
+    scored = ModelMetrics(
         variant=baseline.name,
         seed=SEED,
         weights=baseline.weights,

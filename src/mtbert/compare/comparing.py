@@ -11,8 +11,8 @@ from mtbert import tasks
 from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError
-from mtbert.judge import Comparison, Part
-from mtbert.judge.rule import missing_data, with_p
+from mtbert.judge import Comparison
+from mtbert.judge.rule import missing_data
 from mtbert.scores import metrics
 from mtbert.stats import Side, difference, influence, score
 from mtbert.tasks import METRIC_NAMES, OF_CLASSES, OF_SCORES, Task, Tasks
@@ -56,12 +56,13 @@ def compare_files(
     result = replace(result, bounds=(lowest - highest, highest - lowest))
     if metric == "f1" and [*classes] != [1]:
         metric = "macro_f1"
-    part = Part(ours=(ours,), other=(theirs,), metric=metric, margin=margin, expects="close")
     scores = (
         replace(score(our_side, bounds), is_defined=_is_defined(metric, pairs.ours)),
         replace(score(their_side, bounds), is_defined=_is_defined(metric, pairs.theirs)),
     )
-    return with_p(Comparison(part, result, missing=missing_data(result), scores=scores))
+    missing = missing_data(result)
+    comparison = Comparison((ours,), (theirs,), metric, "close", margin, result, missing=missing, scores=scores)
+    return replace(comparison, p=comparison.uncorrected_p)
 
 
 def _check_kind(metric: str, task: Task | None) -> None:

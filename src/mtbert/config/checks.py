@@ -135,9 +135,9 @@ def _fold_faults(params: Params, selected: Selected) -> Iterator[Fault]:
     with_folds = [name for name, task in params.tasks.items() if task.folds]
     about = f"{with_folds[0]} has `folds: {folds}` in tasks.yaml"
     seeds = params.get("seeds")
-    if tasks.whole_rounds(seeds, folds) != seeds:
-        rounds = f"whole rounds, such as 1 to {folds} or 1 to {2 * folds}, so that each row is predicted"
-        yield Fault(("seeds",), f"{seeds} divide the folds unevenly: {about}; allowed: {rounds}")
+    if tasks.whole_repeats(seeds, folds) != seeds:
+        repeats = f"whole repeats, such as 1 to {folds} or 1 to {2 * folds}, so that each row is predicted"
+        yield Fault(("seeds",), f"{seeds} divide the folds unevenly: {about}; allowed: {repeats}")
     if params.get("held_out"):
         yield Fault(("held_out",), f"it takes dev from train, and {about}; allowed: null, or no folds")
     for name, document in selected.items():

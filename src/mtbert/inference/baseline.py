@@ -21,7 +21,7 @@ from mtbert.machine import hardware
 from mtbert.pretrained import embeddings
 from mtbert.provenance import manifests, seals
 from mtbert.scores.described import FROZEN
-from mtbert.scores.schemas import Metrics
+from mtbert.scores.schemas import ModelMetrics
 from mtbert.tasks import Task, load_tasks
 
 
@@ -41,7 +41,7 @@ class Baseline:
     """
 
     run: Path
-    metrics: Metrics
+    metrics: ModelMetrics
     trained: Mapping[str, Trained]
     encoder: Path | None
     embed: "_Encoder"
@@ -106,7 +106,7 @@ def load(folder: Path, device: str = "auto") -> Baseline:
     embed = _Encoder(encoder, device)
     return Baseline(
         run=folder,
-        metrics=files.read_as(Metrics, folder / layout.METRICS, again),
+        metrics=files.read_as(ModelMetrics, folder / layout.METRICS, again),
         trained=stored.read(folder, load_tasks(settings["described"]), embed),
         encoder=encoder,
         embed=embed,

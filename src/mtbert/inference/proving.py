@@ -1,7 +1,7 @@
 """Prove that a smaller export is as good as the full one: both predict dev, loaded as their card says.
 
 Rows are predicted one by one, and in batches: in int8 an answer depends on the rows beside it. A task counts by the
-one of both that is harder to prove. Each task has to be as good (`mtbert.judge.no_worse`).
+one of both that is harder to prove. Each task has to be as good (`mtbert.judge.non_inferiority`).
 """
 
 import tempfile
@@ -19,8 +19,8 @@ from mtbert.inference import compressing, outside
 from mtbert.inference.compressing import Compression, ExportError
 from mtbert.inference.model import Model
 from mtbert.inference.outside import ExportOutputs
-from mtbert.judge import Verdict, no_worse
-from mtbert.judge.no_worse import Change
+from mtbert.judge import Verdict, non_inferiority
+from mtbert.judge.non_inferiority import ScoreChange
 from mtbert.provenance.changes import check_rows
 from mtbert.scores import sets
 from mtbert.tasks import Task, read_build
@@ -72,7 +72,7 @@ class Proof:
             nobody asked.
     """
 
-    changes: Sequence[Change]
+    changes: Sequence[ScoreChange]
     before: ExportCost | None = None
     after: ExportCost | None = None
     most_changed: Mapping[str, int] | None = None
@@ -80,7 +80,7 @@ class Proof:
     @property
     def verdict(self) -> Verdict:
         """HOLDS for as good on each task, WORSE, or TOO_CLOSE."""
-        return no_worse.together([*self.changes])
+        return non_inferiority.together([*self.changes])
 
     def is_kept(self, compression: Compression) -> bool:
         """Whether the export may be kept: where it is as good, or where that is open and may be."""
@@ -178,12 +178,12 @@ def _read_dev(model: Model, task: Task, data: Path) -> DevRows:
     )
 
 
-def _changes(dev: Mapping[str, DevRows], before: ExportOutputs, after: ExportOutputs) -> list[Change]:
+def _changes(dev: Mapping[str, DevRows], before: ExportOutputs, after: ExportOutputs) -> list[ScoreChange]:
     """Return what each task loses, in the batches in which that is less certain to be nothing."""
-    by_task: list[Change] = []
+    by_task: list[ScoreChange] = []
     for name, rows in dev.items():
         of_batches = [
-            no_worse.change(
+            non_inferiority.score_change(
                 rows.task, rows.labels, _answers(rows, first[name]), _answers(rows, second[name]), rows.clusters
             )
             for first, second in zip(before.outputs, after.outputs, strict=True)
@@ -211,7 +211,7 @@ def answers(task: Task, outputs: Sequence[Sequence[float]], thresholds: np.ndarr
     return (array[:, 0] > 0).astype(float) if task.kind == "binary" else array.argmax(axis=1).astype(float)
 
 
-def in_words(change: Change) -> str:
+def in_words(change: ScoreChange) -> str:
     """Return what a task loses, such as `topic 0.923 to 0.871 (-0.052; margin 0.01; 14 of 160 answers change)`."""
     return (
         f"{change.task.name} {change.before:.3f} to {change.after:.3f} ({change.after - change.before:+.4f}; margin "

@@ -12,7 +12,7 @@ from mtbert.judge.budget_runs import OVERFITTING, BudgetRuns, TaskRows
 from mtbert.judge.confirmation import Confirmation
 from mtbert.judge.judgement import Judgement, judge
 from mtbert.judge.rows import MayGain, Row, Scoreboard
-from mtbert.judge.rule import SEEDS, Comparison, Part, Verdict
+from mtbert.judge.rule import SEEDS, Comparison, Verdict
 
 __all__ = [
     "NO_PLAN",
@@ -25,7 +25,6 @@ __all__ = [
     "Confirmation",
     "Judgement",
     "MayGain",
-    "Part",
     "Plan",
     "Row",
     "Scoreboard",

@@ -16,7 +16,7 @@ from typing import Any
 from mtbert.judge import training_check
 from mtbert.judge.budget_runs import are_unequal
 from mtbert.judge.rows import Row, Scoreboard, rank
-from mtbert.judge.rule import SEEDS, Comparison, Expected, Part, Verdict, compare_ways, margins
+from mtbert.judge.rule import SEEDS, Comparison, Expected, Verdict, compare_ways, margins
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.scores import metrics
 from mtbert.scores.described import CATALOG, MAJORITY, RIVALS, UNTRAINED
@@ -209,10 +209,10 @@ class Answer:
         """The way to keep; None where nothing is decided."""
         return self.choice and self.choice.kept
 
-    def compared(self, ours: Row, other: Row, metric: str, expects: Expected = "close") -> Part:
-        """Return the comparison of two ways on the mean over tasks, or on one of them."""
+    def compared(self, ours: Row, other: Row, metric: str, expects: Expected = "close") -> Comparison:
+        """Return the comparison of two ways on the mean over tasks, or on one of them, before it is made."""
         margin = self.margin if metric == self.metric else self.results.tasks[metric].matters
-        return Part(ours=ours.names, other=other.names, metric=metric, margin=margin, expects=expects)
+        return Comparison(ours=ours.names, other=other.names, metric=metric, margin=margin, expects=expects)
 
     @cached_property
     def unequal(self) -> list[Row]:
@@ -265,7 +265,7 @@ def _undecided(runner_up: Row, against: Comparison, seeds: int | None, compariso
     """Return that nothing is kept, and what would decide; of so many comparisons one is of the runner-up."""
     decisive = None
     if against.difference is not None:
-        decisive = sample_size(against.difference, against.part.margin, SEEDS, comparisons)
+        decisive = sample_size(against.difference, against.margin, SEEDS, comparisons)
     return Choice(None, runner_up, against, seeds, decisive)
 
 
@@ -305,26 +305,26 @@ def _judged(answer: Answer, board: Scoreboard) -> Answer:
     runs, single_task = board.budget_runs(), answer.single_task
     answer = replace(
         answer,
-        against_single_task=compare_ways(runs, parts_against_single_task(answer)),
-        against_best=compare_ways(runs, parts_against_best(answer)),
+        against_single_task=compare_ways(runs, comparisons_with_single_task(answer)),
+        against_best=compare_ways(runs, comparisons_with_best(answer)),
     )
     kept = answer.kept
     if single_task is None or kept is None or kept is single_task:
         return answer
-    parts = [answer.compared(kept, single_task, task) for task in answer.tasks]
-    return replace(answer, by_task=compare_ways(runs, parts))
+    by_task = [answer.compared(kept, single_task, task) for task in answer.tasks]
+    return replace(answer, by_task=compare_ways(runs, by_task))
 
 
-def parts_against_single_task(answer: Answer) -> list[Part]:
-    """Return the comparisons of each other way with one model per task; none if that was not trained."""
+def comparisons_with_single_task(answer: Answer) -> list[Comparison]:
+    """Return the comparisons of each other way with one model per task, before they are made; none if it is missing."""
     single_task = answer.single_task
     if single_task is None:
         return []
     return [answer.compared(way, single_task, answer.metric) for way in answer.others]
 
 
-def parts_against_best(answer: Answer) -> list[Part]:
-    """Return the comparisons of the other candidates with the best way."""
+def comparisons_with_best(answer: Answer) -> list[Comparison]:
+    """Return the comparisons of the other candidates with the best way, before they are made."""
     best = answer.best
     others = [way for way in answer.candidates if way is not best]
     return [answer.compared(way, best, answer.metric, "not lower") for way in others]

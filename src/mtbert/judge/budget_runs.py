@@ -17,7 +17,7 @@ from mtbert.scores.described import UNTRAINED
 from mtbert.scores.metrics import OVERALLS
 from mtbert.scores.results import BASELINE_KINDS, Results
 from mtbert.stats import LEAST_SEEDS, Estimate, Interval, Side, difference, folds, influence, mean_of, score
-from mtbert.tasks import COURSE, Split, Tasks, main, number_of_folds, round_of, whole_rounds
+from mtbert.tasks import COURSE, Split, Tasks, main, number_of_folds, repeat_of, whole_repeats
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
 OVERFITTING = "overfitting"  # a metric: overall_normalised on training rows less that on dev
@@ -98,7 +98,7 @@ class BudgetRuns:
         if metric == OVERFITTING:
             scored += [{seed for variant, seed in self._on_train if variant == name} for name in names]
         shared = sorted(set.intersection(*scored))
-        return whole_rounds(shared, self._folds) if with_seeds else shared
+        return whole_repeats(shared, self._folds) if with_seeds else shared
 
     def lines(self, names: Collection[str], seeds: Collection[int] | None = None) -> Frame:
         """Return the lines of `runs` of these models, of all seeds or of some."""
@@ -189,7 +189,7 @@ class BudgetRuns:
             for seed in seeds
             if all(seed in self._seeds_by_model[task][model] for task, model in with_seeds.items())
         ]
-        return whole_rounds(shared, self._folds) if with_seeds else shared
+        return whole_repeats(shared, self._folds) if with_seeds else shared
 
     def _bounds(self, metric: str, averaged: Collection[str]) -> Interval:
         """Return the lowest and the highest possible score; arguments as for `scores`."""
@@ -226,9 +226,9 @@ class BudgetRuns:
         )
 
     def _first_seeds(self, names: Sequence[str], metric: str, most: int | None) -> list[int]:
-        """Return the first `most` of the seeds of models, of folds in whole rounds."""
+        """Return the first `most` of the seeds of models, of folds in whole repeats."""
         seeds = self.seeds(names, metric)
-        return seeds if most is None or len(seeds) <= most else whole_rounds(seeds[:most], self._folds)
+        return seeds if most is None or len(seeds) <= most else whole_repeats(seeds[:most], self._folds)
 
     @property
     def _folds(self) -> int:
@@ -238,7 +238,7 @@ class BudgetRuns:
     def _predicted(self, task: str, model: str, seeds: Sequence[int]) -> np.ndarray:
         """Return what a model predicts of a task, [rows, seeds]; NaN where it does not, and of rows without a label.
 
-        A model without seeds has one column. Of a task with folds a column is a round, whose seeds predict each row
+        A model without seeds has one column. Of a task with folds a column is a repeat, whose seeds predict each row
         once. It is made once, since the same models are compared dozens of times.
         """
         key = (task, model, *seeds)
@@ -246,7 +246,7 @@ class BudgetRuns:
             table = self.dev[task].predictions[model]
             values = (table if model in self.baselines else table[[*seeds]]).to_numpy()
             if self._fold_of_rows(task) is not None and model not in self.baselines:
-                values = _of_rounds(values, [round_of(seed, self._folds) for seed in seeds])
+                values = _of_repeats(values, [repeat_of(seed, self._folds) for seed in seeds])
             has_label = self.dev[task].rows["label"].notna().to_numpy()
             self._predicted_by_key[key] = np.where(has_label[:, None], values, np.nan)
         return self._predicted_by_key[key]
@@ -343,13 +343,13 @@ def _usable(predictions: np.ndarray) -> np.ndarray:
     return np.isnan(predictions).sum(axis=1) == 0
 
 
-def _of_rounds(values: np.ndarray, rounds: Sequence[int]) -> np.ndarray:
-    """Return predictions [rows, rounds] of predictions [rows, seeds], each NaN outside of its seed's fold."""
+def _of_repeats(values: np.ndarray, repeats: Sequence[int]) -> np.ndarray:
+    """Return predictions [rows, repeats] of predictions [rows, seeds], each NaN outside of its seed's fold."""
     columns: list[np.ndarray] = []
-    for number in dict.fromkeys(rounds):
-        of_round = values[:, np.array(rounds) == number]
-        is_missing = np.isnan(of_round)
-        columns.append(np.where(is_missing.all(axis=1), np.nan, np.where(is_missing, 0, of_round).sum(axis=1)))
+    for number in dict.fromkeys(repeats):
+        of_repeat = values[:, np.array(repeats) == number]
+        is_missing = np.isnan(of_repeat)
+        columns.append(np.where(is_missing.all(axis=1), np.nan, np.where(is_missing, 0, of_repeat).sum(axis=1)))
     return np.column_stack(columns)
 
 

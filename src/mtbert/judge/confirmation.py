@@ -32,7 +32,7 @@ class Confirmation:
 
     def other(self, comparison: Comparison) -> Row:
         """Return the row that the first one is compared with."""
-        return next(row for row in self.rows if row.names == comparison.part.other)
+        return next(row for row in self.rows if row.names == comparison.other)
 
 
 def _disagree(dev: Comparison, test: Comparison) -> bool:
@@ -56,8 +56,8 @@ def look(answer: Answer, board: Scoreboard) -> Confirmation | None:
     others = [way for way in (answer.single_task, best_baseline) if way is not None and way is not ours]
     if not tasks or not others:
         return None
-    parts = [answer.compared(ours, other, metric) for other in others for metric in metrics]
-    on_test, on_dev = compare_ways(runs, parts), compare_ways(board.budget_runs(), parts)
+    looks = [answer.compared(ours, other, metric) for other in others for metric in metrics]
+    on_test, on_dev = compare_ways(runs, looks), compare_ways(board.budget_runs(), looks)
     compared = [number for number, test in enumerate(on_test) if test.difference is not None]
     if not compared:
         return None
@@ -66,5 +66,4 @@ def look(answer: Answer, board: Scoreboard) -> Confirmation | None:
 
 
 def _on_test(board: Scoreboard, way: Row) -> Row:
-    row = board.baseline(way.names[0], "test") if way.is_baseline else board.row(way.names, "test")
-    return replace(row, label=way.label)
+    return replace(board.row(way.names, "test"), label=way.label)

@@ -7,7 +7,7 @@ from mtbert.judge import answer, confirmation, paper_rows
 from mtbert.judge.answer import NO_PLAN, Answer, Plan
 from mtbert.judge.confirmation import Confirmation
 from mtbert.judge.rows import Row, Scoreboard
-from mtbert.judge.rule import Comparison, Part, margins
+from mtbert.judge.rule import Comparison, margins
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.scores.described import CATALOG
 from mtbert.scores.metrics import means
@@ -78,8 +78,7 @@ def _catalog_comparisons(board: Scoreboard) -> list[Comparison]:
             difference = board.budget_runs().compare((own,), (other,), metric)
             if difference is not None:
                 margin = margin_by_metric[metric]
-                part = Part(ours=(own,), other=(other,), metric=metric, margin=margin, expects="close")
-                comparisons.append(Comparison(part, difference))
+                comparisons.append(Comparison((own,), (other,), metric, "close", margin, difference))
     return comparisons
 
 

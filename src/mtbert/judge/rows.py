@@ -104,13 +104,15 @@ class Scoreboard:
         return self._budget_runs[split]
 
     def row(self, names: Sequence[str], split: Split = "dev", averaged: Sequence[str] = ()) -> Row:
-        """Return the row that these make, with their names as its label.
+        """Return the row that these make, with their names, or that of a baseline in reports, as its label.
 
         Args:
-            names: of variants of different tasks, or of one variant or ensemble.
+            names: of variants of different tasks, or of one variant, ensemble or baseline.
             split: that the scores are of.
             averaged: the tasks that the mean is of, if it is of fewer than all.
         """
+        if names[0] in self.results.baselines:
+            return self._baseline(names[0], split)
         seeds = self.results.seeds
         shared_seeds = tuple(sorted(set.intersection(*(set(seeds[name]) for name in names))))
         trained = self.results.with_teachers(names)
@@ -125,8 +127,7 @@ class Scoreboard:
             split=split,
         )
 
-    def baseline(self, name: str, split: Split = "dev") -> Row:
-        """Return the row of a baseline."""
+    def _baseline(self, name: str, split: Split) -> Row:
         run = self.results.runs.set_index("variant").loc[name]
         return Row(
             label=baseline_label(name),
@@ -140,7 +141,7 @@ class Scoreboard:
 
     def baselines(self) -> list[Row]:
         """Return the rows of the baselines that have scores, the untrained encoder first."""
-        rows = [self._untrained(), *map(self.baseline, self.results.baselines)]
+        rows = [self._untrained(), *(self.row([name]) for name in self.results.baselines)]
         return [row for row in rows if row.scores]
 
     def _untrained(self) -> Row:

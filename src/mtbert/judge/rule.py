@@ -7,13 +7,10 @@ does not hold where any part does not: its p is the smallest, times the number o
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Annotated, Any, Literal
-
-import pydantic
+from typing import Literal
 
 from mtbert.judge.budget_runs import BudgetRuns, code_mismatches
 from mtbert.scores.metrics import OVERALLS
-from mtbert.settings import Section
 from mtbert.stats import LEAST_CLUSTERS, ONE_SIDED, Estimate, holm
 from mtbert.tasks import Tasks, main
 
@@ -41,34 +38,6 @@ class Verdict(StrEnum):
 
 DIFFERENCES = ("code", "settings", "confounders", "budgets")  # the first that differs counts
 NEEDS = ("encoder", "rows", "seeds", "budget", "parts")  # the first that is missing counts, after all differences
-
-
-def sequence(value: Any) -> Any:
-    """Return a YAML list, or the words of a string, as a tuple; anything else as it is, to be refused."""
-    if isinstance(value, str):
-        return tuple(value.split())
-    return tuple(value) if isinstance(value, list) else value
-
-
-Names = Annotated[tuple[str, ...], pydantic.BeforeValidator(sequence)]
-
-
-class Part(Section):
-    """What is to be compared.
-
-    Attributes:
-        ours, other: names of the variants (or an ensemble) of each side; several single-task variants make one row.
-        metric: a task, an overall, or `overfitting`.
-        expects: `higher`: ours is better by more than nothing; `lower`; `close`: apart by less than the margin;
-            `not higher`: ours is better by less than the margin, if at all; or `not lower`.
-        margin: the smallest difference that matters.
-    """
-
-    ours: Names
-    other: Names
-    metric: str
-    expects: Expected
-    margin: float
 
 
 def margins(tasks: Tasks) -> dict[str, float]:
@@ -107,24 +76,34 @@ class Comparison:
     """What is to be compared, and what the runs say of it.
 
     Attributes:
-        part: what is compared.
+        ours, other: names of the variants (or an ensemble) of each side; several single-task variants make one row.
+        metric: a task, an overall, or `overfitting`.
+        expects: `higher`: ours is better by more than nothing; `lower`; `close`: apart by less than the margin;
+            `not higher`: ours is better by less than the margin, if at all; or `not lower`.
+        margin: the smallest difference that matters.
         difference: ours - other; None where it was not run.
         mismatches: names of that in which the sides were not trained alike, by what it is, of DIFFERENCES.
         missing: what a verdict needs and the runs do not have, of NEEDS; empty for nothing.
-        p: of what the part expects; 1 where it is not judged. Of ways it is corrected over all of them.
+        p: of what is expected; 1 where it is not judged. Of ways it is corrected over all of them.
+        published: the difference that a paper prints; None where none does.
         scores: of ours and of the other, each by itself; None where nobody asks.
     """
 
-    part: Part
+    ours: tuple[str, ...]
+    other: tuple[str, ...]
+    metric: str
+    expects: Expected
+    margin: float
     difference: Estimate | None = None
     mismatches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     missing: str = ""
     p: PValues = NOTHING
+    published: float | None = None
     scores: tuple[Estimate, Estimate] | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """What is proved of what the part expects; else which side is better, or that it is not judged."""
+        """What is proved of what is expected; else which side is better, or that it is not judged."""
         if self.difference is None:
             return Verdict.NOT_RUN
         if self.mismatches:
@@ -143,6 +122,13 @@ class Comparison:
         """Whether its sides were run and may be compared."""
         return self.difference is not None and not self.reason
 
+    @property
+    def uncorrected_p(self) -> PValues:
+        """The p of what is expected; 1 where it is not judged, or nothing is known of other rows and seeds."""
+        if self.difference is None or self.difference.error is None or not self.is_judged:
+            return NOTHING
+        return part_p(self.expects, self.margin, self.published, self.difference)
+
 
 def sign(difference: Estimate | None) -> Verdict:
     """Return BETTER or WORSE where the 95 % interval of ours - other leaves out 0, else TOO_CLOSE."""
@@ -159,14 +145,6 @@ def missing_data(difference: Estimate) -> str:
     if difference.clusters < LEAST_CLUSTERS:
         return "rows"
     return "seeds" if difference.lacks_seeds(SEEDS) else ""
-
-
-def with_p(comparison: Comparison) -> Comparison:
-    """Return the comparison with the p of what its part expects, not corrected; 1 where it is not judged."""
-    part, difference = comparison.part, comparison.difference
-    if difference is None or difference.error is None or not comparison.is_judged:
-        return replace(comparison, p=NOTHING)
-    return replace(comparison, p=part_p(part.expects, part.margin, None, difference))
 
 
 def part_p(expects: Expected, margin: float, published: float | None, difference: Estimate) -> PValues:
@@ -214,16 +192,17 @@ def corrected(family: Sequence[PValues]) -> list[PValues]:
     return [PValues(*p_values) for p_values in zip(holds, fails, small, strict=True)]
 
 
-def compare_ways(runs: BudgetRuns, parts: Sequence[Part]) -> list[Comparison]:
-    """Compare ways by all of their seeds, of which a study says beforehand how many; p are corrected over all parts."""
-    comparisons = [with_p(_compared(runs, part)) for part in parts]
-    corrected_p = corrected([comparison.p for comparison in comparisons])
-    return [replace(comparison, p=p) for comparison, p in zip(comparisons, corrected_p, strict=True)]
+def compare_ways(runs: BudgetRuns, comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Compare ways by all seeds, of which a study says beforehand how many; p are corrected over all comparisons."""
+    compared = [_compared(runs, comparison) for comparison in comparisons]
+    corrected_p = corrected([comparison.uncorrected_p for comparison in compared])
+    return [replace(comparison, p=p) for comparison, p in zip(compared, corrected_p, strict=True)]
 
 
-def _compared(runs: BudgetRuns, part: Part) -> Comparison:
-    difference = runs.compare(part.ours, part.other, part.metric)
+def _compared(runs: BudgetRuns, comparison: Comparison) -> Comparison:
+    difference = runs.compare(comparison.ours, comparison.other, comparison.metric)
     if difference is None:
-        return Comparison(part)
-    of_code = code_mismatches(runs.lines([*part.ours, *part.other]))
-    return Comparison(part, difference, {"code": of_code} if of_code else {}, missing_data(difference))
+        return comparison
+    of_code = code_mismatches(runs.lines([*comparison.ours, *comparison.other]))
+    mismatches = {"code": of_code} if of_code else {}
+    return replace(comparison, difference=difference, mismatches=mismatches, missing=missing_data(difference))

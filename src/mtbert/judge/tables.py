@@ -20,13 +20,13 @@ from mtbert.judge.answer import (
     NO_PLAN,
     Answer,
     Plan,
-    parts_against_best,
-    parts_against_single_task,
+    comparisons_with_best,
+    comparisons_with_single_task,
 )
 from mtbert.judge.confirmation import Confirmation
 from mtbert.judge.judgement import Judgement
 from mtbert.judge.rows import MayGain, Row
-from mtbert.judge.rule import Comparison, Part, PValues
+from mtbert.judge.rule import Comparison, PValues
 from mtbert.scores.columns import COSTS, WEIGHTS
 from mtbert.scores.results import Results
 from mtbert.stats import Estimate
@@ -43,6 +43,7 @@ ESTIMATE = {
     "other_seeds": COUNT, "rows": COUNT, "clusters": COUNT, "lowest": NUMBER, "highest": NUMBER,
     "row_variance": NUMBER,
 }  # fmt: skip
+SETTINGS = ("ours", "other", "metric", "expects", "margin")  # of a comparison, before it is made
 ROW_USES = ("rows", "baselines", "paper_rows", "ways", "confirmation")
 ROW_COLUMNS = pa.schema(
     {"use": WORD, "results": WORD, "row": COUNT, "paper": WORD, "table": WORD, "label": WORD, "models": WORDS}
@@ -181,7 +182,7 @@ def comparison_cells(comparison: Comparison) -> Line:
     """Return the cells of COMPARISON_COLUMNS but `use`."""
     difference = comparison.difference
     return {
-        **comparison.part.model_dump(),
+        **{name: getattr(comparison, name) for name in SETTINGS},
         "verdict": comparison.verdict,
         "mismatches": [*comparison.mismatches.items()],
         "missing": comparison.missing,
@@ -193,9 +194,15 @@ def comparison_cells(comparison: Comparison) -> Line:
 
 def _comparison(line: Line) -> Comparison:
     return Comparison(
-        part=Part(**{name: line[name] for name in Part.model_fields}),
+        **settings_of(line),
         **result_of(line),
     )
+
+
+def settings_of(line: Line) -> dict[str, Any]:
+    """Return what is compared, as `comparison_cells` has it."""
+    names = {"ours": tuple(line["ours"]), "other": tuple(line["other"])}
+    return {**{name: line[name] for name in SETTINGS}, **names}
 
 
 def result_of(line: Line) -> dict[str, Any]:
@@ -256,8 +263,9 @@ def estimate(line: Line) -> Estimate | None:
 
 def _check_compared(answer: Answer) -> None:
     """Raise ValueError where other ways are compared than may be kept, as by another limit than was judged by."""
-    compared = [(one.part.ours, one.part.other) for one in (*answer.against_single_task, *answer.against_best)]
-    if compared != [(one.ours, one.other) for one in (*parts_against_single_task(answer), *parts_against_best(answer))]:
+    there = (*answer.against_single_task, *answer.against_best)
+    asked = (*comparisons_with_single_task(answer), *comparisons_with_best(answer))
+    if [(one.ours, one.other) for one in there] != [(one.ours, one.other) for one in asked]:
         raise ValueError("the ways or the limit are others than were judged")
 
 

@@ -48,7 +48,7 @@ class TrainingCheck:
 
     def __init__(self, board: Scoreboard) -> None:
         self._board, self._results = board, board.results
-        tfidf = board.baseline(TFIDF).scores if TFIDF in self._results.baselines else {}
+        tfidf = board.row([TFIDF]).scores if TFIDF in self._results.baselines else {}
         self._constants = _constant_predictions(self._results)
         self._checked: dict[tuple[str, ...], Row] = {}
         self._scores_of_baselines: dict[str, Mapping[str, float]] = {

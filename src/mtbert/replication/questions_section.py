@@ -51,7 +51,7 @@ def rows(questions: Sequence[ClaimResult]) -> list[dict[str, str]]:
 def _row(result: ClaimResult) -> dict[str, str]:
     return {
         "question": question(result),
-        "ours": claims_section.difference(result.parts[0]),
+        "ours": claims_section.difference(result.comparisons[0]),
         "published": _published(result),
         "answer": _verdict(result),
     }
@@ -59,17 +59,17 @@ def _row(result: ClaimResult) -> dict[str, str]:
 
 def _published(result: ClaimResult) -> str:
     """Return the paper's difference, or a word if it prints none, and whose it is."""
-    part = result.parts[0].part
-    if part.published is not None:
-        published = markdown.number(part.published, "+")
+    comparison = result.comparisons[0]
+    if comparison.published is not None:
+        published = markdown.number(comparison.published, "+")
     else:
-        published = markdown.DASH if UNTRAINED in part.other else PUBLISHED[part.expects]
+        published = markdown.DASH if UNTRAINED in comparison.other else PUBLISHED[comparison.expects]
     return f"{published} ({result.claim.source})" if result.claim.source else published
 
 
 def _verdict(result: ClaimResult) -> str:
     """Return the verdict as a reply, or how many seeds there are of those that it needs."""
-    difference = result.parts[0].difference
+    difference = result.comparisons[0].difference
     if difference is not None and difference.lacks_seeds(SEEDS):
         return f"open: {difference.fewest_seeds} of {SEEDS} seeds"
     return WORDS.get(result.verdict) or claims_section.verdict(result)
@@ -77,7 +77,7 @@ def _verdict(result: ClaimResult) -> str:
 
 def question(result: ClaimResult) -> str:
     """Return the question and, in brackets, the score that replies to it."""
-    return f"{result.claim.statement} ({markdown.heading(result.parts[0].part.metric)})"
+    return f"{result.claim.statement} ({markdown.heading(result.comparisons[0].metric)})"
 
 
 def render(results: Results, questions: Sequence[ClaimResult], pictures: str) -> str:
@@ -100,21 +100,23 @@ def draw(results: Sequence[ClaimResult], folder: Path) -> None:
     """Draw the picture of the questions that ran into a report's folder; the report's first section shows it."""
     ran = that_ran(results)
     if ran:
-        parts = {question(result): result.parts[0] for result in ran}
-        drawing.put(_drawn(parts), folder, PICTURE, "", "", dots=2 * 72)
-        drawing.put_narrow(_drawn(parts, is_narrow=True), folder, PICTURE)
+        comparisons = {question(result): result.comparisons[0] for result in ran}
+        drawing.put(_drawn(comparisons), folder, PICTURE, "", "", dots=2 * 72)
+        drawing.put_narrow(_drawn(comparisons, is_narrow=True), folder, PICTURE)
 
 
-def _drawn(parts: dict[str, ClaimComparison], is_narrow: bool = False) -> Figure:
+def _drawn(comparisons: dict[str, ClaimComparison], is_narrow: bool = False) -> Figure:
     """A line for each comparison, by label: ours with its interval, and what it is to be held against."""
-    figure = drawing.empty(1.2 + 0.42 * len(parts))
+    figure = drawing.empty(1.2 + 0.42 * len(comparisons))
     if is_narrow:
-        figure = drawing.empty(1.6 + 0.75 * len(parts), drawing.NARROW)
+        figure = drawing.empty(1.6 + 0.75 * len(comparisons), drawing.NARROW)
     axes = figure.subplots()
-    for height, part in enumerate(parts.values()):
-        _draw_part(axes, height, part, band=0.5 if is_narrow else 0.8)
+    for height, comparison in enumerate(comparisons.values()):
+        _draw_comparison(axes, height, comparison, band=0.5 if is_narrow else 0.8)
     axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
-    drawing.label_lines(axes, [textwrap.fill(label, NARROW_WRAP if is_narrow else WRAP) for label in parts], is_narrow)
+    drawing.label_lines(
+        axes, [textwrap.fill(label, NARROW_WRAP if is_narrow else WRAP) for label in comparisons], is_narrow
+    )
     axes.set_xlim(-1.12 * EDGE, 1.12 * EDGE)
     axes.set_xticks(np.linspace(-EDGE, EDGE, 7))
     axes.xaxis.set_major_formatter(lambda x, _: markdown.number(x, "+", 2) if round(x, 3) else "0")
@@ -135,16 +137,16 @@ def _drawn(parts: dict[str, ClaimComparison], is_narrow: bool = False) -> Figure
     return figure
 
 
-def _draw_part(axes: Axes, height: int, part: ClaimComparison, band: float) -> None:
+def _draw_comparison(axes: Axes, height: int, comparison: ClaimComparison, band: float) -> None:
     """Draw the line of a comparison: the margin as a band so high, the published difference, and ours if it was run."""
-    margin, difference = part.part.margin, part.difference
+    margin, difference = comparison.margin, comparison.difference
     axes.barh(height, 2 * margin, band, -margin, color="0.9", zorder=0, label="too little to matter")
     hollow = {"label": "published", "markersize": 7, "fillstyle": "none"}
-    _mark(axes, part.part.published, height, "D", RED, beyond=height + 0.25, **hollow)
+    _mark(axes, comparison.published, height, "D", RED, beyond=height + 0.25, **hollow)
     if difference is None:
         return
-    if part.third is not None:
-        _mark(axes, part.third, height, "o", PALE_BLUE, label="at a third of the training", markersize=6)
+    if comparison.third is not None:
+        _mark(axes, comparison.third, height, "o", PALE_BLUE, label="at a third of the training", markersize=6)
     if difference.interval:
         ends = np.clip(difference.interval, -1.06 * EDGE, 1.06 * EDGE)
         axes.plot(ends, [height, height], color=BLUE, linewidth=2, label="95 % interval")

@@ -15,7 +15,7 @@ from mtbert.errors import DataError
 from mtbert.judge import NO_PLAN, Plan
 from mtbert.judge import tables as judged
 from mtbert.judge.tables import COMPARISON_COLUMNS, NUMBER, WORD, WORDS, Line
-from mtbert.replication.claims import Claim, ClaimPart, load
+from mtbert.replication.claims import Claim, load
 from mtbert.replication.judging import ClaimComparison, ClaimResult, Replication
 from mtbert.scores.results import Results
 
@@ -59,12 +59,15 @@ def _lines(replication: Replication) -> Iterator[Line]:
                 "claim_verdict": result.verdict,
                 **judged.p_cells(result.p, "claim_p"),
             }
-            yield from (about | _cells(comparison) for comparison in result.parts)
+            yield from (about | _cells(comparison) for comparison in result.comparisons)
 
 
 def _cells(comparison: ClaimComparison) -> Line:
     return {
         **judged.comparison_cells(comparison),
+        "published": comparison.published,
+        "differs": comparison.differs,
+        "confounded": comparison.confounded,
         "third": comparison.third,
         "leak_free": comparison.leak_free,
     }
@@ -72,18 +75,21 @@ def _cells(comparison: ClaimComparison) -> Line:
 
 def _results(lines: Iterable[Line], claims: Mapping[str, Claim]) -> Iterator[ClaimResult]:
     for name, group in itertools.groupby(lines, lambda line: line["claim"]):
-        parts = [*group]
-        first = parts[0]
+        claim_lines = [*group]
+        first = claim_lines[0]
         yield ClaimResult(
             claim=claims[name],
             p=judged.p_values(first, "claim_p"),
-            parts=tuple(_comparison(line) for line in parts),
+            comparisons=tuple(_comparison(line) for line in claim_lines),
         )
 
 
 def _comparison(line: Line) -> ClaimComparison:
     return ClaimComparison(
-        part=ClaimPart(**{name: line[name] for name in ClaimPart.model_fields}),
+        **judged.settings_of(line),
+        published=line["published"],
+        differs=tuple(line["differs"]),
+        confounded=tuple(line["confounded"]),
         **judged.result_of(line),
         third=line["third"],
         leak_free=line["leak_free"],

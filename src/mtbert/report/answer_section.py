@@ -22,7 +22,7 @@ ABOUT = (
 )
 OF_FOLDS = (
     "Each row of {tasks} is predicted by a model that did not see it ({folds} folds); scores are of all rows together, "
-    "and a round of {folds} seeds is enough for a verdict."
+    "and a repeat of {folds} seeds is enough for a verdict."
 )
 DIFFERENCE = "difference to one model per task"  # a column
 TRAINED = "trained well enough"  # a column
@@ -125,7 +125,7 @@ def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str
     for pair in confirmation.disagreements:
         ours, other = (_named(row.label) for row in (answer.kept or answer.best, confirmation.other(pair[0])))
         dev, test = (markdown.estimate(comparison.difference, "+") for comparison in pair)
-        metric = markdown.heading(pair[0].part.metric, answer.results.tasks)
+        metric = markdown.heading(pair[0].metric, answer.results.tasks)
         yield f"**Dev and test disagree**: {ours} less {other} ({metric}) is {dev} on dev and {test} on test."
 
 
@@ -175,7 +175,7 @@ def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:
         lines.append(cells)
     ours = confirmation.rows[0]
     for comparison in confirmation.on_test:
-        metric = markdown.heading(comparison.part.metric, tasks)
+        metric = markdown.heading(comparison.metric, tasks)
         cells = dict.fromkeys(lines[0], "")
         cells["on test"] = (
             f"{markdown.literal(ours.label)} less {markdown.literal(confirmation.other(comparison).label)}"
@@ -331,7 +331,7 @@ def _costs(answer: Answer) -> Iterator[str]:
         if comparison.verdict is Verdict.FAILS and comparison.difference:
             mean = comparison.difference.mean
             effect = "costs" if mean < 0 else "helps"
-            yield f"It {effect} {_title(answer, comparison.part.metric)} {markdown.number(abs(mean))}."
+            yield f"It {effect} {_title(answer, comparison.metric)} {markdown.number(abs(mean))}."
 
 
 def _title(answer: Answer, task: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from mtbert.judge import Answer, groups
-from mtbert.judge.groups import Group, GroupedBy, Groups
+from mtbert.judge.groups import Group, Grouping, Groups
 from mtbert.report import markdown
 from mtbert.scores import metrics
 from mtbert.scores.columns import CONFIDENCE, UNCALIBRATED, Frame
@@ -151,12 +151,12 @@ def _groups(results: Results, names: Sequence[str], grouped: Mapping[str, Groups
     lines = [_group_line(group) for group in judged if group.is_worse]
     if not lines:
         groupings = {group.by for group in judged}
-        return WRONG + NOWHERE.format(", ".join(by for by in GroupedBy if by in groupings))
+        return WRONG + NOWHERE.format(", ".join(by for by in Grouping if by in groupings))
     return f"{WRONG}{SOMEWHERE}\n\n{markdown.lined(lines, texts=2)}"
 
 
 def _group_line(group: Group) -> dict[str, str]:
-    which = f"{markdown.literal(group.column)} is " if group.by == GroupedBy.COLUMN else f"{group.by.value}: "
+    which = f"{markdown.literal(group.column)} is " if group.by == Grouping.COLUMN else f"{group.by.value}: "
     return {
         "task": markdown.literal(group.task.display_name),
         "rows": f"{which}{markdown.literal(group.name)}",

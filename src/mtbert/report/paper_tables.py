@@ -8,7 +8,7 @@ from mtbert.config import papers
 from mtbert.judge import Judgement, Row
 from mtbert.judge.paper_rows import UNPUBLISHED, VARIANTS
 from mtbert.judge.rows import rank
-from mtbert.judge.sides import differing_settings
+from mtbert.judge.settings_diff import differing_settings
 from mtbert.report import markdown, training_section
 from mtbert.scores.columns import shown_metrics
 from mtbert.scores.metrics import in_words

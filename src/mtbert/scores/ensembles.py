@@ -15,7 +15,7 @@ from mtbert.provenance.inputs import Inputs
 from mtbert.scores import predictions
 from mtbert.scores import vote as voting
 from mtbert.scores.columns import WEIGHTS, Predictions
-from mtbert.scores.schemas import Metrics, RunMetrics
+from mtbert.scores.schemas import ModelMetrics, RunMetrics
 from mtbert.tasks import Tasks, dump_task, read_build
 
 VOTED = ("dev", "test")  # splits that are voted on: each run draws training rows of its own
@@ -99,7 +99,7 @@ def _write(vote: _Vote, tasks: Tasks, made_from: Inputs) -> None:
     for run in vote.members:
         seals.check(run, only=[layout.METRICS, layout.SETTINGS, *(file.as_posix() for file in predicted)])
     voted = voted_by(vote.members, tasks)
-    scored = Metrics(
+    scored = ModelMetrics(
         variant=vote.name,
         seed=vote.seed,
         parameters=_sizes(vote.members),

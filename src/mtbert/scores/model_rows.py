@@ -19,7 +19,7 @@ from mtbert.provenance.inputs import Machine
 from mtbert.scores import sets
 from mtbert.scores.columns import COSTS
 from mtbert.scores.described import UNTRAINED
-from mtbert.scores.schemas import Elsewhere, Metrics, RunMetrics, Speed
+from mtbert.scores.schemas import Elsewhere, ModelMetrics, RunMetrics, Speed
 from mtbert.tasks import COURSE, SPLITS, Task, Tasks, dump_task, read_build
 
 NOT_SETTINGS = ("seed", "code", "variant", "catalog", "scale")  # what settings.yaml says beside the settings
@@ -135,7 +135,7 @@ def _of_run(source: Source, folder: Path) -> dict[str, Any]:
 def _of_vote(source: Source, folder: Path) -> dict[str, Any]:
     """Return the row of a vote, which has no training."""
     remedy = layout.remedy(folder)
-    metrics = files.read_as(Metrics, folder / layout.METRICS, remedy)
+    metrics = files.read_as(ModelMetrics, folder / layout.METRICS, remedy)
     settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, remedy)
     return {
         **_score_cells(folder, metrics),
@@ -149,7 +149,7 @@ def _of_vote(source: Source, folder: Path) -> dict[str, Any]:
 def _of_baseline(source: Source, folder: Path) -> dict[str, Any]:
     """Return the row of a baseline, or of the starting weights without any training."""
     remedy, is_untrained = layout.remedy(folder), folder.parent.name == UNTRAINED
-    metrics = files.read_as(Metrics, folder / layout.METRICS, remedy)
+    metrics = files.read_as(ModelMetrics, folder / layout.METRICS, remedy)
     settings = files.read_as(dict[str, Any], folder / layout.SETTINGS, remedy)
     costs = settings.get("costs") or {}  # of predictions that others made
     about = {"tasks": settings["tasks"], "profile": source.catalog["profile"]}
@@ -163,7 +163,7 @@ def _of_baseline(source: Source, folder: Path) -> dict[str, Any]:
     }
 
 
-def _score_cells(folder: Path, metrics: Metrics) -> dict[str, Any]:
+def _score_cells(folder: Path, metrics: ModelMetrics) -> dict[str, Any]:
     """Return the cells of every kind of model: whose row it is, and its scores; DataError if it is another model's."""
     variant, seed = folder.parent.name, int(folder.name)
     if (metrics.variant, metrics.seed) != (variant, seed):

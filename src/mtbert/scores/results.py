@@ -17,7 +17,7 @@ from mtbert import files
 from mtbert.errors import DataError, in_words
 from mtbert.scores.columns import FOLD, KEY, Frame, metric_names, schema
 from mtbert.scores.described import DESCRIPTIONS, RIVALS, About, Costs, Data, RunDescription, StartingWeights
-from mtbert.tasks import Tasks, main, round_of, whole_rounds
+from mtbert.tasks import Tasks, main, repeat_of, whole_repeats
 
 BASELINE_KINDS = (
     "baseline",
@@ -103,12 +103,12 @@ class Results:
         return scores
 
     def scored(self, task: str) -> Frame:
-        """Return the predictions of a task's dev rows that count, of all models; of folds, those of whole rounds."""
+        """Return the predictions of a task's dev rows that count, of all models; of folds, those of whole repeats."""
         predicted = self.predictions
         is_of_dev = (predicted["task"] == task) & (predicted["split"] == "dev")
         rows = predicted[is_of_dev & predicted["scored"] & predicted["label"].notna()]
         folds = self.tasks[task].folds
-        return _in_rounds(rows, folds) if folds else rows
+        return _in_repeats(rows, folds) if folds else rows
 
     @property
     def tasks(self) -> Tasks:
@@ -200,10 +200,10 @@ class Results:
         return {*main(self.tasks)} <= tasks
 
 
-def _in_rounds(rows: Frame, folds: int) -> Frame:
-    """Return the predictions of one task's dev with a round's first seed in place of each of its seeds.
+def _in_repeats(rows: Frame, folds: int) -> Frame:
+    """Return the predictions of one task's dev with a repeat's first seed in place of each of its seeds.
 
-    Predictions of a round that lacks a seed are left out. Of a model without seeds all stay.
+    Predictions of a repeat that lacks a seed are left out. Of a model without seeds all stay.
 
     Args:
         rows: columns of the table `predictions`; a model that predicts several folds with one seed has no seeds.
@@ -214,10 +214,10 @@ def _in_rounds(rows: Frame, folds: int) -> Frame:
     by_run = rows.groupby(["variant", "seed"], observed=True, sort=False)
     has_seeds = by_run[FOLD].transform("nunique") == 1
     seeds_by_variant = {
-        str(variant): whole_rounds(sorted({*of_variant["seed"]}), folds)
+        str(variant): whole_repeats(sorted({*of_variant["seed"]}), folds)
         for variant, of_variant in rows[has_seeds].groupby("variant", observed=True)
     }
     pairs = zip(rows["variant"], rows["seed"], has_seeds, strict=True)
     is_whole = [not has_seed or seed in seeds_by_variant[str(variant)] for variant, seed, has_seed in pairs]
-    first_seeds = [round_of(seed, folds) * folds + 1 for seed in rows["seed"]]
+    first_seeds = [repeat_of(seed, folds) * folds + 1 for seed in rows["seed"]]
     return rows.assign(seed=np.where(has_seeds, first_seeds, rows["seed"]))[is_whole]

@@ -80,7 +80,7 @@ def select(file: Path, folder: Path, options: StudyOptions, folder_tasks: Sequen
     data = folder.resolve()
     ways = papers.load(file.resolve().parent / "papers")[WAYS].variants
     tasks_by_name = tasks.read_folder(folder)
-    seeds = folds.in_rounds(1 if options.quick else options.seeds, tasks.number_of_folds(tasks_by_name))
+    seeds = folds.in_repeats(1 if options.quick else options.seeds, tasks.number_of_folds(tasks_by_name))
     main = tasks.main(tasks_by_name)
     left_out = OF_SEVERAL if len(main) == 1 else ()
     chosen = [way for way in [*ways][: QUICK if options.quick else None] if way not in left_out]

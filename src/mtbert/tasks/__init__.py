@@ -26,8 +26,8 @@ from mtbert.tasks.task import (
     main,
     number_of_folds,
     of_a_model,
-    round_of,
-    whole_rounds,
+    repeat_of,
+    whole_repeats,
 )
 
 __all__ = [
@@ -54,6 +54,6 @@ __all__ = [
     "read",
     "read_build",
     "read_folder",
-    "round_of",
-    "whole_rounds",
+    "repeat_of",
+    "whole_repeats",
 ]  # fmt: skip

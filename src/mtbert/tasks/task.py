@@ -187,17 +187,17 @@ def number_of_folds(tasks: Tasks) -> int:
     return max((task.folds for task in tasks.values()), default=0)
 
 
-def round_of(seed: int, folds: int) -> int:
-    """Return the number of a seed's round: of as many seeds as folds, which predict each row once; 0 is the first."""
+def repeat_of(seed: int, folds: int) -> int:
+    """Return the number of a seed's repeat: of as many seeds as folds, which predict each row once; 0 is the first."""
     return (seed - 1) // folds
 
 
-def whole_rounds(seeds: Sequence[int], folds: int) -> list[int]:
-    """Return the seeds whose round is whole, in order; all of them without folds."""
+def whole_repeats(seeds: Sequence[int], folds: int) -> list[int]:
+    """Return the seeds whose repeat is whole, in order; all of them without folds."""
     if not folds:
         return [*seeds]
-    counts = Counter(round_of(seed, folds) for seed in {*seeds})
-    return [seed for seed in seeds if counts[round_of(seed, folds)] == folds]
+    counts = Counter(repeat_of(seed, folds) for seed in {*seeds})
+    return [seed for seed in seeds if counts[repeat_of(seed, folds)] == folds]
 
 
 def main(tasks: Tasks) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtbert.machine import program
-from mtbert.tasks import number_of_folds, read_build, whole_rounds
+from mtbert.tasks import number_of_folds, read_build, whole_repeats
 
 
 def main(build: Path, seeds: str, of: int, following: str) -> None:
@@ -70,8 +70,8 @@ def _in_words(seeds: int, of: int, following: str) -> str:
 
 
 def of_folds(seeds: Sequence[int], folds: int) -> str:
-    """Return that models have no scores yet, where no round of folds is whole; it begins with a blank."""
-    if not folds or whole_rounds(seeds, folds):
+    """Return that models have no scores yet, where no repeat of folds is whole; it begins with a blank."""
+    if not folds or whole_repeats(seeds, folds):
         return ""
     return f" Models have no scores before {folds} seeds are there, since each predicts another fold."
 

@@ -199,7 +199,7 @@ def test_a_name_is_no_pattern_of_names(tmp_path: Path) -> None:
 )
 def test_an_answer_says_why_it_is_open(of_right: Compare, ours: Any, theirs: Any, answer: str) -> None:
     found = of_right(ours, theirs, 100, margin=0.1)
-    named = replace(found, part=found.part.model_copy(update={"ours": ("us",), "other": ("them",)}))
+    named = replace(found, ours=("us",), other=("them",))
     assert as_text(named).splitlines()[9] == f"us against them: {answer} (margin 0.1)."
 
 
@@ -234,7 +234,7 @@ def test_a_label_that_is_no_score_of_the_task_is_refused(tmp_path: Path) -> None
 
 def test_what_is_said_of_two_models(of_right: Compare) -> None:
     found = of_right(range(19), range(9), 20)
-    named = replace(found, part=found.part.model_copy(update={"ours": ("us",), "other": ("them",)}))
+    named = replace(found, ours=("us",), other=("them",))
     assert as_text(named).splitlines() == [
         "accuracy on 20 rows",
         "",
@@ -427,7 +427,7 @@ def test_f1_of_a_task_is_a_mean_unless_its_classes_are_0_and_1(
     for name in ("x.csv", "y.csv"):
         rows.to_csv(moods / name, index=False)
     sides = str(moods / "x.csv"), str(moods / "y.csv")
-    assert compare_files(*sides, task="two", metric="f1", build=moods).part.metric == metric
+    assert compare_files(*sides, task="two", metric="f1", build=moods).metric == metric
 
 
 def test_ids_that_mean_other_texts_in_both_files_are_refused(tmp_path: Path) -> None:

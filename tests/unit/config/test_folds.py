@@ -1,4 +1,4 @@
-"""What goes together with folds: whole rounds of seeds, spared rows that choose the epoch, no held-out rows."""
+"""What goes together with folds: whole repeats of seeds, spared rows that choose the epoch, no held-out rows."""
 
 from pathlib import Path
 from typing import Any

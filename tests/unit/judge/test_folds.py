@@ -1,4 +1,4 @@
-"""Models of folds are scored on all rows together, in whole rounds of seeds, as a baseline is."""
+"""Models of folds are scored on all rows together, in whole repeats of seeds, as a baseline is."""
 
 import json
 

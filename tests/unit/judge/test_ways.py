@@ -6,7 +6,7 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.judge import BudgetRuns, Part, Row, Verdict, answer
+from mtbert.judge import BudgetRuns, Comparison, Row, Verdict, answer
 from mtbert.judge.answer import Choice
 from mtbert.judge.rule import NOTHING, compare_ways, corrected, part_p
 from mtbert.stats import Side, difference
@@ -41,7 +41,7 @@ def chosen(runs: BudgetRuns, names: list[str], costs: dict[str, float], margin: 
     """Choose among ways, the best first."""
     candidates = [Row(name, (name,), {}, weights={"stored": costs[name]}) for name in names]
     best, *others = names
-    parts = [Part(ours=name, other=best, metric="qqp", margin=margin, expects="not lower") for name in others]
+    parts = [Comparison((name,), (best,), "qqp", "not lower", margin) for name in others]
     return answer.choose(candidates[0], candidates, compare_ways(runs, parts))
 
 
@@ -90,8 +90,8 @@ def test_ways_are_judged_as_one_family():
     assert [one.verdict for one in judged] == [Verdict.HOLDS, Verdict.FAILS, Verdict.NOT_RUN]
 
 
-def against_single_task(name: str, margin: float) -> Part:
-    return Part(ours=name, other="single", metric="qqp", margin=margin, expects="close")
+def against_single_task(name: str, margin: float) -> Comparison:
+    return Comparison((name,), ("single",), "qqp", "close", margin)
 
 
 def test_a_way_whose_size_is_open_is_worse_where_its_interval_leaves_out_0():

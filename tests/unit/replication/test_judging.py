@@ -125,7 +125,7 @@ def test_a_claim_about_budgets_may_have_other_budgets() -> None:
 
 def test_five_seeds_have_an_interval_and_no_verdict() -> None:
     (result,) = judge_claims([claim()], evidence({"new": HIGH[:5], "old": LOW}))
-    found = result.parts[0].difference
+    found = result.comparisons[0].difference
     assert found is not None
     assert found.interval is not None
     assert (result.verdict, result.reason, found.seeds) == (Verdict.OPEN, "seeds", (5, 6))
@@ -133,7 +133,7 @@ def test_five_seeds_have_an_interval_and_no_verdict() -> None:
 
 def test_a_seventh_seed_changes_nothing() -> None:
     six, seven = (judge_claims([claim()], evidence({"new": new, "old": LOW}))[0] for new in (HIGH, [*HIGH, 0.0]))
-    assert six.parts[0].difference == seven.parts[0].difference
+    assert six.comparisons[0].difference == seven.comparisons[0].difference
 
 
 def test_other_code_or_steps_of_a_seventh_seed_change_nothing() -> None:
@@ -157,14 +157,14 @@ def test_a_flip_from_a_third_of_the_budget_blocks_the_verdict(
 ) -> None:
     third = evidence({"new": before, "old": LOW})
     (result,) = judge_claims([claim()], evidence({"new": HIGH, "old": LOW}), third)
-    assert (result.parts[0].changes_sign, result.verdict) == (flips, verdict)
+    assert (result.comparisons[0].changes_sign, result.verdict) == (flips, verdict)
     assert result.reason == ("budget" if flips else "")
 
 
 def test_a_sign_that_changes_by_less_than_the_margin_is_no_flip() -> None:
     third = evidence({"new": [0.49] * 3, "old": LOW})
     (result,) = judge_claims([claim(margin=0.5)], evidence({"new": HIGH, "old": LOW}), third)
-    assert not result.parts[0].changes_sign
+    assert not result.comparisons[0].changes_sign
 
 
 def test_holm_corrects_over_the_paper_even_for_claims_that_were_not_run() -> None:
@@ -203,7 +203,7 @@ def test_a_difference_between_the_sides_is_what_the_claim_says_or_blocks_its_ver
 ) -> None:
     runs = dataclasses.replace(evidence({"new": HIGH, "old": LOW}), settings=SETTINGS)
     (result,) = judge_claims([claim(**declared)], runs)
-    assert (result.verdict, result.parts[0].mismatches) == (verdict, mismatches)
+    assert (result.verdict, result.comparisons[0].mismatches) == (verdict, mismatches)
 
 
 def test_a_rate_that_is_alike_confounds_nothing() -> None:
@@ -216,7 +216,11 @@ def test_a_part_has_an_answer_of_its_own() -> None:
     parts = (claim().parts[0], claim(expects="lower").parts[0])
     both = claim().model_copy(update={"parts": parts})
     (result,) = judge_claims([both], evidence({"new": HIGH, "old": LOW}))
-    assert [result.verdict, *(part.verdict for part in result.parts)] == [Verdict.FAILS, Verdict.HOLDS, Verdict.FAILS]
+    assert [result.verdict, *(one.verdict for one in result.comparisons)] == [
+        Verdict.FAILS,
+        Verdict.HOLDS,
+        Verdict.FAILS,
+    ]
 
 
 MODEST = [share + 0.10 for share in LOW]
@@ -238,7 +242,7 @@ def test_where_the_interval_leaves_out_0_the_sign_is_known_and_the_size_may_be_o
     new: Sequence[float], old: Sequence[float], margin: float, words: str
 ) -> None:
     (result,) = judge_claims([claim(margin=margin, expects="close")], evidence({"new": new, "old": old}))
-    assert of_ways(result.parts[0]) == words
+    assert of_ways(result.comparisons[0]) == words
 
 
 def test_a_claim_that_correction_leaves_unproved_is_better_where_its_interval_leaves_out_0() -> None:
@@ -246,7 +250,7 @@ def test_a_claim_that_correction_leaves_unproved_is_better_where_its_interval_le
     alone, *_ = judge_claims([claim()], runs)
     corrected, *_ = judge_claims([claim(), *(claim(f"other-{number}", ours="none") for number in range(40))], runs)
     assert (alone.verdict, corrected.verdict) == (Verdict.HOLDS, Verdict.BETTER)
-    assert corrected.parts[0].verdict is Verdict.HOLDS
+    assert corrected.comparisons[0].verdict is Verdict.HOLDS
 
 
 def test_a_claim_of_several_parts_of_which_one_is_proved_is_open_and_not_too_close() -> None:
@@ -256,6 +260,13 @@ def test_a_claim_of_several_parts_of_which_one_is_proved_is_open_and_not_too_clo
     assert (result.verdict, result.reason) == (Verdict.OPEN, "parts")
     (result,) = judge_claims([claim().model_copy(update={"parts": (parts[1], parts[1])})], runs)
     assert result.verdict is Verdict.TOO_CLOSE
+
+
+def test_a_claim_of_which_one_part_was_not_run_has_no_other_reason() -> None:
+    parts = (claim().parts[0], claim(ours="none").parts[0])
+    runs = evidence({"new": HIGH[:5], "old": LOW})
+    (result,) = judge_claims([claim().model_copy(update={"parts": parts})], runs)
+    assert (result.comparisons[0].reason, result.verdict, result.reason) == ("seeds", Verdict.NOT_RUN, "")
 
 
 def test_a_claim_without_a_part_that_decides_is_refused() -> None:
@@ -281,13 +292,14 @@ def test_the_untrained_encoder_is_above_both_sides_on_sts() -> None:
     ("part", "is_about_similarity"), [({"metric": "sts"}, True), ({"differs": "similarity"}, True), ({}, False)]
 )
 def test_what_is_about_similarity(part: dict[str, str], is_about_similarity: bool) -> None:
-    assert claim(**part).parts[0].is_about_similarity is is_about_similarity
+    (result,) = judge_claims([claim(**part)], evidence({"new": HIGH, "old": LOW}))
+    assert result.comparisons[0].is_about_similarity is is_about_similarity
 
 
 def test_the_untrained_encoder_of_which_evidence_has_a_score_alone_has_neither_seeds_nor_rows() -> None:
     runs = evidence({"new": HIGH}, untrained=0.4)
     (result,) = judge_claims([claim(other="untrained-encoder")], runs)
-    found = result.parts[0].difference
+    found = result.comparisons[0].difference
     assert found is not None
     assert (found.mean, found.seeds, result.verdict) == (pytest.approx(0.3), (6, 0), Verdict.HOLDS)
     assert judge_claims([claim(other="untrained-encoder")], evidence({"new": HIGH}))[0].verdict is Verdict.NOT_RUN
@@ -308,7 +320,7 @@ def with_baselines(runs: BudgetRuns, **right: float) -> BudgetRuns:
 def test_a_baseline_needs_no_seeds_and_is_judged_beside_models_of_other_code_and_budgets() -> None:
     runs = with_baselines(evidence({"new": HIGH}), tfidf=0.2)
     (result,) = judge_claims([claim(other="tfidf")], runs)
-    found = result.parts[0].difference
+    found = result.comparisons[0].difference
     assert found is not None
     assert (found.mean, found.seeds, result.verdict) == (pytest.approx(0.5), (6, 0), Verdict.HOLDS)
     assert found.row_variance > 0
@@ -324,7 +336,7 @@ def test_beside_a_baseline_a_model_still_needs_six_seeds() -> None:
 def test_two_baselines_are_judged_by_rows_alone() -> None:
     runs = with_baselines(evidence({"new": HIGH}), tfidf=0.2, frozen=0.7)
     (result,) = judge_claims([claim(ours="frozen", other="tfidf")], runs)
-    found = result.parts[0].difference
+    found = result.comparisons[0].difference
     assert found is not None
     assert (found.seeds, result.verdict) == ((0, 0), Verdict.HOLDS)
     assert found.error == pytest.approx(np.sqrt(found.row_variance))
@@ -333,7 +345,7 @@ def test_two_baselines_are_judged_by_rows_alone() -> None:
 def test_predictions_of_the_untrained_encoder_count_before_its_score() -> None:
     runs = with_baselines(evidence({"new": HIGH}, untrained=0.4), **{UNTRAINED: 0.2})
     (result,) = judge_claims([claim(other=UNTRAINED)], runs)
-    found = result.parts[0].difference
+    found = result.comparisons[0].difference
     assert found is not None
     assert found.mean == pytest.approx(0.5)
     assert found.row_variance > 0

@@ -39,7 +39,7 @@ def result(verdict: Verdict = Verdict.TOO_CLOSE, seeds: int = 6, said: Any = Non
     values = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.01} | part
     found = Estimate(-0.0234, None, 0.0, (seeds, 6), 100, 100) if seeds else None
     claim = Claim(name="c", paper="front", statement="Better?", parts=(ClaimPart(**values),))
-    return ClaimResult(claim, P[verdict], (ClaimComparison(claim.parts[0], found, **(said or {})),))
+    return ClaimResult(claim, P[verdict], (ClaimComparison(**dict(claim.parts[0]), difference=found, **(said or {})),))
 
 
 def worse(expects: str, mean: float = -0.017) -> ClaimResult:
@@ -47,7 +47,7 @@ def worse(expects: str, mean: float = -0.017) -> ClaimResult:
     difference = Estimate(mean, 0.005, 10.0, (6, 6), 100, 100)
     part = ClaimPart(ours="new", other="old", metric="sst", expects=expects, margin=0.01)
     claim = Claim(name="c", paper="front", statement="As good?", parts=(part,))
-    return ClaimResult(claim, NOTHING, (ClaimComparison(part, difference),))
+    return ClaimResult(claim, NOTHING, (ClaimComparison(**dict(part), difference=difference),))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_on_the_course_s_data_the_answer_and_the_page_of_the_papers_say_the_same
     assert one is not None
     judged = {result.claim.name: result for result in replication.questions}
     for question, label in (("pals-or-single", "PALs"), ("lora-or-single", "LoRA per task")):
-        theirs, ours = judged[question].parts[0].difference, one.against_single_task_by_label[label].difference
+        theirs, ours = judged[question].comparisons[0].difference, one.against_single_task_by_label[label].difference
         assert theirs is not None
         assert ours == theirs
     assert one.single_task is not None

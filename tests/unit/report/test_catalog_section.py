@@ -28,8 +28,7 @@ def test_each_is_compared_with_the_papers_and_earlier_ones_of_ones_own_on_the_ta
     judgement: Judgement,
 ):
     assert [
-        (*one.part.ours, *one.part.other, one.part.metric, one.difference and one.difference.mean)
-        for one in judgement.catalog
+        (*one.ours, *one.other, one.metric, one.difference and one.difference.mean) for one in judgement.catalog
     ] == [
         ("wide", "pals", "sst", 0.25),
         ("narrow", "pals", "sst", -0.75),

@@ -9,7 +9,7 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.errors import DataError
-from mtbert.judge.groups import GroupedBy
+from mtbert.judge.groups import Grouping
 from mtbert.report import dev_rows, markdown, next_section
 from mtbert.scores.columns import CONFIDENCE, UNCALIBRATED
 from mtbert.tasks import COURSE, Task
@@ -81,7 +81,7 @@ def test_lengths_are_thirds():
         "2 to 5 characters",
         "more than 5 characters",
     ]
-    assert dev_rows.by_text([]) == {(GroupedBy.LENGTH, ""): [], (GroupedBy.SCRIPT, ""): []}
+    assert dev_rows.by_text([]) == {(Grouping.LENGTH, ""): [], (Grouping.SCRIPT, ""): []}
 
 
 def test_columns_of_few_values_beside_text_and_label_are_groups(tmp_path: Path):
@@ -92,10 +92,10 @@ def test_columns_of_few_values_beside_text_and_label_are_groups(tmp_path: Path):
     first = {line: sentences[line] for line in (2, 3, 5)}
     file = tmp_path / "dev.csv"
     assert dev_rows.by_column(file, task, first) == {
-        (GroupedBy.COLUMN, "channel"): ["phone", "web", "phone"],
-        (GroupedBy.COLUMN, "ticket"): ["0", "1", "3"],
+        (Grouping.COLUMN, "channel"): ["phone", "web", "phone"],
+        (Grouping.COLUMN, "ticket"): ["0", "1", "3"],
     }
-    assert [*dev_rows.by_column(file, task, sentences)] == [(GroupedBy.COLUMN, "channel")]
+    assert [*dev_rows.by_column(file, task, sentences)] == [(Grouping.COLUMN, "channel")]
     assert dev_rows.by_column(tmp_path / "moved.csv", task, sentences) == {}
 
 
@@ -103,7 +103,7 @@ def test_columns_of_several_labels_are_no_groups(tmp_path: Path):
     (tmp_path / "dev.csv").write_text("text,joy,anger,channel\na,1,0,web\nb,0,1,phone\n")
     task = Task("moods", 2, ("text",), "joy, anger", "micro_f1", several=True, columns=("joy", "anger"))
     grouped = dev_rows.by_column(tmp_path / "dev.csv", task, {2: ("a",), 3: ("b",)})
-    assert grouped == {(GroupedBy.COLUMN, "channel"): ["web", "phone"]}
+    assert grouped == {(Grouping.COLUMN, "channel"): ["web", "phone"]}
 
 
 @pytest.mark.parametrize(("text", "line"), [("text\nb\na\n", 2), ("text\na\n", 3)])
@@ -126,4 +126,4 @@ def test_groups_of_held_out_rows_are_read_from_the_file_of_train(tmp_path: Path)
     dev = layout.examples(layout.data(tmp_path), "topic", "dev")
     dev.parent.mkdir(parents=True)
     pd.DataFrame({"line": [2, 4], "sentence1": ["train 0", "train 2"]}).to_parquet(dev)
-    assert dev_rows.groups(tmp_path)["topic"][GroupedBy.COLUMN, "channel"] == ["web", "phone"]
+    assert dev_rows.groups(tmp_path)["topic"][Grouping.COLUMN, "channel"] == ["web", "phone"]
