@@ -22,7 +22,7 @@ from mtbert.baselines import TECHNIQUES, linear, one_vs_rest, others, rows, stor
 from mtbert.baselines.base import Embed, Features
 from mtbert.baselines.others import SCORED, Other
 from mtbert.baselines.rows import Rows
-from mtbert.baselines.stored import Trained
+from mtbert.baselines.stored import TaskBaseline
 from mtbert.pretrained import embeddings
 from mtbert.pretrained.embeddings import Embeddings
 from mtbert.provenance import inputs, manifests, seals
@@ -51,7 +51,7 @@ class BaselineRun:
     """
 
     name: str
-    trained: dict[str, Trained] = field(default_factory=dict)
+    trained: dict[str, TaskBaseline] = field(default_factory=dict)
     predicted: Predictions = field(default_factory=lambda: {split: {} for split in SCORED})
     seconds: dict[str, float] = field(default_factory=dict)
     of_others: Other | None = None
@@ -171,11 +171,11 @@ def _predictor(
     return lambda part: model.predict(part.columns)
 
 
-def fit(technique: type[Features], task: Task, train: Rows, embed: Embed) -> Trained:
+def fit(technique: type[Features], task: Task, train: Rows, embed: Embed) -> TaskBaseline:
     """Train a technique on training rows alone."""
     features = technique.fit(train.columns, embed)
     fit_one = one_vs_rest.fit if task.several else linear.fit
-    return Trained(task, features, fit_one(task, features.matrix(train.columns), train.labels, train.clusters()))
+    return TaskBaseline(task, features, fit_one(task, features.matrix(train.columns), train.labels, train.clusters()))
 
 
 def _line(baseline: BaselineRun, task: Task) -> str:

@@ -77,7 +77,7 @@ def find(task: Task, table: Frame, embed: Embed | None) -> list[Pair]:
         if vectors is not None:
             alike = np.maximum(alike, _cosines(vectors, rows))
         is_other = {
-            Harm.OTHER_LABEL: np.abs(labels[rows, None] - labels) >= far,  # False where a label is withheld
+            Harm.OTHER_LABEL: np.abs(labels[rows, None] - labels) >= far,  # False where a label is missing
             Harm.BOTH_SPLITS: splits[rows, None] != splits,
         }
         for harm, mask in is_other.items():
