@@ -133,7 +133,7 @@ def training(
     It calls its argument after each update.
     """
     tasks = sorted({task for step in plan for task in step})
-    pooling = "pooler" if loading.card(build / "encoders" / "base")["pooler"] else "cls"
+    pooling = "pooler" if loading.card(build / "encoders" / "base").pooler else "cls"
     settings = VariantSettings(
         variant="benchmark",
         paper=None,
