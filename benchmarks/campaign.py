@@ -115,7 +115,7 @@ def note_machine(folder: Path) -> None:
     """Note in the folder of a model that it was made on this machine, and not where its build folder was begun."""
     from mtbert.trainings import packs
 
-    packs.write_elsewhere(folder, packs.ran_on(folder), {})
+    packs.write_elsewhere(folder, packs.ran_on(folder))
 
 
 def members_of_merges(catalog: Mapping[str, Any]) -> set[str]:

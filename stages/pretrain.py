@@ -10,12 +10,11 @@ from mtbert.provenance import seals
 
 
 def main(plan: Path, build: Path) -> None:
-    """Write build/encoders/sbert; only a card that says so where no selected variant starts from it."""
+    """Write build/encoders/sbert; an empty seal where no selected variant starts from it."""
     content = layout.read_plan(plan, "needed")
     out = layout.encoder(build, SBERT)
     if not content.pop("needed"):
         with files.new_directory(out) as partial:
-            files.write_json(partial / layout.ENCODER_CARD, {"needed": False})
             seals.seal(partial)
         return
     settings = files.checked(SbertSettings, content, plan, "dvc repro plan")

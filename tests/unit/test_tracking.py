@@ -233,7 +233,7 @@ def test_other_results_are_another_run(run: Path, file: str, before: str, after:
 
 def test_a_run_without_its_weights_is_the_one_with_them_and_a_run_of_other_inputs_is_another(run: Path) -> None:
     first = of_run(run).run_key
-    files.write_json(run / "elsewhere.json", {"left": {}})
+    files.write_json(run / "elsewhere.json", {})
     seals.seal(run)
     assert of_run(run).run_key == first
     files.write_json(run / "inputs.json", files.read_json(run / "inputs.json") | {"code": {"loop.py": "1f"}})

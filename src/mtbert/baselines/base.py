@@ -21,7 +21,7 @@ class Features(Protocol):
         ...
 
     @classmethod
-    def restored(cls, content: dict[str, Any], arrays: Arrays, embed: Embed) -> Self:
+    def load(cls, content: dict[str, Any], arrays: Arrays, embed: Embed) -> Self:
         """Return the features that `content` and `arrays` describe."""
         ...
 

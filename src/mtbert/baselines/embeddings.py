@@ -41,7 +41,7 @@ class Embedded:
         return cls(plain.mean(axis=0, dtype=np.float64).astype(np.float32), scale.astype(np.float32), embed)
 
     @classmethod
-    def restored(cls, content: dict[str, Any], arrays: Arrays, embed: Embed) -> Self:
+    def load(cls, content: dict[str, Any], arrays: Arrays, embed: Embed) -> Self:
         """Return the features that were written."""
         return cls(arrays["mean"], arrays["scale"], embed)
 

@@ -24,7 +24,7 @@ class Nothing:
         return cls()
 
     @classmethod
-    def restored(cls, content: dict[str, Any], arrays: Arrays, embed: Embed) -> Self:
+    def load(cls, content: dict[str, Any], arrays: Arrays, embed: Embed) -> Self:
         """Return no features."""
         return cls()
 

@@ -21,7 +21,7 @@ class Rows:
     Attributes:
         ids: [rows].
         columns: for each of one or two sentences, its texts [rows].
-        labels: [rows]; NaN where they are withheld.
+        labels: [rows]; NaN where unlabelled.
         groups: a name for each row, the same for rows that belong together, empty of a row alone; none if all are.
         folds: of train and dev of a task with folds, the fold of each row, [rows]; else None.
     """

@@ -22,7 +22,7 @@ from mtbert.baselines import TECHNIQUES, linear, one_vs_rest, others, rows, stor
 from mtbert.baselines.base import Embed, Features
 from mtbert.baselines.others import SCORED, Other
 from mtbert.baselines.rows import Rows
-from mtbert.baselines.stored import Trained
+from mtbert.baselines.stored import TaskBaseline
 from mtbert.pretrained import embeddings
 from mtbert.pretrained.embeddings import Embeddings
 from mtbert.provenance import inputs, manifests, seals
@@ -39,8 +39,8 @@ CODE = "code-baselines"  # of the plan: the code that trains them
 
 
 @dataclass
-class Baseline:
-    """A baseline of all tasks.
+class BaselineRun:
+    """What comes of a baseline on all tasks.
 
     Attributes:
         name: of its folder.
@@ -51,7 +51,7 @@ class Baseline:
     """
 
     name: str
-    trained: dict[str, Trained] = field(default_factory=dict)
+    trained: dict[str, TaskBaseline] = field(default_factory=dict)
     predicted: Predictions = field(default_factory=lambda: {split: {} for split in SCORED})
     seconds: dict[str, float] = field(default_factory=dict)
     of_others: Other | None = None
@@ -66,7 +66,7 @@ class Baseline:
 
 def train_all(
     build: Path, tasks: Tasks, out: Path, say: Callable[[str], None] = print, data_dir: Path | None = None
-) -> list[Baseline]:
+) -> list[BaselineRun]:
     """Train all baselines on `build/data`, and write OUT/NAME/0 for each; `say` gets each line as soon as it is known.
 
     Tasks of the mean with training rows and labelled dev rows are trained. Predictions that others made are read below
@@ -79,7 +79,7 @@ def train_all(
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     encoder = layout.encoder(build)
     embed = Embeddings(encoder, layout.cache(build, "embeddings"))
-    baselines = [Baseline(name) for name in (*BASELINES, UNTRAINED)]
+    baselines = [BaselineRun(name) for name in (*BASELINES, UNTRAINED)]
     for name in main(tasks):
         splits = {split: rows.read(layout.data(build), tasks[name], split) for split in ("train", *SCORED)}
         dev = splits["dev"]
@@ -96,23 +96,22 @@ def train_all(
     return baselines
 
 
-def _of_others(build: Path, tasks: Tasks, data_dir: Path | None, say: Callable[[str], None]) -> list[Baseline]:
+def _of_others(build: Path, tasks: Tasks, data_dir: Path | None, say: Callable[[str], None]) -> list[BaselineRun]:
     """Return what others have predicted, below the data folder."""
 
     def find(task: Task, split: Split) -> Rows | None:
         return rows.read(layout.data(build), task, split)
 
-    predictions_of_others = others.read(data_dir, tasks, find) if data_dir else []
-    baselines = [
-        Baseline(f"{BY_OTHERS}{each.name}", predicted=each.predicted, of_others=each) for each in predictions_of_others
-    ]
+    baselines: list[BaselineRun] = []
+    for other in others.read(data_dir, tasks, find) if data_dir else []:
+        baselines.append(BaselineRun(f"{BY_OTHERS}{other.name}", predicted=other.predicted, of_others=other))
     for baseline in baselines:
         for name in baseline.predicted["dev"]:
             say(_line(baseline, tasks[name]))
     return baselines
 
 
-def _train(baseline: Baseline, task: Task, splits: Mapping[str, Rows | None], embed: Embeddings) -> bool:
+def _train(baseline: BaselineRun, task: Task, splits: Mapping[str, Rows | None], embed: Embeddings) -> bool:
     """Train a baseline of a task and predict; return whether it can."""
     train = splits["train"]
     is_embedded = baseline.name in (FROZEN, UNTRAINED)
@@ -140,7 +139,7 @@ def _of_other_folds(train: Rows | None, fold: int) -> Rows | None:
 
 
 def _out_of_folds(
-    baseline: Baseline, task: Task, splits: Mapping[str, Rows | None], embed: Embeddings
+    baseline: BaselineRun, task: Task, splits: Mapping[str, Rows | None], embed: Embeddings
 ) -> Mapping[str, np.ndarray]:
     """Return the predictions of dev, each fold's by a baseline that was trained on the others."""
     dev = splits["dev"]
@@ -149,14 +148,14 @@ def _out_of_folds(
         return columns
     for fold in range(task.folds):
         rows = np.flatnonzero(dev.folds == fold)
-        predict = _predictor(Baseline(baseline.name), task, _of_other_folds(splits["train"], fold), embed)
+        predict = _predictor(BaselineRun(baseline.name), task, _of_other_folds(splits["train"], fold), embed)
         for name, values in predict(dev.part(rows)).items():
             columns.setdefault(name, np.full(len(dev.ids), np.nan))[rows] = values
     return columns
 
 
 def _predictor(
-    baseline: Baseline, task: Task, train: Rows | None, embed: Embeddings
+    baseline: BaselineRun, task: Task, train: Rows | None, embed: Embeddings
 ) -> Callable[[Rows], Mapping[str, np.ndarray]]:
     """Train a baseline of a task, and return what predicts rows; that returns nothing where the baseline cannot."""
     if baseline.name == UNTRAINED:
@@ -172,14 +171,14 @@ def _predictor(
     return lambda part: model.predict(part.columns)
 
 
-def fit(technique: type[Features], task: Task, train: Rows, embed: Embed) -> Trained:
+def fit(technique: type[Features], task: Task, train: Rows, embed: Embed) -> TaskBaseline:
     """Train a technique on training rows alone."""
     features = technique.fit(train.columns, embed)
     fit_one = one_vs_rest.fit if task.several else linear.fit
-    return Trained(task, features, fit_one(task, features.matrix(train.columns), train.labels, train.clusters()))
+    return TaskBaseline(task, features, fit_one(task, features.matrix(train.columns), train.labels, train.clusters()))
 
 
-def _line(baseline: Baseline, task: Task) -> str:
+def _line(baseline: BaselineRun, task: Task) -> str:
     """Return a line such as `topic      baseline-tfidf        macro-F1  0.898   12.1 s`."""
     score = predictions.score(baseline.predicted["dev"][task.name], task)
     shown = f"{score:.3f}" if score is not None else "-"
@@ -187,7 +186,7 @@ def _line(baseline: Baseline, task: Task) -> str:
     return f"{task.display_name:<20.20} {baseline.name:<20} {metrics.in_words(task):>10} {shown:>7}{seconds}"
 
 
-def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started: str) -> None:
+def _write(baseline: BaselineRun, tasks: Tasks, folder: Path, build: Path, started: str) -> None:
     """Write the folder of a baseline, and its log."""
     encoder = embeddings.key(layout.encoder(build)) if baseline.name == FROZEN else None
     known = [name for name in tasks if name in baseline.predicted["dev"]]
@@ -222,7 +221,7 @@ def _write(baseline: Baseline, tasks: Tasks, folder: Path, build: Path, started:
         _write_log(baseline, folder, started)
 
 
-def _write_log(baseline: Baseline, folder: Path, started: str) -> None:
+def _write_log(baseline: BaselineRun, folder: Path, started: str) -> None:
     log = {
         "started": started,
         "seconds": round(sum(baseline.seconds.values()), 1),

@@ -22,7 +22,7 @@ CONFIG = layout.BASELINE
 
 
 @dataclass(frozen=True)
-class Trained:
+class TaskBaseline:
     """A baseline of one task.
 
     Attributes:
@@ -81,7 +81,7 @@ class StoredBaselines(Section):
     tasks: dict[str, _StoredTask]
 
 
-def write(folder: Path, name: str, trained: Mapping[str, Trained], encoder: str | None) -> None:
+def write(folder: Path, name: str, trained: Mapping[str, TaskBaseline], encoder: str | None) -> None:
     """Write config.json and model.safetensors."""
     arrays: dict[str, np.ndarray] = {}
     tasks: dict[str, _StoredTask] = {}
@@ -97,12 +97,12 @@ def write(folder: Path, name: str, trained: Mapping[str, Trained], encoder: str 
     save_file(arrays, folder / layout.WEIGHTS)
 
 
-def read(folder: Path, tasks: Mapping[str, Task], embed: Embed) -> dict[str, Trained]:
+def read(folder: Path, tasks: Mapping[str, Task], embed: Embed) -> dict[str, TaskBaseline]:
     """Read the models of a folder, by task; DataError where a file is missing or damaged."""
     content = read_content(folder)
     try:
         arrays = load_file(folder / layout.WEIGHTS)
-        return {name: _restored(content, name, tasks[name], arrays, embed) for name in content.tasks}
+        return {name: _load(content, name, tasks[name], arrays, embed) for name in content.tasks}
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         again = layout.remedy(folder)
         raise DataError(f"{folder / layout.WEIGHTS} does not fit {CONFIG}: {error}; `{again}` makes both") from None
@@ -113,9 +113,9 @@ def read_content(folder: Path) -> StoredBaselines:
     return files.read_as(StoredBaselines, folder / CONFIG, layout.remedy(folder))
 
 
-def _restored(content: StoredBaselines, name: str, task: Task, arrays: Mapping[str, Any], embed: Embed) -> Trained:
+def _load(content: StoredBaselines, name: str, task: Task, arrays: Mapping[str, Any], embed: Embed) -> TaskBaseline:
     entry, prefix = content.tasks[name], f"{name}/"
     parts = {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)}
     model = Linear(parts["coefficients"], parts["intercepts"], tuple(entry.classes), parts.get("thresholds"))
-    features = TECHNIQUES[content.baseline].restored(entry.features, parts, embed)
-    return Trained(task, features, Fit(model, entry.penalty, {}))
+    features = TECHNIQUES[content.baseline].load(entry.features, parts, embed)
+    return TaskBaseline(task, features, Fit(model, entry.penalty, {}))

@@ -45,7 +45,7 @@ class Counts:
         return cls({block: _fitted(block, texts) for block in BLOCKS})
 
     @classmethod
-    def restored(cls, content: dict[str, Any], arrays: Arrays, embed: Embed) -> Self:
+    def load(cls, content: dict[str, Any], arrays: Arrays, embed: Embed) -> Self:
         """Return the vocabularies that were written."""
         vectorizers: dict[str, TfidfVectorizer | None] = {}
         for block in BLOCKS:

@@ -34,7 +34,7 @@ ROW_TENSORS = ("input_ids", "mask", "token_types")  # the tensors of a batch tha
 class Batch:
     """Examples of one task.
 
-    Shapes: input_ids, mask and token_types [rows, tokens] (int64), labels [batch] (float32; NaN where withheld), of
+    Shapes: input_ids, mask and token_types [rows, tokens] (int64), labels [batch] (float32; NaN where unlabelled), of
     sets [batch, labels] (0 or 1).
 
     Attributes:
@@ -117,7 +117,7 @@ class Examples:
     Attributes:
         rows: the sequences of each example, one or two.
         lengths: tokens of each example's longest sequence, [examples].
-        labels: the number of each one's class or set, or its score, [examples]; NaN where withheld.
+        labels: the number of each one's class or set, or its score, [examples]; NaN where unlabelled.
         scored: a mask [examples] of those that count in a score: all, until `halve` is called.
         numbers: of the examples in their file, [examples].
         clusters: the number of each one's cluster, [examples]; one each if the table has none.

@@ -1,7 +1,7 @@
 """Find duplicates in a corpus, and what two corpora share.
 
-Sentences are compared in two forms: with case, spacing and the coding of characters folded, and with punctuation
-dropped as well. A pair equals another in either order. Of each form only Python's hash of 8 bytes is kept, so that
+Sentences are compared in two forms: normalized (case, spacing and the coding of characters), and without
+punctuation as well. A pair equals another in either order. Of each form only Python's hash of 8 bytes is kept, so that
 large corpora can be compared, in one process. Two different rows share it with a probability of 2^-64.
 """
 
@@ -21,54 +21,54 @@ from mtbert.data.readers import Example
 PUNCTUATION = re.compile(r"""[.,;:!?\u2026'"`\u00b4\u2018-\u201f\u00ab\u00bb\u2039\u203a()\[\]{}\u00a1\u00bf]""")
 SENTENCES = ["sentence1", "sentence2"]
 CONNECTING = [*SENTENCES, "group"]  # rows that have one of them in common are not independent
-COLUMNS = {"line": "int64", "label": "float64"} | dict.fromkeys(["folded", "bare", *CONNECTING], "int64")
+COLUMNS = {"line": "int64", "label": "float64"} | dict.fromkeys(["normalized", "unpunctuated", *CONNECTING], "int64")
 
 
-def folded(text: str) -> str:
-    """Return what a reader sees of the text, with case and spacing folded: `"A  dog. "` is `"a dog."`."""
+def normalized(text: str) -> str:
+    """Return what a reader sees of the text, in lower case, with single blanks: `"A  dog. "` is `"a dog."`."""
     return visible(text).casefold()
 
 
-def bare(text: str) -> str:
-    """Return the text folded, without punctuation: `"It 's  $5!"` is `"it s $5"`. A text of nothing else stays."""
-    return folded(PUNCTUATION.sub("", text)) or folded(text)
+def unpunctuated(text: str) -> str:
+    """Return the text normalized, without punctuation: `"It 's  $5!"` is `"it s $5"`. A text of nothing else stays."""
+    return normalized(PUNCTUATION.sub("", text)) or normalized(text)
 
 
 def digests(rows: Iterable[Example]) -> pd.DataFrame:
     """Return what is compared of each row, in 56 bytes.
 
     Returns:
-        `line` and `label` of the row; the label is NaN where there is none. `folded` and `bare`: hashes of its
-        sentences in that form, in either order. `sentence1` and `sentence2`: hashes of each sentence alone, folded; the
-        same where there is one. `group`: a hash of its group; that of `sentence1` where it has none.
+        `line` and `label` of the row; the label is NaN where there is none. `normalized` and `unpunctuated`: hashes of
+        its sentences in that form, in either order. `sentence1` and `sentence2`: hashes of each normalized sentence
+        alone; the same where there is one. `group`: a hash of its group; that of `sentence1` where it has none.
     """
     return pd.DataFrame(map(_digest, rows), columns=[*COLUMNS]).astype(COLUMNS)
 
 
 def _digest(row: Example) -> dict[str, Any]:
     texts = [text for text in (row.sentence1, row.sentence2) if text is not None]
-    folded_texts = [folded(text) for text in texts]
-    bare_texts = [bare(text) for text in texts]
+    normalized_texts = [normalized(text) for text in texts]
+    unpunctuated_texts = [unpunctuated(text) for text in texts]
     return {
         "line": row.line,
         "label": row.label,
-        "folded": hash(tuple(sorted(folded_texts))),
-        "bare": hash(tuple(sorted(bare_texts))),
-        "sentence1": hash(folded_texts[0]),
-        "sentence2": hash(folded_texts[-1]),
-        "group": hash(("group", row.group)) if row.group else hash(folded_texts[0]),
+        "normalized": hash(tuple(sorted(normalized_texts))),
+        "unpunctuated": hash(tuple(sorted(unpunctuated_texts))),
+        "sentence1": hash(normalized_texts[0]),
+        "sentence2": hash(normalized_texts[-1]),
+        "group": hash(("group", row.group)) if row.group else hash(normalized_texts[0]),
     }
 
 
 def duplicates(rows: pd.DataFrame) -> int:
-    """Count the rows whose sentences an earlier row has, case and spacing folded."""
-    return int(rows["folded"].duplicated().sum())
+    """Count the rows whose sentences an earlier row has, normalized."""
+    return int(rows["normalized"].duplicated().sum())
 
 
 def clusters(rows: pd.DataFrame) -> np.ndarray:
     """Return cluster numbers, int64 [rows]: rows that share a sentence or group, directly or through others, have one.
 
-    Case and spacing are folded. Rows of one cluster are not independent; those of different clusters share neither.
+    Texts are normalized. Rows of one cluster are not independent; those of different clusters share neither.
     """
     return connected(np.arange(len(rows)), rows)
 
@@ -111,6 +111,6 @@ def shared_clusters(rows_by_task: Mapping[str, pd.DataFrame]) -> dict[str, np.nd
 
 
 def conflicts(rows: pd.DataFrame) -> int:
-    """Count the rows of one text, case and spacing folded, whose rows have different labels: each text once."""
-    different = rows.groupby("folded")["label"].nunique().to_numpy() > 1
+    """Count the rows of one normalized text, whose rows have different labels: each text once."""
+    different = rows.groupby("normalized")["label"].nunique().to_numpy() > 1
     return int(different.sum())

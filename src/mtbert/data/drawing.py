@@ -355,10 +355,10 @@ def _stratified(
 def hash_of(row: Example) -> int:
     """Return the hash of eight bytes by which a row is drawn, for dev or to be spared.
 
-    Its group gives it, the same in all files. Without one its sentences do, in either order, case and spacing folded.
+    Its group gives it, the same in all files. Without one its sentences do, in either order, normalized.
     """
     if row.group:
         return int.from_bytes(hashlib.sha256(row.group.encode()).digest()[:8])
-    texts = [checks.folded(text) for text in (row.sentence1, row.sentence2) if text]
+    texts = [checks.normalized(text) for text in (row.sentence1, row.sentence2) if text]
     digests = [hashlib.sha256(text.encode()).digest() for text in texts]
     return min(int.from_bytes(digest[:8]) for digest in digests)

@@ -238,7 +238,7 @@ def is_missing(label: str) -> bool:
 
 
 def missing_values(task: Task) -> list[str]:
-    """Return the labels of a guessed task that may stand for no label at all, such as N/A, or 99 beside 1 to 5."""
+    """Return the labels of a drafted task that may stand for no label at all, such as N/A, or 99 beside 1 to 5."""
     words = [label for label in task.labels if is_missing(label)]
     numbers = {label: float(label) for label in task.labels if NUMBER.fullmatch(label)}
     codes: list[str] = []

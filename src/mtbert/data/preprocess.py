@@ -306,7 +306,7 @@ def _write(
         "lacking": [] if split == "test" or task.serves else classes_without_rows(task, digests),
         **({"in_all": several.in_all(task, [*digests["label"].dropna()])} if task.several else {}),
         "is_constant": split == "dev" and digests["label"].nunique() == 1,
-        "duplicates": {"folded": checks.duplicates(digests)},
+        "duplicates": checks.duplicates(digests),
         "conflicts": checks.conflicts(digests),
     }
     if task.folds and split == "dev":
@@ -320,7 +320,7 @@ def _rows_in_train(task: str, digests: Digests, folds: Folds) -> dict[str, int]:
     """Return how many rows of a task's dev are in the train of each task, as a shared model learns all; 0s left out."""
     counts: dict[str, int] = {}
     for other, split in digests:
-        if split == "train" and (count := int(_is_in_train(task, other, digests, folds, ["bare"]).sum())):
+        if split == "train" and (count := int(_is_in_train(task, other, digests, folds, ["unpunctuated"]).sum())):
             counts[other] = count
     return counts
 
@@ -409,7 +409,7 @@ def _write_shared(directory: Path, digests: Digests, folds: Folds) -> None:
     shared_clusters = checks.shared_clusters({task: digests[task, "dev"] for task in with_dev})
     for task in with_dev:
         table = read_parquet(layout.examples(directory, task, "dev"), ["id"]).assign(
-            in_train=_is_in_train(task, task, digests, folds, ["bare"]),
+            in_train=_is_in_train(task, task, digests, folds, ["unpunctuated"]),
             shares=_is_in_train(task, task, digests, folds, [*checks.SENTENCES]),
             shared_cluster=shared_clusters[task],
         )

@@ -21,7 +21,7 @@ from mtbert.data import labels, records, several
 from mtbert.errors import DataError, first_of, one_line, shorten
 from mtbert.tasks import Split, Task, label_text
 
-WITHHELD = "-1"  # what stands in place of a test file's labels, if it is none of the task's
+UNLABELLED = "-1"  # what stands in place of a test file's labels, if it is none of the task's
 MOST_LABELS = 12  # in a message
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", re.I)  # not `1_0`, which Python takes for 10
 ROUNDED = re.compile(r"[0-9]+([.,][0-9]+)?e\+[0-9]+", re.I)  # how spreadsheets and pandas write long numbers
@@ -99,12 +99,12 @@ def _has_labels(path: Path, task: Task) -> bool:
     Such rows are of other tasks alone, or -1 is left out.
     """
     rows = rows_of(path, task.encoding, task.name)
-    if {"", WITHHELD}.isdisjoint(task.left_out) and not task.several:
+    if {"", UNLABELLED}.isdisjoint(task.left_out) and not task.several:
         rows = itertools.islice(rows, 1)
     columns: set[str] = set()
     for row in rows:
         columns |= row.values.keys()
-        if not _is_withheld(task, several.value_of(task, row.values)):
+        if not _is_unlabelled(task, several.value_of(task, row.values)):
             return True
     if not columns.isdisjoint(task.label_columns):
         print(f"{path}: its {task.label} is empty or -1, so it counts as without labels", file=sys.stderr)
@@ -152,7 +152,7 @@ def _checked(
     has_other_label = is_labelled and value is None
     if has_other_label:
         faults.append(_fault_of_label(task, label, reading))
-    if not is_labelled and not _is_withheld(task, label):
+    if not is_labelled and not _is_unlabelled(task, label):
         faults.append(f"it has a {task.label}, and the first row has none")
     reason = "; ".join(filter(None, faults))
     if not reason and identifier in earlier:
@@ -192,12 +192,12 @@ def fault_of_text(name: str, text: object) -> str | None:
     return None
 
 
-def _is_withheld(task: Task, label: Any) -> bool:
-    """Return whether a test file's value stands for a label that it does not tell."""
+def _is_unlabelled(task: Task, label: Any) -> bool:
+    """Return whether a test file's value says that the row has no label."""
     if task.columns:
-        return all(label_text(cell) == WITHHELD for cell in (label or {}).values())
+        return all(label_text(cell) == UNLABELLED for cell in (label or {}).values())
     text = label_text(label)
-    return not text or (text == WITHHELD and (task.several or _number(task, label) is None))
+    return not text or (text == UNLABELLED and (task.several or _number(task, label) is None))
 
 
 def _number(task: Task, label: Any) -> float | None:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from mtbert import files, layout
 from mtbert.baselines import stored
-from mtbert.baselines.stored import Trained
+from mtbert.baselines.stored import TaskBaseline
 from mtbert.data import tokens
 from mtbert.inference import answers
 from mtbert.inference.answers import ModelError, TextOrPair, task_name
@@ -42,7 +42,7 @@ class Baseline:
 
     run: Path
     metrics: ModelMetrics
-    trained: Mapping[str, Trained]
+    trained: Mapping[str, TaskBaseline]
     encoder: Path | None
     embed: "_Encoder"
 

@@ -47,7 +47,7 @@ def measure(build: Path) -> Speed:
         for name, runs in runs_by_name.items()
         if runs
         and (runs[0] not in baselines or (runs[0] / layout.WEIGHTS).is_file())
-        and layout.WEIGHTS not in seals.left_elsewhere(runs[0])
+        and not seals.lacks_weights(runs[0])
     }
     keys = {name: {run.name: layout.log_key(run) for run in runs} for name, runs in runs_by_name.items()}
     return Speed(machine=inputs.machine(build).processor, models=keys, costs=_costs(folders, build), seconds=seconds)

@@ -77,7 +77,7 @@ def find(task: Task, table: Frame, embed: Embed | None) -> list[Pair]:
         if vectors is not None:
             alike = np.maximum(alike, _cosines(vectors, rows))
         is_other = {
-            Harm.OTHER_LABEL: np.abs(labels[rows, None] - labels) >= far,  # False where a label is withheld
+            Harm.OTHER_LABEL: np.abs(labels[rows, None] - labels) >= far,  # False where a label is missing
             Harm.BOTH_SPLITS: splits[rows, None] != splits,
         }
         for harm, mask in is_other.items():
@@ -92,11 +92,11 @@ def find(task: Task, table: Frame, embed: Embed | None) -> list[Pair]:
 
 def _numbers_of_texts(columns: Sequence[Sequence[str]]) -> np.ndarray:
     """Return a number for each row, [rows], which rows of the same texts share."""
-    return np.unique([_bare(row) for row in zip(*columns, strict=True)], return_inverse=True)[1]
+    return np.unique([_unpunctuated(row) for row in zip(*columns, strict=True)], return_inverse=True)[1]
 
 
-def _bare(texts: Sequence[str]) -> str:
-    return "\n".join(sorted(checks.bare(text) for text in texts))
+def _unpunctuated(texts: Sequence[str]) -> str:
+    return "\n".join(sorted(checks.unpunctuated(text) for text in texts))
 
 
 def _cosines(vectors: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from mtbert.tasks import SPLITS, Split, Task
 def read(data: Path, task: Task, has_held_out: bool = False) -> Frame:
     """Return the rows of all splits, train first: split, file, line, id, label, group, and `text_columns`.
 
-    A withheld label is NaN. Rows of a split that belong together have one `group`; those of test have none. Of a task
+    A missing label is NaN. Rows of a split that belong together have one `group`; those of test have none. Of a task
     with folds, whose train and dev have the same rows, each stands once, as train's. Where dev `has_held_out` rows of
     train, they lie in train's file.
     """
@@ -72,7 +72,7 @@ def as_rows(table: Frame, task: Task) -> Rows:
 
 
 def label_in_words(task: Task, label: float) -> str:
-    """Return a class, or a set of labels, as the files write it, or a score; nothing where it is withheld."""
+    """Return a class, or a set of labels, as the files write it, or a score; nothing where it is missing."""
     if np.isnan(label):
         return ""
     if task.several:

@@ -98,7 +98,7 @@ def _merges(build: Path) -> Iterator[_Merge]:
 
 def _has_weights(run: Path) -> bool:
     """Return whether a trained model is there; its weights may have stayed on another machine."""
-    return seals.is_sealed(run) and WEIGHTS not in seals.left_elsewhere(run)
+    return seals.is_sealed(run) and not seals.lacks_weights(run)
 
 
 def _planned(build: Path, member: str) -> VariantSettings:

@@ -115,7 +115,7 @@ def embedding_model(encoder: Path, device: str = "auto") -> "SentenceTransformer
 
 def longest(encoder: Path) -> int:
     """Return how many tokens of a text count."""
-    return min(MOST_TOKENS, loading.card(encoder)["positions"])
+    return min(MOST_TOKENS, loading.card(encoder).positions)
 
 
 def key(encoder: Path) -> str:

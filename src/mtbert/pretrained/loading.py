@@ -124,24 +124,24 @@ def check_use(directory: Path, pooling: Mapping[str, str], max_tokens: int) -> N
     """Raise EncoderError where a variant needs a pooler that the encoder lacks, or more tokens than it takes."""
     encoder = card(directory)
     pooled = [task for task, how in pooling.items() if how == "pooler"]
-    if pooled and not encoder["pooler"]:
+    if pooled and not encoder.pooler:
         raise EncoderError(
-            f"model.pooling is pooler for {', '.join(pooled)}, but {encoder['name']} has none, and a fresh one would "
+            f"model.pooling is pooler for {', '.join(pooled)}, but {encoder.name} has none, and a fresh one would "
             "be untrained; allowed: cls or mean"
         )
-    if max_tokens > encoder["positions"]:
+    if max_tokens > encoder.positions:
         raise EncoderError(
-            f"model.max_tokens is {max_tokens}, but {encoder['name']} takes {encoder['positions']} tokens at most"
+            f"model.max_tokens is {max_tokens}, but {encoder.name} takes {encoder.positions} tokens at most"
         )
 
 
-def card(directory: Path) -> dict[str, Any]:
+def card(directory: Path) -> EncoderCard:
     """Read the card of an encoder's directory; EncoderError where it holds no encoder."""
     path = directory / ENCODER_CARD
     remedy = layout.remedy(directory)
-    if not path.is_file() or files.read_json(path) == {"needed": False}:
+    if not path.is_file():
         raise EncoderError(f"{directory} holds no encoder; `{remedy}` makes it where a selected variant needs it")
-    return files.read_as(EncoderCard, path, remedy).model_dump()
+    return files.read_as(EncoderCard, path, remedy)
 
 
 def write_card(directory: Path, name: str, source: str, note: str, weights: Literal["fp32", "fp16"] = "fp32") -> None:

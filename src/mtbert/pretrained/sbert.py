@@ -68,8 +68,8 @@ def pretrain(settings: SbertSettings, build: Path) -> None:
     with files.new_directory(layout.encoder(build, SBERT)) as partial:
         model.save(str(partial), create_model_card=False)
         loading.copy_tokenizer(base, partial)
-        source = f"{base_card['name']}, then SBERT pretraining on {corpora}"
-        loading.write_card(partial, SBERT, source, base_card["note"], settings.weights)
+        source = f"{base_card.name}, then SBERT pretraining on {corpora}"
+        loading.write_card(partial, SBERT, source, base_card.note, settings.weights)
 
 
 class _Trainer(SentenceTransformerTrainer):
@@ -150,9 +150,9 @@ def sentence_model(directory: Path, device: str, max_tokens: int) -> SentenceTra
     card = loading.card(directory)
     architecture, _ = read_config(directory)
     options: dict[str, Any] = {"use_safetensors": True, "dtype": torch.float32}
-    if architecture.has_pooler and not card["pooler"]:
+    if architecture.has_pooler and not card.pooler:
         options["add_pooling_layer"] = False  # else one would be drawn at random, and saved with the model
-    longest = min(max_tokens, card["positions"])
+    longest = min(max_tokens, card.positions)
     encoder = Transformer(str(directory), max_seq_length=longest, model_kwargs=options)
     pooling = Pooling(encoder.get_embedding_dimension(), pooling_mode="mean")
     return SentenceTransformer(modules=[encoder, pooling], device=str(hardware.device(device)))

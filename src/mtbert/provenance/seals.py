@@ -6,7 +6,6 @@ the whole folder: a merge and a vote know their members by it.
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 from mtbert import files, layout
 from mtbert.errors import DataError
@@ -35,9 +34,9 @@ def check(folder: Path, only: Collection[str] | None = None) -> None:
     """
     again = layout.remedy(folder)
     expected, names = files.read_as(dict[str, str], folder / layout.DIGESTS, again), _names(folder)
-    if absent := {*(only or ())} & left_elsewhere(folder).keys():
+    if layout.WEIGHTS in (only or ()) and lacks_weights(folder):
         raise DataError(
-            f"{', '.join(absent)} of {folder} stayed on the machine that trained it; run.py --weights there and "
+            f"{layout.WEIGHTS} of {folder} stayed on the machine that trained it; run.py --weights there and "
             f"`mtbert unpack` bring it here, or `{again} --force --single-item` trains here"
         )
     compared = sorted(expected.keys() | names if only is None else only)
@@ -70,10 +69,12 @@ def check_build(build: Path) -> None:
             check(folder)
 
 
-def left_elsewhere(model: Path) -> dict[str, str]:
-    """Return the files of a run that stayed on the machine that trained it, with their digests; mostly none."""
-    file = model / layout.ELSEWHERE
-    return files.read_as(dict[str, Any], file, "mtbert unpack").get("left", {}) if file.is_file() else {}
+def lacks_weights(model: Path) -> bool:
+    """Return whether the weights of a run stayed on the machine that trained it."""
+    is_from_elsewhere = (model / layout.ELSEWHERE).is_file()
+    return is_from_elsewhere and layout.WEIGHTS not in files.read_as(
+        dict[str, str], model / layout.DIGESTS, "mtbert unpack"
+    )
 
 
 def _names(folder: Path) -> set[str]:

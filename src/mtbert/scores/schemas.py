@@ -61,16 +61,10 @@ class RunMetrics(ModelMetrics):
     precision: str | None = None
 
 
-class Elsewhere(Section):
-    """elsewhere.json of a run that was made on another machine, or came without its weights.
-
-    Attributes:
-        machine: the machine that it ran on.
-        left: files that stayed there, such as model.safetensors, and the SHA-256 of each.
-    """
+class Elsewhere(Lenient):
+    """elsewhere.json of a run that came from elsewhere, with or without its weights: the machine that it ran on."""
 
     machine: Machine
-    left: dict[str, str]
 
 
 class RunLog(Lenient):

@@ -130,7 +130,7 @@ def _are_scores(column: str, numbers: Sequence[float]) -> bool:
 
 
 def note_of_numbers(task: Task, labels: set[float]) -> str:
-    """Return what to check of a guessed task whose labels are many whole numbers; empty for others."""
+    """Return what to check of a drafted task whose labels are many whole numbers; empty for others."""
     if task.label.casefold() in SCORES or len(labels) <= FEW:
         return ""
     subject = f"its {task.label} holds {len(labels):,} whole numbers, which are taken for"

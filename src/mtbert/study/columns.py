@@ -1,6 +1,6 @@
 """Tell which columns of a file hold labels, texts and ids: known names, else the columns that are left.
 
-Where two columns may be meant, `guessing` asks. The order of columns decides nothing.
+Where two columns may be meant, `task_drafts` asks. The order of columns decides nothing.
 """
 
 import contextlib

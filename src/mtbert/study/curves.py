@@ -41,7 +41,7 @@ def run(folder: Path, build: Path) -> None:
         print("(of a task with folds, dev is the first one)")
     if seals.is_sealed(layout.encoder(build)):
         methods[FROZEN] = Embeddings(layout.encoder(build), layout.cache(build, "embeddings"))
-        names[FROZEN] = f"frozen {loading.card(layout.encoder(build))['name']}"
+        names[FROZEN] = f"frozen {loading.card(layout.encoder(build)).name}"
     else:
         print(f"(without a frozen encoder: {build} has none yet; `dvc repro encoder` fetches it)")
     for task in tasks_by_name.values():

@@ -13,9 +13,9 @@ from mtbert import files, tasks
 from mtbert.config.techniques import NAMES
 from mtbert.data.readers import ENDINGS
 from mtbert.errors import DataError, first_of
-from mtbert.study import guessing, naming
+from mtbert.study import naming, task_drafts
 from mtbert.study.classes import Entry
-from mtbert.study.guessing import Guess
+from mtbert.study.task_drafts import TaskDraft
 from mtbert.tasks.reading import ASKED, COLUMNS, IGNORE, TAKEN, checked_ignored
 from mtbert.tasks.task import LONGEST_NAME, Split
 
@@ -65,34 +65,34 @@ def draft(folder: Path, encoding: str = ENCODING) -> Draft:
             more = _joined(folder, owner, _files(entries[owner]), by_split)
             entries[owner] = entries[owner] | {"files": more}
             result.changes[f"{owner}.files"] = more
-    guesses_by_name = _guesses(folder, entries, new_files, encoding)
-    lists = [name for name, entry in entries.items() if name in guesses_by_name and isinstance(entry["label"], list)]
-    for name, guess in _named(folder, guesses_by_name, lists, {*entries} - {*lists}).items():
-        result.changes[name] = guess.entry
+    drafts_by_name = _drafts(folder, entries, new_files, encoding)
+    lists = [name for name, entry in entries.items() if name in drafts_by_name and isinstance(entry["label"], list)]
+    for name, draft in _named(folder, drafts_by_name, lists, {*entries} - {*lists}).items():
+        result.changes[name] = draft.entry
         result.tasks.append(name)
-        if guess.question:
-            train = guess.entry["files"]["train"]
-            result.questions.append(f"{name}.{guess.question.key}: {train}: {guess.question.text}")
+        if draft.question:
+            train = draft.entry["files"]["train"]
+            result.questions.append(f"{name}.{draft.question.key}: {train}: {draft.question.text}")
     result.replaced.extend(name for name in lists if name not in result.changes)
     if _questions_in(folder / tasks.FILE):
         result.tasks.extend(name for name in entries if name not in {*result.tasks, *result.replaced})
     return result
 
 
-def _guesses(
+def _drafts(
     folder: Path, entries: Mapping[str, Entry], new_files: Mapping[str, Mapping[Split, str]], encoding: str
-) -> dict[str, list[Guess]]:
+) -> dict[str, list[TaskDraft]]:
     """Return what files tell that are of no task yet, and of tasks whose entries leave labels to the files, by name."""
-    guesses_by_name: dict[str, list[Guess]] = {}
+    drafts_by_name: dict[str, list[TaskDraft]] = {}
     remedy = f"; if it is the file of no task, list it in `{IGNORE}` of {tasks.FILE}" if entries else ""
     for name, by_split in new_files.items():
         if not _owners(folder, name, entries):
-            with guessing.with_remedy(remedy):
-                guesses_by_name[name] = guessing.describe(folder, name, {"files": dict(by_split)}, encoding)
+            with task_drafts.with_remedy(remedy):
+                drafts_by_name[name] = task_drafts.describe(folder, name, {"files": dict(by_split)}, encoding)
     for name, entry in entries.items():
         if _lacks_labels(entry):
-            guesses_by_name[name] = guessing.describe(folder, name, entry, entry.get("encoding", ENCODING))
-    return guesses_by_name
+            drafts_by_name[name] = task_drafts.describe(folder, name, entry, entry.get("encoding", ENCODING))
+    return drafts_by_name
 
 
 def _owners(folder: Path, name: str, entries: Mapping[str, Entry]) -> list[str]:
@@ -104,43 +104,43 @@ def _owners(folder: Path, name: str, entries: Mapping[str, Entry]) -> list[str]:
 
 
 def _named(
-    folder: Path, guesses_by_name: Mapping[str, Sequence[Guess]], lists: Collection[str], taken: Collection[str]
-) -> dict[str, Guess]:
-    """Return guesses by the names of their tasks.
+    folder: Path, drafts_by_name: Mapping[str, Sequence[TaskDraft]], lists: Collection[str], taken: Collection[str]
+) -> dict[str, TaskDraft]:
+    """Return drafts of tasks by the names of these.
 
     Where a file holds one task, it is called like the file; each of several is called like the column of its label,
     with the file's name before it where something else is called so.
 
     Args:
         folder: that of the files.
-        guesses_by_name: the guesses on the files of each name.
+        drafts_by_name: the drafts of the tasks that the files of each name hold.
         lists: the names of entries that list their labels.
         taken: names of tasks that tasks.yaml has, and keeps.
 
     Raises:
         DataError: two tasks would have one name, or one that has another meaning.
     """
-    wanted: list[tuple[str, str, Guess]] = []  # names of the files and of the task
-    for name, guesses in guesses_by_name.items():
-        for guess in guesses:
-            label = guess.entry["label"]
-            is_of_column = (len(guesses) > 1 or name in lists) and isinstance(label, str) and label != ASKED
-            wanted.append((name, naming.task_name(label) if is_of_column else name, guess))
+    wanted: list[tuple[str, str, TaskDraft]] = []  # names of the files and of the task
+    for name, drafts in drafts_by_name.items():
+        for draft in drafts:
+            label = draft.entry["label"]
+            is_of_column = (len(drafts) > 1 or name in lists) and isinstance(label, str) and label != ASKED
+            wanted.append((name, naming.task_name(label) if is_of_column else name, draft))
     counts = Counter(task for _, task, _ in wanted)
-    named: dict[str, Guess] = {}
-    for name, task, guess in wanted:
+    named: dict[str, TaskDraft] = {}
+    for name, task, draft in wanted:
         if task != name and (counts[task] > 1 or task in (*taken, *RESERVED)):
             task = f"{name}_{task}"
-        file = guess.entry["files"]["train"]
+        file = draft.entry["files"]["train"]
         if task in named:
-            fault = f"columns {named[task].entry['label']} and {guess.entry['label']} would both be the task {task}"
+            fault = f"columns {named[task].entry['label']} and {draft.entry['label']} would both be the task {task}"
             raise DataError(
                 f"{folder / file}: {fault}; a task's name holds a to z and 0 to 9 alone: rename one of them"
             )
         if task not in taken:
-            source = file if task == name else f"column {guess.entry['label']} of {file}"
+            source = file if task == name else f"column {draft.entry['label']} of {file}"
             _check_name(folder, task, source)
-        named[task] = guess
+        named[task] = draft
     return named
 
 

@@ -55,11 +55,11 @@ def _rows_in_other_trains(splits: Splits, folder_tasks: Sequence[FolderTask]) ->
     for (name, split), rows in digests.items():
         if split == "train":
             continue
-        is_in_own = rows["folded"].isin(digests[name, "train"]["folded"])
+        is_in_own = rows["normalized"].isin(digests[name, "train"]["normalized"])
         file = name_of_file(splits, tasks[name], split)
         for other in tasks:
             of_other = digests[other, "train"]
-            if other != name and (count := int((rows["folded"].isin(of_other["folded"]) & ~is_in_own).sum())):
+            if other != name and (count := int((rows["normalized"].isin(of_other["normalized"]) & ~is_in_own).sum())):
                 yield f"{file}: {count:,} of {len(rows):,} {split} rows of {name} are in train of {other}"
 
 

@@ -35,7 +35,7 @@ def texts(rows: Sequence[Example]) -> Iterator[str]:
         is_for_none = word.casefold() == "nan" or (labels_of.is_missing(word) and any(map(str.isalpha, word)))
         if is_for_none and are_too_many(count, len(rows), MOST_REFUSED):
             yield f"{count:,} rows have the text {word!r}; if it stands for none, empty it"
-    if all(checks.folded(row.sentence1) == checks.folded(row.sentence2 or "") for row in rows):
+    if all(checks.normalized(row.sentence1) == checks.normalized(row.sentence2 or "") for row in rows):
         yield "both sentences are the same in every row"
 
 

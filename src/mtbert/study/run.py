@@ -8,7 +8,7 @@ from mtbert.baselines import others
 from mtbert.config.techniques import NAMES
 from mtbert.data import drawing
 from mtbert.errors import DataError
-from mtbert.study import drafting, folder_notes, folds, guessing, naming, table, understanding
+from mtbert.study import drafting, folder_notes, folds, naming, table, task_drafts, understanding
 from mtbert.study.selecting import StudyOptions, most_refused, select
 from mtbert.study.understanding import FolderTask
 from mtbert.tasks import Task
@@ -69,7 +69,7 @@ def _understood(splits: drawing.Splits, task: Task, is_new: bool, most_refused: 
     of_file = splits.tasks_of_file(task) if is_new else []
     others = [other.label for other in of_file if other is not task]
     name = naming.name_of_files(splits.data_dir, task.files["train"])
-    with guessing.with_remedy(guessing.how_to_leave_out(task.label, name, task.files, task.sentences, others)):
+    with task_drafts.with_remedy(task_drafts.how_to_leave_out(task.label, name, task.files, task.sentences, others)):
         return understanding.understand(splits, task, is_new, most_refused)
 
 

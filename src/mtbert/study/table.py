@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from mtbert.data import several
 from mtbert.errors import first_of
 from mtbert.scores import metrics
-from mtbert.study.understanding import CLASSES_SHOWN, FOLDED, FolderTask, SplitRows
+from mtbert.study.understanding import CLASSES_SHOWN, SPLITS_OF_FOLDS, FolderTask, SplitRows
 from mtbert.tasks import Task
 
 
@@ -38,9 +38,9 @@ def _counts(folder_task: FolderTask) -> Iterator[str]:
     """Yield how many rows a task has, such as `160 train`, or `200 in 5 folds`."""
     rows, folds = folder_task.rows, folder_task.task.folds
     if folds:
-        yield f"{sum(len(rows[split]) for split in FOLDED):,} in {folds} folds"
+        yield f"{sum(len(rows[split]) for split in SPLITS_OF_FOLDS):,} in {folds} folds"
     for split, of_split in rows.items():
-        if not folds or split not in FOLDED:
+        if not folds or split not in SPLITS_OF_FOLDS:
             yield f"{len(of_split):,} {split}"
 
 

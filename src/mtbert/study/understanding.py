@@ -19,7 +19,7 @@ from mtbert.tasks import SPLITS, Split, Task, label_text
 CLASSES_SHOWN = 6
 SHOWN = 5  # files, columns and labels
 FIRST_FOLD = 0  # of a task with folds, whose dev stands for all
-FOLDED: tuple[Split, ...] = ("train", "dev")  # the splits that a fold divides
+SPLITS_OF_FOLDS: tuple[Split, ...] = ("train", "dev")  # the splits that a fold divides
 SplitRows = dict[Split, list[Example]]
 
 
@@ -33,7 +33,7 @@ class FolderTask:
 
 
 def understand(splits: Splits, task: Task, is_new: bool, most_refused: float) -> FolderTask:
-    """Read all of a task's rows, which was guessed if it is new; DataError where a score of it could not be trusted."""
+    """Read all of a task's rows, which was drafted if it is new; DataError where a score of it could not be trusted."""
     rows: SplitRows = {}
     notes: list[str] = []
     labels_left_out: set[str] = set()
@@ -46,7 +46,7 @@ def understand(splits: Splits, task: Task, is_new: bool, most_refused: float) ->
     if task.kind != "score":
         _check_classes(splits, task, rows)
         for fold in range(FIRST_FOLD + 1, task.folds):
-            _check_classes(splits, task, {split: splits.read(task, split, fold).examples for split in FOLDED})
+            _check_classes(splits, task, {split: splits.read(task, split, fold).examples for split in SPLITS_OF_FOLDS})
     if len({row.label for row in rows["dev"]}) < 2:
         of_all = f"the same set of labels in {task.label}" if task.several else f"one {task.label}"
         fault = f"all rows of dev have {of_all}, so no score can tell models apart"
@@ -79,7 +79,7 @@ def _notes_of_columns(splits: Splits, task: Task, rows: SplitRows, is_new: bool)
 
 
 def _notes_of_labels(task: Task, rows: SplitRows) -> Iterator[str]:
-    """Yield what may be wrong with the labels of a task that was guessed."""
+    """Yield what may be wrong with the labels of a task that was drafted."""
     if made_of_others := labels_of.made_of_others(task.labels or task.class_labels, task.several):
         yield made_of_others
     if task.several:
@@ -148,7 +148,7 @@ def _rows_of_earlier_splits(split: Split, digests: Mapping[Split, Any]) -> Itera
     """Yield how many rows of a split are rows of train, or of dev, too."""
     rows = digests[split]
     for earlier in SPLITS[: SPLITS.index(split)]:
-        if count := int(rows["folded"].isin(digests[earlier]["folded"]).sum()):
+        if count := int(rows["normalized"].isin(digests[earlier]["normalized"]).sum()):
             yield f"{count:,} of {len(rows):,} {split} rows are in {earlier}, too"
 
 
@@ -159,7 +159,7 @@ def rows_of_predictions(folder_tasks: Sequence[FolderTask]) -> others.ReadRows:
     def find(task: Task, split: Split) -> Rows | None:
         examples = by_task[task.name].get(split)
         if task.folds and split == "dev":  # all rows are
-            examples = [row for part in FOLDED for row in by_task[task.name][part]]
+            examples = [row for part in SPLITS_OF_FOLDS for row in by_task[task.name][part]]
         return None if examples is None else Rows.of_examples(examples, task)
 
     return find

@@ -5,7 +5,7 @@ There the pack's folder is a build folder like any other, with checkpoints, lock
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import safetensors
@@ -157,7 +157,7 @@ def take(archive: Path) -> tuple[list[Training], list[str]]:
                 continue
             arrived.append(training)
             here = training.run()
-            if not manifests.is_finished(here, BUILD) or seals.left_elsewhere(here):
+            if not manifests.is_finished(here, BUILD) or seals.lacks_weights(here):
                 _copy(training.run(folder), folder)
     return arrived, faults
 
@@ -192,13 +192,9 @@ def _check_run(run: Path) -> None:
 def _mark(run: Path) -> None:
     """Write elsewhere.json into a run of another machine, or one without its weights."""
     machine = ran_on(run)
-    digests = files.read_as(dict[str, str], run / layout.DIGESTS, "run.py")
-    left: dict[str, str] = {}
-    if layout.WEIGHTS in digests and not (run / layout.WEIGHTS).exists():
-        left[layout.WEIGHTS] = digests[layout.WEIGHTS]
-    here = inputs.machine(BUILD)
-    if left or machine != here.model_copy(update={"precision": None}):  # which a log does not state
-        write_elsewhere(run, machine, left)
+    here = inputs.machine(BUILD).model_copy(update={"precision": None})  # which a log does not state
+    if machine != here or not (run / layout.WEIGHTS).exists():
+        write_elsewhere(run, machine)
 
 
 def ran_on(run: Path) -> Machine:
@@ -209,12 +205,13 @@ def ran_on(run: Path) -> Machine:
     return Machine(**log.machine, torch=log.versions.get("torch", ""))
 
 
-def write_elsewhere(run: Path, machine: Machine, left: Mapping[str, str]) -> None:
-    """Write elsewhere.json into a run, with the digests of files that stayed there; it belongs to the run's seal."""
-    files.write_json(run / layout.ELSEWHERE, Elsewhere(machine=machine, left=dict(left)).model_dump())
+def write_elsewhere(run: Path, machine: Machine) -> None:
+    """Write elsewhere.json into a run, and seal it as it is here, without weights that did not come."""
+    files.write_json(run / layout.ELSEWHERE, Elsewhere(machine=machine).model_dump())
     digests = files.read_as(dict[str, str], run / layout.DIGESTS, "run.py")
-    here = {name: digest for name, digest in digests.items() if name not in left}
-    files.write_json(run / layout.DIGESTS, here | {layout.ELSEWHERE: files.sha256(run / layout.ELSEWHERE)})
+    if not (run / layout.WEIGHTS).exists():
+        digests.pop(layout.WEIGHTS, None)
+    files.write_json(run / layout.DIGESTS, digests | {layout.ELSEWHERE: files.sha256(run / layout.ELSEWHERE)})
 
 
 def _copy(run: Path, folder: Path) -> None:

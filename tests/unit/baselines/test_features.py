@@ -48,7 +48,7 @@ def test_pairs_are_differences_products_the_overlap_and_two_cosines():
 @pytest.mark.parametrize("texts", [["☃☃", "☃", "🎉"], ["1 2", "34", "5"], ["the same"] * 3, ["☃", "☃", "☃"]])
 def test_texts_of_digits_or_symbols_or_all_the_same_are_no_errors(texts: list[str]):
     features = Counts.fit([texts], no_encoder)
-    again = Counts.restored(features.content(), features.arrays(), no_encoder)
+    again = Counts.load(features.content(), features.arrays(), no_encoder)
     assert again.matrix([texts]).toarray().tolist() == features.matrix([texts]).toarray().tolist()
     assert features.matrix([["of other words"]]).shape == (1, features.matrix([texts]).shape[1])
     pairs = Counts.fit([texts, texts], no_encoder).matrix([texts, texts]).toarray()

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from mtbert.data.checks import bare, clusters, conflicts, digests, duplicates, folded
+from mtbert.data.checks import clusters, conflicts, digests, duplicates, normalized, unpunctuated
 from mtbert.data.readers import Example
 
 
@@ -18,12 +18,12 @@ def singles(*sentences: str) -> pd.DataFrame:
 
 
 def test_folding_drops_case_and_spacing_and_bareness_also_punctuation() -> None:
-    assert folded("  A dog's\tday . ") == "a dog's day ."
-    assert bare("A dog's day, $5 .") == "a dogs day $5"
+    assert normalized("  A dog's\tday . ") == "a dog's day ."
+    assert unpunctuated("A dog's day, $5 .") == "a dogs day $5"
 
 
 def test_texts_that_look_alike_are_the_same_however_their_characters_are_coded() -> None:
-    assert folded("cafe\u0301 no\u200bw") == folded("caf\u00e9 now")
+    assert normalized("cafe\u0301 no\u200bw") == normalized("caf\u00e9 now")
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_texts_that_look_alike_are_the_same_however_their_characters_are_coded()
     [("C++", "C#"), ("+1", "-1"), ("\U0001f600", "\U0001f621"), ("\u0915\u0940", "\u0915\u093e"), ("!", "?")],
 )
 def test_texts_that_differ_in_more_than_punctuation_stay_apart(one: str, other: str) -> None:
-    assert bare(one) != bare(other)
+    assert unpunctuated(one) != unpunctuated(other)
 
 
 def test_duplicates_are_rows_that_an_earlier_row_equals_in_either_order() -> None:

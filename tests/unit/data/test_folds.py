@@ -110,7 +110,9 @@ def test_preprocessing_writes_all_rows_twice_and_the_fold_of_each(tmp_path: Path
 
 
 def test_a_row_is_in_the_train_of_its_own_seeds_only_by_other_folds(tmp_path: Path) -> None:
-    write(tmp_path, [f"text {n},{n % 2}" for n in range(38)] + ["text 0!,0", "text 1 !,1"])  # bare, they are the same
+    write(
+        tmp_path, [f"text {n},{n % 2}" for n in range(38)] + ["text 0!,0", "text 1 !,1"]
+    )  # without punctuation, they are the same
     (tmp_path / "tasks.yaml").write_text(YAML.format("mood", "a"))
     preprocess(tmp_path, tmp_path / "out", lambda texts: [[1]] * len(texts), {("mood", "train")})
     fold = pd.read_parquet(tmp_path / "out/mood/dev.parquet")["fold"]

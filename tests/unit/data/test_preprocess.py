@@ -131,7 +131,7 @@ def test_reports_what_was_read_refused_and_found_twice(data_dir: Path, tmp_path:
         "drawn": False,
         "lacking": ["0", "1", "2"],
         "is_constant": False,
-        "duplicates": {"folded": 1},
+        "duplicates": 1,
         "conflicts": 1,
     }
     assert report["files"].keys() == {"sst/train", "sst/dev", "sts/dev", "snli/train"}

@@ -53,7 +53,7 @@ def test_a_folder_as_on_the_hub_is_read_below_its_head_and_stays_the_hubs_own(ki
     assert all(torch.equal(value, expected[name]) for name, value in ours.state_dict().items())
     positions = {"modernbert": 128}.get(kind, 64)
     card = loading.card(out)
-    assert (card["width"], card["positions"], card["pooler"]) == (24, positions, False)
+    assert (card.width, card.positions, card.pooler) == (24, positions, False)
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_an_absent_padding_is_transformers_default(kind: str, tmp_path: Path):
     stated = json.loads((folder / "config.json").read_text())
     del stated["pad_token_id"]
     files.write_json(folder / "config.json", stated)
-    assert loading.card(fetched(folder, tmp_path / "out"))["positions"] == 64
+    assert loading.card(fetched(folder, tmp_path / "out")).positions == 64
 
 
 def test_modernberts_window_to_either_side_is_half_of_local_attention(tmp_path: Path):

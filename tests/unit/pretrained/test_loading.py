@@ -106,11 +106,8 @@ def test_nothing_is_printed(data_dir: Path, tmp_path: Path, capfd: pytest.Captur
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_card_without_an_encoder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EncoderError, match="holds no encoder; `dvc repro "):
-        loading.card(tmp_path)
-    files.write_json(tmp_path / "encoder.json", {"needed": False})
-    with pytest.raises(EncoderError, match="where a selected variant needs it"):
+def test_a_folder_without_an_encoder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EncoderError, match=r"holds no encoder; `dvc repro .*` makes it where a"):
         loading.card(tmp_path)
 
 
@@ -124,8 +121,8 @@ def test_a_cut_encoder_is_the_first_layers_of_the_whole_one(
     fetching.fetch(settings, Path("unused"), tmp_path / "out")
 
     card = loading.card(tmp_path / "out")
-    assert (card["name"], card["layers"]) == ("bert-base-uncased-2", 2)
-    assert card["note"] == "It is cut after layer 2."
+    assert (card.name, card.layers) == ("bert-base-uncased-2", 2)
+    assert card.note == "It is cut after layer 2."
     ids = torch.tensor([[2, 7, 8, 3]])
     whole = AutoModel.from_pretrained(tmp_path / "made").eval()(ids, output_hidden_states=True)
     assert torch.equal(AutoModel.from_pretrained(tmp_path / "out").eval()(ids).last_hidden_state, whole[2][2])
@@ -164,7 +161,7 @@ def test_package_comes_before_the_hub(pinned: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.syspath_prepend(tmp_path / "site")
     monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: pytest.fail("the hub was asked"))
     fetching.fetch(BERT, Path("unused"), tmp_path / "out")
-    assert loading.card(tmp_path / "out")["sha256"] == digest
+    assert loading.card(tmp_path / "out").sha256 == digest
 
 
 def test_hub_is_asked_for_the_pinned_revision_and_no_pickle(

@@ -22,7 +22,7 @@ def test_weights_take_the_nearest_number_of_fp16(tmp_path: Path):
     loading.write_card(encoder(tmp_path, 1.0, 1.0004, 2049.0, 1e-8), "tiny", "here", "", "fp16")
     found = load_file(tmp_path / "model.safetensors")["weight"]
     assert (found.dtype, found.tolist()) == (torch.float16, [1.0, 1.0, 2048.0, 0.0])
-    assert loading.card(tmp_path)["sha256"] == files.sha256(tmp_path / "model.safetensors")
+    assert loading.card(tmp_path).sha256 == files.sha256(tmp_path / "model.safetensors")
 
 
 def test_a_weight_that_is_too_large_is_refused(tmp_path: Path):

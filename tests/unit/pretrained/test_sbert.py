@@ -89,9 +89,9 @@ def test_it_learns_the_pairs_and_its_card_says_from_what(trained: Path) -> None:
     )
     assert after > before + 0.2
     card = loading.card(trained / "encoders" / "sbert")
-    assert (card["name"], card["layers"], card["width"]) == ("sbert", 2, 24)
-    assert card["source"] == "tiny, then SBERT pretraining on entailment pairs of snli and mnli"
-    assert card["note"] == loading.card(trained / "encoders" / "base")["note"]
+    assert (card.name, card.layers, card.width) == ("sbert", 2, 24)
+    assert card.source == "tiny, then SBERT pretraining on entailment pairs of snli and mnli"
+    assert card.note == loading.card(trained / "encoders" / "base").note
 
 
 @pytest.mark.parametrize("kind", architectures.OTHERS)
@@ -105,7 +105,7 @@ def test_every_architecture_is_pretrained_and_read_again(kind: str, build: Path,
     assert not torch.equal(before.word_embeddings.weight, after.word_embeddings.weight)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         assert (build / "encoders/sbert" / name).read_bytes() == (base / name).read_bytes()
-    assert loading.card(build / "encoders/sbert")["source"].startswith("theirs, then SBERT pretraining")
+    assert loading.card(build / "encoders/sbert").source.startswith("theirs, then SBERT pretraining")
 
 
 def test_one_sentence_twice_is_never_in_one_batch(build: Path) -> None:
@@ -187,8 +187,7 @@ def test_stage_where_nothing_needs_it(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(SystemExit, match=r"^0$"):
         runpy.run_path(str(STAGE), run_name="__main__")
     out = tmp_path / "encoders" / "sbert"
-    assert sorted(path.name for path in out.iterdir()) == ["digests.json", "encoder.json"]
-    assert files.read_json(out / "encoder.json") == {"needed": False}
+    assert [path.name for path in out.iterdir()] == ["digests.json"]
 
 
 def test_a_pretraining_that_diverges_is_an_error_and_writes_nothing(

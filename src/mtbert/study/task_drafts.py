@@ -1,4 +1,4 @@
-"""Guess a task from its train: which columns are its sentences and its label, and what its labels are.
+"""Draft a task from its train: which columns are its sentences and its label, and what its labels are.
 
 The rules are those of `columns` and `classes`. What they leave open is asked.
 """
@@ -28,14 +28,14 @@ LABEL_TO_WRITE = (
 NO_TASK = "If it is the file of no task, write `ignore: [FILE]` in place of these lines"
 
 
-class Guess(NamedTuple):
+class TaskDraft(NamedTuple):
     """A task as tasks.yaml has it, with what its train tells; and what to ask of it, if anything."""
 
     entry: Entry
     question: Question | None
 
 
-def describe(folder: Path, name: str, entry: Entry, encoding: str) -> list[Guess]:
+def describe(folder: Path, name: str, entry: Entry, encoding: str) -> list[TaskDraft]:
     """Return the task of a file, or one for each of its columns of labels.
 
     Args:
@@ -54,14 +54,14 @@ def describe(folder: Path, name: str, entry: Entry, encoding: str) -> list[Guess
         raise DataError(f"{file}: it holds no row")
     table = Table(rows)
     _check_separator(file, table)
-    guesses = _guesses(file, name, entry, table)
+    drafts = _drafts(file, name, entry, table)
     others = [folder / other for split, other in files.items() if split != "train"]
     rest: Entry = {"encoding": encoding} if encoding != "utf-8" else {}
-    if "id" not in entry and ASKED not in (guesses[0].entry["label"], guesses[0].entry["sentences"]):
+    if "id" not in entry and ASKED not in (drafts[0].entry["label"], drafts[0].entry["sentences"]):
         rows_of_others = ([row.values for row in readers.rows_of(other, encoding, name)] for other in others)
         if column := columns.ids(table, rows_of_others):
             rest["id"] = column
-    return [Guess(copy.deepcopy(guess.entry) | rest, guess.question) for guess in guesses]  # YAML would hold aliases
+    return [TaskDraft(copy.deepcopy(draft.entry) | rest, draft.question) for draft in drafts]  # YAML would hold aliases
 
 
 def _train(folder: Path, name: str, files: Mapping[Split, str]) -> str:
@@ -84,8 +84,8 @@ def _check_separator(file: Path, table: Table) -> None:
         raise DataError(f"{file}: {fault}; allowed: {allowed}")
 
 
-def _guesses(file: Path, name: str, entry: Entry, table: Table) -> list[Guess]:
-    """Return a guess for each column of labels, or one that asks for columns; errors as for `describe`."""
+def _drafts(file: Path, name: str, entry: Entry, table: Table) -> list[TaskDraft]:
+    """Return a draft for each column of labels, or one that asks for columns; errors as for `describe`."""
     if "label" in entry:
         labels = [*map(str, entry["label"])] if isinstance(entry["label"], list) else [entry["label"]]
         return _of_columns(file, name, entry, labels, table)
@@ -97,26 +97,28 @@ def _guesses(file: Path, name: str, entry: Entry, table: Table) -> list[Guess]:
     entry = entry | {"sentences": columns.sentences(table, labels), "label": labels[0] if len(labels) == 1 else labels}
     if len(entry["sentences"]) != 1 and not table.pair:
         why = "it is not clear which hold the text. Write them here, such as [text]"
-        return [Guess(entry | {"sentences": ASKED}, _question("sentences", table, why))]
-    guesses = _of_columns(file, name, entry, labels, table)
-    for found, _ in guesses:
+        return [TaskDraft(entry | {"sentences": ASKED}, _question("sentences", table, why))]
+    drafts = _of_columns(file, name, entry, labels, table)
+    for found, _ in drafts:
         count = 0 if "names" in found else len(found.get("classes", ()))
         if count > MOST_CLASSES:
             return [_asking_for_label({"files": entry["files"]}, table, f"{found['label']} holds {count:,} words")]
-    return guesses
+    return drafts
 
 
-def _asking_for_label(entry: Entry, table: Table, why: str) -> Guess:
-    return Guess(entry | {"sentences": ASKED, "label": ASKED}, _question("label", table, f"{why}. {LABEL_TO_WRITE}"))
+def _asking_for_label(entry: Entry, table: Table, why: str) -> TaskDraft:
+    return TaskDraft(
+        entry | {"sentences": ASKED, "label": ASKED}, _question("label", table, f"{why}. {LABEL_TO_WRITE}")
+    )
 
 
 def _question(key: str, table: Table, text: str) -> Question:
     return Question(key, f"its columns are {', '.join(table.values)}, and {text}. {NO_TASK}", ())
 
 
-def _of_columns(file: Path, name: str, entry: Entry, labels: Sequence[str], table: Table) -> list[Guess]:
-    """Return a guess for each column of labels; columns of 0 and 1 together, until the user says what they are."""
-    guesses: list[Guess] = []
+def _of_columns(file: Path, name: str, entry: Entry, labels: Sequence[str], table: Table) -> list[TaskDraft]:
+    """Return a draft for each column of labels; columns of 0 and 1 together, until the user says what they are."""
+    drafts: list[TaskDraft] = []
     if missing := [label for label in labels if label not in table.values]:
         fault = f"it has no column {missing[0]}, which {FILE} calls the label; it has {', '.join(table.values)}"
         raise DataError(f"{file}: {fault}")
@@ -127,27 +129,27 @@ def _of_columns(file: Path, name: str, entry: Entry, labels: Sequence[str], tabl
             "several, write true. If each is a task of its own, write false"
         )
         question = Question("several", text, ())
-        guesses.append(Guess(entry | {"label": indicators, "several": ASKED}, question))
+        drafts.append(TaskDraft(entry | {"label": indicators, "several": ASKED}, question))
     for label in labels:
         if label not in indicators:
             others = [other for other in labels if other not in (label, *indicators)]
             with with_remedy(how_to_leave_out(label, name, entry["files"], entry["sentences"], others)):
-                guesses.append(_of_column(file, entry | {"label": label}, label, table))
-    return guesses
+                drafts.append(_of_column(file, entry | {"label": label}, label, table))
+    return drafts
 
 
-def _of_column(file: Path, entry: Entry, label: str, table: Table) -> Guess:
+def _of_column(file: Path, entry: Entry, label: str, table: Table) -> TaskDraft:
     """Return a task with its classes or score, and what to ask of them."""
     separator = entry.get("separator", "")
     if entry.get("several") or separator or table.listed(label):
         several = {} if separator else {"several": True}
-        return Guess(entry | several | classes.of_sets(file, label, table.cells(label), separator), None)
+        return TaskDraft(entry | several | classes.of_sets(file, label, table.cells(label), separator), None)
     cells = [*map(label_text, table.cells(label))]
     if copied := [text for text in entry["sentences"] if [*map(label_text, table.cells(text))] == cells]:
         raise DataError(f"{file}: its {label} is the {copied[0]} itself in every row; allowed: a label of each text")
     entry = {key: value for key, value in entry.items() if key != "several"}
     of_labels, question = classes.of_labels(file, label, table.values[label], "separator" not in entry)
-    return Guess(entry | of_labels, question)
+    return TaskDraft(entry | of_labels, question)
 
 
 def _check_header(file: Path, name: str, labels: Sequence[str], table: Table) -> None:
