@@ -78,7 +78,7 @@ def train(job: Job) -> Finished:
     from mtbert import files, layout
     from mtbert.provenance import manifests
     from mtbert.scores import collect
-    from mtbert.scores.source import source_of
+    from mtbert.scores.model_rows import source_of
     from mtbert.training import assembly, run
     from mtbert.training.checkpoints import Checkpoint
     from mtbert.variants.settings import VariantSettings
@@ -281,9 +281,9 @@ def write_part(part: str, fresh: Mapping[Job, Finished], out: Path) -> None:
 def write_tables(build: Path, models: Sequence[Any], folder: Path) -> None:
     """Write the evidence of models of a build folder."""
     from mtbert.scores import collect, evidence
-    from mtbert.scores.source import source_of
+    from mtbert.scores.model_rows import source_of
 
-    evidence.write(evidence.packed(collect.as_results(source_of(build), models)), folder)
+    evidence.write(evidence.compact(collect.as_results(source_of(build), models)), folder)
 
 
 def pack(folder: Path, out: Path) -> None:
@@ -299,7 +299,7 @@ def join(builds: Sequence[Path], out: Path) -> None:
     from mtbert import layout
     from mtbert.merging import run as merges
     from mtbert.scores import collect, ensembles
-    from mtbert.scores.source import source_of
+    from mtbert.scores.model_rows import source_of
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "joined")

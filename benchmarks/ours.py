@@ -113,6 +113,7 @@ def write_build(build: Path, config: PretrainedConfig, corpora: Mapping[str, Cor
         ids = [f"{task}-{number}" for number in range(len(corpus.first))]
         table = pd.DataFrame({"id": ids, "label": [float(label) for label in corpus.labels], "tokens1": corpus.first})
         table["tokens2"] = corpus.second
+        table["cluster"] = table["hash"] = range(len(table))
         (build / "data" / task).mkdir(parents=True)
         for split in ("train", "dev"):
             table.to_parquet(build / "data" / task / f"{split}.parquet")

@@ -15,6 +15,7 @@ import pandas as pd
 from mtbert.judge.budget_runs import tasks_of
 from mtbert.judge.rule import SEEDS, PValues, Verdict, claim_p, corrected, part_p
 from mtbert.replication import Claim, ClaimPart, Claims, load
+from mtbert.replication.claims import are_always_confounders
 from mtbert.stats import Estimate
 from mtbert.stats.estimates import welch
 from mtbert.tasks import COURSE, main
@@ -127,7 +128,7 @@ def rates(every: Claims, times: float, reports: int, scale: float = 1.0, seed: i
 
 def _deciding(claim: Claim) -> list[ClaimPart]:
     """The parts that no learning rate confounds."""
-    return [part for part in claim.parts if not part.is_always_confounded]
+    return [part for part in claim.parts if not are_always_confounders(part.confounded)]
 
 
 def _kind(claim: Claim) -> str:

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from mtbert import files, layout, tasks
-from mtbert.machine import program, starting
+from mtbert.machine import program
 from mtbert.provenance import seals
 
 
 def main(build: Path, data_dir: Path, out: Path) -> None:
     """Check what the stages before it wrote; train the baselines, and print each score as soon as it is known."""
-    with starting.quick_imports():
-        from mtbert.baselines import run
+    from mtbert.baselines import run
+
     for folder in (layout.data(build), layout.encoder(build)):
         seals.check(folder)
     print("dev scores of cheap baselines, and seconds to train")

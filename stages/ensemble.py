@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from mtbert import files
-from mtbert.machine import program, starting
+from mtbert.machine import program
 from mtbert.provenance import seals
 
 
 def main(build: Path, out: Path) -> None:
     """Check what the stages before it wrote, and write the votes."""
-    with starting.quick_imports():
-        from mtbert.scores import ensembles
+    from mtbert.scores import ensembles
+
     seals.check_build(build)
     for line in ensembles.vote_all(build, out):
         print(line)

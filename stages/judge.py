@@ -2,18 +2,18 @@
 
 from pathlib import Path
 
-from mtbert.machine import program, starting
+from mtbert.machine import program
 
 
 def main(build: Path, out: Path) -> None:
     """Judge the results, and write the tables."""
-    with starting.quick_imports():
-        from mtbert import layout
-        from mtbert.judge import request_of
-        from mtbert.replication import replicate, tables
-        from mtbert.scores import tables as results
-    request = request_of(layout.read_catalog(build, "seeds"))
-    tables.write(replicate(results.read(layout.results(build)), request=request), out)
+    from mtbert import layout
+    from mtbert.judge import plan_of
+    from mtbert.replication import replicate, tables
+    from mtbert.scores import tables as results
+
+    plan = plan_of(layout.read_catalog(build, "seeds"))
+    tables.write(replicate(results.read(layout.results(build)), plan=plan), out)
 
 
 if __name__ == "__main__":

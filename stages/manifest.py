@@ -18,8 +18,8 @@ def main(build: Path, out: Path) -> None:
         model = layout.read_plan(layout.plan(build, variant), "model")["model"]
         loading.check_use(layout.encoder(build, model["encoder"]), model["pooling"], model["max_tokens"])
     manifests.write(build, out)
-    for variant, causes in why.changed(build).items():
-        print(why.line(variant, causes))
+    for variant, changes in why.changed(build).items():
+        print(why.line(variant, changes))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from mtbert.errors import SettingsError
-from mtbert.machine import program, starting
+from mtbert.machine import program
 
 STAYS = """
 `-S` has written this into {file}, where it stays: `git checkout {file}` undoes every change that is not committed.
@@ -13,12 +13,12 @@ STAYS = """
 
 def main(params: Path, out: Path) -> None:
     """Write the plan files."""
-    with starting.quick_imports():
-        from mtbert.config import overrides, planning
-        from mtbert.config.params import Params
-        from mtbert.config.techniques import FILES_OF_ALL
-        from mtbert.provenance import code
-        from mtbert.replication import names
+    from mtbert.config import overrides, planning
+    from mtbert.config.params import Params
+    from mtbert.config.techniques import FILES_OF_ALL
+    from mtbert.provenance import code
+    from mtbert.replication import names
+
     settings = Params(params)
     try:
         documents = planning.plan(settings)

@@ -1,8 +1,8 @@
 """Stage `preprocess`: make tokens from corpus files.
 
-NEEDS is a file of the plan: the splits that must exist, the number of rows to hold out, the share of a file's rows that
-may be faulty, how long a sequence may be, and the corpora that pretraining reads. Prints what is wrong with the files
-and does not end the stage.
+PLAN is the stage's file of the plan: the splits that must exist, the number of rows to hold out, the share of a file's
+rows that may be faulty, how long a sequence may be, and the corpora that pretraining reads. Prints what is wrong with
+the files and does not end the stage.
 """
 
 from pathlib import Path
@@ -13,19 +13,19 @@ from mtbert.layout import read_plan
 from mtbert.machine import program
 
 
-def main(data_dir: Path, encoder_dir: Path, out: Path, needs: Path) -> None:
+def main(data_dir: Path, encoder_dir: Path, out: Path, plan: Path) -> None:
     """Read, check and tokenize every corpus file below `data_dir` into `out`."""
-    plan = read_plan(needs, "splits", "held_out", "most_refused", "longest", "pretraining")
+    settings = read_plan(plan, "splits", "held_out", "most_refused", "longest", "pretraining")
     report = preprocess(
         data_dir,
         out,
         wordpieces(encoder_dir),
-        required={(task, split) for task, split in plan["splits"]},
-        held_out_rows=plan["held_out"] or 0,
-        most_refused=plan["most_refused"],
-        longest=plan["longest"],
+        required={(task, split) for task, split in settings["splits"]},
+        held_out_rows=settings["held_out"] or 0,
+        most_refused=settings["most_refused"],
+        longest=settings["longest"],
         special_tokens=special_tokens(encoder_dir),
-        pretraining=plan["pretraining"],
+        pretraining=settings["pretraining"],
     )
     for line in report["faults"]:
         print(line)

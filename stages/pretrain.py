@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from mtbert import files, layout
-from mtbert.machine import program, starting
+from mtbert.machine import program
 from mtbert.pretrained.settings import SBERT, SbertSettings
 from mtbert.provenance import seals
 
@@ -20,8 +20,8 @@ def main(plan: Path, build: Path) -> None:
     settings = files.checked(SbertSettings, content, plan, "dvc repro plan")
     # All files are local: keep the libraries from asking the model hub. They read this when they are imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
-    with starting.quick_imports():
-        from mtbert.pretrained import sbert
+    from mtbert.pretrained import sbert
+
     seals.check(layout.encoder(build))
     sbert.pretrain(settings, build)
     seals.seal(out)

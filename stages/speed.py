@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from mtbert import files
-from mtbert.machine import program, starting
+from mtbert.machine import program
 
 
 def main(build: Path, out: Path) -> None:
     """Measure, and write what it took."""
-    with starting.quick_imports():
-        from mtbert.inference import speed
+    from mtbert.inference import speed
+
     measured = speed.measure(build)
     with files.new_directory(out) as partial:
         files.write_json(partial / "speed.json", measured.model_dump(exclude_defaults=True))

@@ -7,18 +7,18 @@ from mtbert.machine import locking, program, starting
 
 def main(variant: str, seed: int, build: Path = Path("build")) -> None:
     """Train, unless another process has just finished the same training; print the dev scores."""
-    with starting.quick_imports():
-        from mtbert import files, layout
-        from mtbert.provenance import inputs, manifests
-        from mtbert.tracking import LiveRun
-        from mtbert.training import assembly, run
-        from mtbert.training.checkpoints import Checkpoint
-        from mtbert.variants.settings import VariantSettings
+    from mtbert import files, layout
+    from mtbert.provenance import inputs, manifests
+    from mtbert.tracking import LiveRun
+    from mtbert.training import assembly, run
+    from mtbert.training.checkpoints import Checkpoint
+    from mtbert.variants.settings import VariantSettings
+
     out = layout.run(build, variant, seed)
     with locking.exclusive(layout.lock(build, variant, str(seed)), f"training {variant}, seed {seed}") as waited:
         manifests.check(build, variant)
         made_from = manifests.of_training(build, variant, seed)
-        if waited and inputs.is_made_from(out, made_from):
+        if waited and inputs.is_finished(out, made_from):
             metrics = files.read_json(out / layout.METRICS)
         else:
             settings = layout.read_planned(VariantSettings, layout.plan(build, variant))

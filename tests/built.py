@@ -8,7 +8,7 @@ import pandas as pd
 from mtbert import files, layout
 from mtbert.provenance import seals
 from mtbert.scores import predictions
-from mtbert.tasks import COURSE, stated
+from mtbert.tasks import COURSE, dump_task
 
 SIZES = {"encoder": 1000, "added": 10, "trained": 1010, "stored": 1010}
 
@@ -45,7 +45,7 @@ def trained_on(place: Path, digest: str, **described: object) -> None:
     """Have a model say that it was made from a train of SST with that digest, and from SST so described."""
     made_from = files.read_json(place / "inputs.json")
     made_from["files"] |= {"data/sst/train.parquet": digest}
-    made_from["settings"] |= {"described": {"sst": stated(COURSE["sst"]) | described}}
+    made_from["settings"] |= {"described": {"sst": dump_task(COURSE["sst"]) | described}}
     files.write_json(place / "inputs.json", made_from)
     seals.seal(place)
 

@@ -25,19 +25,9 @@ def disk() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def yaml() -> Iterator[None]:
     """Parse each text of YAML once: params.yaml and the papers, of which many tests have copies, take a second."""
-    usual = files._yaml
-
-    @functools.cache
-    def loaded(text: str, aliases: bool) -> Any:
-        return usual(aliases).load(text)
-
-    def made(aliases: bool = False) -> Any:
-        reader = usual(aliases)
-        reader.load = lambda text: copy.deepcopy(loaded(text, aliases))
-        return reader
-
+    loaded = functools.cache(files._load)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "_yaml", made)
+        patch.setattr(files, "_load", lambda text, aliases: copy.deepcopy(loaded(text, aliases)))
         yield
 
 

@@ -90,7 +90,7 @@ def build(folder: Path, selections: Sequence[Selection]) -> Path:
         given = runs.settings(phase=phase, run=run).model_dump()
         given["variant"], given["tasks"], given["phases"][0]["tasks"] = selection, ["moods"], ["moods"]
         given["model"] |= {"heads": {"moods": {"name": "linear"}}, "pooling": {"moods": "mean"}, "max_tokens": 16}
-        trained.train(build_folder, VariantSettings(**given | {"described": {"moods": tasks.stated(described)}}))
+        trained.train(build_folder, VariantSettings(**given | {"described": {"moods": tasks.dump_task(described)}}))
     return build_folder
 
 

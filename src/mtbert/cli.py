@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import typer
 from typer import Argument, BadParameter, Option
 
-from mtbert.machine import program, starting
+from mtbert.machine import program
 
 ABOUT = """\
 Train one BERT for several sentence tasks, compare the ways to do it, and use what was trained.
@@ -91,8 +91,8 @@ def predict(
         raise BadParameter("pass either sentences or --file")
     if file is None and encoding != "utf-8":
         raise BadParameter("is that of --file", param_hint="--encoding")
-    with starting.quick_imports():
-        from mtbert.inference import predict
+    from mtbert.inference import predict
+
     predict.run(model, file or sentences or [], task, out, seed, build, device, encoding, at_least)
 
 
@@ -119,14 +119,14 @@ def export(
     The folder holds a model card, and is ready for `hf upload`. An export that is made smaller (--int8, --half,
     --max-tokens) predicts dev, and is kept if it is proved to be as good as the full one.
     """
-    with starting.quick_imports():
-        from mtbert.inference import exporting, loading
-        from mtbert.inference.smaller import Smaller
-        from mtbert.provenance import why
+    from mtbert.inference import exporting, loading
+    from mtbert.inference.compressing import Compression
+    from mtbert.provenance import why
+
     trained = loading.load_any(model, seed, build, "cpu")
     for note in why.notes([trained.run]):
         _print_aside(note)
-    exporting.export(trained, form, out, task, each, Smaller(int8, half, max_tokens, unproved))
+    exporting.export(trained, form, out, task, each, Compression(int8, half, max_tokens, unproved))
     print(f"{out} holds {trained.name}, seed {trained.seed}; its README.md shows how to load it")
 
 
@@ -151,9 +151,9 @@ def serve(
 
     More: docs/using.md.
     """
-    with starting.quick_imports():
-        from mtbert.serving import start
-        from mtbert.serving.options import Options
+    from mtbert.serving import start
+    from mtbert.serving.options import Options
+
     options = Options(folder, threads, batch, wait / 1000, queue, int(body * 2**20))
     start.serve(options, host, port, workers)
 
@@ -191,8 +191,8 @@ def doubtful(build: Build = BUILD) -> None:
 
     A label is doubtful if models that did not train on its row contradict it: docs/own.md.
     """
-    with starting.quick_imports():
-        from mtbert.labelling import run
+    from mtbert.labelling import run
+
     run.run(build)
 
 
@@ -204,8 +204,8 @@ def tune(
 
     A trial trains with a third of the steps. It is scored on training rows that it does not learn from: docs/own.md.
     """
-    with starting.quick_imports():
-        from mtbert.trainings import tuning
+    from mtbert.trainings import tuning
+
     tuning.run(jobs, BUILD)
 
 
@@ -236,8 +236,8 @@ def study(
         raise BadParameter(f"is one seed of three ways, and --seeds says {seeds}; leave one out", param_hint="--quick")
     if curve and params.resolve() != PARAMS.resolve():
         raise BadParameter(f"trains with {PARAMS} of this folder; go to that of {params}", param_hint="--curve")
-    with starting.quick_imports():
-        from mtbert.study import run, selecting
+    from mtbert.study import run, selecting
+
     multiple = None if steps is None else selecting.times(steps)
     options = selecting.StudyOptions(quick, selecting.SEEDS if seeds is None else seeds, encoder, multiple)
     is_plain = options == selecting.StudyOptions() and encoding == "utf-8"
@@ -245,8 +245,8 @@ def study(
         run.run(folder, options, encoding, params)
     if not curve:
         return
-    with starting.quick_imports():
-        from mtbert.study import curves, parts
+    from mtbert.study import curves, parts
+
     build = params.parent / BUILD
     curves.run(folder, build)
     curve_of_way = parts.select(params, folder, build, way)
@@ -333,13 +333,13 @@ def why(variant: Annotated[str, Argument(help="A variant that params.yaml select
 def tables(build: BuildArgument = BUILD) -> None:
     """Print the tables that have results, and what to do next."""
     from mtbert import layout
-    from mtbert.judge import request_of
+    from mtbert.judge import plan_of
     from mtbert.judge import tables as judged
     from mtbert.report import terminal
     from mtbert.scores import outdated, tables
 
-    request = request_of(layout.read_catalog(build, "seeds"))
-    judgement = judged.read(layout.judged(build), tables.read(layout.results(build)), request)
+    plan = plan_of(layout.read_catalog(build, "seeds"))
+    judgement = judged.read(layout.judged(build), tables.read(layout.results(build)), plan)
     _print_aside(outdated.of_tables(build))
     print(terminal.in_short(judgement, layout.report(build) / "index.html"))
 
@@ -358,16 +358,16 @@ def report(
     ] = None,
 ) -> None:
     """Write the report from the finished runs; train nothing."""
-    with starting.quick_imports():
-        from mtbert import layout
-        from mtbert.judge import UNKNOWN, request_of
-        from mtbert.machine import locking
-        from mtbert.provenance import seals
-        from mtbert.replication import replicate, submissions
-        from mtbert.replication import report as reports
-        from mtbert.replication import tables as judged
-        from mtbert.report import write
-        from mtbert.scores import collect, ensembles, outdated, tables
+    from mtbert import layout
+    from mtbert.judge import NO_PLAN, plan_of
+    from mtbert.machine import locking
+    from mtbert.provenance import seals
+    from mtbert.replication import replicate, submissions
+    from mtbert.replication import report as reports
+    from mtbert.replication import tables as judged
+    from mtbert.report import write
+    from mtbert.scores import collect, ensembles, outdated, tables
+
     if evidence is not None:
         _check_evidence(build, evidence, out)
     folder = out or (evidence.resolve().parent if evidence else layout.report(build))
@@ -381,8 +381,8 @@ def report(
             ensembles.vote_all(build, layout.votes(build))
             tables.write(collect.collect(build), layout.results(build))
         results = tables.read(evidence or layout.results(build))
-        request = UNKNOWN if evidence else request_of(layout.read_catalog(build, "seeds"))
-        replication = replicate(results, third and tables.read(third), request)
+        plan = NO_PLAN if evidence else plan_of(layout.read_catalog(build, "seeds"))
+        replication = replicate(results, third and tables.read(third), plan)
         if evidence is None:
             judged.write(replication, layout.judged(build))
             submissions.write(results, layout.submissions(build))
@@ -424,8 +424,8 @@ def evidence(
 
     The tables are small enough to commit, and hold no sentence.
     """
-    with starting.quick_imports():
-        from mtbert.scores import evidence, outdated
+    from mtbert.scores import evidence, outdated
+
     for source in sources or [BUILD]:
         _print_aside(outdated.of_tables(source))
     evidence.write(evidence.merged(sources or [BUILD]), out)

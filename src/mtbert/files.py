@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import from_json
 from ruamel.yaml import YAML
-from ruamel.yaml.composer import Composer
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import AliasEvent
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import MappingNode, SequenceNode
 from ruamel.yaml.representer import SafeRepresenter
 
@@ -45,20 +44,20 @@ OLD = ".old"  # ending of a folder that another one replaces
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
     """Yield a path beside `path` to write to; move it to `path` if the block succeeds, else remove it."""
-    with _workshop(path) as folder:
+    with _temporary_folder(path) as folder:
         partial = _file_of(folder)
         yield partial
         flush(partial)
         partial.replace(path)
 
 
-def _file_of(workshop: Path) -> Path:
-    """Return the unfinished file that belongs to a workshop, and lies beside it."""
-    return workshop.with_name(f"{workshop.name}{PARTIAL}")
+def _file_of(folder: Path) -> Path:
+    """Return the unfinished file that belongs to a temporary folder, and lies beside it."""
+    return folder.with_name(f"{folder.name}{PARTIAL}")
 
 
 @contextlib.contextmanager
-def _workshop(path: Path) -> Iterator[Path]:
+def _temporary_folder(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside `path` that is this process's own, and remove it.
 
     Those of processes that were killed are removed first; what one of them had just taken out of its place goes back. A
@@ -83,18 +82,18 @@ def _workshop(path: Path) -> Iterator[Path]:
             return
 
 
-def _put_back(workshop: Path, path: Path) -> None:
+def _put_back(folder: Path, path: Path) -> None:
     """Move what `_put` had taken from `path`, when its process was killed, back to there."""
-    old = workshop / f"0{OLD}"
-    is_of_path = workshop.name[: -len(PARTIAL)].rpartition(".")[0] == f".{path.name}"  # a glob's * matches dots, too
+    old = folder / f"0{OLD}"
+    is_of_path = folder.name[: -len(PARTIAL)].rpartition(".")[0] == f".{path.name}"  # a glob's * matches dots, too
     if is_of_path and old.is_dir() and not path.exists():
         old.replace(path)
 
 
-def _remove(workshop: Path) -> None:
-    """Remove a workshop and its file."""
-    _file_of(workshop).unlink(missing_ok=True)
-    shutil.rmtree(workshop, ignore_errors=True)
+def _remove(folder: Path) -> None:
+    """Remove a temporary folder and its file."""
+    _file_of(folder).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -145,7 +144,7 @@ def new_directory(path: Path) -> Iterator[Path]:
     path = path.resolve()
     if path.exists() and not path.is_dir():
         raise DataError(f"{path} is no folder; allowed: a folder, or the name of a new one")
-    with _workshop(path) as folder:
+    with _temporary_folder(path) as folder:
         partial = folder / path.name
         partial.mkdir()
         yield partial
@@ -277,30 +276,14 @@ class _WithoutAliases(SafeRepresenter):
 _WithoutAliases.add_representer(float, _WithoutAliases.represent_float)
 
 
-class _RefusingAliases(Composer):
-    """A few nested aliases can stand for billions of values."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.parser.check_event(AliasEvent):
-            raise ValueError(f"line {self.parser.peek_event().start_mark.line + 1} holds an alias")
-        return super().compose_node(parent, index)
-
-
 MOST_COLUMNS = 10**6  # so that no line of an edited file is broken
-
-
-def _yaml(aliases: bool = False) -> YAML:
-    """Return the only reader and writer of YAML: version 1.2, as DVC reads it, so that `off` and `no` are words."""
-    yaml = YAML(typ="safe", pure=True)
-    yaml.default_flow_style, yaml.width, yaml.Representer = False, 120, _WithoutAliases
-    if not aliases:
-        yaml.Composer = _RefusingAliases
-    return yaml
+DEEPEST = 100  # collections within one another
 
 
 def write_yaml(path: Path, value: Any, in_order: bool = False) -> None:
     """Write block-style YAML without aliases; keys `in_order`, or sorted, so that equal settings are equal bytes."""
-    yaml, text = _yaml(), io.StringIO()
+    yaml, text = YAML(typ="safe", pure=True), io.StringIO()
+    yaml.default_flow_style, yaml.width, yaml.Representer = False, 120, _WithoutAliases
     yaml.sort_base_mapping_type_on_output = not in_order  # pyright: ignore[reportAttributeAccessIssue]
     yaml.dump(value, text)
     write_text(path, text.getvalue())
@@ -334,12 +317,27 @@ def edit_yaml(path: Path, values: Mapping[str, Any], without: Iterable[str] = ()
 
 def read_yaml(path: Path, again: str = AGAIN, aliases: bool = False) -> Any:
     """Read YAML; DataError where the file is missing or has another form, also for aliases where they are refused."""
-    return _parsed(path, _yaml(aliases).load, "plain YAML", again)
+    return _parsed(path, partial(_load, aliases=aliases), "plain YAML", again)
+
+
+def _load(text: str, aliases: bool) -> Any:
+    """Read version 1.2, as DVC does, so that `off` and `no` are words; libyaml takes a quarter of Python's time.
+
+    A few nested aliases can stand for billions of values, and libyaml ends the process where nesting is too deep.
+    """
+    depth = 0
+    for event in YAML(typ="safe").parse(text):
+        if isinstance(event, AliasEvent) and not aliases:
+            raise ValueError(f"line {event.start_mark.line + 1} holds an alias")
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > DEEPEST:
+            raise ValueError(f"line {event.start_mark.line + 1} is nested more than {DEEPEST} deep")
+    return YAML(typ="safe").load(text)
 
 
 def yaml_line(path: Path, place: Iterable[str | int]) -> int:
     """Return the line of a value in a file of YAML, or of the last of its keys that is there."""
-    node, line = _yaml(aliases=True).compose(path), 1
+    node, line = YAML(typ="safe").compose(path), 1
     for key in place:
         pairs: list[tuple[Any, Any]] = []  # the key, or the item of a list, that starts the line; and the value
         if isinstance(node, MappingNode):

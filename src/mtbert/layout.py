@@ -2,7 +2,7 @@
 
     build/
       machine.json                processor and PyTorch where the folder was begun
-      plan/VARIANT.yaml           resolved settings; beside them catalog.yaml, encoder.yaml, needs.yaml, code-STAGE.yaml
+      plan/VARIANT.yaml           resolved settings; beside them catalog.yaml, STAGE.yaml, code-STAGE.yaml
       encoders/NAME/              starting weights: base, and sbert, which was pretrained from it
       data/TASK/SPLIT.parquet     rows and word pieces; beside them dev-shared.parquet, report.json, pretraining.json
       manifest/VARIANT.json       the inputs.json that a training of a variant would write now
@@ -48,24 +48,16 @@ ELSEWHERE = "elsewhere.json"  # the machine that it came from, where that is ano
 LOG = "run.json"  # of its log
 INPUTS = "inputs.json"  # what a model was made from; also in its log
 DIGESTS = "digests.json"  # the seal
-KINDS = ("runs", "merged", "votes", "baselines")  # folders of models: NAME/SEED/
 KEY = 12  # hexadecimal digits of a digest in the name of a folder
-STAGES = {"plan": "plan", "data": "preprocess", "manifest": "manifest"}  # by folder, the stage that makes it
-STAGES_OF_MODELS = {
-    "merged": "merge",
-    "votes": "ensemble",
-    "baselines": "baselines",
-}  # by folder, the stage that makes all models below it
+STAGES = {  # by folder, the stage that makes all of it
+    "plan": "plan", "data": "preprocess", "manifest": "manifest",
+    "merged": "merge", "votes": "ensemble", "baselines": "baselines",
+}  # fmt: skip
 
 
 def machine(build: Path) -> Path:
     """Return the file that describes the machine where the folder was begun."""
     return build / "machine.json"
-
-
-def precision(build: Path) -> Path:
-    """Return the file of the faster precision of the machine that trains, where the folder was begun on another."""
-    return build / "locks" / "precision.json"
 
 
 def plan(build: Path, name: str = "catalog") -> Path:
@@ -152,7 +144,8 @@ def models(build: Path) -> list[Path]:
 
 def folders_of(build: Path, name: str = "*") -> list[Path]:
     """Return the folders of a model's seeds, sorted: of a variant, a merge, a vote or a baseline; of all for `*`."""
-    folders = [folder for kind in KINDS for folder in (build / kind).glob(f"{name}/[0-9]*")]
+    kinds = ("runs", "merged", "votes", "baselines")
+    folders = [folder for kind in kinds for folder in (build / kind).glob(f"{name}/[0-9]*")]
     return sorted(folder for folder in folders if folder.parent.name == name or name == "*")
 
 
@@ -212,17 +205,21 @@ def logs_of(build: Path, variant: str) -> list[Path]:
 
 
 def log(model: Path) -> Path:
-    """Return the log folder of a trained model: build/logs/<variant>/<seed>/<key of its results>.
+    """Return the log folder of a trained model: build/logs/<variant>/<seed>/<key of its inputs>.
 
-    So a run that DVC restores finds its log again, and never reads that of other results.
+    So a run that DVC restores finds its log again, and never reads that of a run of other inputs.
     """
     return logs(build_of(model), model.parent.name, model.name) / log_key(model)
 
 
 def log_key(model: Path) -> str:
-    """Return the name of the log folder of a trained model; DataError where the model has no seal."""
+    """Return the first digits of the SHA-256 of a model's inputs.json; DataError where the model has no seal.
+
+    A run of an earlier version, which has no inputs.json, is known by its seal.
+    """
     files.read_as(dict[str, str], model / DIGESTS, "dvc repro")
-    return files.sha256(model / DIGESTS)[:KEY]
+    made_from = model / INPUTS
+    return files.sha256(made_from if made_from.is_file() else model / DIGESTS)[:KEY]
 
 
 def checkpoint(build: Path, variant: str, seed: int | str) -> Path:
@@ -246,7 +243,7 @@ def stage(folder: Path) -> str:
     if folder.parent.name == "encoders":
         return "encoder" if folder.name == "base" else "pretrain"
     training = f"train@{folder.parent.name}-{folder.name}"
-    return STAGES.get(folder.name) or STAGES_OF_MODELS.get(folder.parent.parent.name, training)
+    return STAGES.get(folder.name) or STAGES.get(folder.parent.parent.name, training)
 
 
 def stage_of_input(build: Path, path: str) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from pydantic import BaseModel, PlainSerializer, ValidationError
+from pydantic import BaseModel, GetCoreSchemaHandler, ValidationError
+from pydantic_core import CoreSchema, core_schema
 
 from mtbert.errors import RefusedSettingsError, UnknownNameError, in_words
 
@@ -33,25 +34,23 @@ class Technique(Generic[S, P, T]):
 
 
 @dataclass(frozen=True)
-class Chosen(Generic[S]):
+class Choice(Generic[S]):
     """A technique that a variant uses, by its name, and its settings."""
 
     name: str
     settings: S
 
-    def stated(self) -> dict[str, Any]:
+    def dump(self) -> dict[str, Any]:
         """Return what a plan file holds: {"name": name, option: value, ...}."""
         return {"name": self.name, **self.settings.model_dump()}
-
-
-STATED = PlainSerializer(Chosen.stated)  # how pydantic writes one
 
 
 class Registry(dict[str, Technique[Any, P, T]], Generic[P, T]):
     """The techniques of one kind, by name; an unknown name is a SettingsError.
 
     `Registry[[Shape, Sequence[str]], Adapter]` holds techniques that are built from (settings, shape, tasks); the type
-    checker compares every constructor with that. `default` is the one that holds where settings name none.
+    checker compares every constructor with that. `default` is the one that holds where settings name none. A field of
+    type `Annotated[Choice[Any], ADAPTERS]` holds one of `ADAPTERS`.
     """
 
     def __init__(self, kind: str, techniques: dict[str, Technique[Any, P, T]], default: str | None = None) -> None:
@@ -62,28 +61,33 @@ class Registry(dict[str, Technique[Any, P, T]], Generic[P, T]):
     def __missing__(self, name: str) -> Technique[Any, P, T]:
         raise UnknownNameError(self.kind, name, self)
 
-    def choose(self, stated: Mapping[str, Any] | Chosen[Any]) -> Chosen[Any]:
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Have pydantic read and write a field that is annotated with this registry as plan files have it."""
+        written = core_schema.plain_serializer_function_ser_schema(Choice.dump)
+        return core_schema.no_info_plain_validator_function(self.choose, serialization=written)
+
+    def choose(self, content: Mapping[str, Any] | Choice[Any]) -> Choice[Any]:
         """Return the technique that a plan file states, its settings checked; one that is chosen already stays.
 
         Raises:
             UnknownNameError: no technique has that name.
             RefusedSettingsError: it refuses these settings, or no technique is named.
         """
-        if isinstance(stated, Chosen):
-            return stated
-        if not isinstance(stated, Mapping) or not isinstance(stated.get("name"), str):
+        if isinstance(content, Choice):
+            return content
+        if not isinstance(content, Mapping) or not isinstance(content.get("name"), str):
             raise RefusedSettingsError(f"{self.kind}: allowed: a mapping with a name, and the technique's options")
-        name = stated["name"]
-        options = {key: value for key, value in stated.items() if key != "name"}
+        name = content["name"]
+        options = {key: value for key, value in content.items() if key != "name"}
         try:
-            return Chosen(name, self[name].settings.model_validate(options))
+            return Choice(name, self[name].settings.model_validate(options))
         except ValidationError as error:
             raise RefusedSettingsError(f"{self.kind} {name}: {in_words(error)}") from None
 
-    def build(self, chosen: Chosen[Any], *surroundings: P.args, **named: P.kwargs) -> T:
+    def build(self, chosen: Choice[Any], *surroundings: P.args, **named: P.kwargs) -> T:
         """Build a chosen technique."""
         return self[chosen.name].build(chosen.settings, *surroundings, **named)
 
-    def class_of(self, chosen: Chosen[Any]) -> Any:
+    def class_of(self, chosen: Choice[Any]) -> Any:
         """Return a chosen technique's class, which says what it is for, and checks what it can serve."""
         return self[chosen.name].build

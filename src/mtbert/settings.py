@@ -106,8 +106,8 @@ class Published(Section):
 
     Attributes:
         paper, row: the paper and the row of its table; a variant of your own may have none.
-        also: further rows of that paper that the same model answers to.
-        rival: its row among PALs' rivals, where it answers to a paper and is listed there, too.
+        also: further rows of that paper that the same model is compared with.
+        rival: its row among PALs' rivals, where it is compared with a paper and listed there, too.
     """
 
     paper: Name | None = None

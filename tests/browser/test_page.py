@@ -22,7 +22,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page") / "laptop"
     predicted = {("pals", 1): {"sst": [0, 1, 2, 0]}, ("constructor", 1): {"sst": [0, 1, 2, 3]}}
     results = made.results(predicted, {"constructor": {"paper": None, "row": HOSTILE}})
-    write.write(judge.judge(results), folder)
+    write.write(judge.judge(judge.Scoreboard(results)), folder)
     return folder / "index.html"
 
 

@@ -132,10 +132,10 @@ def test_a_loaded_model_predicts_what_the_training_wrote(build: Path):
 
 def test_it_is_served_with_the_files_that_mlflow_is_given(build: Path, tmp_path: Path):
     with warnings.catch_warnings(action="ignore"):  # MLflow's own, about types
-        from mtbert.inference.served import Served
+        from mtbert.inference.served import PyfuncModel
         from mtbert.tracking import models
     models._collect(build / "runs/crossed/1", "base", tmp_path / models.RUN)
-    server, texts = Served(), pd.DataFrame(TEXTS["sts"])
+    server, texts = PyfuncModel(), pd.DataFrame(TEXTS["sts"])
     server.load_context(SimpleNamespace(artifacts={models.RUN: str(tmp_path / models.RUN)}))
     expected = loading.load_any("crossed", build=build).predict(
         task="sts", rows=list(texts.itertuples(index=False, name=None))

@@ -73,7 +73,7 @@ class Project:
         common.write_text(yaml.safe_dump(yaml.safe_load(common.read_text()) | {"questions": {}}))
 
     def edit(self, **params: Any) -> None:
-        """Replace whole sections or knobs of params.yaml; `sample` replaces what that profile does."""
+        """Replace whole sections or keys of params.yaml; `sample` replaces what that profile does."""
         file = self.root / "params.yaml"
         values = yaml.safe_load(file.read_text(encoding="utf-8")) | params
         file.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")

@@ -41,7 +41,7 @@ encoder = [f"build/encoders/base/{name}" for name in (
 outs = {
     "machine": ["build/machine.json"],
     "plan": [f"build/plan/{name}.yaml" for name in (*variants,
-        "encoder", "needs", "catalog", "pretrain", "code-encoder",
+        "encoder", "preprocess", "catalog", "pretrain", "code-encoder",
         "code-preprocess", "code-baselines", "code-pretrain", "code-train", "code-merge", "code-ensemble", "code-speed",
         "code-collect", "code-judge", "code-report")],
     "encoder": [*encoder, "build/encoders/base/encoder.json"],

@@ -33,6 +33,7 @@ class Page:
     # on an AMD and on an Intel processor were 0.03 apart, probabilities 0.06, similarities of 0 to 5 0.14.
     within: float = 0.1
     elsewhere: str = ""  # a command that is not typed here, since another page has it, too
+    planned: tuple[str, ...] = ()  # commands that make plan and manifest here, and train nothing: others show that
     before: Callable[[Walk], None] = lambda walk: None  # brings about what the page takes for granted
     after: Callable[[Walk], None] = lambda walk: None  # looks at what the page says has become
 
@@ -205,15 +206,25 @@ store.create(Path("empty.db").absolute())
 """  # of MLflow, to copy: creation takes seconds
 END = "\0"
 WIDER = "dvc exp run -S pals.dim=276"
+SEEDS = "dvc exp run -S 'seeds=[1,2,3]'"
+OFFICIAL = "dvc exp run -S profile=laptop -S data_dir=$PWD/data/official"
+OTHERS = "dvc exp run -S 'variants=[pals,wide]'"
+SMART = "dvc exp run -S pals.dim=null -S '+catalog.smart-pals.pals.dim=276'"
+SEEDS_OF_TWO = "dvc exp run -S profile=sample -S 'variants=[pals,frozen-pals]' -S 'seeds=[1,2]'"
+HELD_OUT = "-S 'training.learning_rate.encoder=1e-3,3e-3'"
+CUT = "dvc exp run -S encoder.name=minilm-4"
+E5 = "dvc exp run -S encoder.name=./models/e5"
 PAGES = {  # those that take longest come first
-    "docs/course.md": Page(REAL, real_until="git add dvc.lock", elsewhere=WIDER, before=course),
+    "docs/course.md": Page(
+        REAL, real_until="git add dvc.lock", elsewhere=WIDER, planned=(SEEDS, OFFICIAL), before=course
+    ),
     "README.md": Page(before=prediction_files),
-    "docs/settings.md": Page(elsewhere=WIDER),
+    "docs/settings.md": Page(elsewhere=WIDER, planned=(OTHERS, SMART, SEEDS_OF_TWO, HELD_OUT)),
     "docs/pipeline.md": Page(("frozen-pals",), elsewhere=WIDER, after=from_copies),
     "CONTRIBUTING.md": Page(before=moods, after=contributed),
     "docs/using.md": Page(REAL, real_until=END, before=using, after=uploaded),
-    "docs/encoders.md": Page(before=e5),
-    "docs/machines.md": Page(SMALL, before=another_seed),
+    "docs/encoders.md": Page(planned=(CUT, E5), before=e5),
+    "docs/machines.md": Page(("frozen-pals",), planned=("dvc repro",), before=another_seed),
     "docs/evidence.md": Page(before=another_build),
     "docs/tracking.md": Page(before=another_server, after=on_both),
     "docs/faults.md": Page(before=a_longer_training, after=went_on),
@@ -281,6 +292,8 @@ def test_a_page_is_right(name: str, trained: Callable[[bool], Path], tmp_path: P
         page.before(walk)
         if page.elsewhere:
             walk.stands_for[page.elsewhere] = ":"
+        for command in page.planned:
+            walk.stands_for[command] = f"{command} manifest"
         for block in pages.blocks(name):
             if page.real_until and page.real_until in block.text:
                 shrink(walk.root)

@@ -24,7 +24,7 @@ PATIENCE = 900  # seconds: a machine may have much else to do
 EXTRAS = ("run", "cluster", "onnx", "serve", "docs", "test")
 SERVERS = ("make mlflow", "mlflow models serve", "mtbert serve")  # go on until they are stopped
 UNSHOWN = ("build", ".dvc", "mlflow.db", "mlartifacts", ".venv")
-REPORTED = re.compile(r"^dvc exp run (?!--).*variants=\[([^]]+)\]")
+REPORTED = re.compile(r"^dvc exp run (?!--|.* manifest\b).*variants=\[([^]]+)\]")
 PROGRESS = re.compile(r"\d+%\|")
 SESSION = """
 import json, sys

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from mtbert import cli, replication
 from mtbert.cli import app
 from mtbert.inference import exporting, loading
+from mtbert.inference.compressing import Compression
 from mtbert.inference.model import Model
-from mtbert.inference.smaller import Smaller
-from mtbert.judge import UNKNOWN
+from mtbert.judge import NO_PLAN
 from mtbert.machine import locking
 from mtbert.provenance import why
 from mtbert.replication import report as reports
@@ -95,32 +95,32 @@ EACH: list[tuple[Any, str, list[str], tuple]] = [
         reports,
         "write",
         ["report", "--evidence", "/r/evidence", "--out", "o"],
-        (("/r/evidence", None, UNKNOWN), Path("o"), None),
+        (("/r/evidence", None, NO_PLAN), Path("o"), None),
     ),
     (
         reports,
         "write",
         ["report", "--evidence", "/r/evidence"],
-        (("/r/evidence", None, UNKNOWN), Path("/r"), None),
+        (("/r/evidence", None, NO_PLAN), Path("/r"), None),
     ),
     (
         reports,
         "write",
         ["report", "--evidence", f"{LAPTOP}/evidence", "--out", "o"],
-        ((f"{LAPTOP}/evidence", f"{LAPTOP}/third", UNKNOWN), Path("o"), None),
+        ((f"{LAPTOP}/evidence", f"{LAPTOP}/third", NO_PLAN), Path("o"), None),
     ),
     (
         exporting,
         "export",
         ["export", "pals", "o", "--format", "onnx"],
-        (PALS, "onnx", Path("o"), None, False, Smaller()),
+        (PALS, "onnx", Path("o"), None, False, Compression()),
     ),
-    (exporting, "export", ["export", "pals", "o"], (PALS, "hf", Path("o"), None, False, Smaller())),
+    (exporting, "export", ["export", "pals", "o"], (PALS, "hf", Path("o"), None, False, Compression())),
     (
         exporting,
         "export",
         ["export", "pals", "o", "--format", "onnx", "--int8", "--max-tokens", "64", "--unproved"],
-        (PALS, "onnx", Path("o"), None, False, Smaller(int8=True, max_tokens=64, unproved=True)),
+        (PALS, "onnx", Path("o"), None, False, Compression(int8=True, max_tokens=64, unproved=True)),
     ),
 ]
 

@@ -184,7 +184,7 @@ def test_equal_settings_are_equal_bytes_of_yaml(tmp_path: Path):
         (files.read_json, b"{"), (files.read_json, b"[NaN]"), (files.read_json, b"[-Infinity]"),
         (files.read_json, b"1" * 5000), (files.read_json, b"[" * 100_000),
         (files.read_yaml, b"{"), (files.read_yaml, b"\x80\x04."), (files.read_yaml, b"!!python/object/apply:f []"),
-        (files.read_yaml, b"[" * 600), (files.read_yaml, b"a: &x 1\nb: *x"),
+        (files.read_yaml, b"[" * 600), (files.read_yaml, b"[" * 101 + b"]" * 101), (files.read_yaml, b"a: &x 1\nb: *x"),
     ],
 )  # fmt: skip
 def test_what_this_project_did_not_write_is_told_with_its_name(tmp_path: Path, read, content: bytes):

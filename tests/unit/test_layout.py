@@ -7,10 +7,12 @@ import pytest
 from mtbert import files, layout
 
 
-def test_a_log_lies_in_a_folder_named_after_the_results(tmp_path: Path):
+def test_a_log_lies_in_a_folder_named_after_the_inputs_of_an_earlier_version_after_the_seal(tmp_path: Path):
     run = tmp_path / "runs" / "pals" / "1"
     files.write_text(run / "digests.json", "{}")
     assert layout.log(run) == tmp_path / "logs" / "pals" / "1" / "44136fa355b3"
+    files.write_text(run / "inputs.json", "[]")
+    assert layout.log(run) == tmp_path / "logs" / "pals" / "1" / "4f53cda18c2b"
 
 
 @pytest.mark.parametrize(

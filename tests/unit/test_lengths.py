@@ -12,7 +12,7 @@ FORMS = (
 
 @pytest.mark.parametrize("text", FORMS)
 def test_a_length_is_stated_as_it_was_written(text: str):
-    assert Length.read(text).stated() == text
+    assert Length.read(text).dump() == text
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_a_task_has_so_many_batches_in_an_epoch(text: str, turns: int):
     ],
 )
 def test_half_of_a_length(text: str, half: str):
-    assert Length.read(text).times(0.5).stated() == half
+    assert Length.read(text).times(0.5).dump() == half

@@ -19,7 +19,7 @@ COMMANDS = [  # the file of the plan that each misses, and its script's argument
     ("catalog", "collect", "build", "build/results"),
     ("catalog", "judge", "build", "build/judged"),
     ("encoder", "encoder", f"{PLAN}/encoder.yaml", "data", "build/encoders/base"),
-    ("needs", "preprocess", "data", "build/encoders/base", "build/data", f"{PLAN}/needs.yaml"),
+    ("preprocess", "preprocess", "data", "build/encoders/base", "build/data", f"{PLAN}/preprocess.yaml"),
     ("pretrain", "pretrain", f"{PLAN}/pretrain.yaml", "build"),
 ]
 

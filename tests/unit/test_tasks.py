@@ -256,12 +256,12 @@ def test_what_a_score_cannot_have_is_refused(tmp_path: Path, change: dict[str, A
 
 def test_a_runs_settings_hold_what_a_model_needs_of_a_task_and_nothing_of_reports_and_files(tmp_path: Path):
     task = read(tmp_path, mood=MOOD | {"title": "Mood", "matters": 0.02, "metric": "f1", "weights": "balanced"})["mood"]
-    told = tasks.stated(tasks.of_a_model(task))
+    told = tasks.dump_task(tasks.of_a_model(task))
     assert told == {
         "classes": 2, "sentences": ["text"], "label": "mood", "metric": "macro_f1", "labels": {"dull": 0, "nice": 1},
         "balanced": True,
     }  # fmt: skip
-    assert tasks.restored({"mood": told})["mood"] == tasks.of_a_model(task)
+    assert tasks.load_tasks({"mood": told})["mood"] == tasks.of_a_model(task)
 
 
 def test_a_folder_without_a_task_of_the_mean_is_refused(tmp_path: Path):
@@ -284,7 +284,7 @@ def test_a_model_has_a_mean_where_it_has_all_tasks_of_the_mean(trained: list[str
 
 @pytest.mark.parametrize(("seeds", "whole"), [([2, 1, 3], [2, 1]), ([1, 1, 3], []), ([1, 3], [])])
 def test_a_round_is_whole_where_each_of_its_folds_has_a_seed(seeds: list[int], whole: list[int]):
-    assert tasks.whole_rounds(seeds, 2) == whole
+    assert tasks.whole_repeats(seeds, 2) == whole
 
 
 def test_tasks_of_one_file_draw_dev_in_one_way(tmp_path: Path):
@@ -307,10 +307,10 @@ def test_a_seed_has_a_fold_and_a_round_has_each_fold_once(tmp_path: Path):
     task = read(tmp_path, mood=MOOD | {"folds": 5})["mood"]
     assert [task.fold(seed) for seed in (1, 2, 5, 6, 0)] == [0, 1, 4, 0, 4]
     assert tasks.of_a_model(task).folds == 5  # a model of a fold has trained on other rows than one of all
-    assert tasks.whole_rounds([1, 2, 3, 4, 5, 6, 7], 5) == [1, 2, 3, 4, 5]
-    assert tasks.whole_rounds([6, 7, 8, 9, 10, 1], 5) == [6, 7, 8, 9, 10]
-    assert tasks.whole_rounds([2, 3, 4, 5, 6], 5) == []  # two halves of rounds
-    assert tasks.whole_rounds([3, 1], 0) == [3, 1]
+    assert tasks.whole_repeats([1, 2, 3, 4, 5, 6, 7], 5) == [1, 2, 3, 4, 5]
+    assert tasks.whole_repeats([6, 7, 8, 9, 10, 1], 5) == [6, 7, 8, 9, 10]
+    assert tasks.whole_repeats([2, 3, 4, 5, 6], 5) == []  # two halves of repeats
+    assert tasks.whole_repeats([3, 1], 0) == [3, 1]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from mtbert.data import readers, several
 from mtbert.data.labels import visible
 from mtbert.data.records import NumberedRow
 from mtbert.errors import DataError, UnknownNameError, in_words
-from mtbert.scores.columns import SURE, Predictions
+from mtbert.scores.columns import CONFIDENCE, Predictions
 from mtbert.scores.schemas import Costs
 from mtbert.settings import NAME
 from mtbert.tasks import OTHERS_FOLDER, Split, Task, Tasks, label_text
@@ -272,7 +272,7 @@ def _table(file: Path, task: Task, split: Split, rows: Rows) -> pd.DataFrame:
     predictions = [by_key[key] for key in keys]
     table = pd.DataFrame({ID: rows.ids, "label": rows.labels, PREDICTION: [row.prediction for row in predictions]})
     if PROBABILITY in source.columns:
-        table[SURE] = [row.probability for row in predictions]
+        table[CONFIDENCE] = [row.probability for row in predictions]
     return table.assign(scored=True)
 
 
@@ -332,8 +332,8 @@ def _rare_values(file: str, task: Task, table: pd.DataFrame) -> Iterator[str]:
         if len(outside):
             limits = f"from {task.lowest:g} to {task.highest:g}, such as {outside[0]:g}"
             yield f"{file}: {len(outside):,} of {len(table):,} scores are not {limits}"
-    elif SURE in table and not task.several:
-        count = int(np.sum(table[SURE].to_numpy(float) < 1 / task.classes - SLACK))
+    elif CONFIDENCE in table and not task.several:
+        count = int(np.sum(table[CONFIDENCE].to_numpy(float) < 1 / task.classes - SLACK))
         if not count:
             return
         of_all = f"{count:,} of {len(table):,} probabilities are below 1/{task.classes}"

@@ -30,8 +30,8 @@ from mtbert.provenance.inputs import Inputs
 from mtbert.scores import metrics, predictions
 from mtbert.scores.columns import Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, FROZEN, UNTRAINED
-from mtbert.scores.schemas import Scored
-from mtbert.tasks import Split, Task, Tasks, main, of_a_model, stated
+from mtbert.scores.schemas import ModelMetrics
+from mtbert.tasks import Split, Task, Tasks, dump_task, main, of_a_model
 from mtbert.training import logs
 
 SEED = 0  # of all baselines: they have none
@@ -194,12 +194,12 @@ def _write(baseline: BaselineRun, tasks: Tasks, folder: Path, build: Path, start
         "variant": baseline.name,
         "seed": SEED,
         "tasks": known,
-        "described": {name: stated(of_a_model(tasks[name])) for name in known},
+        "described": {name: dump_task(of_a_model(tasks[name])) for name in known},
     }
     if baseline.of_others:
         costs = baseline.of_others.costs.model_dump(exclude_defaults=True)
         settings |= {"costs": costs, "files": baseline.of_others.digests}
-    scored = Scored(
+    scored = ModelMetrics(
         variant=baseline.name,
         seed=SEED,
         weights=baseline.weights,

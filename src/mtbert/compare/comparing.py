@@ -11,10 +11,10 @@ from mtbert import tasks
 from mtbert.compare import pairing, reading
 from mtbert.compare.pairing import Pairs
 from mtbert.errors import DataError, UnknownNameError
-from mtbert.judge import SEEDS, Comparison, Obstacle, Part
-from mtbert.judge.comparison import with_p
+from mtbert.judge import Comparison
+from mtbert.judge.rule import missing_data
 from mtbert.scores import metrics
-from mtbert.stats import LEAST_CLUSTERS, Estimate, Side, difference, influence, score
+from mtbert.stats import Side, difference, influence, score
 from mtbert.tasks import METRIC_NAMES, OF_CLASSES, OF_SCORES, Task, Tasks
 
 
@@ -56,12 +56,13 @@ def compare_files(
     result = replace(result, bounds=(lowest - highest, highest - lowest))
     if metric == "f1" and [*classes] != [1]:
         metric = "macro_f1"
-    part = Part(ours=(ours,), other=(theirs,), metric=metric, margin=margin, expects="close")
     scores = (
         replace(score(our_side, bounds), is_defined=_is_defined(metric, pairs.ours)),
         replace(score(their_side, bounds), is_defined=_is_defined(metric, pairs.theirs)),
     )
-    return with_p(Comparison(part, _obstacle(result), result, scores=scores))
+    missing = missing_data(result)
+    comparison = Comparison((ours,), (theirs,), metric, "close", margin, result, missing=missing, scores=scores)
+    return replace(comparison, p=comparison.uncorrected_p)
 
 
 def _check_kind(metric: str, task: Task | None) -> None:
@@ -86,13 +87,6 @@ def _of_task(metric: str, task: Task | None) -> str:
     words = {*task.labels} or {str(number) for number in range(task.classes)}
     is_true = words in ({"0", "1"}, {"false", "true"}) and task.labels.get("true", 1) == 1
     return "f1" if is_true or task.metric == "f1" else "macro_f1"
-
-
-def _obstacle(result: Estimate) -> Obstacle | None:
-    """Return what keeps a difference from being judged."""
-    if result.lacks_seeds(SEEDS):
-        return Obstacle.SEEDS
-    return Obstacle.ROWS if result.clusters < LEAST_CLUSTERS else None
 
 
 def _sides(pairs: Pairs, metric: str, classes: Sequence[float]) -> tuple[Side, Side]:

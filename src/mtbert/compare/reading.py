@@ -8,8 +8,7 @@ import pandas as pd
 from mtbert import files, layout
 from mtbert.data import records
 from mtbert.errors import DataError, UnknownNameError, first_of
-from mtbert.provenance import stale
-from mtbert.provenance.stale import Present
+from mtbert.provenance import changes
 from mtbert.scores.columns import Frame
 from mtbert.tasks import label_text
 
@@ -17,7 +16,7 @@ SUFFIXES = (".csv", ".parquet")
 REQUIRED = ("id", "label", "prediction")
 COLUMNS = (*REQUIRED, "class", "seed", "cluster", "scored")  # that are read
 TEXT = re.compile(r"sentence[12]?|text|text_pair")
-IGNORED = re.compile(rf"probability_\d+|sure|lowest|highest|cut|{TEXT.pattern}")
+IGNORED = re.compile(rf"probability_\d+|confidence|lowest|highest|cut|{TEXT.pattern}")
 NORMALISED = ("seed", "cluster")  # columns whose numbers may be written in two ways
 ROW_NUMBERS = re.compile(r"|Unnamed: 0|__index_level_0__")  # the names that pandas gives them
 
@@ -43,7 +42,7 @@ def read(source: str, task: str | None = None, build: Path = Path("build")) -> F
         return _of_file(Path(source))
     if missing := [folder for folder in folders if not layout.predictions(folder, task, "dev").is_file()]:
         raise DataError(f"{source} has no predictions of {task} (--task): {missing[0]} has none")
-    stale.check(Present(build), folders, task)
+    changes.check_rows(build, folders, task)
     return pd.concat([_read_run(folder, task) for folder in folders], ignore_index=True)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mtbert.judge import SEEDS, Comparison, Obstacle, Verdict
+from mtbert.judge import SEEDS, Comparison, Verdict
 from mtbert.stats import LEAST_CLUSTERS, Estimate
 
 VERDICTS = {
@@ -22,7 +22,7 @@ def as_text(comparison: Comparison, notes: Sequence[str] = ()) -> str:
     result, (our_score, their_score), (ours, theirs) = _difference(comparison), _scores(comparison), _names(comparison)
     width = max(map(len, (ours, theirs, "difference")))
     clusters = "" if result.clusters == result.rows else f" in {result.clusters} clusters"
-    metric = comparison.part.metric
+    metric = comparison.metric
     return "\n".join([
         f"{METRICS.get(metric, metric)} on {result.rows} rows{clusters}",
         "",
@@ -33,7 +33,7 @@ def as_text(comparison: Comparison, notes: Sequence[str] = ()) -> str:
         "",
         f"p of no difference: {NOT_KNOWN if result.p is None else f'{result.p:.4g}'}",
         "",
-        f"{ours} against {theirs}: {_answer(comparison)} (margin {comparison.part.margin:g}).",
+        f"{ours} against {theirs}: {_answer(comparison)} (margin {comparison.margin:g}).",
         _scope(comparison),
         *(_undefined(name, metric) for name in _undefined_sides(comparison)),
         *(f"Note: {note}" for note in notes),
@@ -52,7 +52,7 @@ def _scores(comparison: Comparison) -> tuple[Estimate, Estimate]:
 
 def _names(comparison: Comparison) -> tuple[str, str]:
     """Return the name of each side as it was given."""
-    (ours,), (theirs,) = comparison.part.ours, comparison.part.other
+    (ours,), (theirs,) = comparison.ours, comparison.other
     return ours, theirs
 
 
@@ -76,12 +76,12 @@ def _answer(comparison: Comparison) -> str:
     """Return the verdict on ours, or why it is open."""
     result = _difference(comparison)
     if result.are_alike:
-        right = "both are right on the same rows" if comparison.part.metric == "accuracy" else "both predict the same"
+        right = "both are right on the same rows" if comparison.metric == "accuracy" else "both predict the same"
         return f"no difference, {right}"
     if _undefined_sides(comparison) and result.interval is None:
         return "open, a score is not defined"
-    if isinstance(comparison.verdict, Obstacle):
-        return f"open, {_missing(comparison)} needed"
+    if comparison.missing:
+        return f"open, {_needed(comparison)} needed"
     if result.interval is None:
         return "open, the difference is the same in every cluster of rows, so its noise cannot be estimated"
     if comparison.verdict is Verdict.FAILS:
@@ -89,10 +89,10 @@ def _answer(comparison: Comparison) -> str:
     return VERDICTS[comparison.verdict]
 
 
-def _missing(comparison: Comparison) -> str:
+def _needed(comparison: Comparison) -> str:
     """Return how many seeds, or clusters of rows, an answer lacks."""
     result = _difference(comparison)
-    if comparison.obstacle is Obstacle.SEEDS:
+    if comparison.missing == "seeds":
         counts = zip(_names(comparison), result.seeds, strict=True)
         return " and ".join(_more_seeds(name, SEEDS - count) for name, count in counts if 0 < count < SEEDS)
     return f"too few clusters of rows: {result.clusters}, and {LEAST_CLUSTERS} are"

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from mtbert.config import resolve
-from mtbert.config.layers import layers, merge
 from mtbert.config.params import Params, Place, at, dotted, leaves
+from mtbert.config.places import merge, places_of
 from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import SECTIONS
 from mtbert.pretrained.settings import SBERT
@@ -25,12 +25,12 @@ class Override(NamedTuple):
 
     Attributes:
         place: where it is set.
-        changes: the selected variants that it changes; if none, the files of `encoder` and `pretrain` that it changes.
+        files: the files of the plan that it changes, by name: those of selected variants, `encoder` and `pretrain`.
     """
 
     place: Place
     value: Any
-    changes: list[str]
+    files: list[str]
 
 
 def find(params: Params, selected: dict[str, Any]) -> Iterator[Override]:
@@ -42,15 +42,15 @@ def find(params: Params, selected: dict[str, Any]) -> Iterator[Override]:
         if section in SECTIONS:
             yield from _in_section(params, selected, section, values)
     for name, entry in (params.own.get("catalog") or {}).items():
-        if name in params.of_papers["catalog"] or name in params.written:
+        if name in params.of_papers["catalog"] or name in params.template_of:
             for place, value in leaves(("catalog", name), entry):
-                yield Override(place, value, _changes(params, selected, place))
+                yield Override(place, value, _changed_files(params, selected, place))
 
 
 def of_profile(params: Params, names: Iterable[str]) -> dict[str, list[str]]:
     """Return the presets of these variants whose value of a key gives way to another one of the profile, by the key."""
     presets_by_key: dict[str, list[str]] = {}
-    for preset in dict.fromkeys(str(layers(params, name)[0][1]) for name in names):
+    for preset in dict.fromkeys(str(places_of(params, name)[0][1]) for name in names):
         for place, value in leaves((), params.get("presets", preset) or {}):
             stronger = params.get("profiles", str(params.get("profile")), *place)
             if stronger is not None and stronger != value:
@@ -63,7 +63,7 @@ def near_names(params: Params) -> Iterator[tuple[Place, str]]:
 
     Such a variant, profile or tuned rate changes nothing of the one whose name was misspelt.
     """
-    variants = {*params.of_papers["catalog"], *params.written}
+    variants = {*params.of_papers["catalog"], *params.template_of}
     profile = str(params.get("profile"))
     names_by_key = {"catalog": variants, "tuned": {*params.get("catalog")}, "profiles": {profile}}
     for key, names in names_by_key.items():
@@ -75,11 +75,11 @@ def near_names(params: Params) -> Iterator[tuple[Place, str]]:
 
 def _in_section(params: Params, selected: dict[str, Any], section: str, values: Any) -> Iterator[Override]:
     """Yield the overrides in a section at the top of params.yaml."""
-    pairs = dict.fromkeys(tuple(layers(params, name)[:2]) for name in selected)  # preset and profile
+    pairs = dict.fromkeys(tuple(places_of(params, name)[:2]) for name in selected)  # preset and profile
     weaker = [merge(params, pair).values for pair in pairs]
     for place, value in leaves((section,), values):
         if any(_value(sections, place) != value for sections in weaker):
-            yield Override(place, value, _changes(params, selected, place))
+            yield Override(place, value, _changed_files(params, selected, place))
 
 
 def _value(sections: dict[str, Any], place: Place) -> Any:
@@ -95,10 +95,10 @@ def _default_of(place: Place) -> Any:
     return at(key.get_default(call_default_factory=True), place[depth + 1 :])
 
 
-def _changes(params: Params, selected: dict[str, Any], place: Place) -> list[str]:
-    """Return the selected variants, else the shared files, that would differ without a value.
+def _changed_files(params: Params, selected: dict[str, Any], place: Place) -> list[str]:
+    """Return the files of the plan that would differ without a value.
 
-    They are resolved anew. Which layer sets a value does not tell: a weaker layer may set the same one, and a variant
+    They are resolved anew. Which place sets a value does not tell: a weaker one may set the same one, and a variant
     may not read it, such as the rate of a kind of training that it has not.
     """
     without = params.put(place, None)
@@ -107,10 +107,10 @@ def _changes(params: Params, selected: dict[str, Any], place: Place) -> list[str
         shared_without = resolve.shared(without, selected)
     except ValidationError:  # of two values that go together, such as encoder.name and its revision
         shared_without = {}
-    files = {name for name in shared if shared[name] != shared_without.get(name)}
-    variants: list[str] = []
+    changed = [name for name in shared if shared[name] != shared_without.get(name)]
+    starting_weights = {*changed}
     for name, document in selected.items():
         starts = {"encoder", "pretrain"} if document["model"]["encoder"] == SBERT else {"encoder"}
-        if files & starts or resolve.variant(without, name)[0] != document:
-            variants.append(name)
-    return variants or sorted(files)
+        if starting_weights & starts or resolve.variant(without, name)[0] != document:
+            changed.append(name)
+    return changed

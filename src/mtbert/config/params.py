@@ -12,7 +12,7 @@ from mtbert.config import papers, templates
 from mtbert.errors import SettingsError
 
 COMMON = ("run", "model", "training")  # sections of which each variant may have values of its own
-REST = "others"  # the key of heads and pooling of tasks that have no key of their own
+OTHERS = "others"  # the key of heads and pooling of tasks that have no key of their own
 Place = tuple[str | int, ...]  # the keys that lead to a value
 IN_PAPERS = {"presets": "presets", "catalog": "variants", "ensembles": "ensembles"}  # by what params.yaml calls them
 
@@ -40,7 +40,7 @@ class Params:
             the paper's entry or variant of its name.
         tasks: those of the data folder.
         of_papers: the papers' entries under `presets`, `catalog` and `ensembles`, as they are written there.
-        written: by the name of a variant of one task, the entry with `tasks: each` that it was expanded from.
+        template_of: by the name of a variant of one task, the entry with `tasks: each` that it was expanded from.
     """
 
     def __init__(self, file: Path, shown: Path | None = None) -> None:
@@ -64,23 +64,23 @@ class Params:
         return entries
 
     def _merge(self) -> None:
-        """Set `values` and `written`; a value that ought to be a mapping and is none stays, to be refused later.
+        """Set `values` and `template_of`; a value that ought to be a mapping and is none stays, to be refused later.
 
         An entry with `tasks: each` is expanded behind what params.yaml changes of it, and before what params.yaml
         changes of the variants that it becomes.
         """
         own = {key: {} if self.own.get(key) is None else self.own[key] for key in IN_PAPERS}
         values = {key: over(entries, own[key]) for key, entries in self.of_papers.items()}
-        self.written = {}
+        self.template_of = {}
         if isinstance(own["catalog"], dict):
             entries = self.of_papers["catalog"]
             every_task = tasks.main(self.tasks)
             from_papers = over(entries, {name: entry for name, entry in own["catalog"].items() if name in entries})
             for name, entry in from_papers.items():
                 if templates.is_template(entry):
-                    self.written |= {templates.named(name, task): name for task in every_task}
+                    self.template_of |= {templates.variant_name(name, task): name for task in every_task}
             others = {name: entry for name, entry in own["catalog"].items() if name not in entries}
-            values["catalog"] = templates.with_parts(over(templates.expanded(from_papers, every_task), others))
+            values["catalog"] = templates.with_parts(over(templates.expand(from_papers, every_task), others))
             values["ensembles"] = over(
                 templates.members(self.of_papers["ensembles"], from_papers, every_task), own["ensembles"]
             )
@@ -92,7 +92,7 @@ class Params:
 
     def own_entry(self, variant: str) -> dict[str, Any]:
         """Return what params.yaml itself sets of a variant, also by the entry with `tasks: each` that it is from."""
-        entries = [at(self.own, ("catalog", name)) or {} for name in (self.written.get(variant, ""), variant)]
+        entries = [at(self.own, ("catalog", name)) or {} for name in (self.template_of.get(variant, ""), variant)]
         return over(*entries)
 
     def whole(self, variant: str) -> str:
@@ -110,7 +110,7 @@ class Params:
         """Return file, line and dotted key of a place, or of the part of it that exists."""
         file, keys = self.shown, place
         if len(place) > 1 and at(self.own, place) is None:
-            template: Place = (place[0], self.written.get(str(place[1]), ""), *place[2:])
+            template: Place = (place[0], self.template_of.get(str(place[1]), ""), *place[2:])
             is_of_template = place[0] == "catalog" and at(self.own, template) is not None
             file, keys = (file, template) if is_of_template else self._in_papers(place) or (file, keys)
         return file, files.yaml_line(file, keys), dotted(keys)
@@ -122,7 +122,7 @@ class Params:
             return None
         name = str(place[1])
         for paper, content in self.papers.items():
-            for entry in (name, self.written.get(name, "")):
+            for entry in (name, self.template_of.get(name, "")):
                 if entry in getattr(content, field):
                     return self.file.parent / "papers" / f"{paper}.yaml", (field, entry, *place[2:])
         return None
@@ -184,10 +184,10 @@ def over(base: Any, top: Any) -> Any:
     """
     if not isinstance(top, dict):
         return copy.deepcopy(top)
-    stated = {key: value for key, value in top.items() if value is not None}
-    if not stated and base is not None:
+    values = {key: value for key, value in top.items() if value is not None}
+    if not values and base is not None:
         return base
     below = {} if base is None else base
     if not isinstance(below, dict):
-        below = {REST: below}
-    return below | {key: over(below.get(key), value) for key, value in stated.items()}
+        below = {OTHERS: below}
+    return below | {key: over(below.get(key), value) for key, value in values.items()}

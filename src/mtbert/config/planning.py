@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mtbert import files, merging, tasks
-from mtbert.config import overrides, resolve, sections, teachers
+from mtbert import files, tasks
+from mtbert.config import checks, overrides, resolve, sections
 from mtbert.config.overrides import Override
 from mtbert.config.params import Fault, Params, dotted
 from mtbert.config.techniques import SECTIONS
@@ -37,10 +37,7 @@ def plan(params: Params) -> dict[str, Any]:
         params,
         [
             *_without_effect(all_overrides, selected, {*tasks.COURSE, *params.tasks}),
-            *_part_faults(params),
-            *_merge_faults(params, selected),
-            *teachers.find_faults(params, selected),
-            *_fold_faults(params, selected),
+            *checks.selection_faults(params, selected),
         ],
     )
     shared = resolve.shared(params, selected)
@@ -48,7 +45,7 @@ def plan(params: Params) -> dict[str, Any]:
     if encoder.folder and not encoder.revision:  # so that the folder's files are an input of later stages
         encoder = encoder.model_copy(update={"revision": folders.digest(encoder.folder)})
         shared["encoder"]["revision"] = encoder.revision
-    needs = {
+    preprocess = {
         "splits": _splits(selected, shared),
         "held_out": params.get("held_out"),
         "most_refused": MOST_REFUSED if params.get("most_refused") is None else params.get("most_refused"),
@@ -56,7 +53,12 @@ def plan(params: Params) -> dict[str, Any]:
         "pretraining": _pretraining(shared),
     }
     _refuse(params, _faults_of_pretraining(params, shared))
-    return {**selected, **shared, "needs": needs, "catalog": _catalog(params, selected, encoder, all_overrides)}
+    return {
+        **selected,
+        **shared,
+        "preprocess": preprocess,
+        "catalog": _catalog(params, selected, encoder, all_overrides),
+    }
 
 
 def _resolved(params: Params) -> dict[str, Any]:
@@ -81,7 +83,7 @@ def _without_effect(
     other_tasks = {*all_tasks}.difference(*own_tasks, *trained)
     for override in all_overrides:
         section, *keys = override.place
-        if section in SECTIONS and (not override.changes or not other_tasks.isdisjoint(keys)):
+        if section in SECTIONS and (not override.files or not other_tasks.isdisjoint(keys)):
             yield Fault(override.place, NO_EFFECT.format(override.value))
 
 
@@ -95,46 +97,6 @@ def _profile_faults(params: Params) -> Iterator[Fault]:
             return
 
 
-def _part_faults(params: Params) -> Iterator[Fault]:
-    """Yield the members and teachers that read a part of train alone."""
-    for group, key in (("ensembles", "members"), ("catalog", "teachers")):
-        for name, entry in (params.get(group) or {}).items():
-            if parts := [other for other in entry.get(key) or [] if params.whole(other) != other]:
-                message = f"{parts[0]} reads a part of train alone; allowed: {key} that read all of it"
-                yield Fault((group, name, key), message)
-
-
-def _merge_faults(params: Params, selected: dict[str, Any]) -> Iterator[Fault]:
-    """Yield why the members of an ensemble cannot be merged."""
-    for name, entry in (params.get("ensembles") or {}).items():
-        if entry.get("merge") and all(member in selected for member in entry["members"]):
-            members = [VariantSettings(**selected[member]) for member in entry["members"]]
-            try:
-                merging.settings_of(name, entry["merge"], members)
-            except SettingsError as error:
-                yield Fault(("ensembles", name, "members"), str(error))
-
-
-def _fold_faults(params: Params, selected: dict[str, Any]) -> Iterator[Fault]:
-    """Yield what does not go together with tasks that have folds."""
-    folds = tasks.number_of_folds(params.tasks)
-    if not folds:
-        return
-    with_folds = [name for name, task in params.tasks.items() if task.folds]
-    about = f"{with_folds[0]} has `folds: {folds}` in tasks.yaml"
-    seeds = params.get("seeds")
-    if tasks.whole_rounds(seeds, folds) != seeds:
-        rounds = f"whole rounds, such as 1 to {folds} or 1 to {2 * folds}, so that each row is predicted"
-        yield Fault(("seeds",), f"{seeds} divide the folds unevenly: {about}; allowed: {rounds}")
-    if params.get("held_out"):
-        yield Fault(("held_out",), f"it takes dev from train, and {about}; allowed: null, or no folds")
-    for name, document in selected.items():
-        settings = VariantSettings(**document)
-        if settings.run.selection != "spared" and {*with_folds} & {*settings.tasks}:
-            fault = f"{name} has {settings.run.selection}, and {about}, of which each row of dev is scored"
-            yield Fault(("run", "selection"), f"{fault}; allowed: spared, as profile own sets it")
-
-
 def _faults_of_pretraining(params: Params, shared: dict[str, Any]) -> Iterator[Fault]:
     """Yield the corpora with folds that pretraining reads: all models start from it, whatever their fold."""
     for corpus in _pretraining(shared):
@@ -144,8 +106,8 @@ def _faults_of_pretraining(params: Params, shared: dict[str, Any]) -> Iterator[F
 
 
 def _refuse(params: Params, faults: Iterable[Fault]) -> None:
-    if found := [*faults]:
-        raise SettingsError(params.format_faults(found))
+    if all_faults := [*faults]:
+        raise SettingsError(params.format_faults(all_faults))
 
 
 def _catalog(
@@ -154,7 +116,7 @@ def _catalog(
     """Return what the report reads: keys at the top of params.yaml, the encoder, all variants, and all ensembles."""
     variants: dict[str, Any] = {}
     for name in params.get("catalog"):
-        values = {dotted(override.place): override.value for override in all_overrides if name in override.changes}
+        values = {dotted(override.place): override.value for override in all_overrides if name in override.files}
         part = params.get("catalog", name, "part")
         variants[name] = {
             **resolve.about(params, name),
@@ -166,7 +128,7 @@ def _catalog(
     return {
         **{key: params.get(key) for key in ("profile", "data_dir", "held_out", "seeds", "limit")},
         "tuned": _tuned(params, selected),
-        "tasks": {name: tasks.stated(task) for name, task in params.tasks.items()},
+        "tasks": {name: tasks.dump_task(task) for name, task in params.tasks.items()},
         "encoder": {"name": encoder.display_name, "note": encoder.note, **revision},
         "variants": variants,
         "ensembles": {

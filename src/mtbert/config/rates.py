@@ -60,7 +60,7 @@ def trained_parts(phase: dict[str, Any]) -> set[str]:
     return {*trainable} - {*(phase.get("frozen") or [])}
 
 
-def settled(phase: dict[str, Any]) -> dict[str, Any]:
+def with_rate(phase: dict[str, Any]) -> dict[str, Any]:
     """Return a phase whose schedule is resolved, with the rate of its kind in place of those by kind."""
     rates = phase.get("learning_rate")
     if not isinstance(rates, dict):

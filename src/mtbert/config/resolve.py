@@ -1,4 +1,4 @@
-"""Resolve one variant: merge its layers, choose its techniques, and check that all of it fits together.
+"""Resolve one variant: merge the places that set it, choose its techniques, and check that all of it fits together.
 
 A variant's file holds only what the variant uses.
 """
@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from mtbert import tasks
-from mtbert.config import fits, rates
-from mtbert.config.layers import MergedSettings, layers, merge, merge_variant
-from mtbert.config.params import REST, Fault, Params, Place, at, dotted, faults_of, leaves
+from mtbert.config import checks, rates
+from mtbert.config.params import OTHERS, Fault, Params, Place, at, dotted, faults_of, leaves
+from mtbert.config.places import MergedSettings, merge, merge_variant, places_of
 from mtbert.config.sections import SETTINGS
 from mtbert.config.techniques import FILES_OF_ALL, NAMES, REGISTRIES, USES
 from mtbert.learning.schedules import SCHEDULES
@@ -21,10 +21,10 @@ from mtbert.models.heads import HEADS
 from mtbert.pretrained import folders
 from mtbert.pretrained.settings import SBERT, EncoderSettings, SbertSettings
 from mtbert.provenance import code
-from mtbert.registry import Chosen
+from mtbert.registry import Choice
 from mtbert.settings import Published
 from mtbert.tasks import Task
-from mtbert.variants.settings import PLACES, VariantSettings
+from mtbert.variants.settings import TECHNIQUE_KEYS, VariantSettings
 
 
 def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Fault]]:
@@ -52,7 +52,7 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Faul
         faults += settings.where_set(Fault(("phases", number, key), message) for key, message in phase_faults)
     if faults:
         return None, faults
-    phases = [rates.settled(_put(phase, "training", techniques)) for phase in phases]
+    phases = [rates.with_rate(_put(phase, "training", techniques)) for phase in phases]
     trained_on = [task for phase in phases for task in phase["tasks"]]
     document = {
         **entry_facts,
@@ -70,14 +70,14 @@ def variant(params: Params, name: str) -> tuple[dict[str, Any] | None, list[Faul
         resolved = VariantSettings.model_validate(document)
     except ValidationError as error:
         return None, settings.where_set(faults_of(error))
-    if faults := settings.where_set(fits.find_faults(resolved, encoder)):
+    if faults := settings.where_set(checks.variant_faults(resolved, encoder)):
         return None, faults
     return resolved.model_dump(), []
 
 
 def shared(params: Params, selected: dict[str, Any]) -> dict[str, Any]:
     """Return the files on the starting weights of the selected variants, by name."""
-    sections = merge(params, layers(params)).values
+    sections = merge(params, places_of(params)).values
     run, encoder = sections.get("run", {}), sections.get("encoder", {})
     as_elsewhere = {key: run[key] for key in ("device", "precision", "threads") if key in run}  # as in trainings
     if "weights" in encoder:
@@ -99,7 +99,7 @@ def about(params: Params, name: str) -> dict[str, Any]:
 
 def _choose(
     settings: MergedSettings, names: Sequence[str], encoder: EncoderSettings
-) -> tuple[dict[str, Chosen[Any]], list[Fault]]:
+) -> tuple[dict[str, Choice[Any]], list[Fault]]:
     """Return the techniques of these names with their sections, and the faults of these sections."""
     sections: dict[str, Any] = {}
     faults: list[Fault] = []
@@ -112,7 +112,7 @@ def _choose(
         like, sized = SIZED[name]
         if like in sections:
             sections[name] = sized(sections[name], sections[like], *_sizes(encoder))
-    return {name: Chosen(name, section) for name, section in sections.items() if name in names}, faults
+    return {name: Choice(name, section) for name, section in sections.items() if name in names}, faults
 
 
 def _sizes(encoder: EncoderSettings) -> tuple[int, int]:
@@ -131,9 +131,9 @@ def _model(values: dict[str, Any], own_tasks: Sequence[str]) -> dict[str, Any]:
         "encoder": "base",
         "token_types": "zeros",
         **values,
-        **{key: values.get(key) or registry.default for key, registry in PLACES["model"].items()},
-        "heads": {task: heads.get(task) or heads.get(REST) or HEADS.default for task in own_tasks},
-        "pooling": {task: pooling.get(task) or pooling.get(REST) or "pooler" for task in own_tasks},
+        **{key: values.get(key) or registry.default for key, registry in TECHNIQUE_KEYS["model"].items()},
+        "heads": {task: heads.get(task) or heads.get(OTHERS) or HEADS.default for task in own_tasks},
+        "pooling": {task: pooling.get(task) or pooling.get(OTHERS) or "pooler" for task in own_tasks},
     }
 
 
@@ -147,7 +147,7 @@ def _phase(values: dict[str, Any], own_tasks: Sequence[str], adapter: str) -> di
         useless.add("head_rate")
     return {
         **{key: value for key, value in values.items() if key not in useless},
-        **{key: values.get(key) or registry.default for key, registry in PLACES["training"].items()},
+        **{key: values.get(key) or registry.default for key, registry in TECHNIQUE_KEYS["training"].items()},
         "tasks": own_tasks if values.get("tasks") in (None, "all") else values["tasks"],
         "objectives": values.get("objectives") or [],
     }
@@ -155,16 +155,16 @@ def _phase(values: dict[str, Any], own_tasks: Sequence[str], adapter: str) -> di
 
 def _names(model: dict[str, Any], phases: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield the names of the techniques that a variant uses."""
-    yield from (model[key] for key in PLACES["model"])
+    yield from (model[key] for key in TECHNIQUE_KEYS["model"])
     yield from model["heads"].values()
     for phase in phases:
-        yield from (phase[key] for key in PLACES["training"])
+        yield from (phase[key] for key in TECHNIQUE_KEYS["training"])
         yield from phase["objectives"]
 
 
-def _put(values: dict[str, Any], section: str, techniques: dict[str, Chosen[Any]]) -> dict[str, Any]:
+def _put(values: dict[str, Any], section: str, techniques: dict[str, Choice[Any]]) -> dict[str, Any]:
     """Return a section with techniques in the place of their names."""
-    put: dict[str, Any] = {key: techniques[values[key]] for key in PLACES[section]}
+    put: dict[str, Any] = {key: techniques[values[key]] for key in TECHNIQUE_KEYS[section]}
     if section == "model":
         put["heads"] = {task: techniques[name] for task, name in values["heads"].items()}
     else:
@@ -178,7 +178,7 @@ def _run(values: dict[str, Any], phases: Sequence[dict[str, Any]]) -> dict[str, 
     return values | {"selection": "whole"} if values.get("keep") == "last" and not is_watched else values
 
 
-def _sources(techniques: dict[str, Chosen[Any]]) -> dict[str, str]:
+def _sources(techniques: dict[str, Choice[Any]]) -> dict[str, str]:
     """Return the digests of the files that the variant's techniques use, by name."""
     digests: dict[str, str] = {}
     for registry in REGISTRIES:
@@ -260,7 +260,7 @@ def _has(phase: dict[str, Any], keys: Place, value: Any) -> bool:
     """Return whether a phase has a value at these keys of section `training`."""
     there = at(phase, keys)
     if isinstance(there, dict):  # one rate became `others` below rates by kind
-        there = there.get(REST)
+        there = there.get(OTHERS)
     if keys == ("objectives",):  # to which `uses` adds
         return {*value} <= {*(there or [])}
     return there == value

@@ -22,8 +22,8 @@ from pydantic import (
 )
 
 from mtbert import files
-from mtbert.config.layers import layers, merge
-from mtbert.config.params import COMMON, REST, Fault, Params, Place, at, faults_of
+from mtbert.config.params import COMMON, OTHERS, Fault, Params, Place, at, faults_of
+from mtbert.config.places import merge, places_of
 from mtbert.config.rates import LearningRate, Trial
 from mtbert.config.techniques import NAMES, REGISTRIES, USES
 from mtbert.errors import UnknownNameError
@@ -34,18 +34,18 @@ from mtbert.pretrained.settings import SBERT, STARTS, EncoderSettings, SbertSett
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
 from mtbert.settings import ONCE, Name, Pooling, Published, Section, TaskName, known_task, one_of
 from mtbert.tasks import COURSE, FILE
-from mtbert.variants.settings import PLACES, ModelSettings, PhaseSettings, RunSettings
+from mtbert.variants.settings import TECHNIQUE_KEYS, ModelSettings, PhaseSettings, RunSettings
 
 # dvc.yaml puts data_dir into commands and paths: it may hold nothing that a shell, YAML or DVC interprets.
 PLAIN = re.compile(r"(?!-)(?!.*\.\.)[\w/.,=+@:-]+( +[\w/.,=+@:-]+)*")
 DATA_FOLDERS = "data/sample, data/official (`make official`), or a folder of your own"
-OWN_FILES = ("catalog", "encoder", "needs", "pretrain")  # of the plan, beside the variants'
+OWN_FILES = ("catalog", "encoder", "preprocess", "pretrain")  # of the plan, beside the variants'
 CODE_FILE = "code-"  # how the names of the plan's further files begin
 MOST = 2**31 - 1  # that any key may hold whose field says nothing: larger numbers overflow
 
 
 def _task_or_others(name: str, info: ValidationInfo) -> str:
-    return name if name == REST else known_task(name, info)
+    return name if name == OTHERS else known_task(name, info)
 
 
 def _all_or_list(value: Any) -> Any:
@@ -60,19 +60,19 @@ _Members = Annotated[list[Annotated[str, one_of("variant")]], Field(min_length=1
 
 # Keys whose type and default are not those of a resolved variant. Settings name a technique, and a variant holds its
 # options, too. Settings may say `all` or `others`, and a variant lists its tasks.
-WRITTEN: dict[str, dict[str, Any]] = {
+UNRESOLVED: dict[str, dict[str, Any]] = {
     section: {key: (Annotated[str, one_of(kind.kind, kind)], kind.default) for key, kind in kinds.items()}
-    for section, kinds in PLACES.items()
+    for section, kinds in TECHNIQUE_KEYS.items()
 }
-WRITTEN["model"] |= {
+UNRESOLVED["model"] |= {
     "encoder": (Annotated[str, one_of("starting weights", STARTS)], "base"),
     "heads": (
         dict[_ByTask, Annotated[str, one_of(HEADS.kind, HEADS)] | None],
-        dict.fromkeys((*COURSE, REST), HEADS.default),
+        dict.fromkeys((*COURSE, OTHERS), HEADS.default),
     ),
-    "pooling": (dict[_ByTask, Pooling | None], dict.fromkeys((*COURSE, REST), "pooler")),
+    "pooling": (dict[_ByTask, Pooling | None], dict.fromkeys((*COURSE, OTHERS), "pooler")),
 }
-WRITTEN["training"] |= {
+UNRESOLVED["training"] |= {
     "tasks": (Annotated[_Names | None, BeforeValidator(_all_or_list)], "all"),
     "objectives": (Annotated[list[Annotated[str, one_of(OBJECTIVES.kind, OBJECTIVES)]], ONCE], []),
     "learning_rate": (LearningRate, 2e-5),
@@ -80,20 +80,20 @@ WRITTEN["training"] |= {
 
 SETTINGS: dict[Place, type[Section]] = {  # the types of all sections, by their place
     ("run",): RunSettings,
-    ("model",): create_model("Model", __base__=ModelSettings, **WRITTEN["model"]),
-    ("training",): create_model("Training", __base__=PhaseSettings, **WRITTEN["training"]),
+    ("model",): create_model("Model", __base__=ModelSettings, **UNRESOLVED["model"]),
+    ("training",): create_model("Training", __base__=PhaseSettings, **UNRESOLVED["training"]),
     ("encoder",): EncoderSettings,
     ("pretrain", SBERT): SbertSettings,
 }
 SETTINGS |= {(name,): registry[name].settings for registry in REGISTRIES for name in registry}
 
 
-class Layer(Section):
-    """What one layer sets: any keys, each checked by itself. Null leaves a key out, unless it has no default."""
+class Partial(Section):
+    """What one place sets: any keys, each checked by itself. Null leaves a key out, unless it has no default."""
 
     @model_validator(mode="wrap")
     @classmethod
-    def _knows_its_keys(cls, values: Any, check: ModelWrapValidatorHandler["Layer"]) -> "Layer":
+    def _knows_its_keys(cls, values: Any, check: ModelWrapValidatorHandler["Partial"]) -> "Partial":
         """Refuse all unknown keys at once, together with the faulty values of the others."""
         if not isinstance(values, dict):
             raise ValueError("a section holds keys and values")
@@ -101,15 +101,15 @@ class Layer(Section):
         unknown = [UnknownNameError("key", key, keys) for key in values if key not in keys]
         known = {key: values[key] for key in keys if key in values}
         known = {key: value for key, value in known.items() if value is not None or keys[key].is_required()}
-        found: list[Any] = [{"type": "value_error", "input": values, "ctx": {"error": error}} for error in unknown]
+        errors: list[Any] = [{"type": "value_error", "input": values, "ctx": {"error": error}} for error in unknown]
         try:
-            layer = check(known)
+            partial = check(known)
         except ValidationError as error:
-            found += error.errors()
+            errors += error.errors()
         else:
-            if not found:
-                return layer
-        raise ValidationError.from_exception_data(cls.__name__, found)
+            if not errors:
+                return partial
+        raise ValidationError.from_exception_data(cls.__name__, errors)
 
     @field_validator("*")
     @classmethod
@@ -146,45 +146,45 @@ def _of_no_baseline(name: str) -> str:
     return name
 
 
-def _with(keys: Mapping[str, Any]) -> Callable[[type["Layer"]], Any]:
-    """Return a decorator that adds keys to a layer, each with its type and default."""
-    return lambda layer: create_model(layer.__name__, __base__=layer, **dict(keys))
+def _with(keys: Mapping[str, Any]) -> Callable[[type["Partial"]], Any]:
+    """Return a decorator that adds keys to such a type, each with its type and default."""
+    return lambda partial: create_model(partial.__name__, __base__=partial, **dict(keys))
 
 
 def _keys(*place: str) -> dict[str, Any]:
-    """Return the keys of a section; the section's checks of several values wait until the layers are merged."""
+    """Return the keys of a section; the section's checks of several values wait until all places are merged."""
     return {key: (field.annotation, field) for key, field in SETTINGS[place].model_fields.items()}
 
 
 def _section(*place: str) -> Any:
     """Return the key that holds a section."""
-    return _with(_keys(*place))(Layer), None
+    return _with(_keys(*place))(Partial), None
 
 
 OF_VARIANT = {name: _section(name) for name in (*COMMON, *NAMES)}
 EVERY_SECTION = OF_VARIANT | {
     "encoder": _section("encoder"),
-    "pretrain": (_with({SBERT: _section("pretrain", SBERT)})(Layer), None),
+    "pretrain": (_with({SBERT: _section("pretrain", SBERT)})(Partial), None),
 }
 
 
 @_with(EVERY_SECTION)
-class _Profile(Layer):
+class _Profile(Partial):
     pass
 
 
 @_with(OF_VARIANT)
-class _Preset(Layer):
+class _Preset(Partial):
     pass
 
 
 @_with({"training": OF_VARIANT["training"]})
-class _Tuned(Layer):
+class _Tuned(Partial):
     trials: list[Trial] = []
 
 
 @_with(_keys("training"))
-class _Phase(Layer):
+class _Phase(Partial):
     pass
 
 
@@ -194,7 +194,7 @@ class _Part(Section):
 
 
 @_with(OF_VARIANT)
-class _Entry(Layer, Published):  # docs/settings.md has a table of its keys; `mtbert study --curve` writes `part`
+class _Entry(Partial, Published):  # docs/settings.md has a table of its keys; `mtbert study --curve` writes `part`
     paper: Annotated[str, one_of("paper")] | None = None
     preset: Annotated[str, one_of("preset")] | None = None
     uses: Annotated[list[Annotated[str, one_of("technique", USES)]], ONCE] | None = None
@@ -217,7 +217,7 @@ class _Ensemble(Section):
 
 
 @_with(EVERY_SECTION)
-class _Document(Layer):
+class _Document(Partial):
     profile: Annotated[str, one_of("profile")]
     data_dir: Annotated[str, AfterValidator(_plain)]
     held_out: Annotated[int, Field(ge=2)] | None = None
@@ -254,7 +254,7 @@ def _value_faults(params: Params) -> Iterator[Fault]:
     """Yield the faults of every value, each at its own place: also those that no selected variant sees."""
     entries = {"profile": "profiles", "preset": "presets", "variant": "catalog"}
     names: dict[str, Any] = {kind: params.get(key) for kind, key in entries.items()}
-    names = {kind: found if isinstance(found, dict) else {} for kind, found in names.items()}
+    names = {kind: by_name if isinstance(by_name, dict) else {} for kind, by_name in names.items()}
     names |= {"paper": params.papers, "task": {**COURSE, **params.tasks}}
     try:
         _Document.model_validate(params.values, context=names)
@@ -264,7 +264,7 @@ def _value_faults(params: Params) -> Iterator[Fault]:
 
 def _section_faults(params: Params) -> Iterator[Fault]:
     """Yield the faults of values that do not go together in a section, also in one that no variant uses."""
-    merged = merge(params, layers(params))
+    merged = merge(params, places_of(params))
     for place, settings_type in SETTINGS.items():
         if place in (("model",), ("training",)):  # `resolve` checks these, with the techniques that they name
             continue

@@ -16,7 +16,7 @@ from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
 from mtbert.pretrained.settings import SBERT
 from mtbert.registry import Registry
-from mtbert.variants.settings import PLACES
+from mtbert.variants.settings import TECHNIQUE_KEYS
 
 REGISTRIES: tuple[Registry[..., Any], ...] = (
     FEATURES, ADAPTERS, CONNECTORS, HEADS, SAMPLERS, OBJECTIVES, WEIGHTINGS, GRADIENTS, SCHEDULES,
@@ -30,5 +30,7 @@ FILES_OF_ALL = frozenset(
 NAMES = tuple(name for registry in REGISTRIES for name in registry)
 SECTIONS = (*COMMON, "encoder", "pretrain", *NAMES)
 # By each name that `uses` may list: the section and the key that it sets.
-USES = {name: (section, key) for section, kinds in PLACES.items() for key, kind in kinds.items() for name in kind}
+USES = {
+    name: (section, key) for section, kinds in TECHNIQUE_KEYS.items() for key, kind in kinds.items() for name in kind
+}
 USES |= dict.fromkeys(OBJECTIVES, ("training", "objectives")) | {SBERT: ("model", "encoder")}

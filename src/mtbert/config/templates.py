@@ -1,9 +1,8 @@
 """Variants that are written once for any tasks: of all tasks of the data folder, or one for each of them.
 
-An entry with `part` is another variant, trained on a share of its rows.
-
-A name in `members` of an ensemble, or in `teachers` of a variant, may be that of an entry with `tasks: each`, and then
-stands for all of its variants.
+An entry with `tasks: each` is a template, which becomes a variant for each task. Its name in `members` of an ensemble,
+or in `teachers` of a variant, stands for all of these. An entry with `part` is another variant, trained on a share of
+its rows.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,7 +13,7 @@ from mtbert.settings import Published
 ALL, EACH = "all", "each"  # what `tasks` of an entry may be, beside a list
 
 
-def named(entry: str, task: str) -> str:
+def variant_name(entry: str, task: str) -> str:
     """Return the name of the variant that an entry makes for a task: a variant's name has no underscores."""
     return f"{entry}-{task.replace('_', '-')}"
 
@@ -24,16 +23,16 @@ def is_template(entry: Any) -> bool:
     return isinstance(entry, dict) and entry.get("tasks") == EACH
 
 
-def expanded(entries: Mapping[str, dict[str, Any]], tasks: Sequence[str]) -> dict[str, Any]:
+def expand(entries: Mapping[str, dict[str, Any]], tasks: Sequence[str]) -> dict[str, Any]:
     """Return entries whose `tasks` are lists: all tasks in place of `all`, an entry a task in place of `each`."""
     variants: dict[str, Any] = {}
     one_per_task = _one_per_task(entries)
-    for name, written in entries.items():
-        entry = written
-        if isinstance(written, dict) and isinstance(written.get("teachers"), list):  # anything else is refused later
-            entry = written | {"teachers": _variants(written["teachers"], one_per_task, tasks)}
+    for name, entry in entries.items():
+        teachers = entry.get("teachers") if isinstance(entry, dict) else None
+        if isinstance(teachers, list):  # anything else is refused later
+            entry = entry | {"teachers": _variants(teachers, one_per_task, tasks)}
         if is_template(entry):
-            variants |= {named(name, task): entry | {"tasks": [task]} for task in tasks}
+            variants |= {variant_name(name, task): entry | {"tasks": [task]} for task in tasks}
         elif isinstance(entry, dict) and entry.get("tasks") == ALL:
             variants[name] = entry | {"tasks": [*tasks]}
         else:
@@ -81,5 +80,5 @@ def _variants(names: Sequence[Any], one_per_task: Collection[str], tasks: Sequen
     variants: list[Any] = []
     for name in names:
         is_expanded = isinstance(name, str) and name in one_per_task
-        variants += [named(name, task) for task in tasks] if is_expanded else [name]
+        variants += [variant_name(name, task) for task in tasks] if is_expanded else [name]
     return variants

@@ -16,7 +16,9 @@ def tasks_of(build: Path) -> set[str]:
     """Return the tasks of a build folder whose dev was taken from train, so that its rows lie in the train file."""
     if not layout.plan(build).is_file() or not layout.read_catalog(build).get("held_out"):
         return set()
-    return {task for task, split in layout.read_plan(layout.plan(build, "needs"), "splits")["splits"] if split == "dev"}
+    return {
+        task for task, split in layout.read_plan(layout.plan(build, "preprocess"), "splits")["splits"] if split == "dev"
+    }
 
 
 def draw(train_by_task: Mapping[str, pd.DataFrame], rows: int) -> dict[str, np.ndarray]:

@@ -21,8 +21,8 @@ from mtbert.machine import hardware
 from mtbert.pretrained import embeddings
 from mtbert.provenance import manifests, seals
 from mtbert.scores.described import FROZEN
-from mtbert.scores.schemas import Scored
-from mtbert.tasks import Task, restored
+from mtbert.scores.schemas import ModelMetrics
+from mtbert.tasks import Task, load_tasks
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Baseline:
     """
 
     run: Path
-    metrics: Scored
+    metrics: ModelMetrics
     trained: Mapping[str, TaskBaseline]
     encoder: Path | None
     embed: "_Encoder"
@@ -106,8 +106,8 @@ def load(folder: Path, device: str = "auto") -> Baseline:
     embed = _Encoder(encoder, device)
     return Baseline(
         run=folder,
-        metrics=files.read_as(Scored, folder / layout.METRICS, again),
-        trained=stored.read(folder, restored(settings["described"]), embed),
+        metrics=files.read_as(ModelMetrics, folder / layout.METRICS, again),
+        trained=stored.read(folder, load_tasks(settings["described"]), embed),
         encoder=encoder,
         embed=embed,
     )

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from huggingface_hub import ModelCard, ModelCardData
 
 from mtbert import layout
+from mtbert.inference.compressing import Compression
 from mtbert.inference.model import Model
-from mtbert.inference.smaller import Smaller
 from mtbert.judge import Verdict
 from mtbert.machine import hardware
 from mtbert.pretrained import loading
@@ -66,7 +66,7 @@ def card(
     form: str,
     embedding_task: str | None = None,
     each: bool = False,
-    less: Smaller | None = None,
+    compression: Compression | None = None,
     proof: "Proof | None" = None,
 ) -> str:
     """Return the text of README.md, with metadata for the Hub, of an export in that form.
@@ -76,7 +76,7 @@ def card(
         form: its form.
         embedding_task: the task of embeddings where a caller names none.
         each: that of `graphs`.
-        less: what makes the export smaller; None for a full one.
+        compression: what makes the export smaller; None for a full one.
         proof: what is known of a smaller export.
     """
     is_for_sentences = form == "sentence-transformers"
@@ -108,8 +108,8 @@ def card(
         tasks=[model.task(name) for name in model.tasks],
         metric_in_words=metrics.in_words,
         settings=(model.run / layout.SETTINGS).read_text(encoding="utf-8").strip(),
-        longest=(less and less.max_tokens) or model.longest,
-        less=less,
+        longest=(compression and compression.max_tokens) or model.longest,
+        compression=compression,
         proof=proof,
         proved=proof is not None and proof.verdict is Verdict.HOLDS,
         machine=hardware.processor(),

@@ -16,11 +16,11 @@ from torch import Tensor
 
 from mtbert import files, layout
 from mtbert.data import tokens
-from mtbert.inference import bundling, cards, exporting_baselines, modeling, outside, proving, smaller
+from mtbert.inference import bundling, cards, compressing, exporting_baselines, modeling, outside, proving
 from mtbert.inference.baseline import Baseline
+from mtbert.inference.compressing import Compression, ExportError
 from mtbert.inference.ensemble import Ensemble
 from mtbert.inference.model import Model
-from mtbert.inference.smaller import ExportError, Smaller
 from mtbert.models.encoder.config import CONFIG
 from mtbert.models.heads import HEADS
 from mtbert.pretrained import loading
@@ -28,7 +28,7 @@ from mtbert.provenance import seals
 from mtbert.serving import description
 from mtbert.serving.description import Description, ServedTask
 from mtbert.training import evaluation
-from mtbert.variants.settings import PLACES
+from mtbert.variants.settings import TECHNIQUE_KEYS
 
 MODELING = "mtbert.inference.modeling"
 EQUAL = 1e-4  # by which an export's outputs may differ from ours: onnxruntime computes in another order
@@ -40,7 +40,7 @@ MODULES = [  # of sentence-transformers
     {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.base.modules.Transformer", "kwargs": ["task"]}
 ]
 EMBEDDING = {"method": "sentence_embedding", "method_output_name": None}  # the method of MtbertModel that it calls
-WHOLE = Smaller()
+WHOLE = Compression()
 
 
 def export(
@@ -49,7 +49,7 @@ def export(
     out: Path,
     task: str | None = None,
     each: bool = False,
-    less: Smaller = WHOLE,
+    compression: Compression = WHOLE,
 ) -> None:
     """Write the folder, whole or not at all.
 
@@ -59,7 +59,7 @@ def export(
         out: a folder that does not exist.
         task: the task of embeddings where a caller of sentence-transformers names none; else `embedding_task`.
         each: for `onnx`, a graph for each task in place of one for all tasks that take such rows.
-        less: what makes the export smaller; dev has to prove that it is as good.
+        compression: what makes the export smaller; dev has to prove that it is as good.
 
     Raises:
         ExportError: the folder exists, the model cannot have the form, the export computes other numbers than it, or a
@@ -73,15 +73,15 @@ def export(
             f"{model.name} is a vote of {members}, and has no weights of its own; `mtbert predict {model.name}` asks "
             "them; allowed here: one of them, or a merged model"
         )
-    _check_options(model, form, task, each, less)
+    _check_options(model, form, task, each, compression)
     try:
         loading.silence()
         if isinstance(model, Baseline):
             _export_baseline(model, form, out, task)
             return
         with files.new_directory(out) as partial:
-            if less:
-                _write_smaller(model, form, partial, each, less)
+            if compression:
+                _write_smaller(model, form, partial, each, compression)
             else:
                 _write(model, form, partial, task, each)
             if form == "onnx":
@@ -109,19 +109,19 @@ def _write(model: Model, form: str, out: Path, task: str | None, each: bool) -> 
     _check(model, form, out)
 
 
-def _write_smaller(model: Model, form: str, out: Path, each: bool, less: Smaller) -> None:
+def _write_smaller(model: Model, form: str, out: Path, each: bool, compression: Compression) -> None:
     """Write a smaller export into an empty folder; ExportError where it is not proved to be as good."""
     dev = proving.read_dev(model)
     full = out / "full"
     full.mkdir()
     _write(model, form, full, None, each)
-    smaller.write(full, out, less)
-    if form == "onnx" and (less.int8 or less.half):
+    compressing.write(full, out, compression)
+    if form == "onnx" and (compression.int8 or compression.half):
         _share_weights(out)
-    proof = proving.prove(model, form, full, out, less, dev)
-    proving.check(model, less, proof)
+    proof = proving.prove(model, form, full, out, compression, dev)
+    proving.check(model, compression, proof)
     shutil.rmtree(full)
-    files.write_text(out / description.CARD, cards.card(model, form, embedding_task(model), each, less, proof))
+    files.write_text(out / description.CARD, cards.card(model, form, embedding_task(model), each, compression, proof))
 
 
 def _export_baseline(model: Baseline, form: str, out: Path, task: str | None) -> None:
@@ -135,15 +135,15 @@ def _export_baseline(model: Baseline, form: str, out: Path, task: str | None) ->
         exporting_baselines.write(model, partial)
 
 
-def _check_options(model: Model | Baseline, form: str, task: str | None, each: bool, less: Smaller) -> None:
+def _check_options(model: Model | Baseline, form: str, task: str | None, each: bool, compression: Compression) -> None:
     """Raise ExportError where an option has no meaning for the form or the model."""
     if each and form != "onnx":
         raise ExportError(f"--each is for format onnx, which has graphs; got {form}")
-    if isinstance(model, Baseline) and (less or less.unproved):
-        options = " ".join(less.options) or "--unproved"
+    if isinstance(model, Baseline) and (compression or compression.unproved):
+        options = " ".join(compression.options) or "--unproved"
         raise ExportError(f"{model.name} is a baseline, which has one form; got {options}, allowed: none")
     if not isinstance(model, Baseline):
-        less.check(form, model.longest)
+        compression.check(form, model.longest)
     if task is None or isinstance(model, Baseline):
         return
     if form != "sentence-transformers":
@@ -232,7 +232,7 @@ def _assigned(attribute: str, classes: dict[str, type]) -> str:
 def rebuilt(model: Model) -> modeling.MtbertModel:
     """Build the model as transformers does from an export."""
     settings, encoder = model.settings.model, model.network.encoder
-    parts = {part: getattr(settings, part) for part in PLACES["model"]}
+    parts = {part: getattr(settings, part) for part in TECHNIQUE_KEYS["model"]}
     heads = {task: settings.heads[task] for task in model.tasks}
     has_feature_weights = any(True for _ in model.network.features.parameters())
     entries: dict[str, Any] = dict(
@@ -256,7 +256,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
         if task.several:  # so the pipeline takes the sigmoid of each logit
             entries["problem_type"] = "multi_label_classification"
     classes: dict[str, Any] = {"backbone": type(encoder.backbone)}
-    classes |= {part: PLACES["model"][part].class_of(chosen) for part, chosen in parts.items()}
+    classes |= {part: TECHNIQUE_KEYS["model"][part].class_of(chosen) for part, chosen in parts.items()}
     head_classes = {task: HEADS.class_of(head) for task, head in heads.items()}
     attributes = {"classes": classes, "head_classes": head_classes}
     model_class = type("MtbertModel", (modeling.MtbertModel,), attributes)
@@ -265,7 +265,7 @@ def rebuilt(model: Model) -> modeling.MtbertModel:
     return exported.eval()
 
 
-class Together(torch.nn.Module):
+class MultitaskGraph(torch.nn.Module):
     """An exported model that returns the outputs of several tasks, in their order."""
 
     def __init__(self, exported: modeling.MtbertModel, tasks: Sequence[str], sequences: int) -> None:
@@ -293,7 +293,7 @@ def _onnx(model: Model, out: Path, each: bool) -> None:
         shape = {0: count * torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=model.longest)}
         with warnings.catch_warnings(action="ignore"):  # of what they lack, too
             torch.onnx.export(
-                Together(exported, tasks, count).eval(), batch, str(out / f"{graph}.onnx"), dynamo=True,
+                MultitaskGraph(exported, tasks, count).eval(), batch, str(out / f"{graph}.onnx"), dynamo=True,
                 opset_version=OPSET, input_names=names, output_names=tasks,
                 dynamic_shapes=[shape] * len(names), external_data=False, verbose=False,
             )  # fmt: skip
@@ -308,7 +308,7 @@ def _share_weights(folder: Path) -> None:
     graphs = sorted(folder.glob("*.onnx"))
     if len(graphs) < 2:
         return
-    shared = folder / smaller.SHARED
+    shared = folder / compressing.SHARED
     offsets: dict[str, int] = {}  # by digest
     with shared.open("wb") as handle:
         for graph in graphs:
@@ -360,7 +360,7 @@ def _check(model: Model, form: str, folder: Path) -> None:
     if form == "sentence-transformers":
         tasks = [task for task in tasks if task not in model.network.connector.mixed]
     texts = {task: _texts(model, task) for task in tasks}
-    (outputs,) = outside.computed(model, form, folder, texts, [0]).outputs
+    (outputs,) = outside.outputs_of(model, form, folder, texts, [0]).outputs
     for task, columns in texts.items():
         compute = _embedded if form == "sentence-transformers" else _logits
         difference = np.abs(np.array(outputs[task]) - compute(model, task, columns)).max()

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from mtbert import files
 from mtbert.baselines.base import Columns
 from mtbert.inference import cards
+from mtbert.inference.compressing import ExportError
 from mtbert.inference.model import Model
-from mtbert.inference.smaller import ExportError
 
 SCRIPT = Path(__file__).with_name("outside_script.py")
 
 
-class Computed(NamedTuple):
+class ExportOutputs(NamedTuple):
     """What an export computes.
 
     Attributes:
@@ -30,12 +30,14 @@ class Computed(NamedTuple):
     megabytes: float | None
 
 
-def computed(model: Model, form: str, folder: Path, texts: Mapping[str, Columns], batches: Sequence[int]) -> Computed:
+def outputs_of(
+    model: Model, form: str, folder: Path, texts: Mapping[str, Columns], batches: Sequence[int]
+) -> ExportOutputs:
     """Return what the folder computes of texts, in batches of each of these sizes (0: all rows).
 
     ExportError where it cannot be loaded.
     """
-    return Computed(**_run(model, form, [folder], texts, batches))
+    return ExportOutputs(**_run(model, form, [folder], texts, batches))
 
 
 def timed(

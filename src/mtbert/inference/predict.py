@@ -155,20 +155,20 @@ def _without_lists(tasks: Sequence[Task], rows: Sequence[_Values], of_all: bool)
     return [row | {column: sets.as_text(task, row[column]) for column, task in columns.items()} for row in rows]
 
 
-class Asked(NamedTuple):
+class TaskColumns(NamedTuple):
     """A task that is asked, and the columns of its texts."""
 
     task: Task
     columns: tuple[str, ...]
 
 
-def _with_columns(tasks: Sequence[Task], available: Sequence[str]) -> list[Asked]:
+def _with_columns(tasks: Sequence[Task], available: Sequence[str]) -> list[TaskColumns]:
     """Return the tasks whose texts these columns hold, with their columns; DataError where there is none."""
-    asked: list[Asked] = []
+    asked: list[TaskColumns] = []
     faults: list[DataError] = []
     for task in tasks:
         try:
-            asked.append(Asked(task, _columns(task, available)))
+            asked.append(TaskColumns(task, _columns(task, available)))
         except DataError as fault:
             faults.append(fault)
     if not asked:
@@ -224,7 +224,7 @@ def read(path: Path, encoding: str = ENCODING) -> Content:
     return Content(rows, form)
 
 
-def _checked(asked: Sequence[Asked], rows: list[NumberedRow], path: Path) -> list[_Values]:
+def _checked(asked: Sequence[TaskColumns], rows: list[NumberedRow], path: Path) -> list[_Values]:
     """Return the rows' values; DataError with the lines of those whose texts cannot be predicted."""
     faults: list[str] = []
     for row in rows:
@@ -278,7 +278,11 @@ def _columns(task: Task, available: Sequence[str]) -> tuple[str, ...]:
 
 
 def _sure(
-    model: "Model | Baseline | Ensemble", asked: Sequence[Asked], rows: list[_Values], of_all: bool, least: float | None
+    model: "Model | Baseline | Ensemble",
+    asked: Sequence[TaskColumns],
+    rows: list[_Values],
+    of_all: bool,
+    least: float | None,
 ) -> list[_Values]:
     """Return what `_predict` does, without the classes whose probability is below `least`; all where that is None."""
     if least is None:
@@ -289,7 +293,7 @@ def _sure(
 
 
 def _predict(
-    model: "Model | Baseline | Ensemble", asked: Sequence[Asked], rows: list[_Values], of_all: bool
+    model: "Model | Baseline | Ensemble", asked: Sequence[TaskColumns], rows: list[_Values], of_all: bool
 ) -> list[_Values]:
     """Return the rows as they came with their predictions beside them; warn of rows that were cut.
 
@@ -307,7 +311,9 @@ def _predict(
     return [row | predicted for row, predicted in zip(rows, table.to_dict("records"), strict=True)]
 
 
-def _table(model: "Model | Baseline | Ensemble", asked: Sequence[Asked], rows: list[_Values], of_all: bool) -> Frame:
+def _table(
+    model: "Model | Baseline | Ensemble", asked: Sequence[TaskColumns], rows: list[_Values], of_all: bool
+) -> Frame:
     """Return the predictions of the rows alone, as of `_predict`."""
     tables: dict[str, Frame] = {}
     for columns in dict.fromkeys(one.columns for one in asked):

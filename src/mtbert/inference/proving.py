@@ -1,7 +1,7 @@
 """Prove that a smaller export is as good as the full one: both predict dev, loaded as their card says.
 
 Rows are predicted one by one, and in batches: in int8 an answer depends on the rows beside it. A task counts by the
-one of both that is harder to prove. Each task has to be as good (`mtbert.judge.no_worse`).
+one of both that is harder to prove. Each task has to be as good (`mtbert.judge.non_inferiority`).
 """
 
 import tempfile
@@ -15,14 +15,13 @@ import numpy as np
 from mtbert import files, layout
 from mtbert.baselines.rows import text_columns
 from mtbert.errors import DataError
-from mtbert.inference import outside, smaller
+from mtbert.inference import compressing, outside
+from mtbert.inference.compressing import Compression, ExportError
 from mtbert.inference.model import Model
-from mtbert.inference.outside import Computed
-from mtbert.inference.smaller import ExportError, Smaller
-from mtbert.judge import Verdict, no_worse
-from mtbert.judge.no_worse import Change
-from mtbert.provenance import stale
-from mtbert.provenance.stale import Present
+from mtbert.inference.outside import ExportOutputs
+from mtbert.judge import Verdict, non_inferiority
+from mtbert.judge.non_inferiority import ScoreChange
+from mtbert.provenance.changes import check_rows
 from mtbert.scores import sets
 from mtbert.tasks import Task, read_build
 
@@ -73,7 +72,7 @@ class Proof:
             nobody asked.
     """
 
-    changes: Sequence[Change]
+    changes: Sequence[ScoreChange]
     before: ExportCost | None = None
     after: ExportCost | None = None
     most_changed: Mapping[str, int] | None = None
@@ -81,52 +80,54 @@ class Proof:
     @property
     def verdict(self) -> Verdict:
         """HOLDS for as good on each task, WORSE, or TOO_CLOSE."""
-        return no_worse.together([*self.changes])
+        return non_inferiority.together([*self.changes])
 
-    def is_kept(self, less: Smaller) -> bool:
+    def is_kept(self, compression: Compression) -> bool:
         """Whether the export may be kept: where it is as good, or where that is open and may be."""
-        return self.verdict is Verdict.HOLDS or (self.verdict is Verdict.TOO_CLOSE and less.unproved)
+        return self.verdict is Verdict.HOLDS or (self.verdict is Verdict.TOO_CLOSE and compression.unproved)
 
 
-def prove(model: Model, form: str, full: Path, out: Path, less: Smaller, dev: Mapping[str, DevRows]) -> Proof:
+def prove(
+    model: Model, form: str, full: Path, out: Path, compression: Compression, dev: Mapping[str, DevRows]
+) -> Proof:
     """Return what dev proves of the smaller export in the folder `out`, and what both cost.
 
     Where it is not kept, and answers change, it is asked which types of nodes change them.
     """
     texts = {task: rows.columns for task, rows in dev.items()}
-    before, after = (outside.computed(model, form, folder, texts, BATCHES) for folder in (full, out))
+    before, after = (outside.outputs_of(model, form, folder, texts, BATCHES) for folder in (full, out))
     proof = Proof(_changes(dev, before, after))
-    if not proof.is_kept(less):
+    if not proof.is_kept(compression):
         changes_answers = any(change.changed for change in proof.changes)
-        if not less.int8 or not changes_answers:
+        if not compression.int8 or not changes_answers:
             return proof
-        return replace(proof, most_changed=_changed_by_type(model, full, less, dev, before))
+        return replace(proof, most_changed=_changed_by_type(model, full, compression, dev, before))
     times = dict(zip(BATCHES, outside.timed(model, form, (full, out), texts, BATCHES), strict=True))
     of_full, of_smaller = ({size: pair[place] for size, pair in times.items()} for place in (0, 1))
-    cost_before = ExportCost(smaller.megabytes(full), of_full, before.megabytes)
-    return replace(proof, before=cost_before, after=ExportCost(smaller.megabytes(out), of_smaller, after.megabytes))
+    cost_before = ExportCost(compressing.megabytes(full), of_full, before.megabytes)
+    return replace(proof, before=cost_before, after=ExportCost(compressing.megabytes(out), of_smaller, after.megabytes))
 
 
 def _changed_by_type(
-    model: Model, full: Path, less: Smaller, dev: Mapping[str, DevRows], before: Computed
+    model: Model, full: Path, compression: Compression, dev: Mapping[str, DevRows], before: ExportOutputs
 ) -> dict[str, int]:
     """Return by type of node how many answers change where it alone is quantised, the most first."""
     texts = {task: rows.columns for task, rows in dev.items()}
     counts: dict[str, int] = {}
-    for node_type in smaller.node_types(full):
+    for node_type in compressing.node_types(full):
         with tempfile.TemporaryDirectory() as folder:
-            smaller.write(full, Path(folder), replace(less, max_tokens=None), [node_type])
-            after = outside.computed(model, "onnx", Path(folder), texts, BATCHES[-1:])
+            compressing.write(full, Path(folder), replace(compression, max_tokens=None), [node_type])
+            after = outside.outputs_of(model, "onnx", Path(folder), texts, BATCHES[-1:])
         changes = _changes(dev, before._replace(outputs=before.outputs[-1:]), after)
         counts[node_type] = sum(change.changed for change in changes)
     return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
 
-def check(model: Model, less: Smaller, proof: Proof) -> None:
+def check(model: Model, compression: Compression, proof: Proof) -> None:
     """Raise ExportError where a smaller export is worse, or where that is open and not allowed to be."""
-    if proof.is_kept(less):
+    if proof.is_kept(compression):
         return
-    options = " ".join(less.options)
+    options = " ".join(compression.options)
     tasks = "; ".join(in_words(change) for change in proof.changes if change.verdict is not Verdict.HOLDS)
     types = f"; {_types_in_words(proof.most_changed)}" if proof.most_changed else ""
     if proof.verdict is Verdict.WORSE:
@@ -143,13 +144,12 @@ def read_dev(model: Model) -> dict[str, DevRows]:
     if not layout.data_report(layout.data(build)).is_file():
         raise ExportError(f"{model.name}: a smaller export is judged on dev, and {build} has no data")
     described = read_build(build)  # whose margins may have changed since the training
-    present = Present(build)
     dev: dict[str, DevRows] = {}
     for name in model.tasks:
         if name not in described:
             raise ExportError(f"{model.name}: a smaller export is judged on dev, and {build} has no task {name} now")
         try:
-            stale.check(present, [model.run], name)
+            check_rows(build, [model.run], name)
         except DataError as error:
             raise ExportError(f"a smaller export is judged on dev: {error}") from None
         dev[name] = _read_dev(model, replace(model.task(name), matters=described[name].matters), layout.data(build))
@@ -178,12 +178,12 @@ def _read_dev(model: Model, task: Task, data: Path) -> DevRows:
     )
 
 
-def _changes(dev: Mapping[str, DevRows], before: Computed, after: Computed) -> list[Change]:
+def _changes(dev: Mapping[str, DevRows], before: ExportOutputs, after: ExportOutputs) -> list[ScoreChange]:
     """Return what each task loses, in the batches in which that is less certain to be nothing."""
-    by_task: list[Change] = []
+    by_task: list[ScoreChange] = []
     for name, rows in dev.items():
         of_batches = [
-            no_worse.change(
+            non_inferiority.score_change(
                 rows.task, rows.labels, _answers(rows, first[name]), _answers(rows, second[name]), rows.clusters
             )
             for first, second in zip(before.outputs, after.outputs, strict=True)
@@ -211,7 +211,7 @@ def answers(task: Task, outputs: Sequence[Sequence[float]], thresholds: np.ndarr
     return (array[:, 0] > 0).astype(float) if task.kind == "binary" else array.argmax(axis=1).astype(float)
 
 
-def in_words(change: Change) -> str:
+def in_words(change: ScoreChange) -> str:
     """Return what a task loses, such as `topic 0.923 to 0.871 (-0.052; margin 0.01; 14 of 160 answers change)`."""
     return (
         f"{change.task.name} {change.before:.3f} to {change.after:.3f} ({change.after - change.before:+.4f}; margin "

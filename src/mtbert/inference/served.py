@@ -16,7 +16,7 @@ from mlflow.pyfunc.model import PythonModel
 from mtbert.errors import DataError, MtbertError
 
 
-class Served(PythonModel):
+class PyfuncModel(PythonModel):
     """A trained model with MLflow's interface."""
 
     def load_context(self, context: Any) -> None:
@@ -78,4 +78,4 @@ def texts(row: dict[str, Any]) -> tuple[Any, ...]:
     return (row["text"],) if row.get("text_pair") is None else (row["text"], row["text_pair"])
 
 
-set_model(Served())
+set_model(PyfuncModel())

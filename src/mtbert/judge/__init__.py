@@ -2,22 +2,34 @@
 
 The report and `mtbert.replication`, which adds the papers' claims, render what is returned.
 
-judgement = judge(results, request)    # rows of models with intervals; comparisons with verdicts
+judgement = judge(Scoreboard(results), plan)  # rows of models with intervals; comparisons with verdicts
 tables.write(judgement, folder)     # rows.parquet and comparisons.parquet
-judgement = tables.read(folder, results, request)
+judgement = tables.read(folder, results, plan)
 """
 
-from mtbert.judge.answer import STUDY, UNKNOWN, Answer, Request, request_of
-from mtbert.judge.budget_runs import OVERFITTING, BudgetRuns, TaskRows, of_results
-from mtbert.judge.comparison import Comparison, Part
-from mtbert.judge.confirmation import Confirmation, Confirmed
-from mtbert.judge.judgement import Judgement, judge, judge_board
-from mtbert.judge.rows import Below, MayGain, Row
-from mtbert.judge.rule import SEEDS, Obstacle, Verdict
-from mtbert.judge.scoreboard import Scoreboard
+from mtbert.judge.answer import NO_PLAN, STUDY, Answer, Plan, plan_of
+from mtbert.judge.budget_runs import OVERFITTING, BudgetRuns, TaskRows
+from mtbert.judge.confirmation import Confirmation
+from mtbert.judge.judgement import Judgement, judge
+from mtbert.judge.rows import MayGain, Row, Scoreboard
+from mtbert.judge.rule import SEEDS, Comparison, Verdict
 
 __all__ = [
-    "OVERFITTING", "SEEDS", "STUDY", "UNKNOWN", "Answer", "Below", "BudgetRuns", "Comparison", "Confirmation",
-    "Confirmed", "Judgement", "MayGain", "Obstacle", "Part", "Request", "Row", "Scoreboard", "TaskRows",
-    "Verdict", "judge", "judge_board", "of_results", "request_of",
+    "NO_PLAN",
+    "OVERFITTING",
+    "SEEDS",
+    "STUDY",
+    "Answer",
+    "BudgetRuns",
+    "Comparison",
+    "Confirmation",
+    "Judgement",
+    "MayGain",
+    "Plan",
+    "Row",
+    "Scoreboard",
+    "TaskRows",
+    "Verdict",
+    "judge",
+    "plan_of",
 ]  # fmt: skip

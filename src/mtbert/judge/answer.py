@@ -1,4 +1,10 @@
-"""Which way to keep: the ways to train all tasks, and what is proved of them."""
+"""Which way to keep: the cheapest that is proved to be no worse than the best by what matters.
+
+The rule is that of docs/verdicts.md: one look at all seeds, at least six, one-sided p, corrected by Holm over all ways.
+A way without seeds, such as a baseline, is asked for none; two of them are compared by rows alone.
+The best is the way with the highest mean. Since it is chosen by its scores, others look worse beside it than they are:
+that makes "no worse" harder to prove, and never easier.
+"""
 
 import math
 from collections import Counter
@@ -7,24 +13,23 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from mtbert.judge import training_check, ways
+from mtbert.judge import training_check
 from mtbert.judge.budget_runs import are_unequal
-from mtbert.judge.comparison import Comparison, Part, margins
-from mtbert.judge.rows import Row, rank
-from mtbert.judge.rule import Expected
-from mtbert.judge.scoreboard import Scoreboard
+from mtbert.judge.rows import Row, Scoreboard, rank
+from mtbert.judge.rule import SEEDS, Comparison, Expected, Verdict, compare_ways, margins
 from mtbert.judge.training_check import TrainingCheck
-from mtbert.judge.ways import Choice
 from mtbert.scores import metrics
 from mtbert.scores.described import CATALOG, MAJORITY, RIVALS, UNTRAINED
 from mtbert.scores.results import Results
+from mtbert.stats import Estimate
+from mtbert.stats.power import SampleSize, sample_size
 from mtbert.tasks import main
 
 STUDY = "own"  # the paper of the ways to train one's own tasks
 
 
 @dataclass(frozen=True)
-class Request:
+class Plan:
     """What was asked for, by the plan of a build folder; evidence does not have it.
 
     Attributes:
@@ -39,14 +44,40 @@ class Request:
     limit: Mapping[str, float] = field(default_factory=dict)
 
 
-UNKNOWN = Request()
+NO_PLAN = Plan()
 
 
-def request_of(catalog: Mapping[str, Any]) -> Request:
+def plan_of(catalog: Mapping[str, Any]) -> Plan:
     """Return what was asked for, by a plan's catalog."""
     tuned = catalog.get("tuned") or {}
     limit = {name: value for name, value in (catalog.get("limit") or {}).items() if value is not None}
-    return Request(len(catalog["seeds"]), {name: entry.get("trials") or [] for name, entry in tuned.items()}, limit)
+    return Plan(len(catalog["seeds"]), {name: entry.get("trials") or [] for name, entry in tuned.items()}, limit)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What to keep, or what would decide.
+
+    Attributes:
+        kept: the cheapest way that is proved to be no worse than the best; the best itself, if it may be kept and every
+            cheaper way is proved to be worse. None if neither is proved, or if there are fewer than SEEDS seeds.
+        runner_up: if nothing is kept, the best of the ways that are cheaper and may be no worse; if the best may not be
+            kept, the best of those that may. None if there are none.
+        against: the runner-up less the best.
+        seeds: the fewest seeds that a way has, of those that have seeds; None if none has, 0 if nothing was compared.
+        sample_size: what would decide whether the runner-up is no worse; None where there is none, or nobody knows.
+    """
+
+    kept: Row | None
+    runner_up: Row | None = None
+    against: Comparison | None = None
+    seeds: int | None = None
+    sample_size: SampleSize | None = None
+
+    @property
+    def lacks_seeds(self) -> bool:
+        """Whether a way that has seeds has fewer than a verdict needs."""
+        return self.seeds is not None and self.seeds < SEEDS
 
 
 @dataclass(frozen=True)
@@ -56,18 +87,18 @@ class Answer:
     Attributes:
         results: those that are judged.
         ways: the rows of at least two.
-        request: what was asked for.
-        seedless_rows: the untrained encoder and all baselines, where they have scores.
-        against_single: each other way against one model per task, in their order; none if that was not trained.
+        plan: what was asked for.
+        baselines: those that have scores, the untrained encoder first.
+        against_single_task: each other way against one model per task, in their order; none if that was not trained.
         against_best: the candidates against the best way, in their order without it.
         by_task: what the way to keep costs each task against one model per task; none if either is missing.
     """
 
     results: Results
     ways: Sequence[Row]
-    request: Request = UNKNOWN
-    seedless_rows: Sequence[Row] = ()
-    against_single: Sequence[Comparison] = ()
+    plan: Plan = NO_PLAN
+    baselines: Sequence[Row] = ()
+    against_single_task: Sequence[Comparison] = ()
     against_best: Sequence[Comparison] = ()
     by_task: Sequence[Comparison] = ()
 
@@ -97,15 +128,15 @@ class Answer:
     @property
     def untrained(self) -> Row | None:
         """The row of the starting weights; None where nobody has scored them."""
-        return next((row for row in self.seedless_rows if row.names == (UNTRAINED,)), None)
+        return next((row for row in self.baselines if row.names == (UNTRAINED,)), None)
 
     @property
     def incomplete(self) -> list[Row]:
         """The rows of others who have predicted some of the tasks."""
-        return [row for row in self.seedless_rows if row.is_of_others and not {*self.tasks} <= {*row.scores}]
+        return [row for row in self.baselines if row.is_of_others and not {*self.tasks} <= {*row.scores}]
 
     @cached_property
-    def single(self) -> Row | None:
+    def single_task(self) -> Row | None:
         """The way of one model per task; None if it was not trained. Of several the first in the results."""
         in_results = [*self.results.about]
         ways = [way for way in self.ways if len(way.names) == len(self.tasks) > 1]
@@ -114,15 +145,15 @@ class Answer:
     @property
     def others(self) -> list[Row]:
         """The ways but one model per task."""
-        return [way for way in self.ways if way is not self.single]
+        return [way for way in self.ways if way is not self.single_task]
 
     @cached_property
-    def against_single_by_label(self) -> dict[str, Comparison]:
+    def against_single_task_by_label(self) -> dict[str, Comparison]:
         """Each way against one model per task, by label."""
-        if not self.against_single:
+        if not self.against_single_task:
             return {}
         labels = [way.label for way in self.others]
-        return dict(zip(labels, self.against_single, strict=True))
+        return dict(zip(labels, self.against_single_task, strict=True))
 
     @property
     def seeds(self) -> int:
@@ -132,7 +163,7 @@ class Answer:
     @property
     def is_interim(self) -> bool:
         """Whether further seeds were asked for."""
-        return self.seeds < self.request.seeds
+        return self.seeds < self.plan.seeds
 
     @property
     def good_enough(self) -> list[Row]:
@@ -146,7 +177,7 @@ class Answer:
     @property
     def limit(self) -> Mapping[str, float]:
         """The limit that was asked for; none where the costs of no trained way are known, as in an interim answer."""
-        return self.request.limit if any(way.costs for way in self.ways if not way.is_baseline) else {}
+        return self.plan.limit if any(way.costs for way in self.ways if not way.is_baseline) else {}
 
     @cached_property
     def candidates(self) -> list[Row]:
@@ -171,29 +202,24 @@ class Answer:
         is_alone = len(self.candidates) == 1 and self.candidates[0] is self.best
         if is_alone:
             return Choice(self.best) if len(self.good_enough) > 1 else None
-        return ways.choose(self.best, self.candidates, self.against_best)
+        return choose(self.best, self.candidates, self.against_best)
 
     @property
     def kept(self) -> Row | None:
         """The way to keep; None where nothing is decided."""
         return self.choice and self.choice.kept
 
-    @property
-    def favourite(self) -> Row:
-        """The way to keep, else the best; the report shows more of it."""
-        return self.kept or self.best
-
-    def compared(self, ours: Row, other: Row, metric: str, expects: Expected = "close") -> Part:
-        """Return the comparison of two ways on the mean over tasks, or on one of them."""
+    def compared(self, ours: Row, other: Row, metric: str, expects: Expected = "close") -> Comparison:
+        """Return the comparison of two ways on the mean over tasks, or on one of them, before it is made."""
         margin = self.margin if metric == self.metric else self.results.tasks[metric].matters
-        return Part(ours=ours.names, other=other.names, metric=metric, margin=margin, expects=expects)
+        return Comparison(ours=ours.names, other=other.names, metric=metric, margin=margin, expects=expects)
 
     @cached_property
     def unequal(self) -> list[Row]:
         """The ways that see other numbers of examples of a task than one model per task does."""
-        if self.single is None:
+        if self.single_task is None:
             return []
-        usual = self._examples(self.single)
+        usual = self._examples(self.single_task)
         trained = [way for way in self.ways if not way.is_baseline]
         return [way for way in trained if self._differs(self._examples(way), usual)]
 
@@ -208,19 +234,65 @@ class Answer:
         return dict(zip(self.tasks, means.astype(float).sum().tolist(), strict=True))
 
 
-def of_board(board: Scoreboard, check: TrainingCheck, request: Request = UNKNOWN) -> Answer | None:
+def choose(best: Row, candidates: Sequence[Row], against_best: Sequence[Comparison]) -> Choice:
+    """Choose what to keep.
+
+    Args:
+        best: the way with the highest mean, which may be none of the candidates.
+        candidates: the ways that may be kept, in the order of their means.
+        against_best: each of them but the best against it, in their order.
+    """
+    judged = [*zip([way for way in candidates if way is not best], against_best, strict=True)]
+    seeds = _fewest_seeds([comparison.difference for comparison in against_best if comparison.difference])
+    no_worse = [way for way, comparison in judged if comparison.p.verdict is Verdict.HOLDS]
+    if best not in candidates:
+        return Choice(min(no_worse, key=_cost), seeds=seeds) if no_worse else _undecided(*judged[0], seeds, len(judged))
+    kept = min([best, *no_worse], key=_cost)
+    undecided = [
+        (way, comparison)
+        for way, comparison in judged
+        if _cost(way) < _cost(best) and comparison.p.verdict is not Verdict.FAILS
+    ]
+    if not undecided:
+        decided = Choice(kept, seeds=seeds)
+        return replace(decided, kept=None) if kept is best and decided.lacks_seeds else decided
+    if kept is not best:
+        return Choice(kept, seeds=seeds)
+    return _undecided(*undecided[0], seeds, len(judged))
+
+
+def _undecided(runner_up: Row, against: Comparison, seeds: int | None, comparisons: int) -> Choice:
+    """Return that nothing is kept, and what would decide; of so many comparisons one is of the runner-up."""
+    decisive = None
+    if against.difference is not None:
+        decisive = sample_size(against.difference, against.margin, SEEDS, comparisons)
+    return Choice(None, runner_up, against, seeds, decisive)
+
+
+def _cost(way: Row) -> float:
+    """Return the weights that have to be kept of a way."""
+    return way.weights["stored"]
+
+
+def _fewest_seeds(differences: Sequence[Estimate]) -> int | None:
+    """Return the fewest seeds of a side that has seeds; None where no side has, 0 where nothing was compared."""
+    counts = [difference.fewest_seeds for difference in differences if difference.fewest_seeds is not None]
+    return min(counts, default=None if differences else 0)
+
+
+def of_board(board: Scoreboard, check: TrainingCheck, plan: Plan = NO_PLAN) -> Answer | None:
     """Return the answer to which way is to be kept; None if fewer than two ways train all tasks."""
     results, tasks = board.results, main(board.results.tasks)
-    trained = [check.of(way) for way in _trained_ways(board) if {*tasks} <= {*way.scores}]
+    trained = [check.checked(way) for way in _trained_ways(board) if {*tasks} <= {*way.scores}]
     if len(trained) < 2:
         return None
-    seedless_rows = board.seedless_rows()
-    baselines = [way for way in seedless_rows if way.is_baseline and {*tasks} <= {*way.scores}]
-    in_order = sorted(_told_apart([*trained, *baselines]), key=lambda way: rank(way, results.tasks))
-    return _judged(Answer(results, in_order, request, seedless_rows), board)
+    baselines = board.baselines()
+    of_all_tasks = [way for way in baselines if way.names != (UNTRAINED,) and {*tasks} <= {*way.scores}]
+    in_order = sorted(_with_distinct_labels([*trained, *of_all_tasks]), key=lambda way: rank(way, results.tasks))
+    return _judged(Answer(results, in_order, plan, baselines), board)
 
 
-def _told_apart(rows: Sequence[Row]) -> list[Row]:
+def _with_distinct_labels(rows: Sequence[Row]) -> list[Row]:
     """Return rows with labels that each has alone: where several have one, their names stand behind it."""
     counts = Counter(row.label for row in rows)
     return [
@@ -230,26 +302,29 @@ def _told_apart(rows: Sequence[Row]) -> list[Row]:
 
 def _judged(answer: Answer, board: Scoreboard) -> Answer:
     """Return the answer with its comparisons; which tasks are compared depends on which way is kept."""
-    runs, single = board.budget_runs(), answer.single
+    runs, single_task = board.budget_runs(), answer.single_task
     answer = replace(
         answer,
-        against_single=ways.judge(runs, parts_against_single(answer)),
-        against_best=ways.judge(runs, parts_against_best(answer)),
+        against_single_task=compare_ways(runs, comparisons_with_single_task(answer)),
+        against_best=compare_ways(runs, comparisons_with_best(answer)),
     )
     kept = answer.kept
-    if single is None or kept is None or kept is single:
+    if single_task is None or kept is None or kept is single_task:
         return answer
-    return replace(answer, by_task=ways.judge(runs, [answer.compared(kept, single, task) for task in answer.tasks]))
+    by_task = [answer.compared(kept, single_task, task) for task in answer.tasks]
+    return replace(answer, by_task=compare_ways(runs, by_task))
 
 
-def parts_against_single(answer: Answer) -> list[Part]:
-    """Return the comparisons of each other way with one model per task; none if that was not trained."""
-    single = answer.single
-    return [] if single is None else [answer.compared(way, single, answer.metric) for way in answer.others]
+def comparisons_with_single_task(answer: Answer) -> list[Comparison]:
+    """Return the comparisons of each other way with one model per task, before they are made; none if it is missing."""
+    single_task = answer.single_task
+    if single_task is None:
+        return []
+    return [answer.compared(way, single_task, answer.metric) for way in answer.others]
 
 
-def parts_against_best(answer: Answer) -> list[Part]:
-    """Return the comparisons of the other candidates with the best way."""
+def comparisons_with_best(answer: Answer) -> list[Comparison]:
+    """Return the comparisons of the other candidates with the best way, before they are made."""
     best = answer.best
     others = [way for way in answer.candidates if way is not best]
     return [answer.compared(way, best, answer.metric, "not lower") for way in others]

@@ -15,9 +15,9 @@ from mtbert.scores import metrics
 from mtbert.scores.columns import FOLD, KEY, Frame, example_columns, scored_tasks
 from mtbert.scores.described import UNTRAINED
 from mtbert.scores.metrics import OVERALLS
-from mtbert.scores.results import SEEDLESS, Results
+from mtbert.scores.results import BASELINE_KINDS, Results
 from mtbert.stats import LEAST_SEEDS, Estimate, Interval, Side, difference, folds, influence, mean_of, score
-from mtbert.tasks import COURSE, Split, Tasks, main, number_of_folds, round_of, whole_rounds
+from mtbert.tasks import COURSE, Split, Tasks, main, number_of_folds, repeat_of, whole_repeats
 
 ALIKE = ("code", "profile", "precision", "threads", "keep", "selection")  # in which two sides have to agree
 OVERFITTING = "overfitting"  # a metric: overall_normalised on training rows less that on dev
@@ -61,7 +61,7 @@ class BudgetRuns:
             predictions of the encoder.
         settings: by variant or vote, what its runs were resolved to.
         tasks: those of the data.
-        seedless: the models that no seed changes: of kinds SEEDLESS. They have neither lines nor settings.
+        baselines: the models that no seed changes: of BASELINE_KINDS. They have neither lines nor settings.
     """
 
     runs: Frame
@@ -69,7 +69,21 @@ class BudgetRuns:
     untrained: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     tasks: Tasks = field(default_factory=lambda: COURSE)
-    seedless: Collection[str] = frozenset()
+    baselines: Collection[str] = frozenset()
+
+    @classmethod
+    def from_results(cls, results: Results, split: Split = "dev") -> "BudgetRuns":
+        """Return the runs of results, with the labelled rows of another split in place of dev's if one is named."""
+        is_baseline = results.runs["kind"].isin(BASELINE_KINDS)
+        first_seeds = results.runs[~is_baseline].drop_duplicates("variant")
+        return cls(
+            runs=_lines(results),
+            dev=_rows(results, split),
+            untrained=results.untrained if split == "dev" else {},
+            settings={str(run.variant): json.loads(run.settings) for run in first_seeds.itertuples()},
+            tasks=results.tasks,
+            baselines=frozenset(results.runs["variant"][is_baseline]),
+        )
 
     def seeds(self, names: Sequence[str], metric: str) -> list[int]:
         """Return the seeds for which all of these models have scores, in order; none if they lack a task.
@@ -79,12 +93,12 @@ class BudgetRuns:
         models = self._model_by_task(names, metric)
         if len(models) < len(tasks_of(metric, self.tasks)):
             return []
-        with_seeds = {task: name for task, name in models.items() if name not in self.seedless}
+        with_seeds = {task: name for task, name in models.items() if name not in self.baselines}
         scored = [self._seeds_by_model[task][name] for task, name in (with_seeds or models).items()]
         if metric == OVERFITTING:
             scored += [{seed for variant, seed in self._on_train if variant == name} for name in names]
         shared = sorted(set.intersection(*scored))
-        return whole_rounds(shared, self._folds) if with_seeds else shared
+        return whole_repeats(shared, self._folds) if with_seeds else shared
 
     def lines(self, names: Collection[str], seeds: Collection[int] | None = None) -> Frame:
         """Return the lines of `runs` of these models, of all seeds or of some."""
@@ -169,13 +183,13 @@ class BudgetRuns:
 
     def _shared_seeds(self, model_by_task: Mapping[str, str], seeds: Sequence[int]) -> list[int]:
         """Return those of the seeds for which all models that have seeds predict their task."""
-        with_seeds = {task: model for task, model in model_by_task.items() if model not in self.seedless}
+        with_seeds = {task: model for task, model in model_by_task.items() if model not in self.baselines}
         shared = [
             seed
             for seed in seeds
             if all(seed in self._seeds_by_model[task][model] for task, model in with_seeds.items())
         ]
-        return whole_rounds(shared, self._folds) if with_seeds else shared
+        return whole_repeats(shared, self._folds) if with_seeds else shared
 
     def _bounds(self, metric: str, averaged: Collection[str]) -> Interval:
         """Return the lowest and the highest possible score; arguments as for `scores`."""
@@ -212,9 +226,9 @@ class BudgetRuns:
         )
 
     def _first_seeds(self, names: Sequence[str], metric: str, most: int | None) -> list[int]:
-        """Return the first `most` of the seeds of models, of folds in whole rounds."""
+        """Return the first `most` of the seeds of models, of folds in whole repeats."""
         seeds = self.seeds(names, metric)
-        return seeds if most is None or len(seeds) <= most else whole_rounds(seeds[:most], self._folds)
+        return seeds if most is None or len(seeds) <= most else whole_repeats(seeds[:most], self._folds)
 
     @property
     def _folds(self) -> int:
@@ -224,15 +238,15 @@ class BudgetRuns:
     def _predicted(self, task: str, model: str, seeds: Sequence[int]) -> np.ndarray:
         """Return what a model predicts of a task, [rows, seeds]; NaN where it does not, and of rows without a label.
 
-        A model without seeds has one column. Of a task with folds a column is a round, whose seeds predict each row
+        A model without seeds has one column. Of a task with folds a column is a repeat, whose seeds predict each row
         once. It is made once, since the same models are compared dozens of times.
         """
         key = (task, model, *seeds)
         if key not in self._predicted_by_key:
             table = self.dev[task].predictions[model]
-            values = (table if model in self.seedless else table[[*seeds]]).to_numpy()
-            if self._fold_of_rows(task) is not None and model not in self.seedless:
-                values = _of_rounds(values, [round_of(seed, self._folds) for seed in seeds])
+            values = (table if model in self.baselines else table[[*seeds]]).to_numpy()
+            if self._fold_of_rows(task) is not None and model not in self.baselines:
+                values = _of_repeats(values, [repeat_of(seed, self._folds) for seed in seeds])
             has_label = self.dev[task].rows["label"].notna().to_numpy()
             self._predicted_by_key[key] = np.where(has_label[:, None], values, np.nan)
         return self._predicted_by_key[key]
@@ -242,7 +256,7 @@ class BudgetRuns:
         key = (task, model, *seeds, usable.tobytes())
         if key not in self._sides_by_key:
             predictions = self._predicted(task, model, seeds)[usable]
-            side = self._scored(task, predictions, usable, model not in self.seedless)
+            side = self._scored(task, predictions, usable, model not in self.baselines)
             self._sides_by_key[key] = self._by_fold(task, side, seeds, usable) if self._folds else side
         return self._sides_by_key[key]
 
@@ -329,28 +343,14 @@ def _usable(predictions: np.ndarray) -> np.ndarray:
     return np.isnan(predictions).sum(axis=1) == 0
 
 
-def _of_rounds(values: np.ndarray, rounds: Sequence[int]) -> np.ndarray:
-    """Return predictions [rows, rounds] of predictions [rows, seeds], each NaN outside of its seed's fold."""
+def _of_repeats(values: np.ndarray, repeats: Sequence[int]) -> np.ndarray:
+    """Return predictions [rows, repeats] of predictions [rows, seeds], each NaN outside of its seed's fold."""
     columns: list[np.ndarray] = []
-    for number in dict.fromkeys(rounds):
-        of_round = values[:, np.array(rounds) == number]
-        is_missing = np.isnan(of_round)
-        columns.append(np.where(is_missing.all(axis=1), np.nan, np.where(is_missing, 0, of_round).sum(axis=1)))
+    for number in dict.fromkeys(repeats):
+        of_repeat = values[:, np.array(repeats) == number]
+        is_missing = np.isnan(of_repeat)
+        columns.append(np.where(is_missing.all(axis=1), np.nan, np.where(is_missing, 0, of_repeat).sum(axis=1)))
     return np.column_stack(columns)
-
-
-def of_results(results: Results) -> BudgetRuns:
-    """Return results in the form that the rule takes."""
-    is_seedless = results.runs["kind"].isin(SEEDLESS)
-    first_seeds = results.runs[~is_seedless].drop_duplicates("variant")
-    settings = {str(run.variant): json.loads(run.settings) for run in first_seeds.itertuples()}
-    seedless = frozenset(results.runs["variant"][is_seedless])
-    return BudgetRuns(_lines(results), _rows(results, "dev"), results.untrained, settings, results.tasks, seedless)
-
-
-def on_split(runs: BudgetRuns, results: Results, split: Split) -> BudgetRuns:
-    """Return the runs of these results with the labelled rows of another split in place of dev's."""
-    return replace(runs, dev=_rows(results, split), untrained={})
 
 
 def _rows(results: Results, split: Split) -> dict[str, TaskRows]:
@@ -389,7 +389,7 @@ def _lines(results: Results) -> Frame:
     A vote has what its members have in common: where they differ, it has all of their values, which no single run has.
     Its steps and examples are the sums over its members.
     """
-    with_seeds = results.runs[~results.runs["kind"].isin(SEEDLESS)]
+    with_seeds = results.runs[~results.runs["kind"].isin(BASELINE_KINDS)]
     by_run = with_seeds.set_index(KEY, drop=False).to_dict("index")
     examples = example_columns(results.tasks)
     lines: list[dict[str, Any]] = []
@@ -412,7 +412,7 @@ def _lines(results: Results) -> Frame:
 def _compared_facts(run: Mapping[str, Any], results: Results) -> dict[str, Any]:
     """Return by name of ALIKE what a run has."""
     about = results.about[run["variant"]]
-    of_settings = {"profile": about.profile, "keep": about.run.keep, "selection": about.run.selection}
+    of_settings = {"profile": about.profile, "keep": about.keep, "selection": about.selection}
     return {name: run[name] for name in ("code", "precision", "threads")} | of_settings
 
 
@@ -443,7 +443,7 @@ def _sum_of_known(values: Sequence[Any]) -> float:
     return sum(known) if known else math.nan
 
 
-def mismatches(lines: Frame) -> tuple[str, ...]:
+def code_mismatches(lines: Frame) -> tuple[str, ...]:
     """Return the columns of ALIKE in which these runs differ, and the techniques whose code differs; none of no run."""
     if not len(lines):
         return ()

@@ -19,7 +19,7 @@ from mtbert.tasks import Task, main
 LEAST = 20  # clusters of a group, and of all others
 
 
-class GroupedBy(StrEnum):
+class Grouping(StrEnum):
     """What rows are grouped by."""
 
     LENGTH = "length"
@@ -28,7 +28,7 @@ class GroupedBy(StrEnum):
     COLUMN = "column"
 
 
-Groups = Mapping[tuple[GroupedBy, str], Sequence[str]]  # of each dev row its group; with a column's name
+Groups = Mapping[tuple[Grouping, str], Sequence[str]]  # of each dev row its group; with a column's name
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Group:
     """
 
     task: Task
-    by: GroupedBy
+    by: Grouping
     column: str
     name: str
     rows: int
@@ -60,7 +60,7 @@ class Group:
         return self.p <= ONE_SIDED
 
 
-def judge(results: Results, names: Sequence[str], grouped: Mapping[str, Groups]) -> list[Group]:
+def compare(results: Results, names: Sequence[str], grouped: Mapping[str, Groups]) -> list[Group]:
     """Return all groups that have enough rows, first those on which a way is the farthest below its other rows.
 
     Args:
@@ -85,11 +85,11 @@ def _groups(predicted: Frame, task: Task, names: Groups) -> Iterator[Group]:
     merit = -off if task.kind == "score" else (off == 0).astype(float)
     by_row = predicted.assign(merit=merit).groupby("row").agg({"merit": "mean", "label": "first", "cluster": "first"})
     values, clusters = by_row["merit"].to_numpy(), by_row["cluster"].to_numpy()
-    every: dict[tuple[GroupedBy, str], np.ndarray] = {
+    every: dict[tuple[Grouping, str], np.ndarray] = {
         key: np.array(of_rows, dtype=object)[by_row.index.to_numpy(int)] for key, of_rows in names.items()
     }
     if task.has_one_class:
-        every[GroupedBy.CLASS, ""] = np.array([task.class_names[int(label)] for label in by_row["label"]], dtype=object)
+        every[Grouping.CLASS, ""] = np.array([task.class_names[int(label)] for label in by_row["label"]], dtype=object)
     for (by, column), of_rows in every.items():
         for name in dict.fromkeys(sorted(filter(None, of_rows))):
             is_inside = of_rows == name

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mtbert.judge import answer, confirmation, paper_rows
-from mtbert.judge.answer import UNKNOWN, Answer, Request
-from mtbert.judge.comparison import Comparison, Part, margins
+from mtbert.judge.answer import NO_PLAN, Answer, Plan
 from mtbert.judge.confirmation import Confirmation
-from mtbert.judge.rows import Row
-from mtbert.judge.scoreboard import Scoreboard
+from mtbert.judge.rows import Row, Scoreboard
+from mtbert.judge.rule import Comparison, margins
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.scores.described import CATALOG
 from mtbert.scores.metrics import means
@@ -23,45 +22,40 @@ class Judgement:
     Attributes:
         results: those that are judged.
         rows: every variant and ensemble that is scored on dev, and single-task variants that make one row of all tasks.
-        seedless_rows: the untrained encoder and the baselines, where they have scores.
+        baselines: those that have scores, the untrained encoder first.
         paper_rows: the rows of the papers' tables.
         answer: which way is to be kept; None if fewer than two ways train all tasks.
         confirmation: what test says of the answer; None before the last seed, and without labels of test.
-        own: the differences of one's own variants.
+        catalog: the comparisons of each variant of `catalog` with each other one.
     """
 
     results: Results
     rows: Sequence[Row]
-    seedless_rows: Sequence[Row] = ()
+    baselines: Sequence[Row] = ()
     paper_rows: Sequence[Row] = ()
     answer: Answer | None = None
     confirmation: Confirmation | None = None
-    own: Sequence[Comparison] = ()
+    catalog: Sequence[Comparison] = ()
 
 
-def judge(results: Results, request: Request = UNKNOWN) -> Judgement:
-    """Judge results; arguments as for `judge_board`."""
-    return judge_board(Scoreboard(results), request)
-
-
-def judge_board(board: Scoreboard, request: Request = UNKNOWN) -> Judgement:
+def judge(board: Scoreboard, plan: Plan = NO_PLAN) -> Judgement:
     """Judge the scores of models.
 
     Args:
         board: their scores.
-        request: what was asked for, if that is known. Test is looked at once, when all of its seeds are there.
+        plan: what was asked for, if that is known. Test is looked at once, when all of its seeds are there.
     """
     check = TrainingCheck(board)
-    which_way = answer.of_board(board, check, request)
+    which_way = answer.of_board(board, check, plan)
     is_last = which_way is not None and not which_way.is_interim
     return Judgement(
         results=board.results,
         rows=[*_rows(board, check)],
-        seedless_rows=board.seedless_rows(),
+        baselines=board.baselines(),
         paper_rows=paper_rows.rows(board, check),
         answer=which_way,
         confirmation=confirmation.look(which_way, board) if which_way is not None and is_last else None,
-        own=_differences_of_own(board),
+        catalog=_catalog_comparisons(board),
     )
 
 
@@ -69,10 +63,10 @@ def _rows(board: Scoreboard, check: TrainingCheck) -> Iterator[Row]:
     for names in board.results.rows:
         row = board.row(names)
         if row.scores:
-            yield check.of(row)
+            yield check.checked(row)
 
 
-def _differences_of_own(board: Scoreboard) -> list[Comparison]:
+def _catalog_comparisons(board: Scoreboard) -> list[Comparison]:
     """Return the comparisons of each variant of one's own and each other one, on each metric that both have.
 
     Their sides may differ in anything, so they have no p. Of two of one's own the later one in the results comes first.
@@ -84,8 +78,7 @@ def _differences_of_own(board: Scoreboard) -> list[Comparison]:
             difference = board.budget_runs().compare((own,), (other,), metric)
             if difference is not None:
                 margin = margin_by_metric[metric]
-                part = Part(ours=(own,), other=(other,), metric=metric, margin=margin, expects="close")
-                comparisons.append(Comparison(part, None, difference))
+                comparisons.append(Comparison((own,), (other,), metric, "close", margin, difference))
     return comparisons
 
 

@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from mtbert.config import papers
-from mtbert.judge.rows import Row, rank
-from mtbert.judge.scoreboard import Scoreboard
+from mtbert.judge.rows import Row, Scoreboard, rank
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.scores.described import RIVALS
 from mtbert.scores.results import Results
@@ -24,7 +23,7 @@ def rows(board: Scoreboard, check: TrainingCheck) -> list[Row]:
     every: list[Row] = []
     for table in _tables(board):
         if any(row.scores for row in table):
-            every += map(check.of, table)
+            every += map(check.checked, table)
     return every
 
 

@@ -3,7 +3,7 @@
 `rows.parquet` has a line for each metric of each row, `comparisons.parquet` one for each comparison. Their column `use`
 says what a line is for: it is the name of a part of `Judgement` or `Answer`. The rows' column `results` says which
 results were judged. Intervals, p of no difference and verdicts stand there for people; they are computed from the other
-columns when a table is read, except that a comparison without a verdict has its obstacle there.
+columns when a table is read.
 """
 
 import itertools
@@ -17,17 +17,16 @@ import pyarrow.parquet as pq
 from mtbert import files
 from mtbert.errors import DataError
 from mtbert.judge.answer import (
-    UNKNOWN,
+    NO_PLAN,
     Answer,
-    Request,
-    parts_against_best,
-    parts_against_single,
+    Plan,
+    comparisons_with_best,
+    comparisons_with_single_task,
 )
-from mtbert.judge.comparison import Comparison, Part
-from mtbert.judge.confirmation import Confirmation, Confirmed
+from mtbert.judge.confirmation import Confirmation
 from mtbert.judge.judgement import Judgement
-from mtbert.judge.rows import Below, MayGain, Row
-from mtbert.judge.rule import Obstacle, PValues
+from mtbert.judge.rows import MayGain, Row
+from mtbert.judge.rule import Comparison, PValues
 from mtbert.scores.columns import COSTS, WEIGHTS
 from mtbert.scores.results import Results
 from mtbert.stats import Estimate
@@ -44,7 +43,8 @@ ESTIMATE = {
     "other_seeds": COUNT, "rows": COUNT, "clusters": COUNT, "lowest": NUMBER, "highest": NUMBER,
     "row_variance": NUMBER,
 }  # fmt: skip
-ROW_USES = ("rows", "seedless_rows", "paper_rows", "ways", "confirmation")
+SETTINGS = ("ours", "other", "metric", "expects", "margin")  # of a comparison, before it is made
+ROW_USES = ("rows", "baselines", "paper_rows", "ways", "confirmation")
 ROW_COLUMNS = pa.schema(
     {"use": WORD, "results": WORD, "row": COUNT, "paper": WORD, "table": WORD, "label": WORD, "models": WORDS}
     | {"split": WORD, "seeds": pa.list_(COUNT), "metric": WORD, "published": NUMBER}
@@ -55,7 +55,7 @@ ROW_COLUMNS = pa.schema(
 )
 COMPARISON_COLUMNS = pa.schema(
     {"use": WORD, "ours": WORDS, "other": WORDS, "metric": WORD, "expects": WORD, "margin": NUMBER}
-    | {"verdict": WORD}
+    | {"verdict": WORD, "mismatches": pa.map_(WORD, WORDS), "missing": WORD}
     | ESTIMATE
     | dict.fromkeys(("p", "p_holds", "p_fails", "p_small"), NUMBER)
 )
@@ -72,7 +72,7 @@ def put(columns: pa.Schema, lines: Iterable[Line], file: Path) -> None:
     pq.write_table(pa.Table.from_pylist([*lines], columns), file, compression="zstd")
 
 
-def read(folder: Path, results: Results, request: Request = UNKNOWN) -> Judgement:
+def read(folder: Path, results: Results, plan: Plan = NO_PLAN) -> Judgement:
     """Read what was judged of these results; DataError if a table is missing, damaged or of other results."""
     rows_by_use = by_use(folder / ROWS, ROW_COLUMNS)
     if {line["results"] for lines in rows_by_use.values() for line in lines} - {results.digest}:
@@ -81,7 +81,7 @@ def read(folder: Path, results: Results, request: Request = UNKNOWN) -> Judgemen
         raise DataError(f"{folder / ROWS} has rows of another version than this one ({unknown[0]}); {AGAIN}")
     lines_by_use = by_use(folder / COMPARISONS, COMPARISON_COLUMNS)
     try:
-        return _judgement(results, request, rows_by_use, lines_by_use)
+        return _judgement(results, plan, rows_by_use, lines_by_use)
     except (KeyError, ValueError) as error:
         raise DataError(f"{folder} is of other results or papers ({error!r}); {AGAIN}") from None
 
@@ -101,7 +101,7 @@ def _row_lines(judgement: Judgement) -> Iterator[Line]:
     """Yield the lines of all rows, numbered through."""
     answer, confirmation = judgement.answer, judgement.confirmation
     rows: list[tuple[str, Row]] = [("rows", row) for row in judgement.rows]
-    rows += [("seedless_rows", row) for row in judgement.seedless_rows]
+    rows += [("baselines", row) for row in judgement.baselines]
     rows += [("paper_rows", row) for row in judgement.paper_rows]
     if answer is not None:
         rows += [("ways", row) for row in answer.ways]
@@ -156,7 +156,7 @@ def _row(lines: Sequence[Line]) -> Row:
         weights={name: first[name] for name in ROW_WEIGHTS if first[name] is not None},
         seconds=first["seconds"],
         costs={name: first[name] for name in COSTS if first[name] is not None},
-        below={metric: [*map(Below, line["below"])] for metric, line in by_metric.items() if line["below"]},
+        below={metric: line["below"] for metric, line in by_metric.items() if line["below"]},
         may_gain={metric: [*map(MayGain, line["may_gain"])] for metric, line in by_metric.items() if line["may_gain"]},
         split=first["split"],
         paper=first["paper"],
@@ -168,13 +168,12 @@ def _row(lines: Sequence[Line]) -> Row:
 
 def _comparison_lines(judgement: Judgement) -> Iterator[Line]:
     answer, confirmation = judgement.answer, judgement.confirmation
-    comparisons_by_use: dict[str, Sequence[Comparison]] = {"own": judgement.own}
+    comparisons_by_use: dict[str, Sequence[Comparison]] = {"catalog": judgement.catalog}
     if answer is not None:
-        comparisons_by_use |= {"against_single": answer.against_single, "against_best": answer.against_best}
+        comparisons_by_use |= {"against_single_task": answer.against_single_task, "against_best": answer.against_best}
         comparisons_by_use |= {"by_task": answer.by_task}
     if confirmation is not None:
-        comparisons_by_use |= {"dev": [pair.dev for pair in confirmation.comparisons]}
-        comparisons_by_use |= {"test": [pair.test for pair in confirmation.comparisons]}
+        comparisons_by_use |= {"on_test": confirmation.on_test, "on_dev": confirmation.on_dev}
     for use, comparisons in comparisons_by_use.items():
         yield from ({"use": use, **comparison_cells(comparison)} for comparison in comparisons)
 
@@ -183,8 +182,10 @@ def comparison_cells(comparison: Comparison) -> Line:
     """Return the cells of COMPARISON_COLUMNS but `use`."""
     difference = comparison.difference
     return {
-        **comparison.part.model_dump(),
+        **{name: getattr(comparison, name) for name in SETTINGS},
         "verdict": comparison.verdict,
+        "mismatches": [*comparison.mismatches.items()],
+        "missing": comparison.missing,
         **_estimate_cells(difference),
         "p": difference and difference.p,
         **p_cells(comparison.p, "p"),
@@ -193,16 +194,25 @@ def comparison_cells(comparison: Comparison) -> Line:
 
 def _comparison(line: Line) -> Comparison:
     return Comparison(
-        part=Part(**{name: line[name] for name in Part.model_fields}),
-        obstacle=obstacle(line),
-        difference=estimate(line),
-        p=p_values(line, "p"),
+        **settings_of(line),
+        **result_of(line),
     )
 
 
-def obstacle(line: Line) -> Obstacle | None:
-    """Return what stands in place of a verdict; None where there is one."""
-    return Obstacle(line["verdict"]) if line["verdict"] in {*Obstacle} else None
+def settings_of(line: Line) -> dict[str, Any]:
+    """Return what is compared, as `comparison_cells` has it."""
+    names = {"ours": tuple(line["ours"]), "other": tuple(line["other"])}
+    return {**{name: line[name] for name in SETTINGS}, **names}
+
+
+def result_of(line: Line) -> dict[str, Any]:
+    """Return what the runs say of a comparison, as `comparison_cells` has it."""
+    return {
+        "difference": estimate(line),
+        "mismatches": {name: tuple(names) for name, names in line["mismatches"]},
+        "missing": line["missing"],
+        "p": p_values(line, "p"),
+    }
 
 
 def p_cells(p: PValues, name: str) -> Line:
@@ -253,38 +263,38 @@ def estimate(line: Line) -> Estimate | None:
 
 def _check_compared(answer: Answer) -> None:
     """Raise ValueError where other ways are compared than may be kept, as by another limit than was judged by."""
-    compared = [(one.part.ours, one.part.other) for one in (*answer.against_single, *answer.against_best)]
-    if compared != [(one.ours, one.other) for one in (*parts_against_single(answer), *parts_against_best(answer))]:
+    there = (*answer.against_single_task, *answer.against_best)
+    asked = (*comparisons_with_single_task(answer), *comparisons_with_best(answer))
+    if [(one.ours, one.other) for one in there] != [(one.ours, one.other) for one in asked]:
         raise ValueError("the ways or the limit are others than were judged")
 
 
 def _judgement(
-    results: Results, request: Request, rows_by_use: dict[str, list[Line]], lines_by_use: dict[str, list[Line]]
+    results: Results, plan: Plan, rows_by_use: dict[str, list[Line]], lines_by_use: dict[str, list[Line]]
 ) -> Judgement:
     rows = {use: _rows(lines) for use, lines in rows_by_use.items()}
     comparisons = {use: [_comparison(line) for line in lines] for use, lines in lines_by_use.items()}
-    seedless_rows = rows.get("seedless_rows", [])
+    baselines = rows.get("baselines", [])
     answer = confirmation = None
     if "ways" in rows:
         answer = Answer(
             results=results,
             ways=rows["ways"],
-            request=request,
-            seedless_rows=seedless_rows,
-            against_single=comparisons.get("against_single", ()),
+            plan=plan,
+            baselines=baselines,
+            against_single_task=comparisons.get("against_single_task", ()),
             against_best=comparisons.get("against_best", ()),
             by_task=comparisons.get("by_task", ()),
         )
         _check_compared(answer)
     if "confirmation" in rows:
-        pairs = [Confirmed(dev, test) for dev, test in zip(comparisons["dev"], comparisons["test"], strict=True)]
-        confirmation = Confirmation(rows["confirmation"], pairs)
+        confirmation = Confirmation(rows["confirmation"], comparisons["on_test"], comparisons["on_dev"])
     return Judgement(
         results=results,
         rows=rows.get("rows", []),
-        seedless_rows=seedless_rows,
+        baselines=baselines,
         paper_rows=rows.get("paper_rows", []),
         answer=answer,
         confirmation=confirmation,
-        own=comparisons.get("own", []),
+        catalog=comparisons.get("catalog", []),
     )

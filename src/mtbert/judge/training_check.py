@@ -28,15 +28,15 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from mtbert.judge.rows import Below, MayGain, Row
-from mtbert.judge.scoreboard import Scoreboard
+from mtbert.judge.rows import MayGain, Row, Scoreboard
 from mtbert.scores import metrics, sets
 from mtbert.scores.columns import Frame
-from mtbert.scores.described import TFIDF
+from mtbert.scores.described import MAJORITY, TFIDF, UNTRAINED
 from mtbert.scores.results import Results
 from mtbert.stats import ONE_SIDED
 from mtbert.tasks import Task
 
+LOWEST = (MAJORITY, TFIDF, UNTRAINED)  # the baselines that a row has to beat
 TAIL = 0.25  # share of the steps that the slope is fitted to
 AHEAD, LEAST_FALL = 0.1, 0.02  # share of the training that is looked ahead, and of the mean loss that is a fall
 LEAST_LOSSES = 8  # logged in the tail, for a slope
@@ -44,19 +44,19 @@ SCORED = ("dev/", "spared/")  # how the names of scores in the history begin
 
 
 class TrainingCheck:
-    """The check of every row of a scoreboard."""
+    """The check of every row."""
 
     def __init__(self, board: Scoreboard) -> None:
         self._board, self._results = board, board.results
-        tfidf = board.baseline(TFIDF).scores if TFIDF in self._results.baselines else {}
+        tfidf = board.row([TFIDF]).scores if TFIDF in self._results.baselines else {}
         self._constants = _constant_predictions(self._results)
         self._checked: dict[tuple[str, ...], Row] = {}
-        self._yardsticks: dict[Below, Mapping[str, float]] = {
-            Below.TFIDF: {task: score.mean for task, score in tfidf.items()},
-            Below.UNTRAINED: self._results.untrained,
+        self._scores_of_baselines: dict[str, Mapping[str, float]] = {
+            TFIDF: {task: score.mean for task, score in tfidf.items()},
+            UNTRAINED: self._results.untrained,
         }
 
-    def of(self, row: Row) -> Row:
+    def checked(self, row: Row) -> Row:
         """Return the row with what its models do not beat on dev, and where these may gain; models are checked once."""
         if row.names not in self._checked:
             self._checked[row.names] = self._of_dev(self._board.row(row.names))
@@ -73,12 +73,12 @@ class TrainingCheck:
             may_gain={task: reasons for task, reasons in may_gain.items() if reasons},
         )
 
-    def _below(self, row: Row, task: str) -> list[Below]:
+    def _below(self, row: Row, task: str) -> list[str]:
         score, matters = row.scores[task].mean, self._results.tasks[task].matters
-        below = [] if self._is_above_constant(row, task) else [Below.MAJORITY]
-        for yardstick, scores in self._yardsticks.items():
+        below = [] if self._is_above_constant(row, task) else [MAJORITY]
+        for baseline, scores in self._scores_of_baselines.items():
             if task in scores and score <= scores[task] - matters:
-                below.append(yardstick)
+                below.append(baseline)
         return below
 
     def _is_above_constant(self, row: Row, task: str) -> bool:
@@ -125,7 +125,7 @@ class TrainingCheck:
         about = self._results.about[variant]
         runs = [(variant, seed) for seed in self._results.seeds[variant]]
         of_seeds = [self._last_is_best[run] for run in runs if run in self._last_is_best]
-        if about.run.keep != "best" or about.members or not of_seeds:
+        if about.keep != "best" or about.members or not of_seeds:
             return None
         return sum(of_seeds) > len(of_seeds) / 2
 

@@ -15,8 +15,8 @@ from mtbert.errors import DataError, first_of
 from mtbert.labelling import doubtful, duplicates, rows
 from mtbert.labelling.duplicates import Harm
 from mtbert.pretrained.embeddings import Embeddings
-from mtbert.provenance import seals, stale
-from mtbert.provenance.stale import Cause, Present
+from mtbert.provenance import changes, seals
+from mtbert.provenance.changes import Change
 from mtbert.scores import predictions
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import TFIDF
@@ -31,7 +31,7 @@ def run(build: Path) -> None:
     """
     for folder in (layout.data(build), layout.encoder(build)):
         seals.check(folder)
-    present, are_held_out = Present(build), held_out.tasks_of(build)
+    are_held_out = held_out.tasks_of(build)
     embed = Embeddings(layout.encoder(build), layout.cache(build, "embeddings"))
     data_dir = Path(layout.read_catalog(build, "data_dir")["data_dir"])
     with files.new_directory(layout.doubtful(build)) as partial:
@@ -39,14 +39,14 @@ def run(build: Path) -> None:
             table = rows.read(layout.data(build), task, task.name in are_held_out)
             if not task.serves and len(table):
                 rows.check_unchanged(data_dir, task, table)
-                print(_write(task, table, build, present, embed, partial), flush=True)
+                print(_write(task, table, build, embed, partial), flush=True)
     print(f"{layout.doubtful(build)} lists them, with their texts. Nothing is removed: correct your own files.")
 
 
-def _write(task: Task, table: Frame, build: Path, present: Present, embed: Embeddings, folder: Path) -> str:
+def _write(task: Task, table: Frame, build: Path, embed: Embeddings, folder: Path) -> str:
     """Write a task's two files; return how many rows they have, in words."""
     labelled = table[table["label"].notna() & (table["split"] != "test")].reset_index(drop=True)
-    predicted = _predicted(task, labelled, build, present, embed)
+    predicted = _predicted(task, labelled, build, embed)
     doubts = doubtful.ranked(task, labelled["label"].to_numpy(), predicted)
     _write_csv(folder / f"{task.name}.csv", doubtful.listed(task, labelled, doubts))
     why_not = _why_without_cosines(task, table, embed)
@@ -73,27 +73,25 @@ def _why_without_cosines(task: Task, table: Frame, embed: Embeddings) -> str:
     return "" if duplicates.tells_apart(task, table, embed) else "this encoder's embeddings are too alike"
 
 
-def _predicted(task: Task, labelled: Frame, build: Path, present: Present, embed: Embeddings) -> list[np.ndarray]:
+def _predicted(task: Task, labelled: Frame, build: Path, embed: Embeddings) -> list[np.ndarray]:
     """Return what models predict of rows, as for `doubtful.ranked`; print which models are left out.
 
     Raises:
         DataError: all models are left out, and rows are too alike to train others.
     """
     of_folds = doubtful.of_other_folds(task, rows.as_rows(labelled, task), embed)
-    of_trained, left_out = _of_trained(task, labelled, build, present)
+    of_trained, left_out = _of_trained(task, labelled, build)
     if left_out:
-        names = first_of([f"{folder.parent.name} {folder.name}" for folder in left_out], stale.SHOWN)
-        changed = [cause for causes in left_out.values() for cause in causes]
-        line = f"{task.display_name}: {names} made before these changed: {stale.changes_in_words(changed)}"
+        names = first_of([f"{folder.parent.name} {folder.name}" for folder in left_out], changes.SHOWN)
+        changed = [change for of_model in left_out.values() for change in of_model]
+        line = f"{task.display_name}: {names} made before these changed: {changes.list_in_words(changed)}"
         if of_folds is None and not of_trained:
             raise DataError(f"{line}; no other model predicts its labels; `dvc repro` makes them again")
         print(f"note: {line}; left out, `dvc repro` makes them again", file=sys.stderr)
     return of_trained if of_folds is None else [of_folds, *of_trained]
 
 
-def _of_trained(
-    task: Task, labelled: Frame, build: Path, present: Present
-) -> tuple[list[np.ndarray], dict[Path, list[Cause]]]:
+def _of_trained(task: Task, labelled: Frame, build: Path) -> tuple[list[np.ndarray], dict[Path, list[Change]]]:
     """Return what each trained model, and TF-IDF, predicts of dev, and why other models are left out, by folder.
 
     Of a task with folds a model's dev is the fold that it did not train on. Models of parts of train have no say.
@@ -105,14 +103,12 @@ def _of_trained(
     dev_rows = np.flatnonzero(labelled["split"] == ("train" if task.folds else "dev"))
     row_by_id = {str(labelled["id"][row]): int(row) for row in dev_rows}
     predicted: list[np.ndarray] = []
-    left_out: dict[Path, list[Cause]] = {}
-    for folder in [*layout.baselines_of(build, TFIDF), *layout.runs_of(build, "*")]:
+    folders = [*layout.baselines_of(build, TFIDF), *layout.runs_of(build, "*")]
+    folders = [folder for folder in folders if not variants.get(folder.parent.name, {}).get("part")]
+    folders = [folder for folder in folders if layout.predictions(folder, task.name, "dev").is_file()]
+    left_out = changes.of_rows(build, folders, task.name)
+    for folder in [folder for folder in folders if folder not in left_out]:
         file = layout.predictions(folder, task.name, "dev")
-        if not file.is_file() or variants.get(folder.parent.name, {}).get("part"):
-            continue
-        if causes := present.changes(folder, task.name):
-            left_out[folder] = causes
-            continue
         seals.check(folder, only=[file.relative_to(folder).as_posix()])
         table = files.read_parquet(file)
         asked = [row_by_id.get(str(number), -1) for number in table["id"]]

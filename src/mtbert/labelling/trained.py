@@ -18,7 +18,7 @@ from mtbert.tasks import Task
 def measure(build: Path, task: Task, variants: Mapping[float, str], seeds: Sequence[int]) -> list[Point]:
     """Return a point for each share of train that has LEAST rows with each seed, the smallest first.
 
-    A point has a column for each seed; of a task with folds, for each round of seeds, which predict each row once.
+    A point has a column for each seed; of a task with folds, for each repeat of seeds, which predict each row once.
 
     Args:
         build: the build folder.
@@ -41,9 +41,9 @@ def measure(build: Path, task: Task, variants: Mapping[float, str], seeds: Seque
         labels = np.full(len(rows), np.nan)
         is_scored = np.zeros(len(rows), bool)
         columns: list[np.ndarray] = []
-        for seeds_of_round in _rounds(task, seeds):
+        for seeds_of_repeat in _repeats(task, seeds):
             predicted = np.full(len(rows), np.nan)
-            for seed in seeds_of_round:
+            for seed in seeds_of_repeat:
                 numbers = np.flatnonzero(folds == _fold(task, seed))
                 table = _predictions(build, task, variants[share], seed)
                 predicted[numbers] = table["prediction"].to_numpy(float)
@@ -56,13 +56,13 @@ def measure(build: Path, task: Task, variants: Mapping[float, str], seeds: Seque
     return of_other_sizes(points)
 
 
-def _rounds(task: Task, seeds: Sequence[int]) -> Iterable[list[int]]:
-    """Return the seeds that predict all of dev together: one each, or of a task with folds those of a whole round."""
-    by_round: dict[int, list[int]] = {}
-    for seed in tasks.whole_rounds(seeds, task.folds):
-        number = tasks.round_of(seed, task.folds) if task.folds else seed
-        by_round.setdefault(number, []).append(seed)
-    return by_round.values()
+def _repeats(task: Task, seeds: Sequence[int]) -> Iterable[list[int]]:
+    """Return the seeds that predict all of dev together: one each, or of a task with folds those of a whole repeat."""
+    by_repeat: dict[int, list[int]] = {}
+    for seed in tasks.whole_repeats(seeds, task.folds):
+        number = tasks.repeat_of(seed, task.folds) if task.folds else seed
+        by_repeat.setdefault(number, []).append(seed)
+    return by_repeat.values()
 
 
 def _fold(task: Task, seed: int) -> int:

@@ -8,13 +8,13 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 
 from mtbert import files, layout
 from mtbert.errors import SettingsError
-from mtbert.machine import locking, mps
+from mtbert.machine import mps
 
 Precision = Literal["bf16", "fp32"]
 NAMES_A_GPU = re.compile(r"\d|GPU-|MIG-")  # how a value of CUDA_VISIBLE_DEVICES begins that does
@@ -127,21 +127,14 @@ def precision(
 
 
 def measured(build: Path) -> Precision:
-    """Return the precision that is the faster one on this CPU, measured once for each build folder and processor.
+    """Return the precision of a build folder on a CPU: the faster one where it was begun; fp32 if this CPU has no bf16.
 
-    Processors with AVX-512's bf16 differ: on some it is four times as fast as fp32, on others half as fast. What
-    build/machine.json says holds on the machine where the folder was begun; another one measures for itself.
+    So all runs of a folder have the same precision. Processors with AVX-512's bf16 differ: on some it is four times as
+    fast as fp32, on others half as fast. A folder that does not say it takes the faster one of this CPU.
     """
-    here = processor()
-    usable = ("bf16", "fp32") if _has_bf16() else ("fp32",)  # a virtual machine's name stands for several processors
-    with locking.exclusive(layout.lock(build, "precision"), "measuring bf16 and fp32"):
-        for file in (layout.machine(build), layout.precision(build)):
-            earlier: dict[str, Any] = files.read_json(file) if file.is_file() else {}
-            if earlier.get("processor") == here and earlier.get("precision") in usable:
-                return earlier["precision"]
-        fastest = faster()
-        files.write_json(layout.precision(build), {"processor": here, "precision": fastest})
-    return fastest
+    file = layout.machine(build)
+    usual = files.read_json(file).get("precision") if file.is_file() else None
+    return usual if usual in ("bf16", "fp32") and _has_bf16() else faster()
 
 
 def faster() -> Precision:

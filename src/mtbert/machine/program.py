@@ -5,6 +5,7 @@ The scripts do without typer, since a machine that only trains may lack it.
 
 import argparse
 import contextlib
+import gc
 import inspect
 import io
 import os
@@ -19,6 +20,7 @@ INSTALL = (
     "the rest; elsewhere `pip install 'mtbert[onnx]'` what exports to ONNX need, `mtbert[serve]` what serves them, "
     "`mtbert[train]` what trains and reports"
 )
+OBJECTS = 10_000  # new ones between two looks of the garbage collector; Python's default is 700
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -39,7 +41,11 @@ def report_errors() -> Iterator[None]:
 
     The exit status is 0 for success, 1 for an error, 130 for Ctrl-C. Credentials in that line are masked, and control
     characters are replaced by their codes.
+
+    Python's garbage collector looks through its objects more seldom than by default: torch and transformers make
+    hundreds of thousands as they are imported, all of which stay. At the end it does not look at all.
     """
+    gc.set_threshold(OBJECTS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for an encoding that lacks a character
@@ -47,6 +53,7 @@ def report_errors() -> Iterator[None]:
         try:
             yield
         finally:
+            gc.freeze()
             sys.stdout.flush()  # where a disk is full, this tells it
     except BrokenPipeError:  # whoever read the output has enough
         _forget_output()

@@ -1,27 +1,10 @@
-"""Start and end processes that import large libraries without delay, or that need much memory or time."""
+"""What a machine gives to a process: cores and memory; and how often a training shows its progress."""
 
-import contextlib
-import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 SHOWN_EVERY = 1.0 if sys.stderr.isatty() else 30.0  # seconds between two states of a training's progress bar
-
-
-@contextlib.contextmanager
-def quick_imports() -> Iterator[None]:
-    """Import without the garbage collector, and exclude the imported objects from it afterwards.
-
-    Modules live as long as the process. Collecting torch's and transformers' hundreds of thousands of objects again and
-    again takes a sixth of their import time, and a second or two at the end of the process.
-    """
-    gc.disable()
-    try:
-        yield
-        gc.freeze()
-    finally:
-        gc.enable()
 
 
 def cores() -> int:

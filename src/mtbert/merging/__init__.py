@@ -1,6 +1,6 @@
-"""Ways to merge: one model of several that start from the same encoder and learn a task each, without training.
+"""Methods to merge: one model of several that start from the same encoder and learn a task each, without training.
 
-A way is one file, registered here.
+A method is one file, registered here.
 """
 
 from collections.abc import Iterator, Sequence
@@ -77,9 +77,9 @@ def _faults_of(member: VariantSettings, first: VariantSettings) -> Iterator[str]
     """Yield why a member cannot be merged with the first."""
     name = member.variant
     for part, plain in PLAIN.items():
-        chosen = getattr(member.model, part)
-        if chosen.name != plain:
-            yield f"model.{part} of {name} is {chosen.name}, whose weights no merge joins; allowed: {plain}"
+        technique = getattr(member.model, part)
+        if technique.name != plain:
+            yield f"model.{part} of {name} is {technique.name}, whose weights no merge joins; allowed: {plain}"
     if unlike := [key for key, value in _shared(first).items() if value != _shared(member)[key]]:
         yield f"{first.variant} and {name} differ in {', '.join(unlike)}; allowed: members that start alike"
     if member.run.keep == "best" and member.run.selection != "spared":

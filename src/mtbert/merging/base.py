@@ -1,4 +1,4 @@
-"""What every way to merge is: a direction from the starting weights, made of task vectors, and how far to go.
+"""What every method to merge is: a direction from the starting weights, made of task vectors, and how far to go.
 
 A task vector is what a training has changed: the encoder's weights after it less those before it, as one vector.
 """

@@ -16,9 +16,8 @@ from mtbert.layout import WEIGHTS
 from mtbert.machine.hardware import Hardware
 from mtbert.merging import MERGES, settings_of
 from mtbert.models.multitask import MultitaskModel
-from mtbert.provenance import inputs, manifests, seals, stale
+from mtbert.provenance import changes, inputs, manifests, seals
 from mtbert.provenance.inputs import Inputs
-from mtbert.provenance.stale import Present
 from mtbert.scores import predictions
 from mtbert.tasks import Tasks, for_run, read_build
 from mtbert.training import assembly, evaluation, run
@@ -74,7 +73,7 @@ def keep_current(build: Path, out: Path) -> None:
 def _is_current(merge: _Merge, build: Path, out: Path) -> bool:
     """Return whether a merge is there and would be made alike now."""
     is_there = merge.folder(out).is_dir() and all(seals.is_sealed(member) for member in merge.members)
-    return is_there and inputs.is_made_from(merge.folder(out), _inputs(merge, build))
+    return is_there and inputs.is_finished(merge.folder(out), _inputs(merge, build))
 
 
 def _merges(build: Path) -> Iterator[_Merge]:
@@ -111,7 +110,7 @@ def _make(merge: _Merge, build: Path, out: Path) -> None:
     settings = merge.settings
     for member in merge.members:
         seals.check(member, only=[WEIGHTS])
-    stale.check(Present(build), merge.members)
+    changes.check_rows(build, merge.members)
     states = [load_file(member / WEIGHTS) for member in merge.members]
     started = datetime.datetime.now(datetime.UTC)
     parts = assembly.assemble(settings, merge.seed, build)
@@ -171,10 +170,10 @@ def join(
     Args:
         model: with the weights that all members started from.
         states: the members' weights.
-        merge: the way to merge.
+        merge: the method.
         score: of the model as it is, on rows that no member has seen; the higher, the better.
     """
-    way = MERGES[merge]
+    method = MERGES[merge]
     encoder = model.encoder
     heads: dict[str, Tensor] = {}
     for state in states:
@@ -182,17 +181,17 @@ def join(
     with torch.no_grad():
         model.heads.load_state_dict(heads)
         start = nn.utils.parameters_to_vector(encoder.parameters()).clone()
-        step = way.direction([_vector(state, encoder, start) for state in states])
+        step = method.direction([_vector(state, encoder, start) for state in states])
 
         def score_at(scale: float) -> float:
             nn.utils.vector_to_parameters(start + scale * step, encoder.parameters())
             return score()
 
-        chosen = way.scales[0]
-        if len(way.scales) > 1:
-            chosen = max(way.scales, key=score_at)  # the smallest of equals
-        nn.utils.vector_to_parameters(start + chosen * step, encoder.parameters())
-    return chosen
+        scale = method.scales[0]
+        if len(method.scales) > 1:
+            scale = max(method.scales, key=score_at)  # the smallest of equals
+        nn.utils.vector_to_parameters(start + scale * step, encoder.parameters())
+    return scale
 
 
 def _vector(state: Mapping[str, Tensor], encoder: nn.Module, start: Tensor) -> Tensor:

@@ -17,40 +17,43 @@ from mtbert import files
 PACKAGE = Path(mtbert.__file__).parent
 # Makes a training of a plan file, and reaches all that its numbers go through.
 TRAINING = (PACKAGE / "training/assembly.py",)
-# Scripts whose code dvc.yaml names among what a stage depends on. `manifest` and `track` depend on the whole plan.
-# `machine` keeps what it once found, and `plan` depends on all of the source.
-SCRIPTS = (
-    "encoder", "preprocess", "baselines", "pretrain", "manifest", "merge", "speed", "ensemble", "collect", "judge",
-    "report", "track",
-)  # fmt: skip
+# Scripts whose code no stage depends on: `download` is no stage, `machine` keeps what it once found, `plan` depends on
+# all of the source, and `train` on the code of all trainings.
+NO_INPUTS = ("download", "machine", "plan", "train")
 
 
-def of_stages(scripts: Path, kinds: frozenset[Path]) -> dict[str, dict[str, str]]:
+def of_stages(scripts: Path, without: frozenset[Path]) -> dict[str, dict[str, str]]:
     """Return the files of the plan on code, such as `code-encoder`: the digest of each file that a stage reaches.
 
-    `kinds`: files that bring in every technique of a kind, and every task; they do not count.
+    `without`: files that bring in every technique of a kind, and every task; they do not count.
     """
-    by_file = {f"code-{stage}": digests([scripts / f"{stage}.py"]) for stage in SCRIPTS}
-    return by_file | {"code-train": digests(TRAINING, kinds)}
+    by_file = {f"code-{file.stem}": digests([file]) for file in scripts.glob("*.py") if file.stem not in NO_INPUTS}
+    return by_file | {"code-train": digests(TRAINING, without)}
 
 
 @cache
-def of_technique(source: Path, kinds: frozenset[Path]) -> dict[str, str]:
+def of_technique(source: Path, without: frozenset[Path]) -> dict[str, str]:
     """Return the digests of the files that a technique or task uses, without those that every training uses."""
-    return dict(digests([source], kinds - {source}).items() - digests(TRAINING, kinds).items())
+    return dict(digests([source], without - {source}).items() - digests(TRAINING, without).items())
 
 
 @cache
 def digest(file: Path) -> str:
     """Return the SHA-256 of a module's syntax tree without docstrings, of another file that of its bytes."""
-    if file.suffix != ".py":
-        return files.sha256(file)
+    return _parsed(file)[0] if file.suffix == ".py" else files.sha256(file)
+
+
+@cache
+def _parsed(file: Path) -> tuple[str, list[str]]:
+    """Return a module's digest, and the names that it imports."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(tree)]
+    imports = [name for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for name in _names(node)]
+    for node in nodes:
         documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         if documented and ast.get_docstring(node):
             node.body = node.body[1:]
-    return files.sha256_of(ast.dump(tree).encode())
+    return files.sha256_of(ast.dump(tree).encode()), imports
 
 
 def digests(starts: Iterable[Path], without: Collection[Path] = ()) -> dict[str, str]:
@@ -72,8 +75,7 @@ def digests(starts: Iterable[Path], without: Collection[Path] = ()) -> dict[str,
 def _imported(file: Path) -> list[Path]:
     """Return the package's files that a module imports, and others in its folder that it names, also as `*.yaml`."""
     text = file.read_text(encoding="utf-8")
-    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
-    imported = [path for node in nodes for name in _names(node) for path in _files(name)]
+    imported = [path for name in _parsed(file)[1] for path in _files(name)]
     for data_file in file.parent.glob("*.*"):
         is_named = data_file.name in text or f'"*{data_file.suffix}"' in text
         if data_file.suffix != ".py" and is_named:

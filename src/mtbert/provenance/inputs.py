@@ -1,8 +1,8 @@
 """inputs.json of a model's folder: what the model was made from. Every other question of this kind asks that file.
 
 Its SHA-256 is the identity of what a model is made from. A training goes on from a checkpoint of this identity alone, a
-run, a merge or a vote of it is not made again, and MLflow finds a run by it. What a training would be made from now is
-the variant's manifest, with a seed.
+run, a merge or a vote of it is not made again, and MLflow and a model's log know a model by it. What a training would
+be made from now is the variant's manifest, with a seed.
 """
 
 from collections.abc import Collection, Iterable
@@ -71,9 +71,9 @@ def machine(build: Path) -> Machine:
     return files.read_as(Machine, file, f"rm -f {file} && dvc repro machine")
 
 
-def digests(build: Path, named: Iterable[Path]) -> dict[str, str]:
+def digests(build: Path, paths: Iterable[Path]) -> dict[str, str]:
     """Return the SHA-256 of files by their paths below the build folder."""
-    return {file.relative_to(build).as_posix(): files.sha256(file) for file in named}
+    return {file.relative_to(build).as_posix(): files.sha256(file) for file in paths}
 
 
 def is_of_data(path: str) -> bool:
@@ -111,8 +111,8 @@ def identity(model: Path) -> str:
     return files.sha256(file_of(model) or model / layout.SETTINGS)
 
 
-def is_made_from(model: Path, inputs: Inputs) -> bool:
-    """Return whether a model is there, whole, and was made from these inputs."""
+def is_finished(model: Path, inputs: Inputs) -> bool:
+    """Return whether a model is there, whole, and was made from these inputs: making it again would make the same."""
     own = model / layout.INPUTS
     if not seals.is_sealed(model) or not own.is_file() or files.sha256(own) != inputs.identity:
         return False

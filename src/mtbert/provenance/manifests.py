@@ -91,22 +91,16 @@ def up_to_date(build: Path, variant: str) -> Inputs:
 
     `dvc repro plan preprocess` changes both, and leaves the manifest as it was.
     """
-    manifest = with_plan(build, variant)
+    manifest = read(build, variant)
+    if layout.plan(build, variant).is_file():
+        plan = layout.read_plan(layout.plan(build, variant), "tasks", "phases", "sources")
+        del plan["sources"]
+        manifest = manifest.model_copy(update={"settings": plan})
     if not layout.data_report(layout.data(build)).is_file():
         return manifest
     others = {name: digest for name, digest in manifest.files.items() if not inputs.is_of_data(name)}
     digests = others | inputs.digests(build, _data_files(manifest.settings, build))
     return manifest.model_copy(update={"files": digests})
-
-
-def with_plan(build: Path, variant: str) -> Inputs:
-    """Return a variant's manifest with its plan as it lies there now; DataError as for `read`."""
-    manifest = read(build, variant)
-    if not layout.plan(build, variant).is_file():
-        return manifest
-    plan = layout.read_plan(layout.plan(build, variant), "tasks", "phases", "sources")
-    settings = {key: value for key, value in plan.items() if key != "sources"}
-    return manifest.model_copy(update={"settings": settings})
 
 
 def of_training(build: Path, variant: str, seed: int) -> Inputs:
@@ -137,4 +131,4 @@ def check(build: Path, variant: str) -> None:
 
 def is_finished(run: Path, build: Path) -> bool:
     """Return whether a run is there, whole, and was made from what lies in `build`; DataError as for `read`."""
-    return inputs.is_made_from(run, of_training(build, run.parent.name, int(run.name)))
+    return inputs.is_finished(run, of_training(build, run.parent.name, int(run.name)))

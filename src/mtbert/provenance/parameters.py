@@ -45,5 +45,5 @@ def _settings(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def setting_text(value: Any) -> str:
-    """Return a setting as text: a string as it is, else JSON."""
-    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+    """Return a setting as text: a string as it is, else JSON, so that equal settings are equal texts."""
+    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False, sort_keys=True)

@@ -1,7 +1,7 @@
 """Seals: what a stage writes ends with digests.json, the SHA-256 of each of the folder's other files.
 
 So damage is found before it is passed on, also in what DVC restores without a check. The seal's own digest stands for
-the whole folder: a merge, a vote and the name of a log know a model by it.
+the whole folder: a merge and a vote know their members by it.
 """
 
 from collections.abc import Collection
@@ -49,9 +49,8 @@ def check(folder: Path, only: Collection[str] | None = None) -> None:
         elif name in names and files.sha256(folder / name) != expected[name]:
             faulty.append(name)
     if faulty:
-        shown = ", ".join(faulty)
         raise DataError(  # DVC trusts read-only files of its cache, and checks those that can be written
-            f"{folder} is not as it was written (altered: {shown}); "
+            f"{folder} is not as it was written (altered: {', '.join(faulty)}); "
             f"`rm -r {folder} && chmod -R u+w .dvc/cache && {again}` makes it again"
         )
 
@@ -64,7 +63,8 @@ def check_build(build: Path) -> None:
     Raises:
         DataError: a file was altered since, is missing, or is one too many; the message names it and what makes it.
     """
-    for folder in (*(build / name for name in layout.STAGES), *sorted(build.glob("encoders/*"))):
+    made = (build / name for name in ("plan", "data", "manifest"))
+    for folder in (*made, *sorted(build.glob("encoders/*"))):
         if folder.is_dir():
             check(folder)
 

@@ -1,6 +1,6 @@
 """What the five papers claim, and what results prove of it. What is for everybody's tasks imports nothing of it.
 
-replication = replicate(results, third, request)  # what is judged of any results, the papers' claims and the questions
+replication = replicate(results, third, plan)  # what is judged of any results, the papers' claims and the questions
 tables.write(replication, folder)
 report.write(replication, folder)
 """

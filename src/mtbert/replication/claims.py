@@ -1,6 +1,6 @@
 """Read the claims of papers/*.yaml: comparisons of variants, each with what the paper expects of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +10,8 @@ from mtbert import files
 from mtbert.config import papers
 from mtbert.errors import DataError, UnknownNameError, in_words
 from mtbert.judge.budget_runs import OVERFITTING
-from mtbert.judge.comparison import Names, Part, margins, sequence
-from mtbert.judge.sides import RATE
+from mtbert.judge.rule import Expected, margins
+from mtbert.judge.settings_diff import RATE
 from mtbert.scores.metrics import OVERALLS
 from mtbert.settings import Section
 from mtbert.tasks import COURSE
@@ -20,8 +20,18 @@ QUESTIONS = Path(__file__).with_name("questions.yaml")  # those of the report, a
 METRICS = (*COURSE, *OVERALLS, OVERFITTING)
 
 
-class ClaimPart(Part):
-    """One comparison that a claim makes.
+def sequence(value: Any) -> Any:
+    """Return a YAML list, or the words of a string, as a tuple; anything else as it is, to be refused."""
+    if isinstance(value, str):
+        return tuple(value.split())
+    return tuple(value) if isinstance(value, list) else value
+
+
+Names = Annotated[tuple[str, ...], pydantic.BeforeValidator(sequence)]
+
+
+class ClaimPart(Section):
+    """One comparison that a claim makes: the first five as of `Comparison`.
 
     Attributes:
         published: the difference that the paper prints; None if it prints none.
@@ -31,19 +41,19 @@ class ClaimPart(Part):
         confounded: further settings in which they may differ; a part whose runs do is shown, and decides nothing.
     """
 
+    ours: Names
+    other: Names
+    metric: str
+    expects: Expected
+    margin: float
     published: float | None = None
     differs: Names = ()
     confounded: Names = ()
 
-    @property
-    def is_always_confounded(self) -> bool:
-        """Whether the sides differ in more than the claim says under every profile."""
-        return bool({*self.confounded} - {RATE})
 
-    @property
-    def is_about_similarity(self) -> bool:
-        """Whether it is about similarity, which some encoders were trained for: STS, or a technique for similarity."""
-        return self.metric == "sts" or "similarity" in self.differs
+def are_always_confounders(names: Sequence[str]) -> bool:
+    """Return whether sides that differ in these settings differ in more than a claim says, under every profile."""
+    return bool({*names} - {RATE})
 
 
 class Claim(Section):
@@ -71,7 +81,7 @@ class Claim(Section):
 
     @pydantic.model_validator(mode="after")
     def _has_parts_that_decide(self) -> "Claim":
-        if all(part.is_always_confounded for part in self.parts):
+        if all(are_always_confounders(part.confounded) for part in self.parts):
             raise ValueError("every part is confounded; at least one has to decide")
         return self
 

@@ -5,17 +5,18 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from mtbert.judge import Obstacle
+from mtbert.judge import Verdict
 from mtbert.replication.claims import ClaimPart
 from mtbert.replication.judging import ClaimComparison, ClaimResult
 from mtbert.report import markdown
 from mtbert.report.paper_tables import title
-from mtbert.report.verdicts import in_words, reason
+from mtbert.report.verdicts import WORDS, in_words, reason_in_words
 from mtbert.scores.columns import Frame
 from mtbert.scores.results import Results
 from mtbert.stats import Estimate
 
 MAY_BE_KNOWN = "\N{DOUBLE DAGGER}"  # marks what the encoder may have learned in its own training
+COLUMNS_OF_MISMATCHES = {"unlike": "code", "undeclared": "settings", "confounders": "confounders"}  # of claims.csv
 ABOUT = (
     "A verdict needs six seeds of each side, and is corrected over all claims of its paper; *better* and *worse* say "
     "on which side of 0 the interval lies, not corrected (docs/verdicts.md). *Ours* is first minus second, with its "
@@ -26,17 +27,18 @@ ABOUT = (
 
 def verdict(result: ClaimResult) -> str:
     """Return what is said of a claim."""
-    return in_words(result.verdict, result.deciding[0].part.metric)
+    return in_words(result.verdict, result.reason, result.deciding[0].metric)
 
 
-def _pair(part: ClaimPart) -> str:
+def _pair(comparison: ClaimComparison) -> str:
     """Return what is compared, such as `a - b, SST-5`."""
-    return f"{' + '.join(part.ours)} {markdown.MINUS} {' + '.join(part.other)}, {markdown.heading(part.metric)}"
+    ours, other = (" + ".join(names) for names in (comparison.ours, comparison.other))
+    return f"{ours} {markdown.MINUS} {other}, {markdown.heading(comparison.metric)}"
 
 
 def difference(result: ClaimComparison) -> str:
     """Return our difference and interval, marked if the encoder may have learned the task; a dash for none."""
-    may_be_known = result.part.is_about_similarity or result.part.metric == "qqp"
+    may_be_known = result.is_about_similarity or result.metric == "qqp"
     estimate = markdown.estimate(result.difference, "+")
     return f"{estimate} {MAY_BE_KNOWN}" if may_be_known and result.difference else estimate
 
@@ -74,33 +76,27 @@ def _lines(result: ClaimResult) -> list[dict[str, str]]:
         "verdict": verdict(result),
     }
     lines: list[dict[str, str]] = []
-    for part in result.parts:
-        if part.difference is not None:
+    for comparison in result.comparisons:
+        if comparison.difference is not None:
             shown = dict.fromkeys(about, "") if lines else about
-            lines.append(shown | _line(part))
+            lines.append(shown | _line(comparison))
     return lines
 
 
 def own_verdict(result: ClaimComparison) -> str:
     """Return what is proved of a comparison alone, not corrected, or why nothing is."""
-    words = in_words(result.verdict, result.part.metric)
-    names = {
-        Obstacle.CODE: result.mismatches,
-        Obstacle.SETTINGS: result.undeclared,
-        Obstacle.CONFOUNDERS: result.confounders,
-    }
-    for obstacle, differing in names.items():
-        if result.obstacle is obstacle:
-            return f"{words} ({', '.join(differing)})"
+    words = in_words(result.verdict, result.reason, result.metric)
+    if result.mismatches:
+        return f"{words} ({', '.join(result.mismatches[result.reason])})"
     return words if result.decides else f"{words} (decides nothing)"
 
 
 def _line(result: ClaimComparison) -> dict[str, str]:
     return {
-        "compared": _pair(result.part),
-        "expects": result.part.expects,
+        "compared": _pair(result),
+        "expects": result.expects,
         "ours": difference(result),
-        "published": markdown.number(result.part.published, "+"),
+        "published": markdown.number(result.published, "+"),
         "this comparison": own_verdict(result),
         "at a third": markdown.number(result.third, "+"),
         "leak-free": markdown.number(result.leak_free, "+"),
@@ -109,31 +105,33 @@ def _line(result: ClaimComparison) -> dict[str, str]:
 
 def frame(results: Sequence[ClaimResult]) -> Frame:
     """Return claims.csv: a line for each comparison."""
-    return pd.DataFrame([_values(result, part) for result in results for part in result.parts])
+    return pd.DataFrame([_values(result, comparison) for result in results for comparison in result.comparisons])
 
 
-def _values(result: ClaimResult, part_result: ClaimComparison) -> dict[str, object]:
+def _values(result: ClaimResult, comparison: ClaimComparison) -> dict[str, object]:
     return {
         "claim": result.claim.name,
         **result.claim.model_dump(include={"paper", "source", "section", "statement"}),
         "verdict": verdict(result),
-        "reason": reason(part_result.obstacle) if part_result.obstacle else "",
+        "reason": _reason(comparison),
         "p_holds": result.p.holds,
         "p_fails": result.p.fails,
         "p_small": result.p.small,
-        **_part_values(part_result.part),
-        **_difference_values(part_result.difference),
-        "third": part_result.third,
-        "leak_free": part_result.leak_free,
-        "unlike": ", ".join(part_result.mismatches),
-        "undeclared": ", ".join(part_result.undeclared),
-        "confounders": ", ".join(part_result.confounders),
+        **_setting_values(comparison),
+        **_difference_values(comparison.difference),
+        "third": comparison.third,
+        "leak_free": comparison.leak_free,
+        **{column: ", ".join(comparison.mismatches.get(name, ())) for column, name in COLUMNS_OF_MISMATCHES.items()},
     }
 
 
-def _part_values(part: ClaimPart) -> dict[str, object]:
-    """Return what a part compares, by the names of its settings; several names as words."""
-    values = part.model_dump()
+def _reason(result: ClaimComparison) -> str:
+    return WORDS[Verdict.NOT_RUN] if result.verdict is Verdict.NOT_RUN else reason_in_words(result.reason)
+
+
+def _setting_values(comparison: ClaimComparison) -> dict[str, object]:
+    """Return what is compared, by the names of its settings; several names as words."""
+    values = {name: getattr(comparison, name) for name in ClaimPart.model_fields}
     return {key: " ".join(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
 

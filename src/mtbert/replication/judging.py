@@ -9,49 +9,68 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from mtbert.errors import DataError
-from mtbert.judge import UNKNOWN, Judgement, Request, Scoreboard, judge_board, of_results, sides
-from mtbert.judge.budget_runs import UNEQUAL, BudgetRuns, TaskRows, are_unequal, mean_per_seed, mismatches, tasks_of
-from mtbert.judge.comparison import Comparison
-from mtbert.judge.rule import NOTHING, SEEDS, Obstacle, PValues, Verdict, claim_p, corrected, part_p, sign
-from mtbert.replication.claims import Claim, ClaimPart, load
+from mtbert.judge import NO_PLAN, Judgement, Plan, Scoreboard, judge, settings_diff
+from mtbert.judge.budget_runs import (
+    UNEQUAL,
+    BudgetRuns,
+    TaskRows,
+    are_unequal,
+    code_mismatches,
+    mean_per_seed,
+    tasks_of,
+)
+from mtbert.judge.rule import (
+    DIFFERENCES,
+    NEEDS,
+    NOTHING,
+    SEEDS,
+    Comparison,
+    PValues,
+    Verdict,
+    claim_p,
+    corrected,
+    missing_data,
+    sign,
+)
+from mtbert.replication.claims import Claim, ClaimPart, are_always_confounders, load
 from mtbert.scores.columns import Frame
 from mtbert.scores.described import UNTRAINED
 from mtbert.scores.results import Results
-from mtbert.stats import LEAST_CLUSTERS, Estimate
+from mtbert.stats import Estimate
 
 
 @dataclass(frozen=True)
 class ClaimComparison(Comparison):
-    """What the runs say of one part of a claim.
+    """One comparison of a claim, and what the runs say of it.
 
     Attributes:
-        part: what is compared.
+        differs, confounded: as of `ClaimPart`.
         third: the mean difference at a third of the budget; None where that was not run.
         leak_free: the mean difference without rows that share a sentence with training; None where no row does.
-        mismatches: code and settings in which two sides have to agree, and do not.
-        undeclared: settings in which they differ, and that the claim does not name.
-        confounders: settings in which they differ, and that the claim names as confounders.
     """
 
-    part: ClaimPart
+    differs: tuple[str, ...] = ()
+    confounded: tuple[str, ...] = ()
     third: float | None = None
     leak_free: float | None = None
-    mismatches: tuple[str, ...] = ()
-    undeclared: tuple[str, ...] = ()
-    confounders: tuple[str, ...] = ()
 
     @property
     def decides(self) -> bool:
         """Whether it counts for its claim."""
-        return not self.confounders and not self.part.is_always_confounded
+        return "confounders" not in self.mismatches and not are_always_confounders(self.confounded)
 
     @property
-    def flips(self) -> bool:
+    def is_about_similarity(self) -> bool:
+        """Whether it is about similarity, which some encoders were trained for: STS, or a technique for similarity."""
+        return self.metric == "sts" or "similarity" in self.differs
+
+    @property
+    def changes_sign(self) -> bool:
         """Whether its sign changes from a third of the budget to all of it, by more than the margin."""
         if self.third is None or self.difference is None:
             return False
         whole = self.difference.mean
-        return self.third * whole < 0 and abs(whole - self.third) > self.part.margin
+        return self.third * whole < 0 and abs(whole - self.third) > self.margin
 
 
 @dataclass(frozen=True)
@@ -61,25 +80,40 @@ class ClaimResult:
     Attributes:
         claim: as the file has it.
         p: one-sided, corrected over its paper's claims.
-        parts: one for each part of the claim.
+        comparisons: one for each part of the claim.
     """
 
     claim: Claim
     p: PValues
-    parts: tuple[ClaimComparison, ...]
+    comparisons: tuple[ClaimComparison, ...]
 
     @property
     def deciding(self) -> list[ClaimComparison]:
-        """The parts that decide on it; if a learning rate confounds every one of them, all of them."""
-        may_decide = [part for part in self.parts if not part.part.is_always_confounded]
-        return [part for part in may_decide if part.decides] or may_decide
+        """The comparisons that decide on it; if a learning rate confounds every one of them, all of them."""
+        may_decide = [one for one in self.comparisons if not are_always_confounders(one.confounded)]
+        return [one for one in may_decide if one.decides] or may_decide
 
     @property
-    def verdict(self) -> Verdict | Obstacle:
-        """What is proved of it; else which side of its only deciding part is better, or why it is not judged."""
+    def verdict(self) -> Verdict:
+        """What is proved of it; else which side of its only deciding comparison is better, or that it is not judged."""
         if self.p.verdict is not Verdict.TOO_CLOSE:
             return self.p.verdict
-        return _first_obstacle(self.deciding) or sign(self.deciding[0].difference)  # of several all are too close
+        if any(one.verdict is Verdict.NOT_RUN for one in self.deciding):
+            return Verdict.NOT_RUN
+        if self.reason:
+            return Verdict.NOT_COMPARABLE if self.reason in DIFFERENCES else Verdict.OPEN
+        return sign(self.deciding[0].difference)  # of several all are too close
+
+    @property
+    def reason(self) -> str:
+        """Why it is not judged, of DIFFERENCES and NEEDS; empty where it is, or was not run."""
+        if self.p.verdict is not Verdict.TOO_CLOSE or any(one.verdict is Verdict.NOT_RUN for one in self.deciding):
+            return ""
+        reasons = {one.reason for one in self.deciding}
+        are_all_too_close = all(sign(one.difference) is Verdict.TOO_CLOSE for one in self.deciding)
+        if len(self.deciding) > 1 and not are_all_too_close:
+            reasons.add("parts")
+        return next((reason for reason in (*DIFFERENCES, *NEEDS) if reason in reasons), "")
 
 
 @dataclass(frozen=True)
@@ -97,27 +131,27 @@ class Replication:
     questions: Sequence[ClaimResult] = ()
 
 
-def replicate(results: Results, third: Results | None = None, request: Request = UNKNOWN) -> Replication:
+def replicate(results: Results, third: Results | None = None, plan: Plan = NO_PLAN) -> Replication:
     """Judge results, and the papers' claims if these are their data.
 
     Args:
         results: of the whole budget.
         third: of the same variants at a third of the budget, to show how differences move with it.
-        request: what was asked for, if that is known.
+        plan: what was asked for, if that is known.
 
     Raises:
         DataError: `third` has no run of a third of the budget.
     """
     board = Scoreboard(results)
-    judgement = judge_board(board, request)
+    judgement = judge(board, plan)
     if not board.results.is_comparable:
         return Replication(judgement)
     papers, whole = load(), board.budget_runs()
-    third_runs = None if third is None else at_a_third(whole, of_results(third))
+    third_runs = None if third is None else at_a_third(whole, BudgetRuns.from_results(third))
     claims = judge_claims(papers.claims.values(), whole, third_runs)
     return Replication(
         judgement,
-        claims=[result for result in claims if result.verdict is not Obstacle.NOT_RUN],
+        claims=[result for result in claims if result.verdict is not Verdict.NOT_RUN],
         questions=judge_claims(papers.questions.values(), whole, third_runs),
     )
 
@@ -149,81 +183,75 @@ def _judged(family: Sequence[Claim], runs: BudgetRuns, third: BudgetRuns | None)
         yield replace(result, p=p)
 
 
-def _first_obstacle(parts: Sequence[ClaimComparison]) -> Obstacle | None:
-    """Return what keeps these parts from deciding, the first in the order of `Obstacle`."""
-    obstacles = {part.obstacle for part in parts}
-    first = next((obstacle for obstacle in Obstacle if obstacle in obstacles), None)
-    are_all_too_close = all(sign(part.difference) is Verdict.TOO_CLOSE for part in parts)
-    return first if first or are_all_too_close or len(parts) == 1 else Obstacle.PARTS
-
-
 def compare(part: ClaimPart, runs: BudgetRuns, third: BudgetRuns | None = None) -> ClaimComparison:
     """Return what the runs say of a part alone, by the first seeds of each side that the rule asks for."""
-    ours, other, metric = part.ours, part.other, part.metric
-    difference = runs.compare(ours, other, metric, SEEDS)
+    comparison = ClaimComparison(**dict(part))
+    difference = runs.compare(part.ours, part.other, part.metric, SEEDS)
     if difference is None:
-        return ClaimComparison(part)
-    differing = sides.differing_settings(runs.settings, ours, other)
-    at_third = None if third is None else third.compare(ours, other, metric, SEEDS)
-    result = ClaimComparison(
-        part,
+        return comparison
+    at_third = None if third is None else third.compare(part.ours, part.other, part.metric, SEEDS)
+    comparison = replace(
+        comparison,
         difference=difference,
+        mismatches=_mismatches(comparison, runs),
         third=None if at_third is None else at_third.mean,
-        leak_free=_leak_free_mean(part, runs, difference.rows),
-        mismatches=mismatches(pd.concat(_lines(part, runs))),
-        undeclared=tuple(sorted(differing - {*part.differs, *part.confounded})),
-        confounders=tuple(sorted(differing & {*part.confounded})),
+        leak_free=_leak_free_mean(comparison, runs, difference.rows),
     )
-    obstacle = _obstacle(result, difference, runs)
-    is_judged = not obstacle and difference.error is not None
-    p = part_p(part.expects, part.margin, part.published, difference) if is_judged else NOTHING
-    return replace(result, obstacle=obstacle, p=p)
+    comparison = replace(comparison, missing=_missing(comparison, difference, runs))
+    return replace(comparison, p=comparison.uncorrected_p)
 
 
-def _leak_free_mean(part: ClaimPart, runs: BudgetRuns, rows: int) -> float | None:
+def _leak_free_mean(comparison: ClaimComparison, runs: BudgetRuns, rows: int) -> float | None:
     """Return the mean difference without rows that share a sentence with training; None if none of `rows` does."""
-    leak_free = runs.compare(part.ours, part.other, part.metric, SEEDS, leak_free=True)
+    leak_free = runs.compare(comparison.ours, comparison.other, comparison.metric, SEEDS, leak_free=True)
     return None if leak_free is None or leak_free.rows == rows else leak_free.mean
 
 
-def _lines(part: ClaimPart, runs: BudgetRuns) -> list[Frame]:
+def _lines(comparison: ClaimComparison, runs: BudgetRuns) -> list[Frame]:
     """Return the lines of the runs that are compared: those of ours, and those of the other."""
-    return [runs.lines(row, runs.seeds(row, part.metric)[:SEEDS]) for row in (part.ours, part.other)]
+    return [runs.lines(row, runs.seeds(row, comparison.metric)[:SEEDS]) for row in (comparison.ours, comparison.other)]
 
 
-def _obstacle(result: ClaimComparison, difference: Estimate, runs: BudgetRuns) -> Obstacle | None:
-    """Return the first that keeps a part that was compared from being judged."""
-    applies = {
-        Obstacle.CODE: bool(result.mismatches),
-        Obstacle.SETTINGS: bool(result.undeclared),
-        Obstacle.CONFOUNDERS: bool(result.confounders),
-        Obstacle.BUDGETS: _has_unequal_budgets(result.part, runs),
-        Obstacle.ENCODER: _is_below_untrained(result.part, runs),
-        Obstacle.ROWS: difference.clusters < LEAST_CLUSTERS,
-        Obstacle.SEEDS: difference.lacks_seeds(SEEDS),
-        Obstacle.FLIP: result.flips,
+def _mismatches(comparison: ClaimComparison, runs: BudgetRuns) -> dict[str, tuple[str, ...]]:
+    """Return names of that in which its sides were not trained alike, by what it is, of DIFFERENCES.
+
+    `settings` are those that the claim does not name, `confounders` those that it names as such.
+    """
+    differing = settings_diff.differing_settings(runs.settings, comparison.ours, comparison.other)
+    mismatches = {
+        "code": code_mismatches(pd.concat(_lines(comparison, runs))),
+        "settings": tuple(sorted(differing - {*comparison.differs, *comparison.confounded})),
+        "confounders": tuple(sorted(differing & {*comparison.confounded})),
+        "budgets": _unequal_budgets(comparison, runs),
     }
-    return next((obstacle for obstacle, is_there in applies.items() if is_there), None)
+    return {name: names for name, names in mismatches.items() if names}
 
 
-def _has_unequal_budgets(part: ClaimPart, runs: BudgetRuns) -> bool:
-    """Return whether the sides trained on unequal numbers of steps or examples that the claim does not let differ."""
-    ours, other = _lines(part, runs)
+def _missing(comparison: ClaimComparison, difference: Estimate, runs: BudgetRuns) -> str:
+    """Return what a verdict needs and the runs do not have, of NEEDS; empty for nothing."""
+    if _is_below_untrained(comparison, runs):
+        return "encoder"
+    return missing_data(difference) or ("budget" if comparison.changes_sign else "")
+
+
+def _unequal_budgets(comparison: ClaimComparison, runs: BudgetRuns) -> tuple[str, ...]:
+    """Return which numbers of steps or examples differ between the sides, and the claim does not let differ."""
+    ours, other = _lines(comparison, runs)
     if not len(ours) or not len(other):
-        return False
+        return ()
     columns: list[str] = []
-    if "updates" not in part.differs:
+    if "updates" not in comparison.differs:
         columns.append("steps")
-    if "examples" not in part.differs:
-        columns += [f"examples_{task}" for task in tasks_of(part.metric, runs.tasks)]
-    return any(are_unequal(mean_per_seed(ours, column), mean_per_seed(other, column)) for column in columns)
+    if "examples" not in comparison.differs:
+        columns += [f"examples_{task}" for task in tasks_of(comparison.metric, runs.tasks)]
+    return tuple(name for name in columns if are_unequal(mean_per_seed(ours, name), mean_per_seed(other, name)))
 
 
-def _is_below_untrained(part: ClaimPart, runs: BudgetRuns) -> bool:
-    """Return whether a part is about similarity, and the untrained encoder is above both sides on STS."""
-    if not part.is_about_similarity:
+def _is_below_untrained(comparison: ClaimComparison, runs: BudgetRuns) -> bool:
+    """Return whether it is about similarity, and the untrained encoder is above both sides on STS."""
+    if not comparison.is_about_similarity:
         return False
-    gains = [runs.compare(row, (UNTRAINED,), "sts") for row in (part.ours, part.other)]
+    gains = [runs.compare(row, (UNTRAINED,), "sts") for row in (comparison.ours, comparison.other)]
     return all(gain is not None and gain.mean < 0 for gain in gains)
 
 
@@ -242,14 +270,14 @@ def at_a_third(whole: BudgetRuns, third: BudgetRuns) -> BudgetRuns:
         )
     dev: dict[str, TaskRows] = {}
     for task, rows in third.dev.items():
-        columns = [(name, seed) for name, seed in rows.predictions if name in variants or name in third.seedless]
+        columns = [(name, seed) for name, seed in rows.predictions if name in variants or name in third.baselines]
         dev[task] = replace(rows, predictions=rows.predictions[columns])
     return replace(third, runs=third.lines(variants), dev=dev)
 
 
 def _is_a_third(whole: Frame, third: Frame) -> bool:
     """Return whether the runs `third` of a variant are like `whole`, and have a third of their steps."""
-    if not len(whole) or mismatches(pd.concat([whole, third])):
+    if not len(whole) or code_mismatches(pd.concat([whole, third])):
         return False
     steps = mean_per_seed(whole, "steps")
     return abs(3 * mean_per_seed(third, "steps") - steps) <= UNEQUAL * steps

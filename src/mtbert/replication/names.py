@@ -8,12 +8,12 @@ from mtbert.config import papers
 from mtbert.config.params import Params
 from mtbert.config.techniques import REGISTRIES
 from mtbert.errors import SettingsError, UnknownNameError
-from mtbert.judge import sides
+from mtbert.judge import settings_diff
 from mtbert.replication.claims import Claim, load
 from mtbert.scores.described import UNTRAINED
 from mtbert.variants.settings import ModelSettings, PhaseSettings
 
-WHOLE = ("tasks", "training.tasks", "phases", sides.MEMBERS)  # names of what is no single setting
+WHOLE = ("tasks", "training.tasks", "phases", settings_diff.MEMBERS)  # names of what is no single setting
 
 
 def check(params: Params) -> None:
@@ -41,13 +41,13 @@ def _faults(claim: Claim, variants: list[str], settings: list[str]) -> Iterator[
 
 
 def _settings() -> set[str]:
-    """Return all names that `sides.differing_settings` may return, and those of budgets and purposes."""
+    """Return all names that `settings_diff.differing_settings` may return, and those of budgets and purposes."""
     single = {*ModelSettings.model_fields, *PhaseSettings.model_fields} - {"tasks"}
     options: set[str] = set()
     for registry in REGISTRIES:
         for name, technique in registry.items():
             options |= {f"{name}.{key}" for key in technique.settings.model_fields}
-    return {*single, *options, *WHOLE, *sides.BUDGETS, *sides.PURPOSES}
+    return {*single, *options, *WHOLE, *settings_diff.BUDGETS, *settings_diff.PURPOSES}
 
 
 def _place(folder: Path, claim: Claim) -> str:

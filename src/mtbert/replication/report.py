@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mtbert.replication import claims_section, questions_picture, questions_section
+from mtbert.replication import claims_section, questions_section
 from mtbert.replication.judging import Replication
 from mtbert.report import dev_rows
 from mtbert.report import write as reports
@@ -40,7 +40,7 @@ def write(
 def _addition(replication: Replication, folder: Path) -> Addition:
     """Return claims and questions, and draw the picture of the questions into a report's folder."""
     results = replication.judgement.results
-    questions_picture.write(replication.questions, folder)
+    questions_section.draw(replication.questions, folder)
     claims = claims_section.render(results, replication.claims)
     numbers = {"claims.csv": claims_section.frame(replication.claims)} if replication.claims else {}
     return Addition(

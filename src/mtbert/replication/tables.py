@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from mtbert import files
 from mtbert.errors import DataError
-from mtbert.judge import UNKNOWN, Request
+from mtbert.judge import NO_PLAN, Plan
 from mtbert.judge import tables as judged
 from mtbert.judge.tables import COMPARISON_COLUMNS, NUMBER, WORD, WORDS, Line
-from mtbert.replication.claims import Claim, ClaimPart, load
+from mtbert.replication.claims import Claim, load
 from mtbert.replication.judging import ClaimComparison, ClaimResult, Replication
 from mtbert.scores.results import Results
 
@@ -25,7 +25,6 @@ COLUMNS = pa.schema(
     | dict.fromkeys(("claim_p_holds", "claim_p_fails", "claim_p_small"), NUMBER)
     | {name: COMPARISON_COLUMNS.field(name).type for name in COMPARISON_COLUMNS.names}
     | {"published": NUMBER, "differs": WORDS, "confounded": WORDS, "third": NUMBER, "leak_free": NUMBER}
-    | {"mismatches": WORDS, "undeclared": WORDS, "confounders": WORDS}
 )
 
 
@@ -36,9 +35,9 @@ def write(replication: Replication, folder: Path) -> None:
         judged.put(COLUMNS, _lines(replication), partial / CLAIMS)
 
 
-def read(folder: Path, results: Results, request: Request = UNKNOWN) -> Replication:
+def read(folder: Path, results: Results, plan: Plan = NO_PLAN) -> Replication:
     """Read what was judged of these results; DataError if a table is missing or damaged."""
-    judgement = judged.read(folder, results, request)
+    judgement = judged.read(folder, results, plan)
     lines = judged.by_use(folder / CLAIMS, COLUMNS)
     try:
         every = load()
@@ -60,40 +59,38 @@ def _lines(replication: Replication) -> Iterator[Line]:
                 "claim_verdict": result.verdict,
                 **judged.p_cells(result.p, "claim_p"),
             }
-            yield from (about | _cells(comparison) for comparison in result.parts)
+            yield from (about | _cells(comparison) for comparison in result.comparisons)
 
 
 def _cells(comparison: ClaimComparison) -> Line:
     return {
         **judged.comparison_cells(comparison),
+        "published": comparison.published,
+        "differs": comparison.differs,
+        "confounded": comparison.confounded,
         "third": comparison.third,
         "leak_free": comparison.leak_free,
-        "mismatches": [*comparison.mismatches],
-        "undeclared": [*comparison.undeclared],
-        "confounders": [*comparison.confounders],
     }
 
 
 def _results(lines: Iterable[Line], claims: Mapping[str, Claim]) -> Iterator[ClaimResult]:
     for name, group in itertools.groupby(lines, lambda line: line["claim"]):
-        parts = [*group]
-        first = parts[0]
+        claim_lines = [*group]
+        first = claim_lines[0]
         yield ClaimResult(
             claim=claims[name],
             p=judged.p_values(first, "claim_p"),
-            parts=tuple(_comparison(line) for line in parts),
+            comparisons=tuple(_comparison(line) for line in claim_lines),
         )
 
 
 def _comparison(line: Line) -> ClaimComparison:
     return ClaimComparison(
-        part=ClaimPart(**{name: line[name] for name in ClaimPart.model_fields}),
-        obstacle=judged.obstacle(line),
-        difference=judged.estimate(line),
-        p=judged.p_values(line, "p"),
+        **judged.settings_of(line),
+        published=line["published"],
+        differs=tuple(line["differs"]),
+        confounded=tuple(line["confounded"]),
+        **judged.result_of(line),
         third=line["third"],
         leak_free=line["leak_free"],
-        mismatches=tuple(line["mismatches"]),
-        undeclared=tuple(line["undeclared"]),
-        confounders=tuple(line["confounders"]),
     )

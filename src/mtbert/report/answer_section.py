@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Obstacle, Request, Row, Verdict
+from mtbert.judge import SEEDS, STUDY, Answer, Comparison, Confirmation, Plan, Row, Verdict
 from mtbert.report import markdown, paper_tables, training_section
 from mtbert.report.pictures import costs as picture_of_costs
 from mtbert.report.pictures import ways as picture_of_ways
@@ -22,7 +22,7 @@ ABOUT = (
 )
 OF_FOLDS = (
     "Each row of {tasks} is predicted by a model that did not see it ({folds} folds); scores are of all rows together, "
-    "and a round of {folds} seeds is enough for a verdict."
+    "and a repeat of {folds} seeds is enough for a verdict."
 )
 DIFFERENCE = "difference to one model per task"  # a column
 TRAINED = "trained well enough"  # a column
@@ -119,19 +119,19 @@ def _of_folds(answer: Answer) -> Iterator[str]:
 def headlines(answer: Answer, confirmation: Confirmation | None) -> Iterator[str]:
     """Yield what has to be read before the answer: that it is not the last one, and where test contradicts it."""
     if answer.is_interim:
-        yield f"**Interim: {answer.seeds} of {answer.request.seeds} seeds.**"
+        yield f"**Interim: {answer.seeds} of {answer.plan.seeds} seeds.**"
     if confirmation is None:
         return
-    for one in confirmation.disagreements:
-        ours, other = (_named(row.label) for row in (answer.favourite, confirmation.other(one)))
-        dev, test = (markdown.estimate(comparison.difference, "+") for comparison in (one.dev, one.test))
-        metric = markdown.heading(one.test.part.metric, answer.results.tasks)
+    for pair in confirmation.disagreements:
+        ours, other = (_named(row.label) for row in (answer.kept or answer.best, confirmation.other(pair[0])))
+        dev, test = (markdown.estimate(comparison.difference, "+") for comparison in pair)
+        metric = markdown.heading(pair[0].metric, answer.results.tasks)
         yield f"**Dev and test disagree**: {ours} less {other} ({metric}) is {dev} on dev and {test} on test."
 
 
 def _rates(answer: Answer) -> Iterator[str]:
     """Yield whether learning rates were tried, where that is known."""
-    trials = answer.request.trials
+    trials = answer.plan.trials
     if trials is None or STUDY not in answer.results.by_paper:
         return
     if not trials:
@@ -143,7 +143,7 @@ def _rates(answer: Answer) -> Iterator[str]:
     yield f"Learning rates were tuned, with equally many trials of each model{defaults}."
 
 
-def trials(request: Request) -> str:
+def trials(plan: Plan) -> str:
     """Return the learning rates that were tried as Markdown; empty for none."""
     lines = [
         {
@@ -152,7 +152,7 @@ def trials(request: Request) -> str:
             "score on spared training rows": _score(trial["score"]),
             "cost": _time(trial["seconds"]),
         }
-        for name, of_model in (request.trials or {}).items()
+        for name, of_model in (plan.trials or {}).items()
         for trial in of_model
     ]
     return markdown.lined(lines)
@@ -174,11 +174,13 @@ def confirmed(answer: Answer, confirmation: Confirmation | None) -> str:
         cells |= {markdown.heading(metric, tasks): markdown.estimate(row.scores[metric]) for metric in metrics}
         lines.append(cells)
     ours = confirmation.rows[0]
-    for one in confirmation.comparisons:
-        metric = markdown.heading(one.test.part.metric, tasks)
+    for comparison in confirmation.on_test:
+        metric = markdown.heading(comparison.metric, tasks)
         cells = dict.fromkeys(lines[0], "")
-        cells["on test"] = f"{markdown.literal(ours.label)} less {markdown.literal(confirmation.other(one).label)}"
-        cells[metric] = f"{markdown.estimate(one.test.difference, '+')}: {_verdict(one.test)}"
+        cells["on test"] = (
+            f"{markdown.literal(ours.label)} less {markdown.literal(confirmation.other(comparison).label)}"
+        )
+        cells[metric] = f"{markdown.estimate(comparison.difference, '+')}: {_verdict(comparison)}"
         lines.append(cells)
     return f"{CONFIRMED}\n\n{markdown.lined(lines)}"
 
@@ -189,7 +191,7 @@ def _kept(answer: Answer, kept: Row) -> str:
     if kept is not best:
         proved = f"proved to be less than {margin} below {_named(best.label)}, which has {_highest(answer)}"
         but = ", but is not trained well enough" if not best.is_trained_enough else ""
-        return f"**Keep {_named(kept.label)}**: {proved}{but}. {_share(kept, answer.single or best)}"
+        return f"**Keep {_named(kept.label)}**: {proved}{but}. {_share(kept, answer.single_task or best)}"
     if len(answer.candidates) == 1 < len(answer.good_enough):
         return f"**Keep {_named(kept.label)}**: no other way that is trained well enough is within the limit."
     which = _which_may_be_kept(answer)
@@ -235,14 +237,14 @@ def _undecided(answer: Answer) -> str:
     if choice is None:
         return _too_few(answer)
     if not best.is_trained_enough:
-        return _not_trained(answer, choice.likely)
+        return _not_trained(answer, choice.runner_up)
     highest = f"**Nothing is decided**: {_best_of_these(answer)}"
-    if choice.likely is None or choice.against is None:
+    if choice.runner_up is None or choice.against is None:
         return " ".join([f"{highest}, and no way has fewer weights.", *_missing(answer)])
-    likely = choice.likely
-    share = f"{_percent(likely, best)} of its weights"
+    runner_up = choice.runner_up
+    share = f"{_percent(runner_up, best)} of its weights"
     lower_by = markdown.number(choice.against.difference and -choice.against.difference.mean)
-    smaller = f"the best with fewer weights, {_named(likely.label)} ({share}), is {lower_by} lower"
+    smaller = f"the best with fewer weights, {_named(runner_up.label)} ({share}), is {lower_by} lower"
     return " ".join([f"{highest}; {smaller}.", *_missing(answer)])
 
 
@@ -251,19 +253,19 @@ def _best_of_these(answer: Answer) -> str:
     return f"of these {markdown.count(len(answer.ways))}, {_named(answer.best.label)} has {_highest(answer)}"
 
 
-def _not_trained(answer: Answer, likely: Row | None) -> str:
+def _not_trained(answer: Answer, runner_up: Row | None) -> str:
     """Return that the best way may not be kept, and how far the best of those that may is below it."""
     best = f"{_best_of_these(answer)}, but is not trained well enough"
     text = f"**Nothing is recommended**: {best}"
-    if likely is None:
+    if runner_up is None:
         return f"{text}."
-    lower = markdown.number(answer.best.scores[answer.metric].mean - likely.scores[answer.metric].mean)
-    return f"{text}; the best way{_which_may_be_kept(answer)}, {_named(likely.label)}, is {lower} lower."
+    lower = markdown.number(answer.best.scores[answer.metric].mean - runner_up.scores[answer.metric].mean)
+    return f"{text}; the best way{_which_may_be_kept(answer)}, {_named(runner_up.label)}, is {lower} lower."
 
 
 def _over_limit(answer: Answer) -> Iterator[str]:
     """Yield which ways the limit leaves out, and why."""
-    if answer.request.limit and not answer.limit:
+    if answer.plan.limit and not answer.limit:
         yield "The limit is not applied: nobody has measured yet what the ways cost to run."
     faults: list[str] = []
     for way in answer.good_enough:
@@ -295,12 +297,12 @@ def _missing(answer: Answer) -> Iterator[str]:
         can_be_asked = STUDY in answer.results.by_paper and not answer.is_interim
         command = f": `mtbert study FOLDER --seeds {SEEDS}`" if can_be_asked else ""
         yield f"A verdict needs {SEEDS} seeds of each way; there {there}{command}."
-    elif against and against.obstacle:
-        yield f"The two are {in_words(against.obstacle)}."
-    if choice.needed:
-        seeds = f"{choice.needed.seeds} seeds on " if choice.needed.seeds else ""
-        yield f"If the two are equal, {seeds}{choice.needed.rows:,} rows of dev prove it four times of five."
-    elif not choice.lacks_seeds and not (against and against.obstacle):
+    elif against and not against.is_judged:
+        yield f"The two are {in_words(against.verdict, against.reason)}."
+    if choice.sample_size:
+        seeds = f"{choice.sample_size.seeds} seeds on " if choice.sample_size.seeds else ""
+        yield f"If the two are equal, {seeds}{choice.sample_size.rows:,} rows of dev prove it four times of five."
+    elif not choice.lacks_seeds and (against is None or against.is_judged):
         yield "No number of seeds up to 30 would decide, nor ten times the rows of dev."
 
 
@@ -315,7 +317,7 @@ def _of_others(answer: Answer) -> Iterator[str]:
 def _proved(answer: Answer) -> Iterator[str]:
     """Yield which ways are proved to be better, and which worse, than one model per task."""
     named: dict[str, list[str]] = {"better": [], "worse": []}
-    for label, comparison in answer.against_single_by_label.items():
+    for label, comparison in answer.against_single_task_by_label.items():
         if comparison.verdict is Verdict.FAILS and comparison.difference:
             named[of_ways(comparison)].append(f"{_named(label)} ({markdown.number(comparison.difference.mean, '+')})")
     for which, ways in named.items():
@@ -329,7 +331,7 @@ def _costs(answer: Answer) -> Iterator[str]:
         if comparison.verdict is Verdict.FAILS and comparison.difference:
             mean = comparison.difference.mean
             effect = "costs" if mean < 0 else "helps"
-            yield f"It {effect} {_title(answer, comparison.part.metric)} {markdown.number(abs(mean))}."
+            yield f"It {effect} {_title(answer, comparison.metric)} {markdown.number(abs(mean))}."
 
 
 def _title(answer: Answer, task: str) -> str:
@@ -363,7 +365,7 @@ def _lines(answer: Answer) -> Iterator[dict[str, str]]:
 
 
 def _way_line(answer: Answer, way: Row) -> dict[str, str]:
-    comparison = answer.against_single_by_label.get(way.label)
+    comparison = answer.against_single_task_by_label.get(way.label)
     return {
         "way": markdown.literal(way.label),
         "mean": markdown.estimate(way.scores[answer.metric]),
@@ -406,7 +408,7 @@ def _baseline_line(answer: Answer, label: str, scores: Mapping[str, str]) -> dic
 
 def _verdict(comparison: Comparison) -> str:
     """Return what is proved of a way against another, in a word, or why nothing is."""
-    if comparison.obstacle is Obstacle.SEEDS and comparison.difference:
+    if comparison.reason == "seeds" and comparison.difference:
         return f"open: {comparison.difference.fewest_seeds} of {SEEDS} seeds"
     return of_ways(comparison)
 

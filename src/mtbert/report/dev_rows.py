@@ -15,7 +15,7 @@ from mtbert import files, layout
 from mtbert.baselines.rows import text_columns
 from mtbert.data import drawing, held_out, readers
 from mtbert.errors import DataError
-from mtbert.judge.groups import GroupedBy, Groups
+from mtbert.judge.groups import Grouping, Groups
 from mtbert.tasks import Task, main, read_build
 
 BETWEEN = " / "  # the two sentences of a pair
@@ -87,17 +87,17 @@ def by_column(file: Path, task: Task, sentences: Mapping[int, tuple[str, ...]]) 
             )
     lines = [*sentences]
     used = {*task.sentences, *task.label_columns, task.id}
-    grouped: dict[tuple[GroupedBy, str], list[str]] = {}
+    grouped: dict[tuple[Grouping, str], list[str]] = {}
     for column in dict.fromkeys(column for line in lines for column in rows.get(line, {})):
         names = ["" if (value := rows[line].get(column)) is None else str(value) for line in lines]
         if column not in used and 2 <= len({*names} - {""}) <= MOST_VALUES:
-            grouped[GroupedBy.COLUMN, str(column)] = names
+            grouped[Grouping.COLUMN, str(column)] = names
     return grouped
 
 
 def by_text(texts: Sequence[str]) -> Groups:
     """Return the groups of texts, by what they are grouped by."""
-    return {(GroupedBy.LENGTH, ""): lengths(texts), (GroupedBy.SCRIPT, ""): [script(text) for text in texts]}
+    return {(Grouping.LENGTH, ""): lengths(texts), (Grouping.SCRIPT, ""): [script(text) for text in texts]}
 
 
 def lengths(texts: Sequence[str]) -> list[str]:

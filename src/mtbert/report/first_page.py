@@ -10,7 +10,7 @@ from mtbert.report import markdown, page
 from mtbert.report.page import PageSection
 from mtbert.scores.described import UNTRAINED, UNTRAINED_LABEL, baseline_label
 from mtbert.scores.metrics import in_words
-from mtbert.scores.schemas import Scored
+from mtbert.scores.schemas import ModelMetrics
 from mtbert.tasks import Tasks, main, read_build
 
 
@@ -19,7 +19,7 @@ def write(build: Path, metrics: Sequence[Path], directory: Path, interim: str) -
     tasks = read_build(build)
     scores: dict[str, Mapping[str, float]] = {}
     for file in metrics:
-        scored = files.read_as(Scored, file, "dvc repro baselines")
+        scored = files.read_as(ModelMetrics, file, "dvc repro baselines")
         scores[scored.variant] = scored.dev
     section = PageSection("results", "Results: baselines", f"{interim}\n\n{table(scores, tasks)}")
     rows = [(name, task, score) for name, by_task in scores.items() for task, score in by_task.items()]

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from mtbert.judge import Answer, groups
-from mtbert.judge.groups import Group, GroupedBy, Groups
+from mtbert.judge.groups import Group, Grouping, Groups
 from mtbert.report import markdown
 from mtbert.scores import metrics
-from mtbert.scores.columns import SURE, UNCALIBRATED, Frame
+from mtbert.scores.columns import CONFIDENCE, UNCALIBRATED, Frame
 from mtbert.scores.results import Results
 from mtbert.stats.calibration import calibration
 from mtbert.tasks import Task, main
@@ -16,7 +16,7 @@ from mtbert.tasks import Task, main
 TITLE = "What to do next"
 THRESHOLDS = (0.8, 0.9, 0.95)
 MOST_CLASSES = 12  # lines of a table
-ABOUT_SURE = (
+ABOUT_CONFIDENCE = (
     "**When may it decide alone?** With {}. *Calibration error*: how far the probability of the predicted class is, on "
     "average, from the share that is right (expected calibration error, ten bins; in brackets its 95 % interval over "
     "rows); *before* the temperature that held-out training rows fitted, and *after*. Then the share of rows that "
@@ -52,9 +52,11 @@ def render(results: Results, answer: Answer | None, grouped: Mapping[str, Groups
     """
     if results.data.kind != "own":
         return ""
-    names = [*results.about] if answer is None else answer.favourite.names
-    label = "all models" if answer is None else f"*{markdown.literal(answer.favourite.label)}*"
-    parts = [_sureness(results, names, label), *_classes(results, names), _groups(results, names, grouped), COMMANDS]
+    names, label = [*results.about], "all models"
+    if answer is not None:
+        way = answer.kept or answer.best
+        names, label = [*way.names], f"*{markdown.literal(way.label)}*"
+    parts = [_confidence(results, names, label), *_classes(results, names), _groups(results, names, grouped), COMMANDS]
     return "\n\n".join(filter(None, parts))
 
 
@@ -63,28 +65,28 @@ def _rows(results: Results, names: Sequence[str], task: str) -> Frame:
     return rows[rows["variant"].isin([*names])]
 
 
-def _sureness(results: Results, names: Sequence[str], label: str) -> str:
-    """Return calibration and coverage; empty where nobody kept how sure the models were."""
+def _confidence(results: Results, names: Sequence[str], label: str) -> str:
+    """Return calibration and coverage; empty where nobody kept the confidence of the models."""
     lines: list[dict[str, str]] = []
     for task in main(results.tasks):
         rows = _rows(results, names, task)
-        if len(rows) and rows[SURE].notna().all():
+        if len(rows) and rows[CONFIDENCE].notna().all():
             lines.append(_line(rows, results.tasks[task]))
     if not lines:
         return ""
     lacks = any(line["before"] == markdown.DASH for line in lines)
-    about = " ".join([ABOUT_SURE.format(label), *([NO_TEMPERATURE] if lacks else [])])
+    about = " ".join([ABOUT_CONFIDENCE.format(label), *([NO_TEMPERATURE] if lacks else [])])
     return f"{about}\n\n{markdown.lined(lines)}"
 
 
 def _line(rows: Frame, task: Task) -> dict[str, str]:
     cells = {"task": markdown.literal(task.display_name)}
-    for name, column in (("before", UNCALIBRATED), ("after", SURE)):
+    for name, column in (("before", UNCALIBRATED), ("after", CONFIDENCE)):
         cells[name] = _calibration_error(rows, column)
     right = (rows["label"] == rows["prediction"]).to_numpy()
     cells["right, of all"] = f"{100 * right.mean():.0f} %"
     for threshold in THRESHOLDS:
-        is_answered = rows[SURE].to_numpy() >= threshold
+        is_answered = rows[CONFIDENCE].to_numpy() >= threshold
         share = f"{100 * is_answered.mean():.0f} % answered"
         if is_answered.any():
             share += f", {100 * right[is_answered].mean():.0f} % right"
@@ -143,18 +145,18 @@ def class_lines(rows: Frame, task: Task) -> list[dict[str, str]]:
 
 
 def _groups(results: Results, names: Sequence[str], grouped: Mapping[str, Groups]) -> str:
-    judged = groups.judge(results, names, grouped)
+    judged = groups.compare(results, names, grouped)
     if not judged:
         return WRONG + TOO_FEW
     lines = [_group_line(group) for group in judged if group.is_worse]
     if not lines:
         groupings = {group.by for group in judged}
-        return WRONG + NOWHERE.format(", ".join(by for by in GroupedBy if by in groupings))
+        return WRONG + NOWHERE.format(", ".join(by for by in Grouping if by in groupings))
     return f"{WRONG}{SOMEWHERE}\n\n{markdown.lined(lines, texts=2)}"
 
 
 def _group_line(group: Group) -> dict[str, str]:
-    which = f"{markdown.literal(group.column)} is " if group.by == GroupedBy.COLUMN else f"{group.by.value}: "
+    which = f"{markdown.literal(group.column)} is " if group.by == Grouping.COLUMN else f"{group.by.value}: "
     return {
         "task": markdown.literal(group.task.display_name),
         "rows": f"{which}{markdown.literal(group.name)}",

@@ -8,7 +8,7 @@ from mtbert.config import papers
 from mtbert.judge import Judgement, Row
 from mtbert.judge.paper_rows import UNPUBLISHED, VARIANTS
 from mtbert.judge.rows import rank
-from mtbert.judge.sides import differing_settings
+from mtbert.judge.settings_diff import differing_settings
 from mtbert.report import markdown, training_section
 from mtbert.scores.columns import shown_metrics
 from mtbert.scores.metrics import in_words
@@ -118,7 +118,7 @@ def render(table: Table, judgement: Judgement) -> str:
     """Return the table as Markdown, with what a reader must know below it."""
     reasons = {row.label: training_section.reasons(row.below, table.tasks) for row in table.rows if row.below}
     splits = {row.split for row in table.rows}
-    rows = [*judgement.seedless_rows, *table.rows] if "dev" in splits else table.rows
+    rows = [*judgement.baselines, *table.rows] if "dev" in splits else table.rows
     is_published = any(row.published for row in rows)
     marks = dict.fromkeys(reasons, f" {FAILING}")
     lines = [_line(table, row, is_published, marks.get(row.label, ""), with_split=len(splits) > 1) for row in rows]

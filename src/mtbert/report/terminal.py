@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mtbert.judge import STUDY, Judgement, Row
-from mtbert.report import answer_section, markdown, own_section, paper_tables, training_section
+from mtbert.report import answer_section, catalog_section, markdown, paper_tables, training_section
 from mtbert.tasks import are_the_courses
 
 LOOK = """Look at it:        {page}
@@ -22,8 +22,8 @@ def in_short(judgement: Judgement, page: Path, interim: str = "") -> str:
     paragraphs = [_table(table) for table in tables]
     if tables and not are_the_courses(results.tasks):
         paragraphs.append(markdown.bare(paper_tables.of_others(results.tasks)))
-    if own_lines := own_section.lines(judgement):
-        paragraphs.append(f"{own_section.TITLE}: first minus second\n\n{markdown.lined(own_lines)}")
+    if catalog_lines := catalog_section.lines(judgement):
+        paragraphs.append(f"{catalog_section.TITLE}: first minus second\n\n{markdown.lined(catalog_lines)}")
     paragraphs += [f"data: {fault}" for fault in results.data.faults]
     sentences = [training_section.headline(results, training_section.rows(judgement))]
     if judgement.answer is not None:
@@ -38,7 +38,7 @@ def _next(judgement: Judgement, page: Path) -> str:
     """Return what to do next; of a study, with a model of the way to keep, else of the best one."""
     if judgement.answer is None or STUDY not in judgement.results.by_paper:
         return NEXT.format(page=page)
-    return NEXT_OF_STUDY.format(page=page, model=judgement.answer.favourite.names[0])
+    return NEXT_OF_STUDY.format(page=page, model=(judgement.answer.kept or judgement.answer.best).names[0])
 
 
 def _table(table: paper_tables.Table) -> str:

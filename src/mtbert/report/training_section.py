@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mtbert.judge import STUDY, Below, Judgement, MayGain, Row
+from mtbert.judge import STUDY, Judgement, MayGain, Row
 from mtbert.judge.rows import rank
-from mtbert.judge.training_check import AHEAD, LEAST_FALL, TAIL
+from mtbert.judge.training_check import AHEAD, LEAST_FALL, LOWEST, TAIL
 from mtbert.report import markdown
+from mtbert.scores.described import MAJORITY, TFIDF, UNTRAINED
 from mtbert.scores.results import Results
 from mtbert.tasks import Tasks
 
@@ -13,13 +14,13 @@ TITLE = "Trained well enough?"
 EPOCHS = "training.epochs="  # how a changed setting begins
 MOST_NAMED = 6  # rows in a sentence; of more it says how many
 SHORT = {
-    Below.MAJORITY: "not significantly above a constant",
-    Below.TFIDF: "below TF-IDF",
-    Below.UNTRAINED: "below the untrained encoder",
+    MAJORITY: "not significantly above a constant",
+    TFIDF: "below TF-IDF",
+    UNTRAINED: "below the untrained encoder",
     MayGain.LOSS_FALLS: "loss still falls",
     MayGain.LAST_EPOCH: "best epoch is the last",
 }
-LONG = SHORT | {Below.MAJORITY: "not significantly better than a constant prediction"}
+LONG = SHORT | {MAJORITY: "not significantly better than a constant prediction"}
 ABOUT = (
     "*No*: on one of its tasks, a row's mean dev score is not significantly above a constant prediction, or is below "
     "the untrained encoder or TF-IDF by the task's margin or more. The constant is the majority class (for a "
@@ -81,7 +82,7 @@ def _facts(checked: Sequence[Row], tasks: Tasks) -> Iterator[str]:
     titles_by_fact: dict[str, list[str]] = {}
     for name, task in tasks.items():
         labels_by_fault = {fault: [row.label for row in checked if fault in row.below.get(name, ())]
-                           for fault in Below}  # fmt: skip
+                           for fault in LOWEST}  # fmt: skip
         said = [f"{_who(labels, len(checked))} {LONG[fault]}" for fault, labels in _distinct(labels_by_fault).items()]
         if said:
             titles_by_fact.setdefault(" and ".join(said), []).append(markdown.literal(task.display_name))
@@ -89,16 +90,16 @@ def _facts(checked: Sequence[Row], tasks: Tasks) -> Iterator[str]:
         yield f"on {' and '.join(titles)} {fact}"
 
 
-def _distinct(labels_by_fault: Mapping[Below, list[str]]) -> dict[Below, list[str]]:
+def _distinct(labels_by_fault: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """Return the faults without those whose rows another one, said before or of more rows, has as well.
 
     That a row is not significantly above a constant is always said.
     """
-    distinct: dict[Below, list[str]] = {}
+    distinct: dict[str, list[str]] = {}
     by_size = sorted(labels_by_fault.items(), key=lambda item: -len(item[1]))
     for fault, labels in by_size:
         is_said = any({*labels} <= {*other} for other in distinct.values())
-        if labels and (fault is Below.MAJORITY or not is_said):
+        if labels and (fault == MAJORITY or not is_said):
             distinct[fault] = labels
     return distinct
 
@@ -119,9 +120,9 @@ def cell(row: Row, tasks: Tasks) -> str:
     return f"may gain: {reasons(row.may_gain, tasks)}" if row.may_gain else ""
 
 
-def reasons(by_task: Mapping[str, Sequence[Below | MayGain]], tasks: Tasks) -> str:
+def reasons(by_task: Mapping[str, Sequence[str]], tasks: Tasks) -> str:
     """Return such as `below TF-IDF (intent, irony); not significantly above a constant (irony)`."""
-    titles_by_reason: dict[Below | MayGain, list[str]] = {}
+    titles_by_reason: dict[str, list[str]] = {}
     for task, task_reasons in by_task.items():
         for reason in task_reasons:
             titles_by_reason.setdefault(reason, []).append(markdown.literal(tasks[task].display_name))

@@ -11,10 +11,10 @@ from mtbert.judge import STUDY, Judgement
 from mtbert.judge.groups import Groups
 from mtbert.report import (
     answer_section,
+    catalog_section,
     markdown,
     next_section,
     numbers,
-    own_section,
     page,
     paper_tables,
     terminal,
@@ -25,7 +25,7 @@ from mtbert.report.paper_tables import Table
 from mtbert.report.pictures import embeddings, labels, losses, misses
 from mtbert.report.pictures import tasks as task_pictures
 from mtbert.scores.columns import Frame
-from mtbert.scores.described import KeptEpoch
+from mtbert.scores.described import About
 from mtbert.scores.results import Results
 
 EVIDENCE, THIRD = "evidence", "third"  # folders of tables beside a report, which a new report leaves as they are
@@ -142,7 +142,7 @@ def _first_sections(judgement: Judgement, addition: Addition, folder: Path, inte
     yield PageSection("tables", "Tables", _tables(judgement, tables))
     yield from addition.sections
     if which_way is not None:
-        tried = answer_section.trials(which_way.request)
+        tried = answer_section.trials(which_way.plan)
         yield PageSection("tuning", "Learning rates that were tried", tried, folded=True)
     yield PageSection("trained", training_section.TITLE, training_section.render(results, checked), folded=True)
     yield PageSection("costs", "Scores and weights", paper_tables.costs(judgement), folded=True)
@@ -208,16 +208,16 @@ def _kept_epochs(results: Results) -> Iterator[str]:
     names_by_rule: dict[str, list[str]] = {}
     for name, about in results.about.items():
         if not about.members:  # those of an ensemble are named themselves
-            names_by_rule.setdefault(_kept_epoch(about.run), []).append(name)
+            names_by_rule.setdefault(_kept_epoch(about), []).append(name)
     by_frequency = sorted(names_by_rule.items(), key=lambda item: -len(item[1]))
     for number, (rule, names) in enumerate(by_frequency):
         yield rule if number == 0 else f"**Scored in another way**, {', '.join(names)}: {rule}"
 
 
-def _kept_epoch(run: KeptEpoch) -> str:
-    if run.keep == "best":
-        return BEST_EPOCH[run.selection]
-    scored_on = "; dev scores are of one half of the set" if run.selection == "half" else ""
+def _kept_epoch(about: About) -> str:
+    if about.keep == "best":
+        return BEST_EPOCH[about.selection]
+    scored_on = "; dev scores are of one half of the set" if about.selection == "half" else ""
     return f"The last epoch is kept{scored_on}."
 
 
@@ -247,7 +247,7 @@ def _changes(results: Results) -> list[str]:
 
 def _tables(judgement: Judgement, tables: Sequence[Table]) -> str:
     """Return the papers' tables with ours, and the differences of one's own variants."""
-    texts = [*(paper_tables.render(table, judgement) for table in tables), own_section.render(judgement)]
+    texts = [*(paper_tables.render(table, judgement) for table in tables), catalog_section.render(judgement)]
     texts = [text for text in texts if text]
     return "\n\n".join([paper_tables.about(judgement.results.tasks), *texts]) if texts else ""
 

@@ -11,13 +11,12 @@ import pandas as pd
 
 from mtbert import files, layout
 from mtbert.errors import DataError
-from mtbert.provenance import seals, stale
-from mtbert.provenance.stale import Present
+from mtbert.provenance import changes, seals
 from mtbert.scores import average_precision, checks, model_rows, outdated, points, predictions, sets, tables
-from mtbert.scores.columns import FOLD, KEY, MOVES, SURE, UNCALIBRATED, Frame, Predictions
+from mtbert.scores.columns import CONFIDENCE, FOLD, KEY, MOVES, UNCALIBRATED, Frame, Predictions
 from mtbert.scores.described import BASELINES, BY_OTHERS, UNTRAINED
+from mtbert.scores.model_rows import Source, shared_cells, source_of
 from mtbert.scores.results import Results
-from mtbert.scores.source import Source, cells, source_of
 from mtbert.tasks import SPLITS, Task, Tasks
 
 # Of a model's files.
@@ -97,7 +96,7 @@ def read_models(build: Path, folders: Sequence[Path], pictures: bool = True) -> 
     source = source_of(build)
     for folder in folders:
         check(source, folder)
-    stale.check(Present(build), folders)
+    changes.check_rows(build, folders)
     models = [load(source, folder) for folder in folders]
     if pictures:
         place(models, source)
@@ -132,7 +131,7 @@ def load(source: Source, folder: Path) -> ModelFolder:
 
 
 def _predicted(source: Source, folder: Path, temperatures: Mapping[str, float]) -> Predictions:
-    """Return a model's predictions, with what preprocessing found of the rows and how sure the model is of each."""
+    """Return a model's predictions, with what preprocessing found of the rows and its confidence in each."""
     predicted: Predictions = {split: {} for split in SPLITS}
     for split, task in itertools.product(SPLITS, source.tasks):
         file = layout.predictions(folder, task, split)
@@ -145,7 +144,7 @@ def _predicted(source: Source, folder: Path, temperatures: Mapping[str, float]) 
             if described.several:
                 predicted[split][task] = _with_moves(table, described)
             else:
-                predicted[split][task] = _with_sureness(table, described, temperatures.get(task))
+                predicted[split][task] = _with_confidence(table, described, temperatures.get(task))
     return predicted
 
 
@@ -165,7 +164,7 @@ def _facts_of_dev(source: Source, folder: Path, task: Task, ids: Frame) -> dict[
     return {name: facts[name] for name in facts if name != "id"}
 
 
-def _with_sureness(table: Frame, task: Task, temperature: float | None) -> Frame:
+def _with_confidence(table: Frame, task: Task, temperature: float | None) -> Frame:
     """Add the probability of the predicted class; a score has none, nor has the untrained encoder.
 
     With a temperature also add what it was before: p^T of each class, over their sum.
@@ -176,11 +175,11 @@ def _with_sureness(table: Frame, task: Task, temperature: float | None) -> Frame
     probabilities = table[columns].to_numpy()
     classes = table["prediction"].to_numpy(int)
     every = np.arange(len(table))
-    sureness = {SURE: probabilities[every, classes]}
+    confidence = {CONFIDENCE: probabilities[every, classes]}
     if temperature is not None:
         powers = probabilities**temperature
-        sureness[UNCALIBRATED] = powers[every, classes] / powers.sum(axis=1)
-    return table.assign(**sureness)
+        confidence[UNCALIBRATED] = powers[every, classes] / powers.sum(axis=1)
+    return table.assign(**confidence)
 
 
 def _with_moves(table: Frame, task: Task) -> Frame:
@@ -225,7 +224,7 @@ def _labels_by_row(table: Frame) -> np.ndarray:
 
 def _table_of_runs(source: Source, models: Sequence[ModelFolder], with_counts: bool) -> Frame:
     """Return the table `runs`; each row says of the data and the starting weights what all share."""
-    shared = cells(source, with_counts)
+    shared = shared_cells(source, with_counts)
     return tables.joined([pd.DataFrame([{**model.row, **shared} for model in models])], "runs", source.tasks)
 
 

@@ -21,8 +21,8 @@ COSTS = ("milliseconds", "batch_milliseconds", "megabytes")  # of running a mode
 PLACES = ("x", "y", "x2", "y2")  # in a picture, of the first sentence of a row, and of the second
 MOVES = "moves"  # of several labels a row, by how much the row moves the mean average precision
 FOLD = "fold"  # of tasks with folds, that of a row of dev; -1 of all other rows
-SURE = "sure"  # the probability of the predicted class, which evidence does without
-UNCALIBRATED = "sure_uncalibrated"  # the same before a temperature, where training fitted one
+CONFIDENCE = "confidence"  # the probability of the predicted class, which evidence does without
+UNCALIBRATED = "confidence_uncalibrated"  # the same before a temperature, where training fitted one
 
 Frame = Any  # a pandas.DataFrame: the types of its selections name four kinds at once, which no checker tells apart
 Predictions = dict[str, dict[str, Frame]]  # by split, then by task
@@ -102,7 +102,7 @@ SCHEMAS = {
         + _columns(("cluster",), pa.int32())
         + _columns(("shared_cluster",), pa.int32(), optional=True)
         + _columns(("in_train", "shares"), pa.bool_())
-        + _columns((SURE, UNCALIBRATED), pa.float32(), optional=True)
+        + _columns((CONFIDENCE, UNCALIBRATED), pa.float32(), optional=True)
     ),
     "points": pa.schema(
         _columns(("task",), REPEATED_WORD)

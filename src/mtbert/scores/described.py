@@ -3,11 +3,11 @@
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, Json, TypeAdapter
+from pydantic import AliasPath, BeforeValidator, Field, Json, TypeAdapter
 
 from mtbert.scores.schemas import Costs, Count, Lenient
 from mtbert.settings import Name, TaskName
-from mtbert.tasks import COURSE, Split, Task, restored
+from mtbert.tasks import COURSE, Split, Task, load_tasks
 
 CATALOG = "catalog"  # the paper of a variant that names none, as those in params.yaml do
 RIVALS = "rivals"  # the paper of what is held against PALs beside the papers
@@ -27,13 +27,6 @@ def baseline_label(variant: str) -> str:
     return BASELINES.get(variant) or variant.removeprefix(BY_OTHERS)
 
 
-class KeptEpoch(Lenient):
-    """Which epoch a run kept, and what it was chosen on."""
-
-    keep: Literal["last", "best"] = "last"
-    selection: Literal["cross", "half", "whole", "spared"] = "whole"  # cross: of older evidence alone
-
-
 class About(Lenient):
     """What `settings` says of a variant or ensemble: the published rows it answers to, its tasks, what it is made of.
 
@@ -44,6 +37,8 @@ class About(Lenient):
         members: those of an ensemble.
         merge: how the members' encoders are joined into one; empty for a vote.
         teachers: the variants whose predictions it learnt from.
+        keep: which epoch is kept.
+        selection: what the best epoch was chosen on; `cross` in older evidence alone.
         costs: of predictions that others made.
     """
 
@@ -56,7 +51,10 @@ class About(Lenient):
     merge: str = ""
     teachers: list[Name] = []
     profile: Name = "own"
-    run: KeptEpoch = KeptEpoch()
+    keep: Literal["last", "best"] = Field(default="last", validation_alias=AliasPath("run", "keep"))
+    selection: Literal["cross", "half", "whole", "spared"] = Field(
+        default="whole", validation_alias=AliasPath("run", "selection")
+    )
     costs: Costs = Costs()
 
     @property
@@ -84,7 +82,7 @@ class Data(Lenient):
     @cached_property
     def described_tasks(self) -> dict[str, Task]:
         """The tasks; the course's if the results are from before they were written."""
-        return restored(self.tasks) if self.tasks else COURSE
+        return load_tasks(self.tasks) if self.tasks else COURSE
 
 
 class StartingWeights(Lenient):

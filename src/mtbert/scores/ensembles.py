@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from mtbert import files, layout
-from mtbert.provenance import inputs, seals, stale
+from mtbert.provenance import changes, inputs, seals
 from mtbert.provenance.inputs import Inputs
-from mtbert.provenance.stale import Present
 from mtbert.scores import predictions
 from mtbert.scores import vote as voting
 from mtbert.scores.columns import WEIGHTS, Predictions
-from mtbert.scores.schemas import RunMetrics, Scored
-from mtbert.tasks import Tasks, read_build, stated
+from mtbert.scores.schemas import ModelMetrics, RunMetrics
+from mtbert.tasks import Tasks, dump_task, read_build
 
 VOTED = ("dev", "test")  # splits that are voted on: each run draws training rows of its own
 CODE = "code-ensemble"  # of the plan: the code that votes
@@ -61,17 +60,15 @@ def vote_all(build: Path, out: Path) -> list[str]:
     Raises:
         DataError: no plan, a member's file was altered, or members predicted other rows, or other than there are now.
     """
-    tasks, present = read_build(build), Present(build)
+    tasks = read_build(build)
     complete = [vote for vote in _asked_for(build, out) if vote.is_complete]
     files.keep_only(out, [vote.folder for vote in complete])
-    lines = []
-    for vote in complete:
-        made_from = _inputs(build, vote, tasks)
-        if not inputs.is_made_from(vote.folder, made_from):
-            stale.check(present, vote.members)
-            _write(vote, tasks, made_from)
-            lines.append(f"{vote.name}, seed {vote.seed}: {len(vote.members)} models have voted")
-    return lines
+    made_from = {vote.folder: _inputs(build, vote, tasks) for vote in complete}
+    new = [vote for vote in complete if not inputs.is_finished(vote.folder, made_from[vote.folder])]
+    changes.check_rows(build, [member for vote in new for member in vote.members])
+    for vote in new:
+        _write(vote, tasks, made_from[vote.folder])
+    return [f"{vote.name}, seed {vote.seed}: {len(vote.members)} models have voted" for vote in new]
 
 
 def _asked_for(build: Path, out: Path) -> Iterator[_Vote]:
@@ -90,7 +87,7 @@ def _inputs(build: Path, vote: _Vote, tasks: Tasks) -> Inputs:
     for made_from in filter(None, map(inputs.of_model, vote.members)):
         digests |= {name: digest for name, digest in made_from.files.items() if inputs.is_of_data(name)}
     return Inputs(
-        settings={**vote.entry, "described": {name: stated(task) for name, task in tasks.items()}},
+        settings={**vote.entry, "described": {name: dump_task(task) for name, task in tasks.items()}},
         code=layout.read_plan(layout.plan(build, CODE)),
         files=digests,
         seed=vote.seed,
@@ -102,7 +99,7 @@ def _write(vote: _Vote, tasks: Tasks, made_from: Inputs) -> None:
     for run in vote.members:
         seals.check(run, only=[layout.METRICS, layout.SETTINGS, *(file.as_posix() for file in predicted)])
     voted = voted_by(vote.members, tasks)
-    scored = Scored(
+    scored = ModelMetrics(
         variant=vote.name,
         seed=vote.seed,
         parameters=_sizes(vote.members),

@@ -9,7 +9,7 @@ import numpy as np
 from mtbert import layout
 from mtbert.errors import DataError, first_of
 from mtbert.scores import checks, tables
-from mtbert.scores.columns import SURE, TABLES, UNCALIBRATED
+from mtbert.scores.columns import CONFIDENCE, TABLES, UNCALIBRATED
 from mtbert.scores.results import Results
 
 
@@ -19,7 +19,7 @@ def merged(sources: Sequence[Path]) -> Results:
     Raises:
         DataError: a source holds no results, a run is in two of them and differs, or they do not fit together.
     """
-    several = [packed(tables.read(_folder(source))) for source in sources]
+    several = [compact(tables.read(_folder(source))) for source in sources]
     tasks = several[0].tasks
     joined = [tables.joined([getattr(results, name) for results in several], name, tasks) for name in TABLES]
     results = Results(*(table.drop_duplicates(ignore_index=True) for table in joined))
@@ -33,11 +33,11 @@ def _folder(source: Path) -> Path:
     return results if results.is_dir() else source
 
 
-def packed(results: Results) -> Results:
-    """Return the results without what evidence need not hold: rows without labels, and how sure the models were."""
+def compact(results: Results) -> Results:
+    """Return the results without what evidence need not hold: rows without labels, and the confidence of the models."""
     labelled = results.predictions[results.predictions["label"].notna()]
     labelled = labelled.astype({"variant": str, "id": str})  # as categories they would still name the dropped rows'
-    return replace(results, predictions=labelled.assign(**dict.fromkeys((SURE, UNCALIBRATED), np.float32("nan"))))
+    return replace(results, predictions=labelled.assign(**dict.fromkeys((CONFIDENCE, UNCALIBRATED), np.float32("nan"))))
 
 
 def write(results: Results, folder: Path) -> None:

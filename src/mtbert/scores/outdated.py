@@ -12,8 +12,8 @@ from typing import Any
 
 from mtbert import files, layout
 from mtbert.errors import first_of
-from mtbert.provenance import stale, why
-from mtbert.provenance.stale import Cause
+from mtbert.provenance import changes
+from mtbert.provenance.changes import SHOWN, Change, list_in_words
 from mtbert.scores.checks import ROUNDING
 from mtbert.scores.columns import KEY, Frame
 from mtbert.scores.schemas import RunMetrics
@@ -33,21 +33,21 @@ def runs_there(build: Path, seeds: Sequence[int] | None = None) -> list[Path]:
     return there(layout.runs(build), whole, catalog["seeds"] if seeds is None else seeds)
 
 
-def of_build(build: Path, seeds: Sequence[int] | None = None) -> dict[Path, list[Cause]]:
+def of_build(build: Path, seeds: Sequence[int] | None = None) -> dict[Path, list[Change]]:
     """Return those of `runs_there` that a training of now would not make, each with what differs."""
-    return why.outdated(build, runs_there(build, seeds))
+    return changes.of_variants(build, runs_there(build, seeds))
 
 
-def in_words(outdated: Mapping[Path, Sequence[Cause]], what: str = "Left out") -> str:
+def in_words(outdated: Mapping[Path, Sequence[Change]], what: str = "Left out") -> str:
     """Return which runs these are and what has changed since; empty for none."""
     if not outdated:
         return ""
     names = [f"{run.parent.name}-{run.name}" for run in outdated]
-    causes = [cause for of_run in outdated.values() for cause in of_run]
-    return f"{what}: {first_of(names, stale.SHOWN)}, trained before these changed: {stale.changes_in_words(causes)}."
+    differing = [change for of_run in outdated.values() for change in of_run]
+    return f"{what}: {first_of(names, SHOWN)}, trained before these changed: {list_in_words(differing)}."
 
 
-def after_dvc(outdated: Mapping[Path, Sequence[Cause]]) -> str:
+def after_dvc(outdated: Mapping[Path, Sequence[Change]]) -> str:
     """Return the same where DVC has no training left to do, and how to train them; empty for none.
 
     DVC takes such runs for those of now after `dvc commit --force`.
@@ -68,14 +68,14 @@ def of_tables(build: Path) -> str:
     table: Frame = files.read_parquet(file).set_index(KEY)
     collected = table.index[table["kind"] == "variant"]
     runs = {(run.parent.name, int(run.name)): run for run in runs_there(build)}
-    outdated = why.outdated(build, runs.values())
-    in_table = {run: causes for run, causes in outdated.items() if _is_in(table, run)}
+    outdated = changes.of_variants(build, runs.values())
+    in_table = {run: differing for run, differing in outdated.items() if _is_in(table, run)}
     texts = [in_words(in_table, "These tables are of runs of before")]
     newer = [key for key, run in runs.items() if run not in outdated and not _is_in(table, run)]
     gone = [key for key in collected if key not in runs]
     for fact, keys in (("without new runs", newer), ("of runs that are gone, or not selected", gone)):
         if keys:
-            names = first_of([f"{variant}-{seed}" for variant, seed in keys], stale.SHOWN)
+            names = first_of([f"{variant}-{seed}" for variant, seed in keys], SHOWN)
             texts.append(f"{file.parent} is {fact}: {names}.")
     return " ".join(filter(None, texts))
 

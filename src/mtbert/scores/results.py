@@ -17,9 +17,12 @@ from mtbert import files
 from mtbert.errors import DataError, in_words
 from mtbert.scores.columns import FOLD, KEY, Frame, metric_names, schema
 from mtbert.scores.described import DESCRIPTIONS, RIVALS, About, Costs, Data, RunDescription, StartingWeights
-from mtbert.tasks import Tasks, main, round_of, whole_rounds
+from mtbert.tasks import Tasks, main, repeat_of, whole_repeats
 
-SEEDLESS = ("baseline", "encoder")  # kinds of models that no seed changes, so that they have one set of predictions
+BASELINE_KINDS = (
+    "baseline",
+    "encoder",
+)  # that no seed changes; the untrained encoder is one, too
 
 
 def _no_points() -> Frame:
@@ -54,12 +57,12 @@ class Results:
     @cached_property
     def about(self) -> dict[str, About]:
         """What the settings say of each variant or ensemble, by name, in the tables' order."""
-        return {run.variant: run.settings for run in self.descriptions if run.kind not in SEEDLESS}
+        return {run.variant: run.settings for run in self.descriptions if run.kind not in BASELINE_KINDS}
 
     @cached_property
     def trained(self) -> Frame:
         """The rows of `runs` with a seed, by variant and seed; `times_bert` is all weights over one encoder's."""
-        trained = self.runs[~self.runs["kind"].isin(SEEDLESS)]
+        trained = self.runs[~self.runs["kind"].isin(BASELINE_KINDS)]
         encoders = trained["variant"].map(lambda name: self.about[name].encoders).astype(float)
         times = encoders + trained["added"].astype(float) / trained["encoder"].astype(float)
         return trained.assign(times_bert=times).set_index(KEY, drop=False)
@@ -100,12 +103,12 @@ class Results:
         return scores
 
     def scored(self, task: str) -> Frame:
-        """Return the predictions of a task's dev rows that count, of all models; of folds, those of whole rounds."""
+        """Return the predictions of a task's dev rows that count, of all models; of folds, those of whole repeats."""
         predicted = self.predictions
         is_of_dev = (predicted["task"] == task) & (predicted["split"] == "dev")
         rows = predicted[is_of_dev & predicted["scored"] & predicted["label"].notna()]
         folds = self.tasks[task].folds
-        return _in_rounds(rows, folds) if folds else rows
+        return _in_repeats(rows, folds) if folds else rows
 
     @property
     def tasks(self) -> Tasks:
@@ -197,10 +200,10 @@ class Results:
         return {*main(self.tasks)} <= tasks
 
 
-def _in_rounds(rows: Frame, folds: int) -> Frame:
-    """Return the predictions of one task's dev with a round's first seed in place of each of its seeds.
+def _in_repeats(rows: Frame, folds: int) -> Frame:
+    """Return the predictions of one task's dev with a repeat's first seed in place of each of its seeds.
 
-    Predictions of a round that lacks a seed are left out. Of a model without seeds all stay.
+    Predictions of a repeat that lacks a seed are left out. Of a model without seeds all stay.
 
     Args:
         rows: columns of the table `predictions`; a model that predicts several folds with one seed has no seeds.
@@ -211,10 +214,10 @@ def _in_rounds(rows: Frame, folds: int) -> Frame:
     by_run = rows.groupby(["variant", "seed"], observed=True, sort=False)
     has_seeds = by_run[FOLD].transform("nunique") == 1
     seeds_by_variant = {
-        str(variant): whole_rounds(sorted({*of_variant["seed"]}), folds)
+        str(variant): whole_repeats(sorted({*of_variant["seed"]}), folds)
         for variant, of_variant in rows[has_seeds].groupby("variant", observed=True)
     }
     pairs = zip(rows["variant"], rows["seed"], has_seeds, strict=True)
     is_whole = [not has_seed or seed in seeds_by_variant[str(variant)] for variant, seed, has_seed in pairs]
-    first_seeds = [round_of(seed, folds) * folds + 1 for seed in rows["seed"]]
+    first_seeds = [repeat_of(seed, folds) * folds + 1 for seed in rows["seed"]]
     return rows.assign(seed=np.where(has_seeds, first_seeds, rows["seed"]))[is_whole]

@@ -21,7 +21,7 @@ class Lenient(Section):
     model_config = ConfigDict(extra="ignore")
 
 
-class Scored(Lenient):
+class ModelMetrics(Lenient):
     """metrics.json of any model; scores by task, and the overalls.
 
     Attributes:
@@ -44,7 +44,7 @@ class Scored(Lenient):
         return self.model_dump(exclude_defaults=True)
 
 
-class RunMetrics(Scored):
+class RunMetrics(ModelMetrics):
     """metrics.json of a run.
 
     Attributes:

@@ -116,8 +116,8 @@ class _Service(NamedTuple):
         return JSONResponse({"model": description.variant, "seed": description.seed, "rows": row_answers})
 
 
-def create(options: Options, lines: logs.Lines) -> FastAPI:
-    """Load the folder's graphs, and return the application that answers with them; `lines` writes its logs.
+def create(options: Options, handler: logs.JsonHandler) -> FastAPI:
+    """Load the folder's graphs, and return the application that answers with them; `handler` writes its logs.
 
     Raises:
         MtbertError: the folder cannot be served.
@@ -147,15 +147,15 @@ def create(options: Options, lines: logs.Lines) -> FastAPI:
         """Describe the model: its tasks, their labels and ranges, and how many tokens it reads."""
         return description.model_dump()
 
-    _add_operation(app, service, lines)
+    _add_operation(app, service, handler)
     _add_refusals(app)
     app.add_middleware(
-        Observed, metrics=metrics, paths=frozenset(route.path for route in app.routes if isinstance(route, Route))
+        RequestMonitor, metrics=metrics, paths=frozenset(route.path for route in app.routes if isinstance(route, Route))
     )
     return app
 
 
-def _add_operation(app: FastAPI, service: _Service, lines: logs.Lines) -> None:
+def _add_operation(app: FastAPI, service: _Service, handler: logs.JsonHandler) -> None:
     """Add what those who run the server ask."""
 
     @app.get("/health")
@@ -172,7 +172,7 @@ def _add_operation(app: FastAPI, service: _Service, lines: logs.Lines) -> None:
     @app.get("/metrics")
     def numbers() -> Response:
         """Show the numbers that Prometheus reads."""
-        service.metrics.lost_lines.set(lines.lost)
+        service.metrics.lost_lines.set(handler.lost)
         return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
 
 
@@ -276,7 +276,7 @@ def _refusal(status: int, refusal: Refusal, headers: dict[str, str] | None = Non
 NOTES = "mtbert.notes"  # in a request's scope: what its line in the log says of it
 
 
-class Observed:
+class RequestMonitor:
     """Counts and logs each request, and answers 500 where one fails."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, paths: frozenset[str]) -> None:

@@ -19,10 +19,6 @@ KNOWN_INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
 LONGEST_SHOWN = 300  # characters of a library's message
 
 
-class NotFiniteError(MtbertError):
-    """A graph computed NaN or infinity."""
-
-
 class EncodedRow(NamedTuple):
     """A row as a graph reads it.
 
@@ -89,7 +85,7 @@ class Graphs:
         """Return the outputs of some tasks of a graph, by task: float32 [rows, outputs].
 
         Raises:
-            NotFiniteError: one is NaN or infinite.
+            MtbertError: one is NaN or infinite.
         """
         from onnxruntime import RunOptions  # type: ignore[attr-defined]
 
@@ -100,7 +96,7 @@ class Graphs:
         outputs: Any = session.run([*tasks], inputs, options)
         for task, output in zip(tasks, outputs, strict=True):
             if not np.isfinite(output).all():
-                raise NotFiniteError(f"{graph}.onnx computed a number of {task} that is not finite")
+                raise MtbertError(f"{graph}.onnx computed a number of {task} that is not finite")
         return dict(zip(tasks, outputs, strict=True))
 
     def _arrays(self, rows: Sequence[EncodedRow]) -> dict[str, np.ndarray]:

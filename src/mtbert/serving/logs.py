@@ -11,7 +11,7 @@ STANDARD_ERROR = 2
 log = logging.getLogger(EVENT)
 
 
-class Lines(logging.Handler):
+class JsonHandler(logging.Handler):
     """Writes each record as a line.
 
     Attributes:
@@ -46,9 +46,9 @@ def event(name: str, level: int = logging.INFO, *, error: BaseException | None =
     log.log(level, name, exc_info=error, extra={"fields": fields})
 
 
-def start() -> Lines:
+def start() -> JsonHandler:
     """Send the logs of the server, and the warnings of all libraries, to standard error; return who writes them."""
-    lines = Lines()
-    logging.basicConfig(handlers=[lines], level=logging.WARNING, force=True)
+    handler = JsonHandler()
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     log.setLevel(logging.INFO)
-    return lines
+    return handler

@@ -116,10 +116,10 @@ def _app(options: Options) -> "FastAPI":
     """Return the application of this process, which only serves."""
     from mtbert.serving.app import create
 
-    lines = logs.start()
+    handler = logs.start()
     _give_back_memory()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the threads are for the graphs
-    return create(options, lines)
+    return create(options, handler)
 
 
 def _app_of_worker(options: Options, parent: int) -> "FastAPI":

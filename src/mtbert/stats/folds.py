@@ -34,7 +34,7 @@ def of_pooled(side: Side, fold_of_cluster: np.ndarray, folds: int) -> Side:
     """Return the side of pooled predictions with a column for each fold; its mean is the pooled score.
 
     Args:
-        side: scored on the predictions of all folds together, a column for each round of trainings.
+        side: scored on the predictions of all folds together, a column for each repeat of trainings.
         fold_of_cluster: the fold of each cluster, from 0, [clusters].
         folds: their number, N.
     """

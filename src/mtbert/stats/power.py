@@ -22,14 +22,14 @@ MORE_ROWS = (1, 2, 3, 4, 5, 7, 10)  # times the rows of dev that there are
 
 
 @dataclass(frozen=True)
-class Needed:
+class SampleSize:
     """What would decide: seeds of each side that has seeds (0 where neither has), on so many rows of dev."""
 
     seeds: int
     rows: int
 
 
-def needed(difference: Estimate, margin: float, least: int, comparisons: int) -> Needed | None:
+def sample_size(difference: Estimate, margin: float, least: int, comparisons: int) -> SampleSize | None:
     """Return the fewest seeds, from `least` on, that decide on the rows of dev, else on more rows.
 
     None where the error is not known, or where neither MOST seeds nor ten times the rows decide. A verdict is corrected
@@ -45,7 +45,7 @@ def needed(difference: Estimate, margin: float, least: int, comparisons: int) ->
             error = (seed_variance / max(1, seeds) + difference.row_variance / times) ** 0.5
             freedom = with_seeds * (seeds - 1) or times * (difference.freedom + 1) - 1
             if error * _quantiles(freedom, comparisons) <= margin:
-                return Needed(seeds, times * difference.rows)
+                return SampleSize(seeds, times * difference.rows)
     return None
 
 

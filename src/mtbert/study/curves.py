@@ -24,7 +24,7 @@ from mtbert.study.understanding import FIRST_FOLD
 from mtbert.tasks import Task
 
 SHORT = "cannot be told: fewer than three parts of train have 20 rows and another size"
-ONE_SEED = "cannot be told from one seed, or one round of folds"
+ONE_SEED = "cannot be told from one seed, or one repeat of folds"
 
 
 def run(folder: Path, build: Path) -> None:

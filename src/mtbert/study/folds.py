@@ -46,7 +46,7 @@ def add(file: Path, tasks_by_name: Mapping[str, Task], new: Collection[str], mos
     if divided:
         lines.append(
             f"{first_of(divided, MOST_NAMED)}: fewer than {FEW} labelled rows, so tasks.yaml says `folds: {folds}`; "
-            f"{folds} seeds make a round, each with another fold as dev; to have one dev, delete `folds` there"
+            f"{folds} seeds make a repeat, each with another fold as dev; to have one dev, delete `folds` there"
         )
     return lines
 
@@ -73,6 +73,6 @@ def _check(
         understanding.understand(splits, task, is_new=True, most_refused=most_refused)
 
 
-def in_rounds(seeds: int, folds: int) -> int:
-    """Return the number of seeds that makes whole rounds: at least `seeds`; without folds just so many."""
+def in_repeats(seeds: int, folds: int) -> int:
+    """Return the number of seeds that makes whole repeats: at least `seeds`; without folds just so many."""
     return folds * math.ceil(seeds / folds) if folds else seeds

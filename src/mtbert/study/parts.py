@@ -10,7 +10,7 @@ from mtbert.config import planning, resolve
 from mtbert.config.params import Params
 from mtbert.data import drawing
 from mtbert.errors import SettingsError, UnknownNameError
-from mtbert.judge import judge, request_of
+from mtbert.judge import Scoreboard, judge, plan_of
 from mtbert.labelling.curve import LEAST, SHARES
 from mtbert.scores import tables
 from mtbert.study.understanding import FIRST_FOLD
@@ -79,13 +79,13 @@ def _variants(params: Params, way: str) -> list[str]:
     """Return the variants of a way that a person names."""
     if way in params.get("catalog"):
         return [way]
-    if one_per_task := [name for name, entry in params.written.items() if entry == way]:
+    if one_per_task := [name for name, entry in params.template_of.items() if entry == way]:
         return one_per_task
     if entry := (params.get("ensembles") or {}).get(way):
         kind = "a merge" if entry.get("merge") else "a vote"
         allowed = f"one of its members, {', '.join(entry['members'])}"
         raise SettingsError(f"--way is {way}, {kind} of several models, which no part trains; allowed: {allowed}")
-    raise UnknownNameError("way", way, [*params.get("catalog"), *dict.fromkeys(params.written.values())])
+    raise UnknownNameError("way", way, [*params.get("catalog"), *dict.fromkeys(params.template_of.values())])
 
 
 def _kept(params: Params, folder: Path, build: Path) -> list[str]:
@@ -93,9 +93,10 @@ def _kept(params: Params, folder: Path, build: Path) -> list[str]:
     if not layout.results(build).is_dir() or not _is_of(folder, build):
         print("(no way is trained for these tasks yet: give `make reproduce`, or choose one by --way own-shared)")
         return []
-    answer = judge(tables.read(layout.results(build)), request_of(layout.read_catalog(build, "seeds"))).answer
+    board = Scoreboard(tables.read(layout.results(build)))
+    answer = judge(board, plan_of(layout.read_catalog(build, "seeds"))).answer
     if answer is None or answer.kept is None:
-        example = "" if answer is None else f", such as {_name(params, answer.favourite.names)}"
+        example = "" if answer is None else f", such as {_name(params, (answer.kept or answer.best).names)}"
         print(f"(the report keeps no way yet; --way names one{example})")
         return []
     kept = answer.kept
@@ -128,4 +129,4 @@ def _parts(params: Params, folder: Path, variants: Sequence[str]) -> dict[str, d
 
 def _name(params: Params, variants: Sequence[str]) -> str:
     """Return the name of a way, as --way takes it: that of its variant, or of the entry of one for each task."""
-    return params.written.get(variants[0], variants[0])
+    return params.template_of.get(variants[0], variants[0])

@@ -10,7 +10,7 @@ import pydantic
 
 from mtbert import files, tasks
 from mtbert.config import papers, planning, templates
-from mtbert.config.params import REST, Params, at
+from mtbert.config.params import OTHERS, Params, at
 from mtbert.data.preprocess import MOST_REFUSED
 from mtbert.errors import SettingsError, first_of
 from mtbert.errors import in_words as faults_in_words
@@ -80,11 +80,11 @@ def select(file: Path, folder: Path, options: StudyOptions, folder_tasks: Sequen
     data = folder.resolve()
     ways = papers.load(file.resolve().parent / "papers")[WAYS].variants
     tasks_by_name = tasks.read_folder(folder)
-    seeds = folds.in_rounds(1 if options.quick else options.seeds, tasks.number_of_folds(tasks_by_name))
+    seeds = folds.in_repeats(1 if options.quick else options.seeds, tasks.number_of_folds(tasks_by_name))
     main = tasks.main(tasks_by_name)
     left_out = OF_SEVERAL if len(main) == 1 else ()
     chosen = [way for way in [*ways][: QUICK if options.quick else None] if way not in left_out]
-    names = [*templates.expanded({way: ways[way] for way in chosen}, main)]
+    names = [*templates.expand({way: ways[way] for way in chosen}, main)]
     before = _read(file)
     is_same_folder = _is_set_to(file, before, data)
     is_same_encoder = options.encoder in (None, _encoder_before(before))
@@ -203,7 +203,7 @@ def _heads(
     chosen_encoder = _encoder(encoder, "--encoder") if encoder else _encoder(usual, f"{file}: encoder.name")
     knows_sentences = chosen_encoder.embeds_sentences
     here = {of_task.task.name for of_task in folder_tasks}
-    known = {*here, *tasks.COURSE, REST}  # heads of another folder's tasks go
+    known = {*here, *tasks.COURSE, OTHERS}  # heads of another folder's tasks go
     chosen = {name: head for name, head in heads.items() if name in known}
     if not is_same_folder:
         chosen = {name: head for name, head in chosen.items() if head != PAIRS_APART}

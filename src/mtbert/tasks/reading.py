@@ -19,9 +19,9 @@ from mtbert.tasks.task import (
     Split,
     Task,
     Tasks,
+    load_tasks,
     main,
     of_a_model,
-    restored,
 )
 
 FILE = "tasks.yaml"
@@ -124,7 +124,7 @@ def read_build(build: Path) -> dict[str, Task]:
     if not layout.plan(build).is_file():
         return COURSE
     planned = layout.read_catalog(build).get("tasks")
-    return restored(planned) if planned else COURSE
+    return load_tasks(planned) if planned else COURSE
 
 
 def read(file: Path) -> dict[str, Task]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
@@ -140,6 +140,7 @@ class Task:
         return tuple(" / ".join(of_class) or str(number) for number, of_class in enumerate(labels))
 
 
+_TASK = TypeAdapter(Task)
 # Fields that a report, or the reading of files, needs and no trained model: none of them trains anything again.
 NOT_OF_A_MODEL = (
     "title", "files", "columns", "id", "left_out", "encoding", "group_on", "time_on", "time_format", "matters",
@@ -150,8 +151,8 @@ Tasks = Mapping[str, Task]  # by name, in the order of tasks.yaml
 
 def of_a_model(task: Task) -> Task:
     """Return what a trained model needs of a task: what is in its run's settings."""
-    defaults = {key: default for key, default in _defaults().items() if key in NOT_OF_A_MODEL}
-    return replace(task, **defaults)
+    needed = {key: value for key, value in dump_task(task).items() if key not in NOT_OF_A_MODEL}
+    return load_tasks({task.name: needed})[task.name]
 
 
 def for_run(tasks: Tasks, trained: Collection[str], others: Iterable[str] = ()) -> dict[str, Task]:
@@ -167,30 +168,17 @@ def for_run(tasks: Tasks, trained: Collection[str], others: Iterable[str] = ()) 
     return of_model
 
 
-def stated(task: Task) -> dict[str, Any]:
+def dump_task(task: Task) -> dict[str, Any]:
     """Return the fields of a task that are not at their default, but for its name."""
-    values: dict[str, Any] = {}
-    for key, default in _defaults().items():
-        value = getattr(task, key)
-        if key != "name" and value != default:
-            values[key] = list(value) if isinstance(value, tuple) else value
-    return values
+    return _TASK.dump_python(task, mode="json", exclude={"name"}, exclude_defaults=True)
 
 
-def _defaults() -> dict[str, Any]:
-    """Return the default of each field; MISSING for one that has none."""
-    defaults: dict[str, Any] = {}
-    for item in fields(Task):
-        defaults[item.name] = item.default if item.default_factory is MISSING else item.default_factory()
-    return defaults
-
-
-def restored(described: Mapping[str, Any]) -> dict[str, Task]:
-    """Return tasks from what `stated` made of each, by name; pydantic's ValidationError where they are none."""
+def load_tasks(described: Mapping[str, Any]) -> dict[str, Task]:
+    """Return tasks from what `dump_task` made of each, by name; pydantic's ValidationError where they are none."""
     tasks: dict[str, Task] = {}
     for name, values in described.items():
         is_task = not isinstance(values, dict)
-        tasks[name] = values if is_task else TypeAdapter(Task).validate_python({"name": name, **values})
+        tasks[name] = values if is_task else _TASK.validate_python({"name": name, **values})
     return tasks
 
 
@@ -199,17 +187,17 @@ def number_of_folds(tasks: Tasks) -> int:
     return max((task.folds for task in tasks.values()), default=0)
 
 
-def round_of(seed: int, folds: int) -> int:
-    """Return the number of a seed's round: of as many seeds as folds, which predict each row once; 0 is the first."""
+def repeat_of(seed: int, folds: int) -> int:
+    """Return the number of a seed's repeat: of as many seeds as folds, which predict each row once; 0 is the first."""
     return (seed - 1) // folds
 
 
-def whole_rounds(seeds: Sequence[int], folds: int) -> list[int]:
-    """Return the seeds whose round is whole, in order; all of them without folds."""
+def whole_repeats(seeds: Sequence[int], folds: int) -> list[int]:
+    """Return the seeds whose repeat is whole, in order; all of them without folds."""
     if not folds:
         return [*seeds]
-    counts = Counter(round_of(seed, folds) for seed in {*seeds})
-    return [seed for seed in seeds if counts[round_of(seed, folds)] == folds]
+    counts = Counter(repeat_of(seed, folds) for seed in {*seeds})
+    return [seed for seed in seeds if counts[repeat_of(seed, folds)] == folds]
 
 
 def main(tasks: Tasks) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from mtbert import files, layout
 from mtbert.layout import HISTORY, METRICS, SETTINGS
 from mtbert.provenance import inputs, seals
 from mtbert.provenance.parameters import parameters, setting_text
-from mtbert.scores.schemas import RunLog, Scored, read_log
-from mtbert.tasks import COURSE, restored
+from mtbert.scores.schemas import ModelMetrics, RunLog, read_log
+from mtbert.tasks import COURSE, load_tasks
 from mtbert.tracking import view
 from mtbert.tracking.view import CHANGED
 
@@ -123,7 +123,7 @@ def begun(settings: Mapping[str, Any], seed: int, made_from: str, catalog: Mappi
     return Record(
         experiment=experiment(catalog),
         name=run_name(variant, ({"data": data} if other_data else {}) | changes, seed),
-        scores=view.scores(restored(catalog["tasks"]) if catalog.get("tasks") else COURSE),
+        scores=view.scores(load_tasks(catalog["tasks"]) if catalog.get("tasks") else COURSE),
         params=parameters(settings) | {"data": data},
         tags=_tags(settings, made_from, data, changes),
     )
@@ -181,14 +181,14 @@ def of_run(directory: Path, catalog: Mapping[str, Any]) -> Record:
 def of_vote(directory: Path, catalog: Mapping[str, Any]) -> Record:
     """Return the record of a vote, from `build/votes/<name>/<seed>`; DataError as for `of_run`."""
     seals.check(directory, (*FILES[:2], layout.INPUTS))
-    metrics = files.read_as(Scored, directory / METRICS, layout.remedy(directory)).content()
+    metrics = files.read_as(ModelMetrics, directory / METRICS, layout.remedy(directory)).content()
     return _of_results(directory, files.read_yaml(directory / SETTINGS), metrics, catalog)
 
 
 def of_baseline(directory: Path, catalog: Mapping[str, Any]) -> Record:
     """Return the record of a baseline, from `build/baselines/<name>/0` and its log; DataError as for `of_run`."""
     seals.check(directory, (*FILES[:2], layout.INPUTS))
-    metrics = files.read_as(Scored, directory / METRICS, layout.remedy(directory)).content()
+    metrics = files.read_as(ModelMetrics, directory / METRICS, layout.remedy(directory)).content()
     settings = {"variant": metrics["variant"], "profile": catalog["profile"]}
     settings["tasks"] = files.read_yaml(directory / SETTINGS)["tasks"]
     sizes = {"stored": metrics["weights"]} if "weights" in metrics else {}

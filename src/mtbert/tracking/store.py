@@ -104,8 +104,8 @@ def create(file: Path) -> None:
         if file.exists():
             return
         # a folder, since SQLite's journal lies beside
-        with tempfile.TemporaryDirectory(dir=file.parent, prefix=".mlflow.", suffix=files.PARTIAL) as workshop:
-            partial = Path(workshop, file.name)
+        with tempfile.TemporaryDirectory(dir=file.parent, prefix=".mlflow.", suffix=files.PARTIAL) as folder:
+            partial = Path(folder, file.name)
             SqlAlchemyStore(_address(partial), file.with_name(ARTIFACTS).as_uri()).engine.dispose()
             partial.replace(file)
 

@@ -1,6 +1,6 @@
 """DVC in this repository: what has to be trained, what its cache has, and what is recorded.
 
-The one place that gives DVC's commands; `restoring` does what no command does.
+The one place that gives DVC's commands; `restoring` and `repro` do what no command does.
 """
 
 import os
@@ -15,6 +15,7 @@ from mtbert.errors import SettingsError, UnknownNameError
 from mtbert.trainings import restoring
 from mtbert.trainings.many import OUTPUT, Training, say
 
+MODULES = {"repro": "mtbert.trainings.repro"}  # by DVC's command, what runs it in place of DVC's own program
 BIN = str(Path(sys.executable).parent)  # stages start `python`, which has to be this one, activated or not
 PARAMS = Path("params.yaml")
 LOCK = OUTPUT / "lock"
@@ -24,7 +25,7 @@ def run(*arguments: str) -> None:
     """Run a DVC command on the terminal; leave with its status where it fails. Only `commit` is deaf to Ctrl-C."""
     environment = os.environ | {"PATH": os.pathsep.join([BIN, os.environ.get("PATH", os.defpath)])}
     deaf = arguments[0] == "commit"
-    command = [sys.executable, "-m", "dvc", "--wait-for-lock", *arguments]
+    command = [sys.executable, "-m", MODULES.get(arguments[0], "dvc"), "--wait-for-lock", *arguments]
     done = subprocess.run(command, env=environment, start_new_session=deaf, check=False)
     if done.returncode:
         sys.exit(abs(done.returncode))

@@ -15,8 +15,8 @@ points of sentences, speed. Tables of results and MLflow's runs come with the la
 from collections.abc import Sequence
 from pathlib import Path
 
-from mtbert.machine import program, starting
-from mtbert.tasks import number_of_folds, read_build, whole_rounds
+from mtbert.machine import program
+from mtbert.tasks import number_of_folds, read_build, whole_repeats
 
 
 def main(build: Path, seeds: str, of: int, following: str) -> None:
@@ -25,13 +25,13 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
     baselines = sorted((build / "baselines").glob("*/*/metrics.json"))
     if not numbers and not baselines:
         return
-    with starting.quick_imports():
-        from mtbert import layout
-        from mtbert.machine import locking
-        from mtbert.merging import run as merging
-        from mtbert.provenance import seals
-        from mtbert.report import first_page, markdown
-        from mtbert.scores import outdated
+    from mtbert import layout
+    from mtbert.machine import locking
+    from mtbert.merging import run as merging
+    from mtbert.provenance import seals
+    from mtbert.report import first_page, markdown
+    from mtbert.scores import outdated
+
     report = layout.report(build)
     mark = f"{_in_words(len(numbers), of, following)}{of_folds(numbers, number_of_folds(read_build(build)))}"
     with locking.exclusive(layout.lock(build, "report"), "report"):
@@ -50,16 +50,16 @@ def main(build: Path, seeds: str, of: int, following: str) -> None:
 
 def _answer(build: Path, seeds: Sequence[int], mark: str) -> str:
     """Write the page of the models with these seeds that are there; return its tables and answer."""
-    with starting.quick_imports():
-        from mtbert import layout
-        from mtbert.judge import request_of
-        from mtbert.replication import replicate
-        from mtbert.replication import report as reports
-        from mtbert.scores import collect, ensembles
+    from mtbert import layout
+    from mtbert.judge import plan_of
+    from mtbert.replication import replicate
+    from mtbert.replication import report as reports
+    from mtbert.scores import collect, ensembles
+
     ensembles.vote_all(build, layout.votes(build))
     results = collect.collect(build, seeds, pictures=False)
-    request = request_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
-    return reports.write(replicate(results, request=request), layout.report(build), build=build, interim=mark)
+    plan = plan_of(layout.read_catalog(build, "seeds"))  # by it test is not looked at before the end
+    return reports.write(replicate(results, plan=plan), layout.report(build), build=build, interim=mark)
 
 
 def _in_words(seeds: int, of: int, following: str) -> str:
@@ -70,8 +70,8 @@ def _in_words(seeds: int, of: int, following: str) -> str:
 
 
 def of_folds(seeds: Sequence[int], folds: int) -> str:
-    """Return that models have no scores yet, where no round of folds is whole; it begins with a blank."""
-    if not folds or whole_rounds(seeds, folds):
+    """Return that models have no scores yet, where no repeat of folds is whole; it begins with a blank."""
+    if not folds or whole_repeats(seeds, folds):
         return ""
     return f" Models have no scores before {folds} seeds are there, since each predicts another fold."
 

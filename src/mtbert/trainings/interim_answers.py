@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
 from mtbert import files, layout
-from mtbert.tasks import whole_rounds
+from mtbert.tasks import whole_repeats
 from mtbert.trainings.many import BUILD, OUTPUT, Answers, Queue, Training, end_with_parent
 
 PATIENCE = 10.0  # seconds in which an interim answer that is not needed any more has to end
@@ -46,7 +46,7 @@ class InterimAnswers(Answers):
     ) -> None:
         self.seeds = seeds
         counts = range(1, len(seeds) + 1)
-        self._answerable = [count for count in counts if len(whole_rounds(seeds[:count], folds)) == count]
+        self._answerable = [count for count in counts if len(whole_repeats(seeds[:count], folds)) == count]
         self.start = start or _start
         self.answered = -1
         self.process: subprocess.Popen[bytes] | None = None

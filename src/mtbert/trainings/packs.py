@@ -207,13 +207,11 @@ def ran_on(run: Path) -> Machine:
 
 def write_elsewhere(run: Path, machine: Machine) -> None:
     """Write elsewhere.json into a run, and seal it as it is here, without weights that did not come."""
-    log_before = layout.log(run)  # its name depends on the digests
     files.write_json(run / layout.ELSEWHERE, Elsewhere(machine=machine).model_dump())
     digests = files.read_as(dict[str, str], run / layout.DIGESTS, "run.py")
     if not (run / layout.WEIGHTS).exists():
         digests.pop(layout.WEIGHTS, None)
     files.write_json(run / layout.DIGESTS, digests | {layout.ELSEWHERE: files.sha256(run / layout.ELSEWHERE)})
-    log_before.rename(layout.log(run))
 
 
 def _copy(run: Path, folder: Path) -> None:

@@ -1,6 +1,6 @@
 """Restore what DVC's cache has of some stages, without running the others: no command of DVC's does that.
 
-This file uses what DVC does not document. It needs DVC 3.67, which requirements/run.lock installs.
+Like `repro`, this file uses what DVC does not document. It needs DVC 3.67, which requirements/run.lock installs.
 """
 
 from collections.abc import Sequence

@@ -19,8 +19,8 @@ from typing import Any
 
 from mtbert import files, layout
 from mtbert.config import planning, rates, resolve
-from mtbert.config.layers import merge_variant
-from mtbert.config.params import REST, Params, Place, dotted
+from mtbert.config.params import OTHERS, Params, Place, dotted
+from mtbert.config.places import merge_variant
 from mtbert.config.rates import Trial
 from mtbert.errors import DivergedError, SettingsError, TrainingError
 from mtbert.machine import locking
@@ -117,7 +117,7 @@ def _check_rates_count(params: Params, name: str, phase: PhaseSettings) -> None:
     plain_kind = kind.removesuffix("_constant")
     for key, rate in tried.items():
         if document["phases"][0][key] != rate:
-            places = ", ".join(map(dotted, _stronger_places(with_tried, name, {key, kind, plain_kind, REST})))
+            places = ", ".join(map(dotted, _stronger_places(with_tried, name, {key, kind, plain_kind, OTHERS})))
             raise SettingsError(
                 f"{name} cannot be tuned: {places} in {params.shown} would overrule its {key} under `tuned`; allowed: "
                 "null there"

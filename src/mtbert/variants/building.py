@@ -16,7 +16,7 @@ from mtbert.models.encoder.encoder import Encoder
 from mtbert.models.heads import HEADS
 from mtbert.models.multitask import MultitaskModel
 from mtbert.tasks import Split
-from mtbert.variants.settings import PLACES, VariantSettings
+from mtbert.variants.settings import TECHNIQUE_KEYS, VariantSettings
 
 
 def build_model(
@@ -33,7 +33,7 @@ def build_model(
     mask_token = special.mask if special else None
     return multitask.build(
         Encoder(weights, chosen.dropout, mask_token, chosen.token_types == "by_sentence"),
-        **{kind: partial(registry.build, getattr(chosen, kind)) for kind, registry in PLACES["model"].items()},
+        **{kind: partial(registry.build, getattr(chosen, kind)) for kind, registry in TECHNIQUE_KEYS["model"].items()},
         heads={name: partial(HEADS.build, chosen.heads[name]) for name in settings.tasks},
         tasks=tasks,
         pooling=chosen.pooling,

@@ -22,11 +22,11 @@ from mtbert.models.adapters import ADAPTERS
 from mtbert.models.connectors import CONNECTORS
 from mtbert.models.features import FEATURES
 from mtbert.models.heads import HEADS
-from mtbert.registry import STATED, Chosen, Registry
+from mtbert.registry import Choice, Registry
 from mtbert.settings import ALL, NONE, ONCE, OWN, Name, PartName, Pooling, Published, Section, TaskName
 from mtbert.tasks import Task
 
-PLACES: dict[str, dict[str, Registry[..., Any]]] = {  # by section, the keys that hold one technique of a kind
+TECHNIQUE_KEYS: dict[str, dict[str, Registry[..., Any]]] = {  # by section, the keys that hold one technique of a kind
     "model": {"features": FEATURES, "adapter": ADAPTERS, "connector": CONNECTORS},
     "training": {"sampler": SAMPLERS, "weighting": WEIGHTINGS, "gradients": GRADIENTS, "schedule": SCHEDULES},
 }
@@ -53,20 +53,20 @@ class Length:
         """Return the length that settings state; a ValueError, which pydantic takes for a fault of the value."""
         if isinstance(text, Length):
             return text
-        stated = FORM.fullmatch(text) if isinstance(text, str) else None
-        if stated is None:
+        parts = FORM.fullmatch(text) if isinstance(text, str) else None
+        if parts is None:
             raise ValueError(
                 "allowed: all, `100 steps`, `1000 examples of each task`, `0.5 of all examples`, "
                 "`25 steps + 0.5 a class + 0.25 passes of each task`"
             )
-        if stated["steps"]:
-            return cls(steps=_in_an_epoch(stated["steps"]))
-        if stated["examples"]:
-            return cls(examples=_in_an_epoch(stated["examples"]))
-        if stated["share"]:
-            return cls(share=_below_all(stated["share"]))
-        if stated["base"]:
-            return cls(by_task=(float(stated["base"]), float(stated["a_class"]), float(stated["passes"])))
+        if parts["steps"]:
+            return cls(steps=_in_an_epoch(parts["steps"]))
+        if parts["examples"]:
+            return cls(examples=_in_an_epoch(parts["examples"]))
+        if parts["share"]:
+            return cls(share=_below_all(parts["share"]))
+        if parts["base"]:
+            return cls(by_task=(float(parts["base"]), float(parts["a_class"]), float(parts["passes"])))
         return cls()
 
     def turns(self, classes: int, batches: float, batch_size: int) -> int:
@@ -97,7 +97,7 @@ class Length:
             by_task=by_task,
         )
 
-    def stated(self) -> str:
+    def dump(self) -> str:
         """Return it as settings state it."""
         if self.steps is not None:
             return f"{self.steps} steps"
@@ -188,11 +188,11 @@ class ModelSettings(Section):
     max_tokens: int = Field(default=128, ge=8, le=8192)
     token_types: Literal["zeros", "by_sentence"] = "zeros"
     dropout: Annotated[float | None, OWN] = Field(default=None, ge=0, lt=1)
-    features: Annotated[Chosen[Any], PlainValidator(FEATURES.choose), STATED]
-    adapter: Annotated[Chosen[Any], PlainValidator(ADAPTERS.choose), STATED]
-    connector: Annotated[Chosen[Any], PlainValidator(CONNECTORS.choose), STATED]
+    features: Annotated[Choice[Any], FEATURES]
+    adapter: Annotated[Choice[Any], ADAPTERS]
+    connector: Annotated[Choice[Any], CONNECTORS]
     pooling: dict[TaskName, Pooling]
-    heads: dict[TaskName, Annotated[Chosen[Any], PlainValidator(HEADS.choose), STATED]]
+    heads: dict[TaskName, Annotated[Choice[Any], HEADS]]
 
     def is_apart(self, task: Task) -> bool:
         """Return whether the two sentences of a task's pairs are encoded apart."""
@@ -217,11 +217,11 @@ class PhaseSettings(Section):
     """
 
     tasks: list[TaskName] = Field(min_length=1)
-    sampler: Annotated[Chosen[Any], PlainValidator(SAMPLERS.choose), STATED]
-    objectives: list[Annotated[Chosen[Any], PlainValidator(OBJECTIVES.choose), STATED]] = []
-    weighting: Annotated[Chosen[Any], PlainValidator(WEIGHTINGS.choose), STATED]
-    gradients: Annotated[Chosen[Any], PlainValidator(GRADIENTS.choose), STATED]
-    schedule: Annotated[Chosen[Any], PlainValidator(SCHEDULES.choose), STATED]
+    sampler: Annotated[Choice[Any], SAMPLERS]
+    objectives: list[Annotated[Choice[Any], OBJECTIVES]] = []
+    weighting: Annotated[Choice[Any], WEIGHTINGS]
+    gradients: Annotated[Choice[Any], GRADIENTS]
+    schedule: Annotated[Choice[Any], SCHEDULES]
     trainable: Annotated[list[PartName], Field(min_length=1), ONCE] = [
         "encoder", "features", "adapters", "connector", "heads",
     ]  # fmt: skip
@@ -230,7 +230,7 @@ class PhaseSettings(Section):
     batch_size: int = Field(default=16, ge=1, le=65536)
     batch_sizes: dict[TaskName, Annotated[int, Field(ge=1, le=65536)]] = {}
     epochs: int = Field(default=10, ge=1, le=10000)
-    epoch_length: Annotated[Length, PlainValidator(Length.read), PlainSerializer(Length.stated)] = Length()
+    epoch_length: Annotated[Length, PlainValidator(Length.read), PlainSerializer(Length.dump)] = Length()
     rows: Annotated[int | None, ALL] = Field(default=None, ge=1)
     spared: float = Field(default=0.0, ge=0, le=0.5, exclude_if=lambda share: not share)
     batching: Literal["by_length", "shuffled"] = "by_length"
@@ -291,7 +291,7 @@ class VariantSettings(Published):
         if not isinstance(values, dict) or not isinstance(values.get("tasks"), list):
             return values
         described = values.get("described") or {name: tasks.COURSE[name] for name in tasks.COURSE}
-        return values | {"described": tasks.restored(described)}
+        return values | {"described": tasks.load_tasks(described)}
 
     @model_validator(mode="after")
     def _knows_its_tasks(self) -> "VariantSettings":
@@ -301,7 +301,7 @@ class VariantSettings(Published):
 
     @field_serializer("described")
     def _stated(self, described: dict[str, Task]) -> dict[str, dict[str, Any]]:
-        return {name: tasks.stated(task) for name, task in described.items()}
+        return {name: tasks.dump_task(task) for name, task in described.items()}
 
     def task_of(self, name: str) -> Task:
         """Return the task that a phase's entry trains: itself, or the one that it serves."""

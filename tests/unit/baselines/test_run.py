@@ -20,7 +20,7 @@ from mtbert.provenance import inputs, seals
 from mtbert.scores import collect
 from mtbert.scores.columns import COSTS
 from mtbert.scores.schemas import Costs
-from mtbert.tasks import Task, stated
+from mtbert.tasks import Task, dump_task
 from mtbert.tracking import record
 
 TOPIC = Task("topic", 2, ("text",), "topic", "accuracy", labels={"bug": 0, "praise": 1})
@@ -172,7 +172,7 @@ def test_a_model_that_is_loaded_predicts_what_the_stage_predicted(build: Path, n
 def write_plan(build: Path) -> None:
     """A plan that selects no variant, and what collecting reads beside it."""
     catalog = {"profile": "own", "seeds": [1], "data_dir": "mine", "encoder": {"name": "made"}, "held_out": None}
-    described = {name: stated(task) for name, task in TASKS.items()}
+    described = {name: dump_task(task) for name, task in TASKS.items()}
     files.write_yaml(build / "plan/catalog.yaml", catalog | {"variants": {}, "ensembles": {}, "tasks": described})
     for task in TASKS:
         dev = pd.read_parquet(layout.examples(build / "data", task, "dev"))
@@ -207,7 +207,7 @@ def test_the_tables_hold_each_baseline_with_predictions_weights_and_times(build:
     assert runs.loc[[*run.BASELINES], ["seconds", *COSTS]].notna().all(axis=None)
     assert {*results.predictions["variant"]} == {*run.BASELINES, "untrained-encoder"}
     dev = results.by_run["baseline-tfidf", 0, "dev"]["topic"]
-    assert dev["sure"].between(0.5, 1).all()
+    assert dev["confidence"].between(0.5, 1).all()
     assert dev["cluster"].tolist() == [*range(10)]
 
 
@@ -319,7 +319,7 @@ def test_predictions_of_others_are_a_row_beside_the_baselines(build: Path):
     assert results.costs == dict.fromkeys(run.BASELINES, Costs()) | {
         "other-gpt": Costs(price=0.4, currency="EUR", milliseconds=800)
     }
-    assert results.by_run["other-gpt", 0, "dev"]["topic"]["sure"].tolist() == [0.75] * 10
+    assert results.by_run["other-gpt", 0, "dev"]["topic"]["confidence"].tolist() == [0.75] * 10
     entries = record.of_baseline(folder, record.read_catalog(build)).entries
     assert [entry.name for entry in entries if "parameters" in entry.name] == []
 

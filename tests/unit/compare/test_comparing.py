@@ -14,8 +14,9 @@ from statsmodels.stats.contingency_tables import mcnemar
 from mtbert import files
 from mtbert.compare import as_text, compare_files, models
 from mtbert.errors import DataError, UnknownNameError
-from mtbert.judge import Comparison, Obstacle, Verdict
+from mtbert.judge import Comparison, Verdict
 from mtbert.provenance import why
+from mtbert.provenance.changes import Change, InputKind
 from mtbert.scores import metrics
 
 Compare = Callable[..., Comparison]
@@ -55,7 +56,12 @@ def test_where_few_rows_differ_p_is_near_mcnemars_exact_one(of_right: Compare, o
 @pytest.mark.parametrize("ours", [range(1), range(24), [range(24)] * 6])
 def test_below_six_clusters_there_is_no_interval_and_no_p(of_right: Compare, ours: Any) -> None:
     found = of_right(ours, () if isinstance(ours, range) else [()] * 6, 24, clusters=np.arange(24) % 5)
-    assert (found.verdict, found.difference.interval, found.difference.p) == (Obstacle.ROWS, None, None)
+    assert (found.verdict, found.missing, found.difference.interval, found.difference.p) == (
+        Verdict.OPEN,
+        "rows",
+        None,
+        None,
+    )
     assert [score.interval for score in found.scores] == [None, None]
     assert as_text(found).splitlines()[5].endswith("not known")
     assert "open, too few clusters of rows: 5, and 6 are needed (margin" in as_text(found)
@@ -81,15 +87,13 @@ def test_answers_of_one_model_each(
 @pytest.mark.parametrize(
     ("differences", "margin", "verdict"),
     [
-        ([50, 50, 50, 51, 49], 0.01, Obstacle.SEEDS),  # five seeds decide nothing
+        ([50, 50, 50, 51, 49], 0.01, Verdict.OPEN),  # five seeds decide nothing
         ([50, 50, 50, 51, 49, 50], 0.01, Verdict.FAILS),
         ([1, -1, 0, 1, -1, 0], 0.1, Verdict.HOLDS),
         ([50, -60, 40, -30, 20, -10], 0.01, Verdict.TOO_CLOSE),
     ],
 )
-def test_answers_of_several_seeds(
-    of_right: Compare, differences: list[int], margin: float, verdict: Verdict | Obstacle
-) -> None:
+def test_answers_of_several_seeds(of_right: Compare, differences: list[int], margin: float, verdict: Verdict) -> None:
     ours, theirs = [range(250 + by) for by in differences], [range(250)] * len(differences)
     assert of_right(ours, theirs, 500, margin).verdict is verdict
 
@@ -166,8 +170,8 @@ def test_it_is_said_that_a_named_model_was_trained_with_other_inputs(
     for seed in (1, 2):
         predicted(tmp_path, f"runs/pals/{seed}", [1.0] * 9)
     predicted(tmp_path, "runs/smart/1", [1.0] * 9)
-    cause = why.Cause(why.InputKind.SETTING, "pals.dim", "204", "276")
-    monkeypatch.setattr(why, "changes_since", lambda run: [cause] if run.parent.name == "pals" else [])
+    change = Change(InputKind.SETTING, "pals.dim", "204", "276")
+    monkeypatch.setattr(why, "changes_since", lambda run: [change] if run.parent.name == "pals" else [])
     assert [*why.notes(models("pals", "sst", tmp_path))] == [
         "pals, seeds 1, 2, was trained before these changed: pals.dim 204 -> 276; `dvc repro train@pals-1 "
         "train@pals-2` trains it again"
@@ -195,7 +199,7 @@ def test_a_name_is_no_pattern_of_names(tmp_path: Path) -> None:
 )
 def test_an_answer_says_why_it_is_open(of_right: Compare, ours: Any, theirs: Any, answer: str) -> None:
     found = of_right(ours, theirs, 100, margin=0.1)
-    named = replace(found, part=found.part.model_copy(update={"ours": ("us",), "other": ("them",)}))
+    named = replace(found, ours=("us",), other=("them",))
     assert as_text(named).splitlines()[9] == f"us against them: {answer} (margin 0.1)."
 
 
@@ -230,7 +234,7 @@ def test_a_label_that_is_no_score_of_the_task_is_refused(tmp_path: Path) -> None
 
 def test_what_is_said_of_two_models(of_right: Compare) -> None:
     found = of_right(range(19), range(9), 20)
-    named = replace(found, part=found.part.model_copy(update={"ours": ("us",), "other": ("them",)}))
+    named = replace(found, ours=("us",), other=("them",))
     assert as_text(named).splitlines() == [
         "accuracy on 20 rows",
         "",
@@ -423,7 +427,7 @@ def test_f1_of_a_task_is_a_mean_unless_its_classes_are_0_and_1(
     for name in ("x.csv", "y.csv"):
         rows.to_csv(moods / name, index=False)
     sides = str(moods / "x.csv"), str(moods / "y.csv")
-    assert compare_files(*sides, task="two", metric="f1", build=moods).part.metric == metric
+    assert compare_files(*sides, task="two", metric="f1", build=moods).metric == metric
 
 
 def test_ids_that_mean_other_texts_in_both_files_are_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What goes together with folds: whole rounds of seeds, spared rows that choose the epoch, no held-out rows."""
+"""What goes together with folds: whole repeats of seeds, spared rows that choose the epoch, no held-out rows."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def planned(folder: Path, **changes: Any) -> dict[str, Any]:
 def test_a_round_of_seeds_is_planned_and_the_model_knows_of_its_folds(tmp_path: Path) -> None:
     plan = planned(tmp_path)
     assert plan["own-shared"]["described"]["mood"]["folds"] == 5
-    assert plan["needs"]["splits"] == [["mood", "dev"], ["mood", "train"]]
+    assert plan["preprocess"]["splits"] == [["mood", "dev"], ["mood", "train"]]
 
 
 @pytest.mark.parametrize(

@@ -71,10 +71,10 @@ def test_every_row_of_the_paper_resolves_on_all_eight_tasks_with_the_settings_of
     (phase,) = settings.phases
     assert (phase.epochs, phase.epoch_length.steps, phase.batch_size) == (25, 8 * 300, 32)
     assert (phase.learning_rate, phase.weight_decay, phase.clip) == (2e-5, 0.01, 1.0)
-    assert settings.model.adapter.stated() == {
+    assert settings.model.adapter.dump() == {
         "name": "pals", "dim": 204, "heads": 12, "activation": "gelu", "dropout": 0.1, "layers": "all",
     }  # fmt: skip
-    assert settings.model.heads["cola"].stated() == {"name": "linear", "dropout": 0.1, "output_bias": "plain"}
+    assert settings.model.heads["cola"].dump() == {"name": "linear", "dropout": 0.1, "output_bias": "plain"}
     assert [*settings.model.heads] == NAMES
 
 

@@ -17,13 +17,13 @@ from mtbert.errors import SettingsError
 
 SELECTED: list[str] = PARAMS.get("variants")
 TOP = [leaf for name in PARAMS.own if name in SECTIONS for leaf in overrides.leaves((name,), PARAMS.own[name])]
-LAYERS = [*PARAMS.own["profiles"].values(), *PARAMS.get("presets").values()]
+WEAKER = [*PARAMS.own["profiles"].values(), *PARAMS.get("presets").values()]
 
 
 @pytest.mark.parametrize(("place", "value"), TOP, ids=lambda one: ".".join(one) if isinstance(one, tuple) else "")
 def test_a_value_at_the_top_is_its_default_and_no_profile_or_preset_sets_it(place: tuple[str, ...], value: Any) -> None:
     assert value == overrides._default_of(place)
-    assert not [layer for layer in LAYERS if overrides.at(layer, place) is not None]
+    assert not [values for values in WEAKER if overrides.at(values, place) is not None]
 
 
 def test_every_key_of_a_section_is_in_the_file() -> None:

@@ -153,11 +153,15 @@ def test_phases_of_params_yaml_may_overrule_what_a_papers_entry_sets(planned: Pl
 def test_what_the_other_stages_need_follows_from_the_selection(planned: Planned) -> None:
     few = planned(("variants", ["pals"]))
     assert few["pretrain"] == {"needed": False}
-    assert few["needs"]["splits"] == [[task, split] for task in ("qqp", "sst", "sts") for split in ("dev", "train")]
-    assert ["snli", "train"] in planned()["needs"]["splits"]
-    assert planned(("held_out", 60))["needs"]["held_out"] == 60
+    assert few["preprocess"]["splits"] == [
+        [task, split] for task in ("qqp", "sst", "sts") for split in ("dev", "train")
+    ]
+    assert ["snli", "train"] in planned()["preprocess"]["splits"]
+    assert planned(("held_out", 60))["preprocess"]["held_out"] == 60
     films = {"tasks": ["sst"], "training": {"tasks": ["sst", "cfimdb_as_sst"]}}
-    assert ["cfimdb_as_sst", "train"] in planned(("catalog.films", films), ("variants", ["films"]))["needs"]["splits"]
+    assert ["cfimdb_as_sst", "train"] in planned(("catalog.films", films), ("variants", ["films"]))["preprocess"][
+        "splits"
+    ]
 
 
 def test_a_variant_holds_nothing_of_what_it_does_not_use(planned: Planned) -> None:

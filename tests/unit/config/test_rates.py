@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mtbert.config.rates import of_phase, settled
+from mtbert.config.rates import of_phase, with_rate
 from mtbert.learning.schedules import SCHEDULES
 
 CONSTANT = SCHEDULES.choose({"name": "constant"})
@@ -52,12 +52,12 @@ def test_a_part_that_is_frozen_again_does_not_count() -> None:
 def test_where_no_rate_is_stated_for_a_constant_schedule_that_of_the_others_holds() -> None:
     rest = {"trainable": ["heads"], "schedule": CONSTANT}
     others = {**rest, "learning_rate": {"others": 1e-5, "encoder_constant": 1e-3}}
-    assert settled(others) == {**rest, "learning_rate": 1e-5}
-    assert settled({**rest, "learning_rate": {"others": 1e-5, "heads": 1e-3}}) == {**rest, "learning_rate": 1e-3}
+    assert with_rate(others) == {**rest, "learning_rate": 1e-5}
+    assert with_rate({**rest, "learning_rate": {"others": 1e-5, "heads": 1e-3}}) == {**rest, "learning_rate": 1e-3}
     both = {"heads": 1e-3, "heads_constant": 1e-4}
-    assert settled({**rest, "learning_rate": both}) == {**rest, "learning_rate": 1e-4}
+    assert with_rate({**rest, "learning_rate": both}) == {**rest, "learning_rate": 1e-4}
 
 
 def test_a_rate_that_is_one_number_holds_for_every_kind() -> None:
     phase = {"trainable": ["heads"], "schedule": CONSTANT, "learning_rate": 1e-5}
-    assert settled(phase) == phase
+    assert with_rate(phase) == phase

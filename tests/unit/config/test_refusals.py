@@ -370,6 +370,6 @@ def test_any_value_at_any_key_is_resolved_or_refused(place: tuple[Any, ...], val
 
 
 def test_a_small_share_of_an_epoch_is_read_again_as_the_plan_states_it() -> None:
-    stated = Length.read("0.00001 of all examples").stated()
+    stated = Length.read("0.00001 of all examples").dump()
     assert stated == "0.00001 of all examples"
     assert Length.read(stated) == Length(share=0.00001)

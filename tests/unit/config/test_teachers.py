@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from unit.config.conftest import edited
 
-from mtbert.config import resolve, teachers
+from mtbert.config import checks, resolve
 
 SINGLE = ["own-single-sst", "own-single-qqp", "own-single-sts"]
 OWN = ("profile", "own")
@@ -107,7 +107,7 @@ def messages(edits: list) -> list[str]:
         document, faults = resolve.variant(params, name)
         assert document, faults
         selected[name] = document
-    return [fault.message for fault in teachers.find_faults(params, selected)]
+    return [fault.message for fault in checks.selection_faults(params, selected)]
 
 
 def test_teachers_that_hold_out_more_rows_than_the_student_may_teach():

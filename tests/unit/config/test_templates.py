@@ -18,7 +18,7 @@ TASKS = ["is_urgent", "rel"]
 
 
 def test_an_entry_of_each_task_becomes_one_for_each_and_one_of_all_has_all():
-    assert templates.expanded(ENTRIES, TASKS) == {
+    assert templates.expand(ENTRIES, TASKS) == {
         "single-is-urgent": {"tasks": ["is_urgent"], "row": "One"},
         "single-rel": {"tasks": ["rel"], "row": "One"},
         "shared": {"tasks": ["is_urgent", "rel"]},
@@ -36,7 +36,7 @@ def test_members_that_name_an_entry_of_each_task_are_its_variants():
 
 def test_teachers_that_name_an_entry_of_each_task_are_its_variants():
     taught = {"taught": {"tasks": "all", "teachers": ["single", "plain"]}, "faulty": {"teachers": "single"}}
-    expanded = templates.expanded(ENTRIES | taught, TASKS)
+    expanded = templates.expand(ENTRIES | taught, TASKS)
     assert expanded["taught"]["teachers"] == ["single-is-urgent", "single-rel", "plain"]
     assert expanded["faulty"]["teachers"] == "single"
 

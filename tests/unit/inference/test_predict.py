@@ -23,7 +23,7 @@ from mtbert.inference import predict as command
 from mtbert.inference.answers import ModelError
 from mtbert.inference.model import Model
 from mtbert.provenance import why
-from mtbert.provenance.why import Cause, InputKind
+from mtbert.provenance.changes import Change, InputKind
 from mtbert.scores import ensembles
 from mtbert.tasks import COURSE, Task
 
@@ -82,7 +82,7 @@ def test_a_column_that_is_called_like_a_prediction_is_told_before_all_rows_are_p
     predicted: list[int] = []
     tables = Model.tables
     monkeypatch.setattr(Model, "tables", lambda *args: predicted.append(len(args[2])) or tables(*args))
-    asked = [command.Asked(COURSE["sst"], ("text",))]
+    asked = [command.TaskColumns(COURSE["sst"], ("text",))]
     with pytest.raises(DataError, match="names of predictions: prediction; rename them"):
         command._predict(
             loading.load_any("crossed", build=build, device="cpu"), asked, [{"text": "a", "prediction": 1}] * 5, False
@@ -346,8 +346,8 @@ def test_json_lines_keep_their_values_and_get_the_predictions(
 def test_a_changed_setting_is_said_though_the_old_model_predicts(
     build: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    cause = Cause(InputKind.SETTING, "pals.dim", "204", "276")
-    monkeypatch.setattr(why, "changes_since", lambda run: [cause] if run.parent.name == "apart" else [])
+    change = Change(InputKind.SETTING, "pals.dim", "204", "276")
+    monkeypatch.setattr(why, "changes_since", lambda run: [change] if run.parent.name == "apart" else [])
     _, err = predict(build, capsys, "apart", "--task", "sst", "a plot .")
     assert err.splitlines()[-1] == (
         "note: apart, seed 1, was trained before these changed: pals.dim 204 -> 276; `dvc repro train@apart-1` trains "

@@ -9,9 +9,9 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.inference import proving
-from mtbert.inference.smaller import ExportError
+from mtbert.inference.compressing import ExportError
 from mtbert.provenance import why
-from mtbert.tasks import restored
+from mtbert.tasks import load_tasks
 
 URGENT = {"classes": 2, "sentences": ["body"], "label": "urgent", "metric": "accuracy", "labels": {"no": 0, "yes": 1}}
 
@@ -34,7 +34,7 @@ def model(tmp_path: Path) -> Any:
     }
     files.write_json(run / layout.INPUTS, made_from)
     network = SimpleNamespace(head=lambda _: SimpleNamespace(thresholds=None))
-    task = restored({"urgent": URGENT})["urgent"]
+    task = load_tasks({"urgent": URGENT})["urgent"]
     return SimpleNamespace(name="small", seed=1, run=run, tasks=("urgent",), task=lambda _: task, network=network)
 
 

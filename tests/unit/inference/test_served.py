@@ -32,18 +32,18 @@ class Stand(Model):
 
 
 @pytest.fixture
-def model() -> served.Served:
-    served_model = served.Served()
+def model() -> served.PyfuncModel:
+    served_model = served.PyfuncModel()
     served_model.model = Stand()
     return served_model
 
 
-def answer(model: served.Served, rows: dict, task: str = "") -> list[tuple]:
+def answer(model: served.PyfuncModel, rows: dict, task: str = "") -> list[tuple]:
     return [(row["task"], *row["texts"]) for row in model.predict(None, pd.DataFrame(rows), {"task": task})]
 
 
 def test_what_is_not_finite_is_the_servers_fault_in_the_requests_row(
-    model: served.Served, monkeypatch: pytest.MonkeyPatch
+    model: served.PyfuncModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail_on_pairs(rows: list, task: str) -> pd.DataFrame:
         if task == "sts":
@@ -57,23 +57,23 @@ def test_what_is_not_finite_is_the_servers_fault_in_the_requests_row(
     assert refused.value.get_http_status_code() == 500
 
 
-def test_a_second_text_that_is_missing_or_null_is_none(model: served.Served) -> None:
+def test_a_second_text_that_is_missing_or_null_is_none(model: served.PyfuncModel) -> None:
     assert answer(model, {"text": ["a"]}, "sst") == [("sst", "a")]
     assert answer(model, {"text": ["a"], "text_pair": [None]}, "sst") == [("sst", "a")]
     assert answer(model, {"text": ["a"], "text_pair": ["b"]}, "sts") == [("sts", "a", "b")]
 
 
-def test_each_row_has_the_task_that_it_names_and_else_the_requests_one(model: served.Served) -> None:
+def test_each_row_has_the_task_that_it_names_and_else_the_requests_one(model: served.PyfuncModel) -> None:
     rows = {"text": ["a", "b", "c"], "text_pair": ["x", None, "z"], "task": [None, "sst", "sts"]}
     assert answer(model, rows, "sts") == [("sts", "a", "x"), ("sst", "b"), ("sts", "c", "z")]
 
 
-def test_a_row_without_a_task_is_answered_by_all_that_take_it(model: served.Served) -> None:
+def test_a_row_without_a_task_is_answered_by_all_that_take_it(model: served.PyfuncModel) -> None:
     rows = {"text": ["a", "b", "c"], "text_pair": ["x", None, "z"], "task": [None, None, "sts"]}
     assert answer(model, rows) == [("all", "a", "x"), ("all", "b"), ("sts", "c", "z")]
 
 
-def test_a_row_that_no_task_takes_is_the_clients_fault(model: served.Served) -> None:
+def test_a_row_that_no_task_takes_is_the_clients_fault(model: served.PyfuncModel) -> None:
     model.model.tasks = ("sst", "cfimdb")
     with pytest.raises(
         MlflowException, match="stand has no task for rows of two texts; its tasks take: sst one"
@@ -96,7 +96,7 @@ def test_a_row_that_no_task_takes_is_the_clients_fault(model: served.Served) -> 
     ],
 )
 def test_a_null_text_is_refused_with_its_row_as_the_clients_fault(
-    model: served.Served, rows: dict, task: str, said: str
+    model: served.PyfuncModel, rows: dict, task: str, said: str
 ) -> None:
     with pytest.raises(MlflowException, match=said) as refused:
         model.predict(None, pd.DataFrame(rows), {"task": task})

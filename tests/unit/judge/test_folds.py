@@ -1,4 +1,4 @@
-"""Models of folds are scored on all rows together, in whole rounds of seeds, as a baseline is."""
+"""Models of folds are scored on all rows together, in whole repeats of seeds, as a baseline is."""
 
 import json
 
@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.judge import BudgetRuns, of_results
+from mtbert.judge import BudgetRuns
 from mtbert.scores import tables
 from mtbert.scores.results import Results
-from mtbert.tasks import Task, stated
+from mtbert.tasks import Task, dump_task
 
 MOOD = Task("mood", 2, ("text",), "mood", "macro_f1", folds=2)
 TALK = Task("talk", 2, ("text",), "talk", "accuracy")
@@ -23,7 +23,7 @@ GUESSED = [1] * 10
 def results(*seeds: int, said: list[int] | None = None) -> Results:
     """A model with these seeds, each of which predicts its fold of mood and all of talk, and a baseline."""
     runs, rows = [], []
-    data = {"name": "mine", "whose": "own", "tasks": {name: stated(task) for name, task in TASKS.items()}}
+    data = {"name": "mine", "whose": "own", "tasks": {name: dump_task(task) for name, task in TASKS.items()}}
     for kind, variant, seed in [("variant", "ours", seed) for seed in seeds] + [("baseline", "baseline-tfidf", 0)]:
         settings = {"paper": "own", "row": variant, "tasks": [*TASKS], "profile": "own"}
         runs.append({"kind": kind, "variant": variant, "seed": seed, "settings": json.dumps(settings)}
@@ -43,7 +43,7 @@ def results(*seeds: int, said: list[int] | None = None) -> Results:
 
 
 def runs(*seeds: int) -> BudgetRuns:
-    return of_results(results(*seeds))
+    return BudgetRuns.from_results(results(*seeds))
 
 
 def by_hand(labels: list[int], predicted: list[int]) -> float:
@@ -82,7 +82,7 @@ def test_a_second_round_is_a_mean_of_two_scores() -> None:
     is_second = (of_both.predictions["seed"] > 2) & (of_both.predictions["task"] == "mood")
     turned = of_both.predictions["prediction"].where(~is_second, 1 - of_both.predictions["prediction"])
     both = Results(of_both.runs, of_both.predictions.assign(prediction=turned), of_both.history)
-    score = of_results(both).scores(["ours"], [1, 2, 3, 4])["mood"]
+    score = BudgetRuns.from_results(both).scores(["ours"], [1, 2, 3, 4])["mood"]
     assert score.mean == pytest.approx((by_hand(LABELS, SAID) + by_hand(LABELS, other)) / 2)
 
 

@@ -4,8 +4,8 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.judge import BudgetRuns, of_results
-from mtbert.judge.budget_runs import mismatches
+from mtbert.judge import BudgetRuns
+from mtbert.judge.budget_runs import code_mismatches
 from mtbert.scores.results import Results
 
 ROWS, CLUSTERS = 120, 60
@@ -28,7 +28,9 @@ def runs_of(monkeypatch: pytest.MonkeyPatch):
         said = {task: values.tolist() for task, values in PREDICTED.items()}
         results = made.results({("one", seed): said for seed in range(1, seeds + 1)})
         clusters = results.predictions["row"] % CLUSTERS
-        return of_results(Results(results.runs, results.predictions.assign(cluster=clusters), results.history))
+        return BudgetRuns.from_results(
+            Results(results.runs, results.predictions.assign(cluster=clusters), results.history)
+        )
 
     return runs
 
@@ -89,18 +91,18 @@ def test_a_row_of_single_tasks_has_seen_examples_of_each_and_none_is_unknown():
     results = made.results({("sst", 1): {"sst": [0, 1, 2, 3]}, ("qqp", 1): {"qqp": [0, 1, 1, 0]}})
     results.runs["examples_sst"] = [640, None]
     results.runs["examples_qqp"] = [None, 320]
-    lines = of_results(results).runs
+    lines = BudgetRuns.from_results(results).runs
     assert lines[["examples_sst", "examples_qqp", "examples_sts"]].to_numpy().tolist() == [[640, 0, 0], [0, 320, 0]]
     results = made.results({("sst", 1): {"sst": [0, 1, 2, 3]}})
-    assert of_results(results).runs["examples_sst"].isna().all()
+    assert BudgetRuns.from_results(results).runs["examples_sst"].isna().all()
 
 
 def test_a_vote_of_members_of_other_code_is_like_neither():
     settings = {"vote": {"members": ["a", "b"]}, "a": {"sources": {"pals": {"x": "1"}}}}
     results = made.results({(name, 1): {"sst": [0, 1, 2, 3]} for name in ("a", "b", "vote")}, settings)
     results.runs["code"] = ["c0", "c1", None]
-    lines = of_results(results).runs
+    lines = BudgetRuns.from_results(results).runs
     assert lines["code"].tolist() == ["c0", "c1", "c0 / c1"]
-    assert mismatches(lines[lines["variant"].isin(["b", "vote"])]) == ("code",)
+    assert code_mismatches(lines[lines["variant"].isin(["b", "vote"])]) == ("code",)
     results.runs["code"] = ["c0", "c0", None]
-    assert mismatches(of_results(results).runs) == ()
+    assert code_mismatches(BudgetRuns.from_results(results).runs) == ()

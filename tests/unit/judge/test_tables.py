@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.judge import Judgement, Request, judge, tables
+from mtbert.judge import Judgement, Plan, Scoreboard, judge, tables
 from mtbert.scores.described import TFIDF, UNTRAINED
 from mtbert.scores.results import Results
 
@@ -18,7 +18,7 @@ ROWS = 60
 LABELS = {"sst": (np.arange(ROWS) % 5).astype(float), "qqp": (np.arange(ROWS) % 2).astype(float),
           "sts": np.linspace(0, 5, ROWS)}  # fmt: skip
 OWN = {"paper": None, "row": ""}
-REQUEST = Request(6)
+PLAN = Plan(6)
 
 
 @pytest.fixture(scope="module")
@@ -50,22 +50,31 @@ def results() -> Results:
 
 @pytest.fixture(scope="module")
 def judgement(results: Results) -> Judgement:
-    return judge(results, request=REQUEST)
+    return judge(Scoreboard(results), plan=PLAN)
 
 
 def test_what_was_judged_is_read_as_it_was_written(judgement: Judgement, results: Results, tmp_path: Path):
     tables.write(judgement, tmp_path)
-    again = tables.read(tmp_path, results, REQUEST)
-    parts = ("rows", "seedless_rows", "paper_rows", "own", "confirmation")
+    again = tables.read(tmp_path, results, PLAN)
+    parts = ("rows", "baselines", "paper_rows", "catalog", "confirmation")
     for part in parts:
         assert getattr(judgement, part), part
         assert getattr(again, part) == getattr(judgement, part), part
     ours, read = judgement.answer, again.answer
     assert ours is not None
     assert read is not None
-    for part in ("ways", "request", "majority", "seedless_rows", "against_single", "against_best", "by_task", "choice"):
+    for part in (
+        "ways",
+        "plan",
+        "majority",
+        "baselines",
+        "against_single_task",
+        "against_best",
+        "by_task",
+        "choice",
+    ):
         assert getattr(read, part) == getattr(ours, part), part
-    assert ours.against_single
+    assert ours.against_single_task
     assert ours.against_best
 
 
@@ -76,7 +85,7 @@ def test_the_tables_say_to_people_what_they_hold(judgement: Judgement, tmp_path:
     assert (line["models"], line["seeds"].tolist()) == (["pals"], [1, 2, 3, 4, 5, 6])
     assert line["low"] < line["mean"] < line["high"]
     comparisons = pd.read_parquet(tmp_path / tables.COMPARISONS)
-    mine = comparisons[(comparisons["use"] == "own") & (comparisons["metric"] == "sst")]
+    mine = comparisons[(comparisons["use"] == "catalog") & (comparisons["metric"] == "sst")]
     assert mine["verdict"].tolist() == ["worse"] * len(mine)
     assert mine["p"].max() < 0.05
 
@@ -100,7 +109,7 @@ def test_tables_that_are_missing_damaged_or_of_another_version_are_refused(
 def test_rows_of_another_version_are_refused_not_left_out(judgement: Judgement, results: Results, tmp_path: Path):
     tables.write(judgement, tmp_path)
     rows = pd.read_parquet(tmp_path / tables.ROWS, dtype_backend="pyarrow")
-    rows["use"] = rows["use"].replace("seedless_rows", "untrained_rows")
+    rows["use"] = rows["use"].replace("baselines", "untrained_rows")
     pq.write_table(pa.Table.from_pandas(rows, tables.ROW_COLUMNS, preserve_index=False), tmp_path / tables.ROWS)
     with pytest.raises(DataError, match=r"rows of another version than this one \(untrained_rows\); `dvc repro judge`"):
         tables.read(tmp_path, results)
@@ -110,14 +119,14 @@ def test_what_was_judged_of_other_results_is_refused(judgement: Judgement, resul
     tables.write(judgement, tmp_path)
     others = Results(results.runs.assign(dev_sst=0.5), results.predictions, results.history)
     with pytest.raises(DataError, match=r"was judged from other results than there are now; `dvc repro judge`"):
-        tables.read(tmp_path, others, REQUEST)
+        tables.read(tmp_path, others, PLAN)
 
 
 def test_what_was_judged_by_another_limit_is_refused(results: Results, tmp_path: Path):
-    limited = Request(6, limit={"milliseconds": 5.0})
+    limited = Plan(6, limit={"milliseconds": 5.0})
     timed = Results(results.runs.assign(milliseconds=2.0), results.predictions, results.history)
     timed.runs.loc[timed.runs["variant"] == "pals", "milliseconds"] = 10.0
-    tables.write(judge(timed, request=limited), tmp_path)
+    tables.write(judge(Scoreboard(timed), plan=limited), tmp_path)
     assert tables.read(tmp_path, timed, limited).answer is not None
     with pytest.raises(DataError, match=r"the ways or the limit are others than were judged.*`dvc repro judge`"):
-        tables.read(tmp_path, timed, REQUEST)
+        tables.read(tmp_path, timed, PLAN)

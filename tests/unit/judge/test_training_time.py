@@ -5,7 +5,7 @@ from typing import Any
 import made
 import pytest
 
-from mtbert.judge.scoreboard import Scoreboard
+from mtbert.judge.rows import Scoreboard
 from mtbert.scores.results import Results
 
 SECONDS = {"sst": 10.0, "sts": 20.0, "student": 100.0, "plain": 90.0}

@@ -195,7 +195,7 @@ def test_where_no_other_model_has_a_say_a_run_of_other_rows_is_refused(build: Pa
 
 def test_held_out_rows_lie_in_the_file_of_train(build: Path):
     plan(build, TOPIC, held_out=10)
-    files.write_yaml(layout.plan(build, "needs"), {"splits": [["topic", "dev"], ["topic", "train"]]})
+    files.write_yaml(layout.plan(build, "preprocess"), {"splits": [["topic", "dev"], ["topic", "train"]]})
     run.run(build)
     lines = [*csv.DictReader(io.StringIO((build / "doubtful/topic.csv").read_text()))]
     assert {(line["split"], line["file"]) for line in lines} == {

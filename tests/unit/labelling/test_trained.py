@@ -54,7 +54,7 @@ def test_with_folds_a_round_of_seeds_is_one_score_of_all_rows(build: Path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trained, "LEAST", 2)
         (point,) = trained.measure(build, with_folds, {1.0: "whole"}, [1, 2, 3])
-    # seed 1 predicts rows 0 and 2, seed 2 rows 1 and 3; 1 and 2 are wrong of neither. Seed 3 is in no whole round.
+    # seed 1 predicts rows 0 and 2, seed 2 rows 1 and 3; 1 and 2 are wrong of neither. Seed 3 is in no whole repeat.
     assert (point.rows, point.side.scores.tolist()) == (2, [1.0])
 
 

@@ -103,17 +103,18 @@ def test_products_are_counted_on_one_thread_in_each_precision(monkeypatch: pytes
     assert torch.get_num_threads() == threads
 
 
-def test_a_build_folder_is_measured_once_for_each_processor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    counted = iter(["bf16", "fp32"])
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [({"precision": "fp32"}, "fp32"), ({"precision": "bf16"}, "bf16"), ({"processor": "old"}, "bf16"), (None, "bf16")],
+)
+def test_a_build_folder_has_one_precision_which_is_measured_where_it_does_not_say_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: dict[str, str] | None, expected: str
+):
     machine(monkeypatch, cuda=False, mps=False, cpu={"avx512_bf16": True})
-    monkeypatch.setattr(hardware, "faster", lambda: next(counted))
-    files.write_json(tmp_path / "machine.json", {"processor": "old", "precision": "fp32"})
-    monkeypatch.setattr(hardware, "processor", lambda: "old")
-    assert hardware.measured(tmp_path) == "fp32"  # where the folder was begun, as it says
-    monkeypatch.setattr(hardware, "processor", lambda: "new")
-    assert [hardware.measured(tmp_path), hardware.measured(tmp_path)] == ["bf16", "bf16"]
-    monkeypatch.setattr(hardware, "processor", lambda: "third")
-    assert hardware.measured(tmp_path) == "fp32"
+    monkeypatch.setattr(hardware, "products", lambda kind: 200 if kind == torch.bfloat16 else 100)
+    if content is not None:
+        files.write_json(tmp_path / "machine.json", content)
+    assert hardware.measured(tmp_path) == expected
 
 
 def test_bf16_of_a_processor_of_that_name_is_not_taken_where_this_one_lacks_it(

@@ -1,5 +1,6 @@
 """A stage's command line, which a function's signature describes, and how a program ends."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -33,6 +34,18 @@ def test_arguments_become_what_the_signature_says(
 ):
     assert ended(monkeypatch, train, *arguments) == 0
     assert came == CAME
+
+
+def collect_seldom() -> None:
+    CAME[:] = [gc.get_threshold()[0], gc.get_freeze_count()]
+
+
+def test_the_collector_looks_seldom_while_a_program_runs_and_not_at_all_at_its_end(monkeypatch: pytest.MonkeyPatch):
+    gc.unfreeze()  # other tests of the same process may have frozen something
+    assert ended(monkeypatch, collect_seldom) == 0
+    assert CAME == [10_000, 0]
+    assert gc.get_freeze_count() > 0
+    gc.unfreeze()
 
 
 @pytest.mark.parametrize("arguments", [[], ["pals"], ["pals", "one"], ["pals", "1", "build", "more"]])

@@ -1,4 +1,4 @@
-"""Code as an input: what becomes stale where a file changes."""
+"""Code as an input: what counts as changed where a file is."""
 
 import subprocess
 import sys
@@ -39,7 +39,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def digests(package: Path) -> dict[str, dict[str, str]]:
     """Of all trainings, of two techniques, and of a stage."""
-    for cached in (code.digest, code._imported, code.of_technique):
+    for cached in (code.digest, code._imported, code.of_technique, code._parsed):
         cached.cache_clear()
     kinds = frozenset({package / "adapters/__init__.py"})
     found = {name: code.of_technique(package / f"adapters/{name}.py", kinds) for name in ("pals", "lora")}
@@ -56,7 +56,7 @@ def test_a_technique_has_what_it_uses_besides_the_shared_code(package: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("file", "before", "after", "stale"),
+    ("file", "before", "after", "changed"),
     [
         ("loop.py", "# step", "# another comment", set()),
         ("loop.py", "Run.", "Another docstring.", set()),
@@ -70,11 +70,11 @@ def test_a_technique_has_what_it_uses_besides_the_shared_code(package: Path) -> 
         ("adapters/__init__.py", "pals, lora", "pals", set()),
     ],
 )
-def test_what_becomes_stale(package: Path, file: str, before: str, after: str, stale: set[str]) -> None:
+def test_what_has_changed(package: Path, file: str, before: str, after: str, changed: set[str]) -> None:
     first = digests(package)
     (package / file).write_text(FILES[file].replace(before, after, 1))
     second = digests(package)
-    assert {name for name in first if first[name] != second[name]} == stale
+    assert {name for name in first if first[name] != second[name]} == changed
 
 
 def test_every_training_uses_model_data_and_loop_and_no_technique() -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.errors import UnknownNameError
-from mtbert.provenance import inputs, manifests, seals, why
+from mtbert.provenance import changes, inputs, manifests, seals, why
+from mtbert.provenance.changes import Change, InputKind
 from mtbert.provenance.inputs import Inputs
-from mtbert.provenance.why import Cause, InputKind
 
 MACHINE = {"processor": "one", "accelerator": "", "torch": "2"}
 BEFORE = Inputs(
@@ -26,16 +26,16 @@ def test_each_kind_of_input_is_told_settings_first():
         files={"data/sst/train.parquet": "other", "encoders/base/model.safetensors": "other"},
         machine=MACHINE | {"torch": "3"},
     )
-    found = why.causes(BEFORE, now)
+    found = changes.between(BEFORE, now)
     assert found == [
-        Cause(InputKind.SETTING, "pals.bias", None, "true"),
-        Cause(InputKind.SETTING, "pals.dim", "204", "276"),
-        Cause(InputKind.DATA, "data/sst/train.parquet", "c", "other"),
-        Cause(InputKind.WEIGHTS, "encoders/base/model.safetensors", "d", "other"),
-        Cause(InputKind.CODE, "training/loop.py", "a", "other"),
-        Cause(InputKind.MACHINE, "torch", "2", "3"),
+        Change(InputKind.SETTING, "pals.bias", None, "true"),
+        Change(InputKind.SETTING, "pals.dim", "204", "276"),
+        Change(InputKind.DATA, "data/sst/train.parquet", "c", "other"),
+        Change(InputKind.WEIGHTS, "encoders/base/model.safetensors", "d", "other"),
+        Change(InputKind.CODE, "training/loop.py", "a", "other"),
+        Change(InputKind.MACHINE, "torch", "2", "3"),
     ]
-    assert [why.in_words(cause) for cause in found] == [
+    assert [changes.in_words(change) for change in found] == [
         "pals.bias not set -> true",
         "pals.dim 204 -> 276",
         "data sst/train.parquet changed",
@@ -51,18 +51,18 @@ def test_each_kind_of_input_is_told_settings_first():
 
 def test_a_student_says_which_teacher_has_changed():
     before, now = (BEFORE.model_copy(update={"files": {"manifest/own-single-sst.json": digest}}) for digest in "ab")
-    (found,) = why.causes(before, now)
-    assert found == Cause(InputKind.TEACHER, "manifest/own-single-sst.json", "a", "b")
+    (found,) = changes.between(before, now)
+    assert found == Change(InputKind.TEACHER, "manifest/own-single-sst.json", "a", "b")
     assert why.line("own-distilled", [found]) == "own-distilled trains: teacher own-single-sst changed"
 
 
-def test_what_has_not_changed_has_no_cause():
-    assert why.causes(BEFORE, BEFORE) == []
+def test_what_has_not_changed_has_no_change():
+    assert changes.between(BEFORE, BEFORE) == []
 
 
 def test_a_change_of_the_published_rows_is_told_since_a_variant_trains_again_for_it():
     now = BEFORE.model_copy(update={"settings": BEFORE.settings | {"also": [], "rival": "nash-mtl"}})
-    assert why.causes(BEFORE, now) == [Cause(InputKind.SETTING, "rival", None, "nash-mtl")]
+    assert changes.between(BEFORE, now) == [Change(InputKind.SETTING, "rival", None, "nash-mtl")]
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def as_of_an_earlier_version(run: Path) -> None:
     files.write_json(layout.log(run) / "inputs.json", before | settings)
 
 
-def test_a_variant_that_was_not_trained_has_no_cause(build: Path):
+def test_a_variant_that_was_not_trained_has_no_change(build: Path):
     assert why.changed(build) == {}
     assert why.explain(build, "pals") == "pals has not been trained here"
 
@@ -106,7 +106,7 @@ def test_a_variant_that_was_not_trained_has_no_cause(build: Path):
 def test_the_run_that_is_there_is_compared(build: Path):
     trained(build, 204, "2026-01-02", is_there=True)
     trained(build, 12, "2026-01-03")
-    assert why.changed(build) == {"pals": [Cause(InputKind.SETTING, "pals.dim", "204", "276")]}
+    assert why.changed(build) == {"pals": [Change(InputKind.SETTING, "pals.dim", "204", "276")]}
 
 
 def test_else_the_last_one_of_any_seed_is(build: Path):
@@ -130,7 +130,7 @@ def test_a_variant_that_is_not_selected_is_an_error_that_names_those_that_are(bu
 def test_a_run_is_compared_with_the_inputs_of_now_where_both_are_known(build: Path):
     trained(build, 204, "2026-01-02", seed=2, is_there=True)
     run = build / "runs/pals/2"
-    assert why.changes_since(run) == [Cause(InputKind.SETTING, "pals.dim", "204", "276")]
+    assert why.changes_since(run) == [Change(InputKind.SETTING, "pals.dim", "204", "276")]
     assert [*why.notes([run])] == [
         "pals, seed 2, was trained before these changed: pals.dim 204 -> 276; `dvc repro train@pals-2` trains it "
         "again (mtbert why pals)"
@@ -148,10 +148,10 @@ def test_examples_and_plan_that_changed_since_the_manifest_count(build: Path):
     files.write_yaml(layout.plan(build, "pals"), plan)
     found = why.changes_since(build / "runs/pals/1")
     assert found[:2] == [
-        Cause(InputKind.SETTING, "pals.dim", "276", "12"),
-        Cause(InputKind.SETTING, "tasks", None, '["sst"]'),
+        Change(InputKind.SETTING, "pals.dim", "276", "12"),
+        Change(InputKind.SETTING, "tasks", None, '["sst"]'),
     ]
-    assert found[-1] == Cause(InputKind.DATA, "data/sst/train.parquet", None, files.sha256_of(b"rows"))
+    assert found[-1] == Change(InputKind.DATA, "data/sst/train.parquet", None, files.sha256_of(b"rows"))
     assert why.explain(build, "pals").splitlines()[1] == "  pals.dim 276 -> 12"
 
 
@@ -161,7 +161,7 @@ def test_a_model_without_a_manifest_is_compared_by_its_rows(build: Path):
     files.write_json(baseline / layout.INPUTS, made_from)
     assert why.changes_since(baseline) == []  # no data: it was moved
     files.write_json(layout.data_report(layout.data(build)), {})
-    assert why.changes_since(baseline) == [Cause(InputKind.DATA, "data/sst/dev.parquet", "before", None)]
+    assert why.changes_since(baseline) == [Change(InputKind.DATA, "data/sst/dev.parquet", "before", None)]
     assert [*why.notes([baseline])] == [
         "tfidf, seed 0, was trained before these changed: data sst/dev.parquet removed; `dvc repro baselines` trains "
         "it again"
@@ -172,6 +172,6 @@ def test_of_a_run_of_an_earlier_version_its_log_tells_what_it_was_made_from(buil
     trained(build, 204, "2026-01-02", is_there=True)
     run = build / "runs/pals/1"
     as_of_an_earlier_version(run)
-    assert why.changes_since(run) == [Cause(InputKind.SETTING, "pals.dim", "204", "276")]
+    assert why.changes_since(run) == [Change(InputKind.SETTING, "pals.dim", "204", "276")]
     assert why.changed(build) == {"pals": why.changes_since(run)}
     assert inputs.identity(run) == files.sha256(layout.log(run) / "inputs.json")

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.judge import BudgetRuns, Obstacle, TaskRows, Verdict, of_results
+from mtbert.judge import BudgetRuns, TaskRows, Verdict
 from mtbert.replication import Claim, ClaimPart, at_a_third, judge_claims, load
 from mtbert.report.verdicts import of_ways
 from mtbert.scores.described import UNTRAINED
@@ -96,18 +96,18 @@ def test_a_small_published_difference_is_not_refuted_by_a_small_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "verdict"),
+    ("changed", "verdict", "reason"),
     [
-        ({"threads": 2}, Obstacle.CODE),
-        ({"steps": 106}, Obstacle.BUDGETS),
-        ({"examples_sst": 940}, Obstacle.BUDGETS),
-        ({"steps": 105}, Verdict.HOLDS),
-        ({"clusters": 5}, Obstacle.ROWS),
+        ({"threads": 2}, Verdict.NOT_COMPARABLE, "code"),
+        ({"steps": 106}, Verdict.NOT_COMPARABLE, "budgets"),
+        ({"examples_sst": 940}, Verdict.NOT_COMPARABLE, "budgets"),
+        ({"steps": 105}, Verdict.HOLDS, ""),
+        ({"clusters": 5}, Verdict.OPEN, "rows"),
     ],
 )
-def test_an_obstacle_to_judging(changed: dict[str, Any], verdict: Verdict | Obstacle) -> None:
+def test_what_keeps_a_claim_from_being_judged(changed: dict[str, Any], verdict: Verdict, reason: str) -> None:
     (result,) = judge_claims([claim()], evidence({"new": HIGH, "old": LOW}, **changed))
-    assert result.verdict is verdict
+    assert (result.verdict, result.reason) == (verdict, reason)
 
 
 def test_the_examples_of_a_mean_are_those_of_the_tasks_of_the_data() -> None:
@@ -115,7 +115,7 @@ def test_the_examples_of_a_mean_are_those_of_the_tasks_of_the_data() -> None:
     lines = runs.runs.fillna({"examples_mood": 1000})
     runs = dataclasses.replace(runs, runs=lines, tasks={"mood": dataclasses.replace(COURSE["sst"], name="mood")})
     (result,) = judge_claims([claim(metric="overall_normalised")], runs)
-    assert result.verdict is Obstacle.BUDGETS
+    assert (result.verdict, result.reason) == (Verdict.NOT_COMPARABLE, "budgets")
 
 
 def test_a_claim_about_budgets_may_have_other_budgets() -> None:
@@ -125,18 +125,18 @@ def test_a_claim_about_budgets_may_have_other_budgets() -> None:
 
 def test_five_seeds_have_an_interval_and_no_verdict() -> None:
     (result,) = judge_claims([claim()], evidence({"new": HIGH[:5], "old": LOW}))
-    found = result.parts[0].difference
+    found = result.comparisons[0].difference
     assert found is not None
     assert found.interval is not None
-    assert (result.verdict, found.seeds) == (Obstacle.SEEDS, (5, 6))
+    assert (result.verdict, result.reason, found.seeds) == (Verdict.OPEN, "seeds", (5, 6))
 
 
 def test_a_seventh_seed_changes_nothing() -> None:
     six, seven = (judge_claims([claim()], evidence({"new": new, "old": LOW}))[0] for new in (HIGH, [*HIGH, 0.0]))
-    assert six.parts[0].difference == seven.parts[0].difference
+    assert six.comparisons[0].difference == seven.comparisons[0].difference
 
 
-def test_other_code_or_steps_of_a_seventh_seed_are_no_obstacle() -> None:
+def test_other_code_or_steps_of_a_seventh_seed_change_nothing() -> None:
     runs = evidence({"new": [*HIGH, 0.0], "old": LOW})
     lines = runs.runs.assign(threads=[1] * 6 + [2] + [1] * 6, steps=[100] * 6 + [300] + [100] * 6)
     (result,) = judge_claims([claim()], dataclasses.replace(runs, runs=lines))
@@ -147,23 +147,24 @@ def test_other_code_or_steps_of_a_seventh_seed_are_no_obstacle() -> None:
     ("before", "flips", "verdict"),
     [
         (LOW, False, Verdict.HOLDS),
-        ([0.3] * 3, True, Obstacle.FLIP),
-        ([0.49] * 3, True, Obstacle.FLIP),  # the sign changes from -0.01 to 0.2
+        ([0.3] * 3, True, Verdict.OPEN),
+        ([0.49] * 3, True, Verdict.OPEN),  # the sign changes from -0.01 to 0.2
         (HIGH, False, Verdict.HOLDS),
     ],
 )
 def test_a_flip_from_a_third_of_the_budget_blocks_the_verdict(
-    before: Sequence[float], flips: bool, verdict: Verdict | Obstacle
+    before: Sequence[float], flips: bool, verdict: Verdict
 ) -> None:
     third = evidence({"new": before, "old": LOW})
     (result,) = judge_claims([claim()], evidence({"new": HIGH, "old": LOW}), third)
-    assert (result.parts[0].flips, result.verdict) == (flips, verdict)
+    assert (result.comparisons[0].changes_sign, result.verdict) == (flips, verdict)
+    assert result.reason == ("budget" if flips else "")
 
 
 def test_a_sign_that_changes_by_less_than_the_margin_is_no_flip() -> None:
     third = evidence({"new": [0.49] * 3, "old": LOW})
     (result,) = judge_claims([claim(margin=0.5)], evidence({"new": HIGH, "old": LOW}), third)
-    assert not result.parts[0].flips
+    assert not result.comparisons[0].changes_sign
 
 
 def test_holm_corrects_over_the_paper_even_for_claims_that_were_not_run() -> None:
@@ -189,21 +190,20 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize(
-    ("declared", "verdict", "undeclared", "confounders"),
+    ("declared", "verdict", "mismatches"),
     [
-        ({}, Obstacle.SETTINGS, ("learning_rate",), ()),
-        ({"differs": "learning_rate"}, Verdict.HOLDS, (), ()),
-        ({"confounded": "learning_rate"}, Obstacle.CONFOUNDERS, (), ("learning_rate",)),
-        ({"differs": "clip"}, Obstacle.SETTINGS, ("learning_rate",), ()),
+        ({}, Verdict.NOT_COMPARABLE, {"settings": ("learning_rate",)}),
+        ({"differs": "learning_rate"}, Verdict.HOLDS, {}),
+        ({"confounded": "learning_rate"}, Verdict.NOT_COMPARABLE, {"confounders": ("learning_rate",)}),
+        ({"differs": "clip"}, Verdict.NOT_COMPARABLE, {"settings": ("learning_rate",)}),
     ],
 )
 def test_a_difference_between_the_sides_is_what_the_claim_says_or_blocks_its_verdict(
-    declared: dict[str, str], verdict: Verdict | Obstacle, undeclared: tuple[str, ...], confounders: tuple[str, ...]
+    declared: dict[str, str], verdict: Verdict, mismatches: dict[str, tuple[str, ...]]
 ) -> None:
     runs = dataclasses.replace(evidence({"new": HIGH, "old": LOW}), settings=SETTINGS)
     (result,) = judge_claims([claim(**declared)], runs)
-    part = result.parts[0]
-    assert (result.verdict, part.undeclared, part.confounders) == (verdict, undeclared, confounders)
+    assert (result.verdict, result.comparisons[0].mismatches) == (verdict, mismatches)
 
 
 def test_a_rate_that_is_alike_confounds_nothing() -> None:
@@ -216,7 +216,11 @@ def test_a_part_has_an_answer_of_its_own() -> None:
     parts = (claim().parts[0], claim(expects="lower").parts[0])
     both = claim().model_copy(update={"parts": parts})
     (result,) = judge_claims([both], evidence({"new": HIGH, "old": LOW}))
-    assert [result.verdict, *(part.verdict for part in result.parts)] == [Verdict.FAILS, Verdict.HOLDS, Verdict.FAILS]
+    assert [result.verdict, *(one.verdict for one in result.comparisons)] == [
+        Verdict.FAILS,
+        Verdict.HOLDS,
+        Verdict.FAILS,
+    ]
 
 
 MODEST = [share + 0.10 for share in LOW]
@@ -238,7 +242,7 @@ def test_where_the_interval_leaves_out_0_the_sign_is_known_and_the_size_may_be_o
     new: Sequence[float], old: Sequence[float], margin: float, words: str
 ) -> None:
     (result,) = judge_claims([claim(margin=margin, expects="close")], evidence({"new": new, "old": old}))
-    assert of_ways(result.parts[0]) == words
+    assert of_ways(result.comparisons[0]) == words
 
 
 def test_a_claim_that_correction_leaves_unproved_is_better_where_its_interval_leaves_out_0() -> None:
@@ -246,16 +250,23 @@ def test_a_claim_that_correction_leaves_unproved_is_better_where_its_interval_le
     alone, *_ = judge_claims([claim()], runs)
     corrected, *_ = judge_claims([claim(), *(claim(f"other-{number}", ours="none") for number in range(40))], runs)
     assert (alone.verdict, corrected.verdict) == (Verdict.HOLDS, Verdict.BETTER)
-    assert corrected.parts[0].verdict is Verdict.HOLDS
+    assert corrected.comparisons[0].verdict is Verdict.HOLDS
 
 
 def test_a_claim_of_several_parts_of_which_one_is_proved_is_open_and_not_too_close() -> None:
     runs = evidence({"new": HIGH, "old": LOW, "noisy": NOISY})
     parts = (claim().parts[0], claim(ours="noisy").parts[0])
     (result,) = judge_claims([claim().model_copy(update={"parts": parts})], runs)
-    assert result.verdict is Obstacle.PARTS
+    assert (result.verdict, result.reason) == (Verdict.OPEN, "parts")
     (result,) = judge_claims([claim().model_copy(update={"parts": (parts[1], parts[1])})], runs)
     assert result.verdict is Verdict.TOO_CLOSE
+
+
+def test_a_claim_of_which_one_part_was_not_run_has_no_other_reason() -> None:
+    parts = (claim().parts[0], claim(ours="none").parts[0])
+    runs = evidence({"new": HIGH[:5], "old": LOW})
+    (result,) = judge_claims([claim().model_copy(update={"parts": parts})], runs)
+    assert (result.comparisons[0].reason, result.verdict, result.reason) == ("seeds", Verdict.NOT_RUN, "")
 
 
 def test_a_claim_without_a_part_that_decides_is_refused() -> None:
@@ -274,23 +285,24 @@ def test_a_metric_that_nobody_knows_is_refused_by_name(tmp_path: Path) -> None:
 def test_the_untrained_encoder_is_above_both_sides_on_sts() -> None:
     runs = evidence({"new": HIGH, "old": LOW}, task="sts", untrained=0.9)
     (result,) = judge_claims([claim(metric="sts")], runs)
-    assert result.verdict is Obstacle.ENCODER
+    assert (result.verdict, result.reason) == (Verdict.OPEN, "encoder")
 
 
 @pytest.mark.parametrize(
     ("part", "is_about_similarity"), [({"metric": "sts"}, True), ({"differs": "similarity"}, True), ({}, False)]
 )
 def test_what_is_about_similarity(part: dict[str, str], is_about_similarity: bool) -> None:
-    assert claim(**part).parts[0].is_about_similarity is is_about_similarity
+    (result,) = judge_claims([claim(**part)], evidence({"new": HIGH, "old": LOW}))
+    assert result.comparisons[0].is_about_similarity is is_about_similarity
 
 
 def test_the_untrained_encoder_of_which_evidence_has_a_score_alone_has_neither_seeds_nor_rows() -> None:
     runs = evidence({"new": HIGH}, untrained=0.4)
     (result,) = judge_claims([claim(other="untrained-encoder")], runs)
-    found = result.parts[0].difference
+    found = result.comparisons[0].difference
     assert found is not None
     assert (found.mean, found.seeds, result.verdict) == (pytest.approx(0.3), (6, 0), Verdict.HOLDS)
-    assert judge_claims([claim(other="untrained-encoder")], evidence({"new": HIGH}))[0].verdict is Obstacle.NOT_RUN
+    assert judge_claims([claim(other="untrained-encoder")], evidence({"new": HIGH}))[0].verdict is Verdict.NOT_RUN
 
 
 BASELINES = ("tfidf", "frozen", UNTRAINED)
@@ -302,13 +314,13 @@ def with_baselines(runs: BudgetRuns, **right: float) -> BudgetRuns:
     said = {(name, 0): (np.arange(ROWS)[::-1] >= share * ROWS).astype(float) for name, share in right.items()}
     predictions = pd.concat([sst.predictions, pd.DataFrame(said)], axis=1)
     dev = dict(runs.dev) | {"sst": dataclasses.replace(sst, predictions=predictions)}
-    return dataclasses.replace(runs, dev=dev, seedless=frozenset(right))
+    return dataclasses.replace(runs, dev=dev, baselines=frozenset(right))
 
 
 def test_a_baseline_needs_no_seeds_and_is_judged_beside_models_of_other_code_and_budgets() -> None:
     runs = with_baselines(evidence({"new": HIGH}), tfidf=0.2)
     (result,) = judge_claims([claim(other="tfidf")], runs)
-    found = result.parts[0].difference
+    found = result.comparisons[0].difference
     assert found is not None
     assert (found.mean, found.seeds, result.verdict) == (pytest.approx(0.5), (6, 0), Verdict.HOLDS)
     assert found.row_variance > 0
@@ -318,13 +330,13 @@ def test_a_baseline_needs_no_seeds_and_is_judged_beside_models_of_other_code_and
 
 def test_beside_a_baseline_a_model_still_needs_six_seeds() -> None:
     (result,) = judge_claims([claim(other="tfidf")], with_baselines(evidence({"new": HIGH[:5]}), tfidf=0.2))
-    assert result.verdict is Obstacle.SEEDS
+    assert (result.verdict, result.reason) == (Verdict.OPEN, "seeds")
 
 
 def test_two_baselines_are_judged_by_rows_alone() -> None:
     runs = with_baselines(evidence({"new": HIGH}), tfidf=0.2, frozen=0.7)
     (result,) = judge_claims([claim(ours="frozen", other="tfidf")], runs)
-    found = result.parts[0].difference
+    found = result.comparisons[0].difference
     assert found is not None
     assert (found.seeds, result.verdict) == ((0, 0), Verdict.HOLDS)
     assert found.error == pytest.approx(np.sqrt(found.row_variance))
@@ -333,7 +345,7 @@ def test_two_baselines_are_judged_by_rows_alone() -> None:
 def test_predictions_of_the_untrained_encoder_count_before_its_score() -> None:
     runs = with_baselines(evidence({"new": HIGH}, untrained=0.4), **{UNTRAINED: 0.2})
     (result,) = judge_claims([claim(other=UNTRAINED)], runs)
-    found = result.parts[0].difference
+    found = result.comparisons[0].difference
     assert found is not None
     assert found.mean == pytest.approx(0.5)
     assert found.row_variance > 0
@@ -352,11 +364,11 @@ def test_a_model_without_seeds_may_be_that_of_one_task_of_a_row() -> None:
 def test_the_starting_weights_have_no_seeds_and_no_lines() -> None:
     results = made.results({("new", 1): {"sst": [0.0] * 4}, (UNTRAINED, 0): {"sst": [1.0] * 4}})
     results.runs["kind"] = results.runs["variant"].map({"new": "variant", UNTRAINED: "encoder"})
-    runs = of_results(results)
-    assert (runs.seedless, runs.runs["variant"].tolist(), [*runs.settings]) == ({UNTRAINED}, ["new"], ["new"])
+    runs = BudgetRuns.from_results(results)
+    assert (runs.baselines, runs.runs["variant"].tolist(), [*runs.settings]) == ({UNTRAINED}, ["new"], ["new"])
     assert runs.seeds([UNTRAINED], "sst") == [0]
     only = dataclasses.replace(results, runs=results.runs[results.runs["kind"] == "encoder"])
-    assert of_results(only).lines(["new"]).empty
+    assert BudgetRuns.from_results(only).lines(["new"]).empty
 
 
 def test_only_runs_of_a_third_of_the_updates_are_compared_with_the_whole():

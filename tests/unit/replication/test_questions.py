@@ -6,7 +6,7 @@ from typing import Any
 import made
 import pytest
 
-from mtbert.judge import Obstacle, Verdict
+from mtbert.judge import Verdict
 from mtbert.judge.rule import NOTHING, PValues
 from mtbert.replication import (
     Claim,
@@ -34,14 +34,12 @@ P = {
 }
 
 
-def result(verdict: Verdict | Obstacle, seeds: int = 6, **part: Any) -> ClaimResult:
+def result(verdict: Verdict = Verdict.TOO_CLOSE, seeds: int = 6, said: Any = None, **part: Any) -> ClaimResult:
     """An answer to a question about SST-5, of so many seeds; none were trained where that is 0."""
     values = {"ours": "new", "other": "old", "metric": "sst", "expects": "higher", "margin": 0.01} | part
     found = Estimate(-0.0234, None, 0.0, (seeds, 6), 100, 100) if seeds else None
     claim = Claim(name="c", paper="front", statement="Better?", parts=(ClaimPart(**values),))
-    obstacle = verdict if isinstance(verdict, Obstacle) else None
-    p = NOTHING if isinstance(verdict, Obstacle) else P[verdict]
-    return ClaimResult(claim, p, (ClaimComparison(claim.parts[0], obstacle, found),))
+    return ClaimResult(claim, P[verdict], (ClaimComparison(**dict(claim.parts[0]), difference=found, **(said or {})),))
 
 
 def worse(expects: str, mean: float = -0.017) -> ClaimResult:
@@ -49,13 +47,13 @@ def worse(expects: str, mean: float = -0.017) -> ClaimResult:
     difference = Estimate(mean, 0.005, 10.0, (6, 6), 100, 100)
     part = ClaimPart(ours="new", other="old", metric="sst", expects=expects, margin=0.01)
     claim = Claim(name="c", paper="front", statement="As good?", parts=(part,))
-    return ClaimResult(claim, NOTHING, (ClaimComparison(part, None, difference),))
+    return ClaimResult(claim, NOTHING, (ClaimComparison(**dict(part), difference=difference),))
 
 
 @pytest.mark.parametrize(
     ("answer", "cells"),
     [
-        (result(Obstacle.SEEDS, 3), {"answer": "open: 3 of 6 seeds"}),
+        (result(seeds=3, said={"missing": "seeds"}), {"answer": "open: 3 of 6 seeds"}),
         (result(Verdict.HOLDS), {"question": "Better? (SST-5)", "ours": OURS, "answer": "yes"}),
         (result(Verdict.FAILS, other="untrained-encoder"), {"published": markdown.DASH, "answer": "no"}),
         (result(Verdict.FAILS, expects="not lower"), {"published": "not worse"}),
@@ -64,7 +62,7 @@ def worse(expects: str, mean: float = -0.017) -> ClaimResult:
         (worse("not lower", -0.023), {"answer": "worse, by how much is open"}),  # by the margin, but not corrected
         (worse("higher"), {"answer": "worse, by how much is open"}),
         (result(Verdict.TOO_CLOSE), {"answer": "too close to call"}),
-        (result(Obstacle.BUDGETS), {"answer": "not comparable: budgets"}),
+        (result(said={"mismatches": {"budgets": ("steps",)}}), {"answer": "not comparable: budgets"}),
         (result(Verdict.FAILS, metric="qqp"), {"ours": f"{OURS} {claims_section.MAY_BE_KNOWN}"}),
     ],
 )
@@ -75,7 +73,7 @@ def test_a_row(answer: ClaimResult, cells: dict[str, str]):
 
 def test_questions_that_were_not_run_are_named_or_counted_and_not_shown():
     results = made.results({("old", 1): {"sst": [0, 1, 2, 0]}})
-    ran, not_run = result(Verdict.HOLDS), result(Obstacle.NOT_RUN, 0)
+    ran, not_run = result(Verdict.HOLDS), result(seeds=0)
     shown = questions_section.render(results, [ran, not_run], "pictures")
     assert shown.endswith(" Not run, and open with 0 of 6 seeds: *Better? (SST-5)*.")
     shown = questions_section.render(results, [ran, not_run, not_run, not_run], "pictures")
@@ -95,12 +93,13 @@ def test_on_the_course_s_data_the_answer_and_the_page_of_the_papers_say_the_same
     assert one is not None
     judged = {result.claim.name: result for result in replication.questions}
     for question, label in (("pals-or-single", "PALs"), ("lora-or-single", "LoRA per task")):
-        theirs, ours = judged[question].parts[0].difference, one.against_single_by_label[label].difference
+        theirs, ours = judged[question].comparisons[0].difference, one.against_single_task_by_label[label].difference
         assert theirs is not None
         assert ours == theirs
-    assert one.single is not None
-    assert one.single.label == "One model per task"
+    assert one.single_task is not None
+    assert one.single_task.label == "One model per task"
     page = (ROOT / "docs/course.md").read_text(encoding="utf-8")
     assert f"> {next(answer_section.sentences(one))}\n" in page
     assert "**A shared model comes close to single-task models** with a third of the weights" in page
-    assert one.favourite.weights["stored"] / one.single.weights["stored"] == pytest.approx(1 / 3, abs=0.01)
+    way = one.kept or one.best
+    assert way.weights["stored"] / one.single_task.weights["stored"] == pytest.approx(1 / 3, abs=0.01)

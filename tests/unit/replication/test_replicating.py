@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.judge import of_results
+from mtbert.judge import BudgetRuns
 from mtbert.replication import Replication, claims_section, replicate, report, submissions, tables
 from mtbert.scores.results import Results
 
@@ -37,7 +37,7 @@ def replication(results: Results) -> Replication:
 
 
 def test_claims_are_judged_of_these_tables(replication: Replication):
-    known = of_results(replication.judgement.results)
+    known = BudgetRuns.from_results(replication.judgement.results)
     assert known.dev["qqp"].predictions["pals", 1].tolist() == QQP
     assert known.dev["sst"].rows["leaked"].tolist() == [True, False, False, False]
     (close,) = [result for result in replication.claims if result.claim.name == "pals-close-to-single"]

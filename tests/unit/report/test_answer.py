@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from mtbert.judge import Answer, Below, Judgement, Request, Row, judge, request_of
+from mtbert.judge import Answer, Judgement, Plan, Row, Scoreboard, judge, plan_of
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import answer_section, markdown, terminal
 from mtbert.report.pictures import costs as picture
+from mtbert.scores.described import MAJORITY, TFIDF
 from mtbert.scores.metrics import OVERALLS
 from mtbert.scores.results import Results
 
@@ -66,14 +67,14 @@ def found(
     results.runs["stored"] = results.runs["variant"].map(weights)
     for column, cost in (costs or {}).items():
         results.runs[column] = results.runs["variant"].map(cost) if isinstance(cost, dict) else cost
-    answer = judge(results, request=Request(limit=limit or {})).answer
+    answer = judge(Scoreboard(results), plan=Plan(limit=limit or {})).answer
     assert answer is not None
     return answer
 
 
 def mean(one: Answer, label: str) -> float | None:
     """The difference of a way from one model per task."""
-    found = one.against_single_by_label[label].difference
+    found = one.against_single_task_by_label[label].difference
     return found and found.mean
 
 
@@ -95,7 +96,7 @@ def test_few_weights_are_not_none(stored: float, said: str):
 def test_the_cheapest_way_that_is_good_enough_may_be_far_smaller(monkeypatch):
     one = found(monkeypatch, 6, margin=0.05, single=0.91, shared=0.9, lora=0.9)
     assert next(answer_section.sentences(one)).endswith(". It stores 2 % of the weights of *One model per task*.")
-    assert one.favourite.label == "Lora"
+    assert (one.kept or one.best).label == "Lora"
 
 
 def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(monkeypatch):
@@ -112,7 +113,7 @@ def test_where_seeds_are_few_it_says_how_many_there_are_and_what_would_decide(mo
     assert rest == []
     one = found(monkeypatch, 1, single=0.9, shared=0.89)
     assert next(answer_section.sentences(one)).endswith("there is 1: `mtbert study FOLDER --seeds 6`.")
-    while_it_trains = replace(one, request=Request(6))
+    while_it_trains = replace(one, plan=Plan(6))
     assert next(answer_section.sentences(while_it_trains)).endswith("there is 1.")
 
 
@@ -130,7 +131,7 @@ def test_the_best_and_smallest_is_not_kept_by_one_seed(monkeypatch):
 def test_what_the_rule_s_own_power_asks_for_is_said(monkeypatch):
     one = found(monkeypatch, 6, single=0.9, shared=0.9)
     assert one.choice is not None
-    decides = one.choice.needed
+    decides = one.choice.sample_size
     assert decides is not None
     needed = f"{decides.seeds} seeds on {decides.rows:,} rows of dev"
     assert next(answer_section.sentences(one)).endswith(f" If the two are equal, {needed} prove it four times of five.")
@@ -151,8 +152,8 @@ def test_a_study_ends_with_the_command_that_uses_its_model(monkeypatch):
 
 def test_a_task_that_sharing_costs_is_named(monkeypatch):
     costly = found(monkeypatch, 6, margin=0.5, worse={("shared", "sst"): 0.5}, single=0.95, shared=0.95)
-    assert costly.single is not None
-    assert costly.single.names == ("of-sst", "of-qqp", "of-sts")
+    assert costly.single_task is not None
+    assert costly.single_task.names == ("of-sst", "of-qqp", "of-sts")
     assert any(line.startswith("It costs SST-5 0.45") for line in answer_section.sentences(costly))
 
 
@@ -160,7 +161,7 @@ def test_a_way_that_does_not_beat_the_majority_class_is_never_kept(monkeypatch):
     one = found(monkeypatch, 6, single=0.9, heads=0.15)
     assert one.majority == {"sst": 0.2, "qqp": 0.5}
     (heads,) = [way for way in one.ways if way.label == "Heads"]
-    assert heads.below == {"sst": [Below.MAJORITY], "qqp": [Below.MAJORITY]}
+    assert heads.below == {"sst": [MAJORITY], "qqp": [MAJORITY]}
     assert ([way.label for way in one.candidates], one.kept) == (["One model per task"], None)
     first, *others = answer_section.sentences(one)
     assert first == "**Nothing is decided**: *One model per task* alone is trained well enough to compare."
@@ -169,11 +170,11 @@ def test_a_way_that_does_not_beat_the_majority_class_is_never_kept(monkeypatch):
     ]
 
 
-FAILS = {"sst": [Below.TFIDF]}
+FAILS = {"sst": [TFIDF]}
 
 
 def test_where_the_best_way_is_not_trained_well_enough_none_below_it_is_recommended(monkeypatch):
-    monkeypatch.setattr("mtbert.judge.training_check.TrainingCheck.of", failing("shared"))
+    monkeypatch.setattr("mtbert.judge.training_check.TrainingCheck.checked", failing("shared"))
     one = found(monkeypatch, 6, single=0.8, shared=0.95)
     lower = markdown.number(one.ways[0].scores[one.metric].mean - one.ways[1].scores[one.metric].mean)
     assert next(answer_section.sentences(one)) == (
@@ -183,7 +184,7 @@ def test_where_the_best_way_is_not_trained_well_enough_none_below_it_is_recommen
 
 
 def test_a_way_that_is_proved_as_good_as_the_best_is_kept_where_the_best_is_not_trained_well_enough(monkeypatch):
-    monkeypatch.setattr("mtbert.judge.training_check.TrainingCheck.of", failing("shared"))
+    monkeypatch.setattr("mtbert.judge.training_check.TrainingCheck.checked", failing("shared"))
     one = found(monkeypatch, 6, margin=0.05, single=0.9, shared=0.91)
     assert next(answer_section.sentences(one)).startswith(
         "**Keep *One model per task***: proved to be less than 0.05 below *Shared*, which has the highest mean, but is "
@@ -278,10 +279,8 @@ def test_one_way_within_the_limit_is_kept_and_of_none_it_is_said(monkeypatch, mo
 
 
 def test_the_plan_says_the_limit():
-    assert request_of({"seeds": [1], "limit": {"milliseconds": 20.0, "megabytes": None}}).limit == {
-        "milliseconds": 20.0
-    }
-    assert request_of({"seeds": [1]}).limit == {}
+    assert plan_of({"seeds": [1], "limit": {"milliseconds": 20.0, "megabytes": None}}).limit == {"milliseconds": 20.0}
+    assert plan_of({"seeds": [1]}).limit == {}
 
 
 def test_a_limit_without_measured_costs_is_not_applied(monkeypatch):
@@ -293,7 +292,7 @@ def test_a_limit_without_measured_costs_is_not_applied(monkeypatch):
 
 def test_a_limit_is_not_applied_where_the_costs_of_others_alone_are_known():
     ways = [Row("bot", ("other-bot",), {}, costs={"milliseconds": 800.0}), Row("LoRA", ("lora",), {})]
-    answer = Answer(made.results({("lora", 1): {"sst": [0, 1, 2, 3]}}), ways, Request(limit={"milliseconds": 5.0}))
+    answer = Answer(made.results({("lora", 1): {"sst": [0, 1, 2, 3]}}), ways, Plan(limit={"milliseconds": 5.0}))
     assert answer.limit == {}
     timed = [ways[0], replace(ways[1], costs={"milliseconds": 4.0})]
     assert replace(answer, ways=timed).limit == {"milliseconds": 5.0}
@@ -325,7 +324,7 @@ def test_one_way_alone_has_no_answer(monkeypatch):
     results = made.results(
         {("shared", 1): {task: said(task, 0.9, random) for task in SHARED}}, {"shared": {"paper": "own"}}
     )
-    assert judge(results).answer is None
+    assert judge(Scoreboard(results)).answer is None
 
 
 def test_ways_of_one_label_are_told_apart_and_each_has_its_own_difference(monkeypatch):
@@ -333,7 +332,7 @@ def test_ways_of_one_label_are_told_apart_and_each_has_its_own_difference(monkey
     settings = one.results.runs["settings"].str.replace('"Lora"', '"Shared"')
     paper = settings.where(one.results.runs["variant"] != "lora", settings.str.replace('"own"', '"catalog"'))
     both = Results(one.results.runs.assign(settings=paper), one.results.predictions, one.results.history)
-    answer = judge(both).answer
+    answer = judge(Scoreboard(both)).answer
     assert answer is not None
     assert [way.label for way in answer.ways] == ["One model per task", "Shared (shared)", "Shared (lora)"]
     assert (mean(answer, "Shared (shared)"), mean(answer, "Shared (lora)")) == (mean(one, "Shared"), mean(one, "Lora"))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.judge import Answer, Judgement, Request, judge, request_of
+from mtbert.judge import Answer, Judgement, Plan, Scoreboard, judge, plan_of
 from mtbert.judge import tables as judged_tables
 from mtbert.report import answer_section, markdown
 from mtbert.scores.described import BASELINES, FROZEN, TFIDF
@@ -82,7 +82,7 @@ def answered(
     rows = rows[~rows["variant"].isin(without_seeds) | (rows["seed"] == 1)]
     results = Results(runs, rows, results.history)
     made.state_scores(results)
-    return judge(results, request=Request(seeds))
+    return judge(Scoreboard(results), plan=Plan(seeds))
 
 
 def the_answer(judgement: Judgement) -> Answer:
@@ -97,10 +97,10 @@ def test_the_way_to_keep_is_compared_on_test_with_one_model_per_task(monkeypatch
     assert look is not None
     assert [row.label for row in look.rows] == ["Shared", "One model per task"]
     assert look.rows[0].scores["qqp"].mean == pytest.approx(0.8)
-    (compared,) = look.comparisons
-    assert compared.test.difference is not None
-    assert compared.test.difference.rows == 3 * ROWS
-    assert not compared.disagrees
+    (compared,) = look.on_test
+    assert compared.difference is not None
+    assert compared.difference.rows == 3 * ROWS
+    assert not look.disagreements
     last = answer_section.confirmed(the_answer(one), look).splitlines()[-1]
     assert last.startswith("| Shared less One model per task |")
     assert last.count(": as good |") == 1
@@ -111,7 +111,7 @@ def test_the_best_baseline_is_looked_at_too(monkeypatch):
     assert [way.label for way in the_answer(one).ways if way.is_baseline] == [BASELINES[FROZEN], BASELINES[TFIDF]]
     look = one.confirmation
     assert look is not None
-    assert [look.other(compared).label for compared in look.comparisons] == ["One model per task", BASELINES[FROZEN]]
+    assert [look.other(compared).label for compared in look.on_test] == ["One model per task", BASELINES[FROZEN]]
     assert look.rows[-1].label == BASELINES[FROZEN]
     assert look.rows[-1].scores["qqp"].mean == pytest.approx(0.8)
 
@@ -127,7 +127,7 @@ def test_predictions_of_others_are_a_row_that_is_judged_and_not_one_to_keep(monk
     one = the_answer(answered(monkeypatch, {"single": 0.8, "shared": 0.8, OTHER_ONE: 0.99}, None))
     assert one.ways[0].label == "gpt"
     assert {way.label for way in one.candidates} == {"Shared", "One model per task"}
-    compared = one.against_single_by_label["gpt"]
+    compared = one.against_single_task_by_label["gpt"]
     assert compared.difference is not None
     assert compared.difference.seeds == (0, 6)
     text = " ".join(answer_section.sentences(one))
@@ -161,7 +161,7 @@ def test_others_are_looked_at_on_test_if_they_have_predicted_it(monkeypatch, has
     shares = {"single": 0.9, "shared": 0.9, OTHER_ONE: 0.85, TFIDF: 0.7}
     look = answered(monkeypatch, shares, {}, has_test_of_others=has_test).confirmation
     assert look is not None
-    assert [look.other(compared).label for compared in look.comparisons][1:] == [looked_at]
+    assert [look.other(compared).label for compared in look.on_test][1:] == [looked_at]
 
 
 def test_without_labels_of_test_there_is_no_look(monkeypatch):
@@ -174,15 +174,15 @@ def test_where_dev_and_test_disagree_that_comes_first(monkeypatch):
     first, *_ = answer_section.headlines(the_answer(one), look)
     assert first.startswith("**Dev and test disagree**: *Shared* less *One model per task* (overall) is ")
     turned = answered(monkeypatch, {"single": 0.7, "shared": 0.9}, {"single": 0.75, "shared": 0.74})
-    flipped = turned.confirmation
-    assert flipped is not None
-    assert flipped.disagreements == list(flipped.comparisons)  # better on dev, a little below on test
+    look = turned.confirmation
+    assert look is not None
+    assert look.disagreements == [(*look.on_dev, *look.on_test)]  # better on dev, a little below on test
 
 
 def test_an_answer_from_fewer_seeds_than_asked_for_is_interim(monkeypatch):
     one = the_answer(answered(monkeypatch, {"single": 0.9, "shared": 0.9}, None, seeds=8))
     assert [*answer_section.headlines(one, None)] == ["**Interim: 6 of 8 seeds.**"]
-    assert [*answer_section.headlines(replace(one, request=Request(6)), None)] == []
+    assert [*answer_section.headlines(replace(one, plan=Plan(6)), None)] == []
 
 
 def test_test_is_not_looked_at_before_the_last_seed(monkeypatch):
@@ -195,17 +195,15 @@ def test_whether_rates_were_tried_is_said_where_it_is_known(monkeypatch, tmp_pat
     one = the_answer(answered(monkeypatch, {"single": 0.9, "shared": 0.9}, None))
     default = "Each way has its default learning rates."
     assert default not in [*answer_section.sentences(one)]
-    one = replace(one, request=request_of({"seeds": [1, 2]}))
-    assert (one.request.seeds, [*answer_section.sentences(one)][-1]) == (2, default)
+    one = replace(one, plan=plan_of({"seeds": [1, 2]}))
+    assert (one.plan.seeds, [*answer_section.sentences(one)][-1]) == (2, default)
     trial = {"factor": 0.33333, "score": 0.81234, "seconds": 30.0}
-    one = replace(
-        one, request=request_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in (*EACH, "shared")}})
-    )
+    one = replace(one, plan=plan_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in (*EACH, "shared")}}))
     tuned = "Learning rates were tuned, with equally many trials of each model."
     assert [*answer_section.sentences(one)][-1] == tuned
-    cells = [cell.strip() for cell in answer_section.trials(one.request).splitlines()[-1].split("|")[1:-1]]
+    cells = [cell.strip() for cell in answer_section.trials(one.plan).splitlines()[-1].split("|")[1:-1]]
     assert cells == ["`shared`", "0.33", "0.812", "30 s"]
-    diverged = request_of({"seeds": [1], "tuned": {"shared": {"trials": [trial | {"score": None}]}}})
+    diverged = plan_of({"seeds": [1], "tuned": {"shared": {"trials": [trial | {"score": None}]}}})
     assert " diverged |" in answer_section.trials(diverged)
-    one = replace(one, request=request_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in EACH}}))
+    one = replace(one, plan=plan_of({"seeds": [1], "tuned": {name: {"trials": [trial]} for name in EACH}}))
     assert [*answer_section.sentences(one)][-1] == f"{tuned[:-1]}; default rates: `shared`."

@@ -9,9 +9,9 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.errors import DataError
-from mtbert.judge.groups import GroupedBy
+from mtbert.judge.groups import Grouping
 from mtbert.report import dev_rows, markdown, next_section
-from mtbert.scores.columns import SURE, UNCALIBRATED
+from mtbert.scores.columns import CONFIDENCE, UNCALIBRATED
 from mtbert.tasks import COURSE, Task
 
 SAID = {("a", 1): {"qqp": [0.0, 1.0, 0.0, 1.0]}, ("a", 2): {"qqp": [0.0, 1.0, 1.0, 0.0]}}
@@ -20,8 +20,8 @@ SAID = {("a", 1): {"qqp": [0.0, 1.0, 0.0, 1.0]}, ("a", 2): {"qqp": [0.0, 1.0, 1.
 def results(whose: str = "own", before: float | None = 0.99):
     """Of labels 0, 1, 1, 0: six of eight predictions are right."""
     results = made.results(SAID, data={"whose": whose})
-    sure = [0.9, 0.9, 0.6, 0.6] * 2
-    results.predictions[SURE] = np.array(sure, np.float32)
+    confidence = [0.9, 0.9, 0.6, 0.6] * 2
+    results.predictions[CONFIDENCE] = np.array(confidence, np.float32)
     results.predictions[UNCALIBRATED] = np.float32(before if before else "nan")
     return results
 
@@ -47,9 +47,9 @@ def test_without_a_temperature_nothing_is_claimed_of_before():
     assert next_section.NO_TEMPERATURE in text
 
 
-def test_where_nobody_kept_how_sure_the_models_were_there_is_no_calibration():
+def test_where_nobody_kept_the_confidence_there_is_no_calibration():
     without = results()
-    without.predictions[SURE] = np.float32("nan")
+    without.predictions[CONFIDENCE] = np.float32("nan")
     assert "When may it decide alone?" not in next_section.render(without, None, {})
 
 
@@ -81,7 +81,7 @@ def test_lengths_are_thirds():
         "2 to 5 characters",
         "more than 5 characters",
     ]
-    assert dev_rows.by_text([]) == {(GroupedBy.LENGTH, ""): [], (GroupedBy.SCRIPT, ""): []}
+    assert dev_rows.by_text([]) == {(Grouping.LENGTH, ""): [], (Grouping.SCRIPT, ""): []}
 
 
 def test_columns_of_few_values_beside_text_and_label_are_groups(tmp_path: Path):
@@ -92,10 +92,10 @@ def test_columns_of_few_values_beside_text_and_label_are_groups(tmp_path: Path):
     first = {line: sentences[line] for line in (2, 3, 5)}
     file = tmp_path / "dev.csv"
     assert dev_rows.by_column(file, task, first) == {
-        (GroupedBy.COLUMN, "channel"): ["phone", "web", "phone"],
-        (GroupedBy.COLUMN, "ticket"): ["0", "1", "3"],
+        (Grouping.COLUMN, "channel"): ["phone", "web", "phone"],
+        (Grouping.COLUMN, "ticket"): ["0", "1", "3"],
     }
-    assert [*dev_rows.by_column(file, task, sentences)] == [(GroupedBy.COLUMN, "channel")]
+    assert [*dev_rows.by_column(file, task, sentences)] == [(Grouping.COLUMN, "channel")]
     assert dev_rows.by_column(tmp_path / "moved.csv", task, sentences) == {}
 
 
@@ -103,7 +103,7 @@ def test_columns_of_several_labels_are_no_groups(tmp_path: Path):
     (tmp_path / "dev.csv").write_text("text,joy,anger,channel\na,1,0,web\nb,0,1,phone\n")
     task = Task("moods", 2, ("text",), "joy, anger", "micro_f1", several=True, columns=("joy", "anger"))
     grouped = dev_rows.by_column(tmp_path / "dev.csv", task, {2: ("a",), 3: ("b",)})
-    assert grouped == {(GroupedBy.COLUMN, "channel"): ["web", "phone"]}
+    assert grouped == {(Grouping.COLUMN, "channel"): ["web", "phone"]}
 
 
 @pytest.mark.parametrize(("text", "line"), [("text\nb\na\n", 2), ("text\na\n", 3)])
@@ -119,11 +119,11 @@ def test_groups_of_held_out_rows_are_read_from_the_file_of_train(tmp_path: Path)
     topic |= {"files": {"train": "train.csv", "dev": "dev.csv"}}
     catalog = {"tasks": {"topic": topic}, "data_dir": str(tmp_path), "held_out": 2}
     files.write_yaml(layout.plan(tmp_path), catalog)
-    files.write_yaml(layout.plan(tmp_path, "needs"), {"splits": [["topic", "train"], ["topic", "dev"]]})
+    files.write_yaml(layout.plan(tmp_path, "preprocess"), {"splits": [["topic", "train"], ["topic", "dev"]]})
     for name, channels in (("train", "web web phone"), ("dev", "fax fax mail")):
         rows = [f"{name} {number},0,{channel}\n" for number, channel in enumerate(channels.split())]
         (tmp_path / f"{name}.csv").write_text("text,topic,channel\n" + "".join(rows))
     dev = layout.examples(layout.data(tmp_path), "topic", "dev")
     dev.parent.mkdir(parents=True)
     pd.DataFrame({"line": [2, 4], "sentence1": ["train 0", "train 2"]}).to_parquet(dev)
-    assert dev_rows.groups(tmp_path)["topic"][GroupedBy.COLUMN, "channel"] == ["web", "phone"]
+    assert dev_rows.groups(tmp_path)["topic"][Grouping.COLUMN, "channel"] == ["web", "phone"]

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontEntry
 
-from mtbert.judge import judge
+from mtbert.judge import Scoreboard, judge
 from mtbert.report import dev_rows, write
 from mtbert.report.pictures import drawing, embeddings, labels, losses, misses
 from mtbert.report.pictures import tasks as of_each
@@ -19,7 +19,7 @@ from mtbert.scores import points, tables
 from mtbert.scores.columns import KEY, PLACES
 from mtbert.scores.described import RowCounts
 from mtbert.scores.results import Results
-from mtbert.tasks import COURSE, stated
+from mtbert.tasks import COURSE, dump_task
 
 ROOT = Path(__file__).parents[3]
 SST, QQP, STS = [0, 1, 2, 0], [0, 1, 0, 0], [0, 2, 2, 3]
@@ -158,7 +158,7 @@ def test_more_than_eight_panels_are_told(results: Results, tmp_path: Path):
 
 def test_a_report_has_every_picture_and_shows_sentences_that_it_is_given(results: Results, tmp_path: Path):
     texts = {"sst": ["one", "two", "three", "<b>four</b>"]}
-    write.write(judge(results), tmp_path / "mine", sentences=texts)
+    write.write(judge(Scoreboard(results)), tmp_path / "mine", sentences=texts)
     assert sorted(file.stem for file in tmp_path.rglob("pictures/*.png")) == sorted(EVERY)
     page = (tmp_path / "mine/index.html").read_text()
     assert "&lt;b&gt;four&lt;/b&gt;" in page
@@ -169,7 +169,7 @@ def test_a_report_has_every_picture_and_shows_sentences_that_it_is_given(results
 def test_old_evidence_has_the_pictures_that_it_has_numbers_for(results: Results, tmp_path: Path):
     old = made.results({("pals", 1): {"sst": SST}})
     assert old.data.rows == {}
-    write.write(judge(old), tmp_path / "mine")
+    write.write(judge(Scoreboard(old)), tmp_path / "mine")
     assert sorted(file.stem for file in tmp_path.rglob("pictures/*.png")) == ["misses", "pals-for-pals-loss"]
     assert of_each.HIDDEN in (tmp_path / "mine/README.md").read_text()
 
@@ -186,7 +186,7 @@ def test_old_evidence_has_the_pictures_that_it_has_numbers_for(results: Results,
 def test_sentences_are_shown_of_the_sample_and_of_tasks_whose_owner_wishes_it(
     tmp_path: Path, whose: str, wished: list[str], shown: dict[str, list[str]]
 ):
-    described = {task: stated(replace(COURSE[task], show_text=task in wished)) for task in ("sst", "sts")}
+    described = {task: dump_task(replace(COURSE[task], show_text=task in wished)) for task in ("sst", "sts")}
     write.files.write_yaml(tmp_path / "plan/catalog.yaml", {"tasks": described})
     write.files.write_json(tmp_path / "data/report.json", {"whose": whose})
     for task, second in (("sst", [None]), ("sts", ["b"])):
@@ -225,7 +225,7 @@ def test_what_lines_of_own_pairs_are_is_said_by_their_labels(results: Results):
         "qqp": replace(COURSE["qqp"], title="same", names=("duplicate", "other"), metric="f1"),
         "sts": replace(COURSE["sts"], title="rel", highest=100.0),
     }
-    data = {"tasks": {name: stated(task) for name, task in own.items()}, "whose": "own"}
+    data = {"tasks": {name: dump_task(task) for name, task in own.items()}, "whose": "own"}
     told = embeddings.about_pairs(placed(made.results({("pals", 1): {"qqp": QQP, "sts": STS}}, data=data)))
     assert "blue with a label of *same* other, or *rel* 80 to 100, orange with one of *same* duplicate, or" in told
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mtbert.errors import DataError
-from mtbert.judge import Judgement, judge
+from mtbert.judge import Judgement, Scoreboard, judge
 from mtbert.judge import tables as judged
 from mtbert.report import markdown, numbers, paper_tables, terminal, write
 from mtbert.scores import tables
@@ -18,7 +18,7 @@ from mtbert.scores.described import UNTRAINED_LABEL
 from mtbert.scores.metrics import OVERALLS
 from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
-from mtbert.tasks.task import stated
+from mtbert.tasks.task import dump_task
 
 ROW = {"row": "Original PALs"}
 BERT = {"row": "Fine-tuned BERT"}
@@ -43,7 +43,7 @@ def results() -> Results:
 
 @pytest.fixture(scope="module")
 def judgement(results: Results) -> Judgement:
-    return judge(results)
+    return judge(Scoreboard(results))
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_dvc_shows_one_score_a_variant(report: Path):
 
 def test_means_have_six_decimals():
     predicted = {("two", seed): {"sst": [0, 1, 2, 3] if seed == 1 else SST} for seed in (1, 2, 3)}
-    assert numbers.means(judge(made.results(predicted)))["two"] == {"sst": 0.833333}
+    assert numbers.means(judge(Scoreboard(made.results(predicted))))["two"] == {"sst": 0.833333}
 
 
 def test_means_over_seeds(judgement: Judgement):
@@ -95,7 +95,7 @@ def test_single_task_models_make_one_row_beside_the_published_one(judgement: Jud
 
 def first_table(results: Results) -> str:
     """The report's first table."""
-    judgement = judge(results)
+    judgement = judge(Scoreboard(results))
     return paper_tables.render(paper_tables.tables(judgement)[0], judgement)
 
 
@@ -138,7 +138,7 @@ def test_two_published_rows_that_are_one_training_here_are_told(dim, expected):
 
 def test_on_other_data_nothing_published_is_shown():
     predicted = {("pals", 1): {"sst": SST, "qqp": QQP, "sts": STS}}
-    judgement = judge(made.results(predicted, SETTINGS, {"whose": "sample"}))
+    judgement = judge(Scoreboard(made.results(predicted, SETTINGS, {"whose": "sample"})))
     first = paper_tables.tables(judgement)[0]
     assert first.heading == "Pals for PALs, table 1 (dev of generated sentences, data/sample)"
     assert [(row.label, row.published) for row in first.rows] == [("Original PALs", {})]
@@ -146,9 +146,9 @@ def test_on_other_data_nothing_published_is_shown():
 
 def test_of_other_tasks_the_terminal_says_what_is_scored_and_what_the_mean_is():
     own = {"qqp": replace(COURSE["qqp"], metric="f1"), "sts": COURSE["sts"]}
-    described = {name: stated(task) for name, task in own.items()}
+    described = {name: dump_task(task) for name, task in own.items()}
     results = made.results({("pals", 1): {"qqp": QQP, "sts": STS}}, SETTINGS, {"tasks": described, "whose": "own"})
-    judgement = judge(results)
+    judgement = judge(Scoreboard(results))
     told = terminal.in_short(judgement, Path("build/report/index.html"))
     scored = "QQP (F1 of duplicate), STS-B (Pearson)"
     assert f"\n\nThe mean is over {scored}, where a correlation or MCC, x, counts as (x + 1) / 2.\n\n" in told
@@ -156,14 +156,14 @@ def test_of_other_tasks_the_terminal_says_what_is_scored_and_what_the_mean_is():
 
 def test_one_seed_has_an_interval_over_rows(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(made, "LABELS", made.LABELS | {"sst": [0.0, 1.0] * 20})
-    (row,) = judge(made.results({("pals", 1): {"sst": [0.0] * 40}})).rows
+    (row,) = judge(Scoreboard(made.results({("pals", 1): {"sst": [0.0] * 40}}))).rows
     assert markdown.estimate(row.scores["sst"]) == "0.500 [0.340, 0.660]"
 
 
 def test_a_report_of_evidence_has_the_same_bytes(results: Results, report: Path, tmp_path: Path):
     for part in ("evidence", "third"):
         tables.write(results, tmp_path / "mine" / part)
-    write.write(judge(tables.read(tmp_path / "mine/evidence")), tmp_path / "mine")
+    write.write(judge(Scoreboard(tables.read(tmp_path / "mine/evidence"))), tmp_path / "mine")
     again = {file.relative_to(tmp_path / "mine"): file for file in (tmp_path / "mine").rglob("*") if file.is_file()}
     first = {file.relative_to(report): file for file in report.rglob("*") if file.is_file()}
     evidence = {path for path in again if path.parts[0] in ("evidence", "third")}
@@ -214,7 +214,9 @@ def test_only_a_report_is_replaced(judgement: Judgement, tmp_path: Path):
 
 def test_weights_of_a_vote_count_every_member():
     vote = {"members": ["a", "b"], "row": "PALs ensemble"}
-    judgement = judge(made.results({(name, 1): {"sst": SST} for name in ("a", "b", "vote")}, {"vote": vote}))
+    judgement = judge(
+        Scoreboard(made.results({(name, 1): {"sst": SST} for name in ("a", "b", "vote")}, {"vote": vote}))
+    )
     assert [row.weights["times_bert"] for row in judgement.rows if row.names == ("vote",)] == [2.1]
     assert numbers.means(judgement)["vote"] == {"sst": 0.75}
 

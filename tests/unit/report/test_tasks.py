@@ -1,4 +1,4 @@
-"""Each task of the way to keep: confusion, the surest errors, and curves."""
+"""Each task of the way to keep: confusion, the most confident errors, and curves."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,15 +7,15 @@ import made
 import pandas as pd
 import pytest
 
-from mtbert.judge import judge
+from mtbert.judge import Scoreboard, judge
 from mtbert.report.pictures import tasks as of_each
-from mtbert.scores.columns import MOVES, SURE
+from mtbert.scores.columns import CONFIDENCE, MOVES
 from mtbert.tasks import COURSE
 
 
 def rows(*cells: tuple[int, int, float, float, float]) -> pd.DataFrame:
-    """Rows of number, seed, label, prediction and how sure it is."""
-    table = pd.DataFrame(cells, columns=["row", "seed", "label", "prediction", SURE])
+    """Rows of number, seed, label, prediction and the confidence."""
+    table = pd.DataFrame(cells, columns=["row", "seed", "label", "prediction", CONFIDENCE])
     return table.assign(id=[f"id-{row}" for row in table["row"]])
 
 
@@ -24,33 +24,33 @@ def test_the_confusion_of_a_class_is_the_share_of_its_rows_that_is_taken_for_eac
     assert of_each.confusion(seen, 3).tolist() == [[0.5, 0.5, 0], [0, 1, 0], [0, 0, 0]]
 
 
-def test_the_surest_errors_are_those_that_the_seeds_agree_on():
+def test_the_most_confident_errors_are_those_that_the_seeds_agree_on():
     right = [(2, 1, 1, 1, 1.0), (2, 2, 1, 1, 1.0)]
     seen = rows((0, 1, 0, 1, 0.9), (0, 2, 0, 1, 0.7), (1, 1, 0, 1, 0.95), (1, 2, 0, 0, 0.95), *right)
-    errors = of_each.surest(seen, COURSE["qqp"])
+    errors = of_each.most_confident(seen, COURSE["qqp"])
     assert errors["id"].tolist() == ["id-0", "id-1"]
     assert errors["off"].tolist() == pytest.approx([0.8, 0.475])
 
 
-def test_where_nobody_kept_how_sure_they_are_it_is_the_share_of_the_runs_that_say_so():
+def test_where_nobody_kept_the_confidence_it_is_the_share_of_the_runs_that_say_so():
     seen = rows((0, 1, 0, 1, float("nan")), (0, 2, 0, 1, float("nan")), (1, 1, 0, 1, float("nan")))
     seen = pd.concat([seen, rows((1, 2, 0, 0, float("nan")))])
-    assert of_each.surest(seen, COURSE["qqp"])["off"].tolist() == [1.0, 0.5]
+    assert of_each.most_confident(seen, COURSE["qqp"])["off"].tolist() == [1.0, 0.5]
 
 
-def test_the_surest_errors_of_a_score_are_those_farthest_off():
+def test_the_most_confident_errors_of_a_score_are_those_farthest_off():
     unsure = float("nan")
     seen = rows((0, 1, 5.0, 1.0, unsure), (0, 2, 5.0, 2.0, unsure), (1, 1, 0.0, 0.5, unsure))
-    assert of_each.surest(seen, COURSE["sts"])["off"].tolist() == [3.5, 0.5]
+    assert of_each.most_confident(seen, COURSE["sts"])["off"].tolist() == [3.5, 0.5]
 
 
 def test_a_task_shows_its_classes_errors_and_curves_and_texts_only_where_they_may_be_shown(tmp_path: Path):
     said = {"sst": [0.0, 1.0, 2.0, 4.0], "qqp": [0.0, 1.0, 1.0, 1.0], "sts": [0.0, 1.0, 2.0, 4.0]}
     results = made.results({("a", 1): said, ("b", 1): said}, {name: {"paper": "own", "row": name} for name in "ab"})
-    results.predictions[SURE] = 0.75
+    results.predictions[CONFIDENCE] = 0.75
     dev = [{"variant": "a", "seed": 1, "phase": 1, "step": 10, "name": "dev/qqp", "value": 0.5}]
     results.history = pd.concat([results.history, pd.DataFrame(dev)], ignore_index=True)
-    judgement = judge(results)
+    judgement = judge(Scoreboard(results))
     told = of_each.render(judgement.results, judgement.answer, tmp_path, {"qqp": ["w", "x", "y", "a text"]})
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines() if line.startswith("|")]
     assert ["other question", "50", "50"] in lines
@@ -63,7 +63,7 @@ def test_a_task_shows_its_classes_errors_and_curves_and_texts_only_where_they_ma
 
 def test_where_no_ways_are_compared_the_errors_are_those_of_all_models(tmp_path: Path):
     results = made.results({("a", 1): {"qqp": [0.0, 1.0, 1.0, 1.0]}, ("b", 1): {"qqp": [0.0, 1.0, 0.0, 1.0]}})
-    results.predictions[SURE] = 0.75
+    results.predictions[CONFIDENCE] = 0.75
     told = of_each.render(results, None, tmp_path, {})
     assert told.startswith("With all models, the mean over seeds.")
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines() if line.startswith("|")]

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mtbert.judge import Below, MayGain, Row, training_check
-from mtbert.judge.scoreboard import Scoreboard
+from mtbert.judge import MayGain, Row, training_check
+from mtbert.judge.rows import Scoreboard
 from mtbert.judge.training_check import TrainingCheck
 from mtbert.report import training_section
 from mtbert.scores import tables
-from mtbert.scores.described import TFIDF
+from mtbert.scores.described import MAJORITY, TFIDF, UNTRAINED
 from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
 
@@ -44,13 +44,13 @@ def board(monkeypatch: pytest.MonkeyPatch, untrained: dict[str, float] | None = 
     return Scoreboard(results)
 
 
-def checked(label: str, below: dict[str, list[Below]], may_gain: dict[str, list[MayGain]] | None = None) -> Row:
+def checked(label: str, below: dict[str, list[str]], may_gain: dict[str, list[MayGain]] | None = None) -> Row:
     """A row of which the check found this."""
     return Row(label, (label,), {}, below=below, may_gain=may_gain or {})
 
 
 def below(scored: Scoreboard, name: str) -> object:
-    return TrainingCheck(scored).of(scored.row((name,))).below
+    return TrainingCheck(scored).checked(scored.row((name,))).below
 
 
 def losses(fall: float, noise: float = 0.02, level: float = 1.0) -> pd.DataFrame:
@@ -67,14 +67,14 @@ def losses(fall: float, noise: float = 0.02, level: float = 1.0) -> pd.DataFrame
 def test_a_row_that_is_not_above_the_most_frequent_class_fails(monkeypatch):
     scored = board(monkeypatch, good={"sst": 10, "qqp": 10}, poor={"sst": 80, "qqp": 50})
     assert below(scored, "good") == {}
-    assert below(scored, "poor") == {"sst": [Below.MAJORITY], "qqp": [Below.MAJORITY]}
+    assert below(scored, "poor") == {"sst": [MAJORITY], "qqp": [MAJORITY]}
 
 
 def test_a_row_fails_where_its_gain_over_the_most_frequent_class_may_be_chance_by_rows(monkeypatch):
     scored = board(
         monkeypatch, near={"qqp": 45}, far={"qqp": 30}
     )  # in each seed the same rows: seeds alone say nothing
-    assert below(scored, "near") == {"qqp": [Below.MAJORITY]}
+    assert below(scored, "near") == {"qqp": [MAJORITY]}
     assert below(scored, "far") == {}
 
 
@@ -82,20 +82,20 @@ def test_a_constant_score_is_a_correlation_of_zero(monkeypatch):
     monkeypatch.setattr(made, "LABELS", LABELS)
     predicted = {("one", 1): {"sts": [2.5] * 100}, ("two", 1): {"sts": LABELS["sts"]}}
     scored = Scoreboard(made.results(predicted))
-    assert below(scored, "one") == {"sts": [Below.MAJORITY]}
+    assert below(scored, "one") == {"sts": [MAJORITY]}
     assert below(scored, "two") == {}
 
 
 @pytest.mark.parametrize(("untrained", "fails"), [(0.8, False), (0.805, False), (0.811, True)])
 def test_a_row_fails_where_it_is_below_the_untrained_encoder_by_what_matters(monkeypatch, untrained, fails):
     scored = board(monkeypatch, {"sst": untrained}, one={"sst": 20})
-    assert below(scored, "one") == ({"sst": [Below.UNTRAINED]} if fails else {})
+    assert below(scored, "one") == ({"sst": [UNTRAINED]} if fails else {})
 
 
 def test_a_row_fails_where_it_is_below_tf_idf(monkeypatch):
     wrong = {"one": {"sst": 20, "qqp": 10}, TFIDF: {"sst": 5, "qqp": 20}}
     scored = board(monkeypatch, **wrong)
-    assert below(scored, "one") == {"sst": [Below.TFIDF]}
+    assert below(scored, "one") == {"sst": [TFIDF]}
 
 
 @pytest.mark.parametrize(("fall", "falls"), [(0.05, True), (0.01, False), (-0.05, False)])
@@ -118,7 +118,7 @@ def test_losses_of_several_phases_are_those_of_the_last(monkeypatch):
         history = pd.concat(phases).assign(variant="one", seed=1, name="loss/sst")
         history = tables.joined([history], "history", COURSE)
         scored = Scoreboard(Results(made_results.runs, made_results.predictions, history))
-        assert TrainingCheck(scored).of(scored.row(("one",))).may_gain == finds
+        assert TrainingCheck(scored).checked(scored.row(("one",))).may_gain == finds
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_best_epoch_is_the_last_one_of_those_scored(monkeypatch, keep, value
     overall = dev.assign(name="dev/overall_raw", value=values[::-1])
     history = tables.joined([dev, overall], "history", COURSE)
     scored = Scoreboard(Results(one.runs, one.predictions, history))
-    found = TrainingCheck(scored).of(scored.row(("one",))).may_gain
+    found = TrainingCheck(scored).checked(scored.row(("one",))).may_gain
     assert found == ({"sst": [MayGain.LAST_EPOCH]} if finds else {})
 
 
@@ -149,14 +149,14 @@ def test_where_an_earlier_epoch_is_the_best_a_falling_loss_says_nothing(monkeypa
     history = pd.concat([falling, spared]).assign(phase=1, variant="one", seed=1)
     history = tables.joined([history], "history", COURSE)
     scored = Scoreboard(Results(one.runs.assign(epoch=2), one.predictions, history))
-    assert TrainingCheck(scored).of(scored.row(("one",))).may_gain == finds
+    assert TrainingCheck(scored).checked(scored.row(("one",))).may_gain == finds
 
 
 def test_where_all_rows_fail_the_headline_says_so_and_what_to_do(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20, "qqp": 10})
     rows = [
-        checked("LoRA", {"sst": [Below.TFIDF, Below.UNTRAINED]}),
-        checked("PALs", {"sst": [Below.TFIDF], "qqp": [Below.MAJORITY, Below.UNTRAINED]}),
+        checked("LoRA", {"sst": [TFIDF, UNTRAINED]}),
+        checked("PALs", {"sst": [TFIDF], "qqp": [MAJORITY, UNTRAINED]}),
     ]
     assert training_section.headline(scored.results, rows) == (
         "**These models are not trained well enough to compare**: on SST-5 all are below TF-IDF; "
@@ -181,7 +181,7 @@ def test_a_study_that_trains_longer_already_is_not_told_to_train_as_long_as_it_d
 
 def test_tasks_of_which_the_same_is_said_are_named_together(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20, "qqp": 10})
-    rows = [checked("LoRA", {"sst": [Below.UNTRAINED], "qqp": [Below.UNTRAINED]}), checked("PALs", {})]
+    rows = [checked("LoRA", {"sst": [UNTRAINED], "qqp": [UNTRAINED]}), checked("PALs", {})]
     assert "compare**: on SST-5 and QQP *LoRA* is below the untrained encoder. " in training_section.headline(
         scored.results, rows
     )
@@ -189,7 +189,7 @@ def test_tasks_of_which_the_same_is_said_are_named_together(monkeypatch):
 
 def test_where_some_rows_fail_they_are_named(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20})
-    rows = [checked("LoRA", {}, FALLS), checked("PALs", {"sst": [Below.UNTRAINED]})]
+    rows = [checked("LoRA", {}, FALLS), checked("PALs", {"sst": [UNTRAINED]})]
     assert training_section.headline(scored.results, rows).startswith(
         "**1 of 2 rows are not trained well enough to compare**: on SST-5 *PALs* is below the untrained encoder. "
     )
@@ -205,7 +205,7 @@ def test_that_models_may_gain_is_the_headline_only_if_all_do(monkeypatch):
 
 
 def test_a_cell_says_why_a_row_fails_else_why_it_may_gain():
-    fails = checked("LoRA", {"sst": [Below.TFIDF], "qqp": [Below.TFIDF, Below.MAJORITY]}, FALLS)
+    fails = checked("LoRA", {"sst": [TFIDF], "qqp": [TFIDF, MAJORITY]}, FALLS)
     reasons = "below TF-IDF (SST-5, QQP); not significantly above a constant (QQP)"
     assert training_section.cell(fails, COURSE) == f"no: {reasons}"
     assert training_section.cell(checked("LoRA", {}, FALLS), COURSE) == "may gain: loss still falls (SST-5)"

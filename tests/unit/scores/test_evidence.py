@@ -11,7 +11,7 @@ from mtbert.errors import DataError
 from mtbert.scores import checks, columns, evidence, tables
 from mtbert.scores.results import Results
 from mtbert.tasks import COURSE
-from mtbert.tasks.task import stated
+from mtbert.tasks.task import dump_task
 
 ONE, TWO = {("pals", 1): {"sst": [0, 1, 2, 0]}}, {("pals", 2): {"sst": [0, 1, 2, 3]}}
 
@@ -56,7 +56,7 @@ def test_runs_that_say_no_revision_of_the_encoder_have_that_of_others(tmp_path: 
 def test_evidence_leaves_out_withheld_labels():
     results = made.results(ONE)
     results.predictions.loc[0, "label"] = float("nan")
-    assert evidence.packed(results).predictions["row"].tolist() == [1, 2, 3]
+    assert evidence.compact(results).predictions["row"].tolist() == [1, 2, 3]
 
 
 def test_only_a_folder_of_tables_is_replaced(tmp_path: Path):
@@ -70,7 +70,7 @@ def test_evidence_of_data_whose_labels_are_all_withheld_is_whole():
     results.predictions["label"] = float("nan")
     for column in columns.score_columns(results.tasks):
         results.runs[column] = float("nan")
-    checks.check(evidence.packed(results), "evidence")
+    checks.check(evidence.compact(results), "evidence")
 
 
 def test_runs_of_another_train_are_refused_and_where_nobody_counted_it_it_is_the_same(tmp_path: Path):
@@ -86,7 +86,7 @@ def test_runs_of_another_train_are_refused_and_where_nobody_counted_it_it_is_the
 
 def test_runs_of_tasks_that_are_described_otherwise_are_refused(tmp_path: Path):
     def data(matters: float) -> dict:
-        return {"tasks": {"sst": stated(replace(COURSE["sst"], matters=matters))}}
+        return {"tasks": {"sst": dump_task(replace(COURSE["sst"], matters=matters))}}
 
     sources = [folder(tmp_path / "a", ONE, data=data(0.01)), folder(tmp_path / "b", TWO, data=data(0.1))]
     with pytest.raises(DataError, match=r"runs of more than one description of the tasks; .*: pals, seed 2"):

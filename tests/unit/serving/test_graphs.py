@@ -8,10 +8,11 @@ import pytest
 import served
 
 from mtbert import files
+from mtbert.errors import MtbertError
 from mtbert.provenance import seals
 from mtbert.serving import graphs
 from mtbert.serving.description import FILE, ServedTask, ServingError
-from mtbert.serving.graphs import EncodedRow, Graphs, NotFiniteError
+from mtbert.serving.graphs import EncodedRow, Graphs
 
 CLASSES = ServedTask(graph="texts", form="text", kind="classes", labels=["1", "2", "3"], names=["low", "mid", "high"])
 BINARY = ServedTask(graph="texts", form="text", kind="binary", labels=["no", "yes"], names=["no", "yes"])
@@ -91,7 +92,7 @@ def test_numbers_that_are_not_finite_are_no_answer(own: Path) -> None:
     served._graph(own / "texts.onnx", {"tone": [[float("nan")]] * 3, "spam": [[1.0]]}, 0.0)
     seals.seal(own)
     model = Graphs(own)
-    with pytest.raises(NotFiniteError, match=r"^texts.onnx computed a number of tone that is not finite$"):
+    with pytest.raises(MtbertError, match=r"^texts.onnx computed a number of tone that is not finite$"):
         model.run("texts", ["tone", "spam"], model.encode("text", [["a"]]))
 
 

@@ -48,7 +48,7 @@ def test_a_trained_way_has_a_line_for_each_task_and_one_seed_tells_no_gain(
     curves.run_trained(
         WayOnParts("own-shared", {"sst": {1.0: "own-shared"}, "sts": {1.0: "own-shared"}}, [1]), tmp_path
     )
-    unknown = "cannot be told from one seed, or one round of folds"
+    unknown = "cannot be told from one seed, or one repeat of folds"
     assert capsys.readouterr().out.splitlines()[1:] == [
         "The same for own-shared, one seed:",
         f"SST-5        own-shared     accuracy 0.500 (20)  0.500 (40)  0.500 (80); twice as many rows: {unknown}",

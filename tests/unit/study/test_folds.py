@@ -1,4 +1,4 @@
-"""Small tasks without dev get folds: written into tasks.yaml, told in a line, trained in whole rounds."""
+"""Small tasks without dev get folds: written into tasks.yaml, told in a line, trained in whole repeats."""
 
 import shutil
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_few_rows_without_dev_are_folds_and_more_have_one_dev(
     assert "few     40 in 5 folds" in printed
     assert "many    240 train, 60 dev" in printed
     line = (
-        "few.csv: fewer than 300 labelled rows, so tasks.yaml says `folds: 5`; 5 seeds make a round, each with anothe"
+        "few.csv: fewer than 300 labelled rows, so tasks.yaml says `folds: 5`; 5 seeds make a repeat, each with anothe"
     )
     assert line in printed
     described = files.read_yaml(folder / "tasks.yaml", "")
@@ -100,8 +100,8 @@ def test_a_column_of_few_labels_beside_one_of_many_is_told(
 
 
 @pytest.mark.parametrize(("seeds", "number", "whole"), [(1, 5, 5), (5, 5, 5), (6, 5, 10), (3, 0, 3)])
-def test_seeds_make_whole_rounds(seeds: int, number: int, whole: int) -> None:
-    assert folds.in_rounds(seeds, number) == whole
+def test_seeds_make_whole_repeats(seeds: int, number: int, whole: int) -> None:
+    assert folds.in_repeats(seeds, number) == whole
 
 
 def test_after_a_fault_tasks_yaml_is_as_it_was(tmp_path: Path, params: Path) -> None:

@@ -113,12 +113,11 @@ def test_the_way_that_the_report_keeps_is_trained_on_parts(
     files.write_yaml(build / "plan/catalog.yaml", {"data_dir": "desk", "seeds": [1]})
     members = {"own-merged-ties": ["own-single-topic", "own-single-urgent"]}
     about = {name: SimpleNamespace(members=members.get(name, [])) for name in ("own-shared", "own-merged-ties")}
-    favourite = SimpleNamespace(names=("own-single-topic", "own-single-urgent"))
-    answer = SimpleNamespace(kept=kept, favourite=favourite, results=SimpleNamespace(about=about))
+    best = SimpleNamespace(names=("own-single-topic", "own-single-urgent"))
+    answer = SimpleNamespace(kept=kept, best=best, results=SimpleNamespace(about=about))
     monkeypatch.setattr(parts.tables, "read", lambda folder: folder)
-    monkeypatch.setattr(
-        parts, "judge", lambda read, request: SimpleNamespace(answer=answer if read == results else None)
-    )
+    monkeypatch.setattr(parts, "Scoreboard", lambda results: results)
+    monkeypatch.setattr(parts, "judge", lambda read, plan: SimpleNamespace(answer=answer if read == results else None))
     way = parts.select(PARAMS, DESK, build, None)
     output = capsys.readouterr().out
     assert printed in output

@@ -53,7 +53,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         stage("plan", Path("params.yaml"), build / "plan")
         stage("machine", build / "machine.json")
         stage("encoder", build / "plan/encoder.yaml", Path("desk"), build / "encoders/base")
-        stage("preprocess", Path("desk"), build / "encoders/base", build / "data", build / "plan/needs.yaml")
+        stage("preprocess", Path("desk"), build / "encoders/base", build / "data", build / "plan/preprocess.yaml")
         stage("baselines", build, Path("desk"), build / "baselines")
         stage("manifest", build, build / "manifest")
         for variant in files.read_yaml(Path("params.yaml"), aliases=True)["variants"]:

@@ -322,7 +322,7 @@ def test_files_that_no_task_reads_are_told(tmp_path: Path, params: Path, capsys:
     unreadable = "not read: a-dev.json; allowed: .csv, .tsv, .jsonl, .parquet"
     deep = "not read: b/v1/train.csv; allowed: files in the folder, or in a folder in it"
     folds = [
-        "a-train.csv: fewer than 300 labelled rows, so tasks.yaml says `folds: 5`; 5 seeds make a round, each with "
+        "a-train.csv: fewer than 300 labelled rows, so tasks.yaml says `folds: 5`; 5 seeds make a repeat, each with "
         "another fold as dev; to have one dev, delete `folds` there",
         "a-train.csv: each of its 40 rows is predicted by a model that did not see it (5 folds, drawn by their text)",
     ]
@@ -677,7 +677,7 @@ def test_columns_that_may_be_groups_and_dates_are_neither_text_nor_label_and_are
 ):
     assert told(tmp_path / "mine", params, capsys, a_train=with_customers(0, 30)) == [
         "separated by commas: a-train.csv",
-        "a-train.csv: fewer than 300 labelled rows, so tasks.yaml says `folds: 5`; 5 seeds make a round, each with "
+        "a-train.csv: fewer than 300 labelled rows, so tasks.yaml says `folds: 5`; 5 seeds make a repeat, each with "
         "another fold as dev; to have one dev, delete `folds` there",
         "a-train.csv: each of its 60 rows is predicted by a model that did not see it (5 folds, drawn by their text)",
         "a-train.csv: not used: customer_id, date",

@@ -26,7 +26,7 @@ def build(tmp_path: Path) -> Path:
     shutil.copytree(layout.run(made, "one", 1), second)
     files.write_json(second / layout.METRICS, files.read_json(second / layout.METRICS) | {"seed": 2})
     seals.seal(second)
-    for name in layout.STAGES:
+    for name in ("plan", "data", "manifest"):
         seals.seal(made / name)
     return made
 
@@ -62,7 +62,7 @@ def test_a_run_of_before_whose_training_has_failed_is_left_out(build: Path, caps
     settings = {"variant": "two", "tasks": ["sst"], "phases": [], "model": {"adapter": {"name": "pals", "dim": 60}}}
     files.write_yaml(layout.plan(build, "two"), settings | {"sources": {}})
     files.write_json(layout.manifest(build, "two"), made.MANIFEST | {"settings": settings})
-    for name in layout.STAGES:
+    for name in ("plan", "data", "manifest"):
         seals.seal(build / name)
     interim.main(build, "1", 2, "")
     assert "Left out: two-1, trained before these changed: model.adapter not set -> pals" in capsys.readouterr().out

@@ -37,7 +37,7 @@ def test_a_trial_scales_every_rate_and_a_third_of_the_steps_is_trained(monkeypat
     assert trial.score is not None
     assert -1 <= trial.score <= 1
     assert (trained[0].learning_rate, trained[0].head_rate, trained[0].adapter_rate) == (0.003, 0.06, None)
-    assert trained[0].epoch_length.stated() == "1 steps"  # of 3
+    assert trained[0].epoch_length.dump() == "1 steps"  # of 3
 
 
 def test_a_trial_that_diverges_has_no_score(monkeypatch: pytest.MonkeyPatch):
@@ -75,9 +75,8 @@ def end_process(chosen: VariantSettings, factor: float, build: Path) -> Trial:
 
 def test_where_a_trials_process_is_ended_that_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tuning, "trial", end_process)
-    message = (
-        f"a trial of small, .* ended from outside: .*; {tmp_path}/cache/trials keeps .* `mtbert tune --jobs 1` makes"
-    )
+    said = "a trial of small, .* ended from outside: .*"
+    message = f"{said}; {tmp_path}/cache/trials keeps .* `mtbert tune --jobs 1` makes"
     with pytest.raises(TrainingError, match=message):
         [*tuning._trials({"small": settings(**SPARED)}, 1, tmp_path)]
 

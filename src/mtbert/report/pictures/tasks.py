@@ -1,4 +1,4 @@
-"""Each task: which classes are taken for which, the surest errors, and dev scores by step.
+"""Each task: which classes are taken for which, the most confident errors, and dev scores by step.
 
 Where ways are compared, it is with the one to keep; else over all models.
 """
@@ -15,12 +15,12 @@ from mtbert.judge import Answer
 from mtbert.report import markdown
 from mtbert.report.pictures import drawing
 from mtbert.scores import metrics, sets
-from mtbert.scores.columns import KEY, MOVES, SURE, Frame
+from mtbert.scores.columns import CONFIDENCE, KEY, MOVES, Frame
 from mtbert.scores.results import Results
 from mtbert.stats import LEAST_SEEDS, Estimate, Side, influence, score
 from mtbert.tasks import METRIC_NAMES, Task, main
 
-SUREST = 10  # errors of each task
+MOST_CONFIDENT = 10  # errors of each task
 MOST_CLASSES = 12  # of a table
 NO_LABEL = "no label"
 ABOUT = (
@@ -34,14 +34,14 @@ OF_SETS = (
 )
 ALL = "all models"
 HIDDEN = "A task's sentences are shown where its `show_text` in tasks.yaml is true, and those of the sample."
-UNSURE = "*Share*: the share of trainings that predict so, since their probabilities were not kept."
+SHARE = "*Share*: the share of trainings that predict so, since their probabilities were not kept."
 OF_CURVES = "Dev scores while the models train; the last point is the model that is kept."
 
 
 def render(results: Results, answer: Answer | None, folder: Path, sentences: Mapping[str, Sequence[str]]) -> str:
     """Draw the curves into a report's folder; return them and each task's tables as Markdown."""
     tasks = results.tasks
-    names = [*results.about] if answer is None else answer.favourite.names
+    names = [*results.about] if answer is None else (answer.kept or answer.best).names
     tables: list[str] = []
     for name in main(tasks):
         rows = results.scored(name)
@@ -101,12 +101,12 @@ def _score(side: Side, has_seeds: bool) -> Estimate:
 
 def _about(results: Results, answer: Answer | None, sentences: Mapping[str, Sequence[str]]) -> str:
     """Return what to know of the tables."""
-    with_which = ALL if answer is None else f"*{markdown.literal(answer.favourite.label)}*"
+    with_which = ALL if answer is None else f"*{markdown.literal((answer.kept or answer.best).label)}*"
     texts = [ABOUT.format(with_which)]
     if any(task.several for task in results.tasks.values()):
         texts.append(OF_SETS)
-    if results.predictions[SURE].isna().all():
-        texts.append(UNSURE)
+    if results.predictions[CONFIDENCE].isna().all():
+        texts.append(SHARE)
     if not {*main(results.tasks)} <= {*sentences}:
         texts.append(HIDDEN)
     return " ".join(texts)
@@ -130,10 +130,10 @@ def _task_tables(rows: Frame, task: Task, texts: Sequence[str] | None) -> list[s
         return []
     measure = "off by"
     if task.kind != "score":
-        measure = "share" if rows[SURE].isna().all() else "sure"
+        measure = "share" if rows[CONFIDENCE].isna().all() else "confidence"
     lines = _label_lines(rows, task) if task.several else _confusion_lines(rows, task)
     confusion_table = markdown.lined([*lines])
-    error_table = markdown.lined([*_error_lines(surest(rows, task), task, measure, texts)])
+    error_table = markdown.lined([*_error_lines(most_confident(rows, task), task, measure, texts)])
     return [f"**{markdown.literal(task.display_name)}**", *filter(None, [confusion_table, error_table])]
 
 
@@ -174,10 +174,10 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return [f"{name} ({number})" if name in names[:number] else name for number, name in enumerate(names)]
 
 
-def surest(rows: Frame, task: Task) -> Frame:
-    """Return by number of the row id, label, prediction and `off`: how far off it is, or how sure of a wrong class."""
+def most_confident(rows: Frame, task: Task) -> Frame:
+    """Return by number of the row id, label, prediction and `off`: the distance, or the confidence in a wrong class."""
     errors = _distances(rows) if task.kind == "score" else _wrong_classes(rows)
-    return errors[errors["off"] > 0].sort_values("off", ascending=False, kind="stable").head(SUREST)
+    return errors[errors["off"] > 0].sort_values("off", ascending=False, kind="stable").head(MOST_CONFIDENT)
 
 
 def _distances(rows: Frame) -> Frame:
@@ -187,15 +187,15 @@ def _distances(rows: Frame) -> Frame:
 
 
 def _wrong_classes(rows: Frame) -> Frame:
-    """Return each row that any run has wrong with the wrong class of which the runs are surest.
+    """Return each row that any run has wrong with the wrong class in which the runs have the most confidence.
 
-    How sure is the mean over runs of the class's probability, 0 where another is predicted; of runs that tell none, the
-    share that predicts it.
+    The confidence is the mean over runs of the class's probability, 0 where another is predicted; of runs that tell
+    none, the share that predicts it.
     """
-    has_probability = rows[SURE].notna()
-    rows = rows[has_probability] if has_probability.any() else rows.assign(**{SURE: 1.0})
+    has_probability = rows[CONFIDENCE].notna()
+    rows = rows[has_probability] if has_probability.any() else rows.assign(**{CONFIDENCE: 1.0})
     runs = rows.groupby("row")["id"].transform("size")
-    rows = rows.assign(off=rows[SURE] / runs)
+    rows = rows.assign(off=rows[CONFIDENCE] / runs)
     wrong = rows[rows["label"] != rows["prediction"]]
     sums = wrong.groupby(["row", "prediction"]).agg({"id": "first", "label": "first", "off": "sum"}).reset_index()
     return sums.sort_values("off", kind="stable").drop_duplicates("row", keep="last").set_index("row")

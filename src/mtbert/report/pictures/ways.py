@@ -12,7 +12,7 @@ from mtbert.report.pictures import drawing
 
 def render(answer: Answer, folder: Path) -> str:
     """Draw the picture into a report's folder; return it as Markdown, empty if one model per task was not trained."""
-    if not answer.against_single:
+    if not answer.against_single_task:
         return ""
     drawing.put_narrow(_drawn(answer, is_narrow=True), folder, "answer")
     return drawing.put(_drawn(answer), folder, "answer", "", "Each way, and its difference to one model per task")
@@ -20,7 +20,7 @@ def render(answer: Answer, folder: Path) -> str:
 
 def _drawn(answer: Answer, is_narrow: bool = False) -> Figure:
     """A line for each way: its difference from one model per task with its interval; grey is too little to matter."""
-    comparisons = answer.against_single_by_label
+    comparisons = answer.against_single_task_by_label
     differences = {label: comparison.difference for label, comparison in comparisons.items() if comparison.difference}
     figure = drawing.empty(1.0 + 0.32 * len(differences))
     if is_narrow:

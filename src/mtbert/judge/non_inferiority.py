@@ -1,4 +1,6 @@
-"""Whether a model answers as well as the one that it was made from, such as an export in int8: no seed, the same rows.
+"""Non-inferiority: a model answers as well as the one that it was made from, such as an export in int8.
+
+Neither has seeds, and both answer the same rows.
 
 Proved is, as of ways to keep, that the score is not lower by the margin (`rule.part_p`, "not lower"). If all but a few
 rows are answered alike, Student's t has nothing to measure noise by. Then the changed answers are counted: with K
@@ -31,7 +33,7 @@ CORRELATION = 8.0
 
 
 @dataclass(frozen=True)
-class Change:
+class ScoreChange:
     """What a task's score loses or gains.
 
     Attributes:
@@ -57,7 +59,9 @@ class Change:
         return _verdict(self.p, sign(self.difference))
 
 
-def change(task: Task, labels: np.ndarray, before: np.ndarray, after: np.ndarray, clusters: np.ndarray) -> Change:
+def score_change(
+    task: Task, labels: np.ndarray, before: np.ndarray, after: np.ndarray, clusters: np.ndarray
+) -> ScoreChange:
     """Compare two sets of answers with the labels; all are [rows], and rows of one cluster have one number."""
     sides = [influence.task_side(task, labels, answers[:, None], clusters) for answers in (after, before)]
     ours, other = (replace(side, has_seeds=False) for side in sides)
@@ -69,10 +73,10 @@ def change(task: Task, labels: np.ndarray, before: np.ndarray, after: np.ndarray
     p = NOTHING if result.error is None else part_p("not lower", task.matters, None, result)
     if changed_clusters < FEW:
         p = replace(p, holds=_p_of_few(changed_clusters, clusters, task.matters / _most(task, labels, before)))
-    return Change(task, other.mean, ours.mean, len(labels), int(is_changed.sum()), result, p)
+    return ScoreChange(task, other.mean, ours.mean, len(labels), int(is_changed.sum()), result, p)
 
 
-def together(changes: list[Change]) -> Verdict:
+def together(changes: list[ScoreChange]) -> Verdict:
     """Return HOLDS where each is as good, WORSE where one is worse, else TOO_CLOSE."""
     if any(one.verdict is Verdict.WORSE for one in changes):
         return Verdict.WORSE

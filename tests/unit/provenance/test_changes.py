@@ -6,8 +6,8 @@ import pytest
 
 from mtbert import files, layout
 from mtbert.errors import DataError
-from mtbert.provenance import inputs, stale
-from mtbert.provenance.stale import Cause, InputKind, Present
+from mtbert.provenance import changes, inputs
+from mtbert.provenance.changes import Change, InputKind
 
 URGENT = {"classes": 2, "sentences": ["body"], "label": "urgent", "metric": "accuracy", "labels": {"no": 0, "yes": 1}}
 SWAPPED = URGENT | {"labels": {"yes": 0, "no": 1}}
@@ -35,42 +35,46 @@ def run(build: Path) -> Path:
     return layout.run(build, "shared", 1)
 
 
-def test_a_model_of_the_same_rows_and_classes_is_not_stale(build: Path):
-    assert Present(build).changes(run(build)) == []
-    stale.check(Present(build), [run(build)])
+def of_rows(build: Path, task: str | None = None) -> list[Change]:
+    return changes.of_rows(build, [run(build)], task).get(run(build), [])
+
+
+def test_a_model_of_the_same_rows_and_classes_has_no_change(build: Path):
+    assert of_rows(build) == []
+    changes.check_rows(build, [run(build)])
 
 
 def test_a_changed_file_is_named_with_both_digests_and_the_dev_of_another_task_is_as_it_was(build: Path):
     files.write_text(build / "data/dup/dev.parquet", "other")
     before, now = (files.sha256_of(text) for text in (b"data/dup/dev.parquet", b"other"))
-    changed = [Cause(InputKind.DATA, "data/dup/dev.parquet", before, now)]
-    assert Present(build).changes(run(build)) == Present(build).changes(run(build), "dup") == changed
-    assert Present(build).changes(run(build), "urgent") == []
+    changed = [Change(InputKind.DATA, "data/dup/dev.parquet", before, now)]
+    assert of_rows(build) == of_rows(build, "dup") == changed
+    assert of_rows(build, "urgent") == []
 
 
 def test_a_changed_train_leaves_predictions_of_dev_as_they_were(build: Path):
     files.write_text(build / "data/dup/train.parquet", "other")
-    assert [cause.name for cause in Present(build).changes(run(build))] == ["data/dup/train.parquet"]
-    assert Present(build).changes(run(build), "dup") == []
+    assert [change.name for change in of_rows(build)] == ["data/dup/train.parquet"]
+    assert of_rows(build, "dup") == []
 
 
 def test_a_file_that_is_gone_has_no_digest(build: Path):
     (build / "data/dup/dev.parquet").unlink()
-    assert [cause.now for cause in Present(build).changes(run(build), "dup")] == [None]
+    assert [change.now for change in of_rows(build, "dup")] == [None]
 
 
 def test_another_order_of_classes_is_a_change(build: Path):
     describe(build, SWAPPED)
-    changed = [Cause(InputKind.SETTING, "urgent.labels", '{"no": 0, "yes": 1}', '{"no": 1, "yes": 0}')]
-    assert Present(build).changes(run(build)) == Present(build).changes(run(build), "urgent") == changed
-    assert Present(build).changes(run(build), "dup") == []
+    changed = [Change(InputKind.SETTING, "described.urgent.labels", '{"no": 0, "yes": 1}', '{"no": 1, "yes": 0}')]
+    assert of_rows(build) == of_rows(build, "urgent") == changed
+    assert of_rows(build, "dup") == []
 
 
 @pytest.mark.parametrize("change", [{"classes": 3}, {"several": True}, {"lowest": 1}, {"highest": 5}, {"folds": 5}])
 def test_other_numbers_of_a_task_are_a_change(build: Path, change: dict):
     describe(build, URGENT | change)
-    (cause,) = Present(build).changes(run(build))
-    assert cause.name == f"urgent.{next(iter(change))}"
+    (found,) = of_rows(build)
+    assert found.name == f"described.urgent.{next(iter(change))}"
 
 
 @pytest.mark.parametrize(
@@ -78,28 +82,28 @@ def test_other_numbers_of_a_task_are_a_change(build: Path, change: dict):
 )
 def test_what_only_people_read_of_a_task_may_change(build: Path, change: dict):
     describe(build, URGENT | change)
-    assert Present(build).changes(run(build)) == []
+    assert of_rows(build) == []
 
 
 def test_a_task_that_is_gone_is_a_change(build: Path):
     files.write_yaml(layout.plan(build), {"tasks": {"dup": DUP}})
-    assert Present(build).changes(run(build)) == [Cause(InputKind.SETTING, "urgent.classes", "2", None)]
+    assert of_rows(build) == [Change(InputKind.SETTING, "described.urgent.classes", "2", None)]
 
 
 def test_a_model_of_an_earlier_version_is_compared_by_the_seal_of_all_examples(build: Path):
     files.write_text(build / "data/digests.json", "now")
     made_from = files.read_json(run(build) / layout.INPUTS) | {"files": {"data/digests.json": "before"}}
     files.write_json(run(build) / layout.INPUTS, made_from)
-    assert [cause.name for cause in Present(build).changes(run(build), "dup")] == ["data/digests.json"]
+    assert [change.name for change in of_rows(build, "dup")] == ["data/digests.json"]
 
 
-def test_stale_models_are_refused_by_name_with_all_that_changed(build: Path):
+def test_models_of_other_rows_are_refused_by_name_with_all_that_changed(build: Path):
     describe(build, SWAPPED)
     files.write_text(build / "data/dup/dev.parquet", "other")
     with pytest.raises(DataError) as error:
-        stale.check(Present(build), [run(build)])
+        changes.check_rows(build, [run(build)])
     assert str(error.value) == (
-        f"{run(build)}: made before these changed: data dup/dev.parquet changed, "
-        'urgent.labels {"no": 0, "yes": 1} -> {"no": 1, "yes": 0}; so their predictions are of other rows or classes; '
-        "`dvc repro train@shared-1` makes them again"
+        f"{run(build)}: made before these changed: "
+        'urgent.labels {"no": 0, "yes": 1} -> {"no": 1, "yes": 0}, data dup/dev.parquet changed; '
+        "so their predictions are of other rows or classes; `dvc repro train@shared-1` makes them again"
     )

@@ -5,8 +5,8 @@ from pathlib import Path
 import made
 import pytest
 
-from mtbert.judge import Judgement, judge
-from mtbert.report import own_section, terminal
+from mtbert.judge import Judgement, Scoreboard, judge
+from mtbert.report import catalog_section, terminal
 from mtbert.report.markdown import DASH, MINUS
 
 OWN = {"paper": None, "row": ""}
@@ -21,15 +21,14 @@ def judgement() -> Judgement:
         ("wide", 1): {"sst": RIGHT},
         ("narrow", 1): {"sst": [4, 4, 4, 4], "sts": STS},
     }
-    return judge(made.results(predicted, {"wide": OWN, "narrow": OWN}))
+    return judge(Scoreboard(made.results(predicted, {"wide": OWN, "narrow": OWN})))
 
 
 def test_each_is_compared_with_the_papers_and_earlier_ones_of_ones_own_on_the_tasks_that_both_have(
     judgement: Judgement,
 ):
     assert [
-        (*one.part.ours, *one.part.other, one.part.metric, one.difference and one.difference.mean)
-        for one in judgement.own
+        (*one.ours, *one.other, one.metric, one.difference and one.difference.mean) for one in judgement.catalog
     ] == [
         ("wide", "pals", "sst", 0.25),
         ("narrow", "pals", "sst", -0.75),
@@ -39,11 +38,11 @@ def test_each_is_compared_with_the_papers_and_earlier_ones_of_ones_own_on_the_ta
 
 
 def test_they_stand_in_the_report_and_on_the_terminal(judgement: Judgement):
-    wide, *_ = own_section.lines(judgement)
+    wide, *_ = catalog_section.lines(judgement)
     assert wide == {"": f"wide {MINUS} pals", "SST-5": "+0.250", "STS-B": DASH}
-    assert f"| narrow {MINUS} wide |  {MINUS}1.000 |" in own_section.render(judgement)
-    assert own_section.TITLE in terminal.in_short(judgement, Path("build/report/index.html"))
+    assert f"| narrow {MINUS} wide |  {MINUS}1.000 |" in catalog_section.render(judgement)
+    assert catalog_section.TITLE in terminal.in_short(judgement, Path("build/report/index.html"))
 
 
 def test_without_variants_of_ones_own_there_is_nothing():
-    assert own_section.render(judge(made.results({("pals", 1): {"sst": SST}}))) == ""
+    assert catalog_section.render(judge(Scoreboard(made.results({("pals", 1): {"sst": SST}})))) == ""

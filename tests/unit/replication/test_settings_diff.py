@@ -10,8 +10,8 @@ import pytest
 from mtbert.config import papers, resolve
 from mtbert.config.params import Params
 from mtbert.errors import SettingsError
-from mtbert.judge import OVERFITTING, sides
-from mtbert.judge.sides import RATE
+from mtbert.judge import OVERFITTING, settings_diff
+from mtbert.judge.settings_diff import RATE
 from mtbert.replication import Claim, ClaimPart, load, names
 from mtbert.scores import metrics
 from mtbert.tasks import COURSE
@@ -26,7 +26,7 @@ PARTS = [
 PARAMS = Params(ROOT / "params.yaml")
 PARAMS.values["profile"] = "paper"  # each paper's own schedule; the others set the same one for all
 ENSEMBLES = PARAMS.get("ensembles")
-NO_SETTINGS = {*sides.BUDGETS, *sides.PURPOSES}
+NO_SETTINGS = {*settings_diff.BUDGETS, *settings_diff.PURPOSES}
 
 
 @functools.cache
@@ -39,7 +39,7 @@ def resolved(name: str) -> dict[str, Any]:
 
 
 def of(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
-    return sides.differing_settings({"one": one, "other": other}, ["one"], ["other"])
+    return settings_diff.differing_settings({"one": one, "other": other}, ["one"], ["other"])
 
 
 def test_each_setting_that_differs_is_named_as_params_yaml_does() -> None:
@@ -68,14 +68,14 @@ def test_rates_are_compared_whatever_the_number_of_phases_is() -> None:
 
 
 def test_a_side_without_settings_differs_in_nothing() -> None:
-    assert sides.differing_settings({"pals": resolved("pals")}, ["pals"], ["untrained-encoder"]) == set()
+    assert settings_diff.differing_settings({"pals": resolved("pals")}, ["pals"], ["untrained-encoder"]) == set()
 
 
 @pytest.mark.parametrize(("claim", "part"), PARTS)
 def test_the_sides_of_a_papers_claim_differ_in_what_it_says_and_in_nothing_else(claim: Claim, part: ClaimPart) -> None:
     known = {name: resolved(name) for name in (*part.ours, *part.other) if name != "untrained-encoder"}
     declared = {*part.differs, *part.confounded} - NO_SETTINGS
-    found = sides.differing_settings(known, part.ours, part.other)
+    found = settings_diff.differing_settings(known, part.ours, part.other)
     assert found | ({RATE} & declared) == declared  # a rate that the papers have alike, and other profiles do not
 
 
@@ -87,7 +87,7 @@ def test_a_rate_that_a_report_has_alike_on_both_sides_is_no_part_of_its_claim() 
     assert declared
     for part in declared:
         known = {name: resolved(name) for name in (*part.ours, *part.other)}
-        assert RATE in sides.differing_settings(known, part.ours, part.other), part
+        assert RATE in settings_diff.differing_settings(known, part.ours, part.other), part
 
 
 PUBLISHED = [

@@ -2,7 +2,7 @@
 
 from unit.config.conftest import edited
 
-from mtbert.config.layers import merge_variant
+from mtbert.config.places import merge_variant
 
 
 def test_each_value_has_the_place_of_the_strongest_layer_that_sets_it() -> None:

@@ -1,8 +1,8 @@
-"""The layers of settings, and what they set together.
+"""The places where a value can be set, and what they set together.
 
 From weak to strong: the typed defaults, the paper's preset, the profile, the variant's tuned rates, the section at the
 top of params.yaml, the variant's entry in `catalog`, what this entry `uses`, its phases. Null means "not set here" in
-each of them, so that a weaker layer sets the value.
+each of them, so that a weaker place sets the value.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,11 +14,11 @@ from mtbert.learning.objectives import OBJECTIVES
 
 
 class MergedSettings(NamedTuple):
-    """What layers set together.
+    """What several places set together.
 
     Attributes:
         values: the sections by name. A variant has `phases`, too: each is section `training` as that phase has it.
-        places: by the keys of a value, the place where the strongest layer sets it.
+        places: by the keys of a value, the strongest place that sets it.
     """
 
     values: dict[str, Any]
@@ -35,8 +35,8 @@ class MergedSettings(NamedTuple):
         return [Fault(self.place(*fault.place), fault.message) for fault in faults]
 
 
-def layers(params: Params, variant: str | None = None) -> list[Place]:
-    """Return the places of the layers, the strongest last; without a variant, the profile and the top alone."""
+def places_of(params: Params, variant: str | None = None) -> list[Place]:
+    """Return where sections may stand, the strongest place last; without a variant, the profile and the top alone."""
     profile: Place = ("profiles", str(params.get("profile")))
     if variant is None:
         return [profile, ()]
@@ -46,19 +46,19 @@ def layers(params: Params, variant: str | None = None) -> list[Place]:
 
 
 def merge(params: Params, places: Iterable[Place]) -> MergedSettings:
-    """Merge the sections of these layers, the strongest last; a value that none of them sets has its typed default."""
+    """Merge the sections of these places, the strongest last; a value that none of them sets has its typed default."""
     settings = MergedSettings({}, {})
     for place in places:
-        layer = params.get(*place) or {}
-        sections = {key: value for key, value in layer.items() if key in SECTIONS}
+        content = params.get(*place) or {}
+        sections = {key: value for key, value in content.items() if key in SECTIONS}
         set_here = {keys: (*place, *keys) for keys in _keys(sections)}
         settings = MergedSettings(over(settings.values, sections), settings.places | set_here)
     return settings
 
 
 def merge_variant(params: Params, name: str) -> MergedSettings:
-    """Merge all layers of a variant."""
-    values, places = merge(params, layers(params, name))
+    """Merge all places of a variant."""
+    values, places = merge(params, places_of(params, name))
     entry: Place = ("catalog", name)
     for number, technique in enumerate(params.get(*entry, "uses") or []):
         section, key = USES[technique]

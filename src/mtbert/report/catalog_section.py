@@ -17,11 +17,11 @@ ABOUT = (
 def lines(judgement: Judgement) -> list[dict[str, str]]:
     """Return a line for each pair, with a column for each metric that any pair has."""
     tasks = judgement.results.tasks
-    compared = {comparison.part.metric for comparison in judgement.own}
+    compared = {comparison.metric for comparison in judgement.catalog}
     metrics = [metric for metric in shown_metrics(tasks) if metric in compared]
     lines: list[dict[str, str]] = []
-    for (ours, other), pair in itertools.groupby(judgement.own, lambda one: (one.part.ours, one.part.other)):
-        differences = {comparison.part.metric: comparison.difference for comparison in pair}
+    for (ours, other), pair in itertools.groupby(judgement.catalog, lambda one: (one.ours, one.other)):
+        differences = {comparison.metric: comparison.difference for comparison in pair}
         cells = {"": f"{' + '.join(ours)} {markdown.MINUS} {' + '.join(other)}"}
         for metric in metrics:
             cells[markdown.heading(metric, tasks)] = markdown.estimate(differences.get(metric), "+")

@@ -5,20 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mtbert.judge import Verdict, no_worse
+from mtbert.judge import Verdict, non_inferiority
 from mtbert.tasks import COURSE, Task
 
 YES_NO = replace(COURSE["sst"], classes=2, matters=0.01)
 
 
-def changed(rows: int, lost: int, gained: int = 0, task: Task = YES_NO) -> no_worse.Change:
+def changed(rows: int, lost: int, gained: int = 0, task: Task = YES_NO) -> non_inferiority.ScoreChange:
     """A model that was right on all rows but ten; the other loses and gains so many."""
     labels = np.arange(rows) % 2.0
     before, after = labels.copy(), labels.copy()
     before[-10:] = after[-10:] = 1 - labels[-10:]
     after[:lost] = 1 - labels[:lost]
     after[rows - gained :] = labels[rows - gained :]
-    return no_worse.change(task, labels, before, after, np.arange(rows))
+    return non_inferiority.score_change(task, labels, before, after, np.arange(rows))
 
 
 @pytest.mark.parametrize(
@@ -44,41 +44,41 @@ def test_a_rare_class_moves_its_f1_more() -> None:
     """Of 20 rows in 1,000, one changed answer costs the mean F1 of two classes 25 times what it costs accuracy."""
     labels = (np.arange(1000) < 20).astype(float)
     task = replace(YES_NO, metric="macro_f1")
-    one = no_worse.change(task, labels, labels, labels, np.arange(1000))
+    one = non_inferiority.score_change(task, labels, labels, labels, np.arange(1000))
     assert one.p.holds == pytest.approx((1 - 0.01 / 25) ** 1000)
     assert one.verdict is Verdict.TOO_CLOSE
 
 
 def test_rows_of_one_cluster_count_once() -> None:
     labels = np.arange(800) % 2.0
-    one = no_worse.change(YES_NO, labels, labels, labels, np.arange(800) // 4)
+    one = non_inferiority.score_change(YES_NO, labels, labels, labels, np.arange(800) // 4)
     assert one.p.holds == pytest.approx(0.99**200)
 
 
 def test_scores_that_differ_in_the_last_digits_are_the_same() -> None:
     labels = np.linspace(0, 5, 4000)
-    one = no_worse.change(COURSE["sts"], labels, labels, labels + 1e-6, np.arange(4000))
+    one = non_inferiority.score_change(COURSE["sts"], labels, labels, labels + 1e-6, np.arange(4000))
     assert (one.changed, one.verdict) == (0, Verdict.HOLDS)  # (1 - 0.01 / 8)^4000 is 0.007
 
 
 def test_all_tasks_have_to_be_as_good() -> None:
     good, small, worse = changed(1000, 0), changed(100, 0), changed(160, 16)
-    assert no_worse.together([good, good]) is Verdict.HOLDS
-    assert no_worse.together([good, small]) is Verdict.TOO_CLOSE
-    assert no_worse.together([good, small, worse]) is Verdict.WORSE
+    assert non_inferiority.together([good, good]) is Verdict.HOLDS
+    assert non_inferiority.together([good, small]) is Verdict.TOO_CLOSE
+    assert non_inferiority.together([good, small, worse]) is Verdict.WORSE
 
 
 def test_a_large_cluster_counts_as_much_as_it_holds() -> None:
     """Of 797 clusters one has four rows, and could lose four."""
     labels = np.arange(800) % 2.0
-    one = no_worse.change(YES_NO, labels, labels, labels, np.maximum(np.arange(800), 3))
+    one = non_inferiority.score_change(YES_NO, labels, labels, labels, np.maximum(np.arange(800), 3))
     assert one.p.holds == pytest.approx((1 - 0.01 * 800 / 797 / 4) ** 797)
 
 
 def test_what_is_worse_by_an_open_size_is_worse() -> None:
     """-0.008 with an interval below 0, which holds the margin."""
     assert changed(2000, 16).verdict is Verdict.WORSE
-    assert no_worse.together([changed(1000, 0), changed(2000, 16)]) is Verdict.WORSE
+    assert non_inferiority.together([changed(1000, 0), changed(2000, 16)]) is Verdict.WORSE
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,10 @@ def test_a_changed_set_may_differ_in_each_label(metric: str, most: float) -> Non
     """A changed row costs accuracy 0.001, and these scores up to ten times as much, however few sets there are."""
     task = replace(YES_NO, several=True, classes=20, metric=metric)
     labels = 2.0 ** (np.arange(1000) % 20)
-    one = no_worse.change(task, labels, labels, labels, np.arange(1000))
+    one = non_inferiority.score_change(task, labels, labels, labels, np.arange(1000))
     assert one.p.holds == pytest.approx((1 - 0.01 / most) ** 1000)
     assert one.verdict is Verdict.TOO_CLOSE
     worst = np.append(2.0**20 - 1 - labels[:1], labels[1:])
-    assert 9.8 / 1000 < 1 - no_worse.change(task, labels, labels, worst, np.arange(1000)).after <= most / 1000
+    assert (
+        9.8 / 1000 < 1 - non_inferiority.score_change(task, labels, labels, worst, np.arange(1000)).after <= most / 1000
+    )

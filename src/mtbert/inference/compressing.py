@@ -36,8 +36,8 @@ class ExportError(ModelError):
 
 
 @dataclass(frozen=True)
-class Smaller:
-    """What makes an export smaller; nothing does where all is left out.
+class Compression:
+    """How an export is made smaller; it is false where nothing is asked for.
 
     Attributes:
         int8: linear maps and word embeddings of the encoder have 8 bits.
@@ -87,26 +87,26 @@ class Smaller:
         return forms_by_option
 
 
-def write(full: Path, out: Path, smaller: Smaller, types: Collection[str] | None = None) -> None:
+def write(full: Path, out: Path, compression: Compression, types: Collection[str] | None = None) -> None:
     """Write the smaller export of the folder `full` to the folder `out`, without its card.
 
     `types` are the types of nodes that become int8, of `node_types`; None for all.
     """
     out.mkdir(exist_ok=True)
     for file in full.iterdir():
-        if file.suffix == ".onnx" and (smaller.int8 or smaller.half):
-            _to_int8(file, out / file.name, types) if smaller.int8 else _to_half(file, out / file.name)
-        elif file.name == layout.WEIGHTS and smaller.half:
+        if file.suffix == ".onnx" and (compression.int8 or compression.half):
+            _to_int8(file, out / file.name, types) if compression.int8 else _to_half(file, out / file.name)
+        elif file.name == layout.WEIGHTS and compression.half:
             _halve(file, out / file.name)
-        elif file.name != description.CARD and not (file.name == SHARED and (smaller.int8 or smaller.half)):
+        elif file.name != description.CARD and not (file.name == SHARED and (compression.int8 or compression.half)):
             shutil.copyfile(file, out / file.name)
-    if smaller.max_tokens is not None:
-        _change(out / tokens.TOKENIZER_CONFIG, {"model_max_length": smaller.max_tokens})
+    if compression.max_tokens is not None:
+        _change(out / tokens.TOKENIZER_CONFIG, {"model_max_length": compression.max_tokens})
         if (out / description.FILE).is_file():
-            _change(out / description.FILE, {"longest": smaller.max_tokens})
+            _change(out / description.FILE, {"longest": compression.max_tokens})
     if (out / CONFIG).is_file():
-        changes: dict[str, Any] = {} if smaller.max_tokens is None else {"max_tokens": smaller.max_tokens}
-        _change(out / CONFIG, changes | ({"dtype": "float16"} if smaller.half else {}))
+        changes: dict[str, Any] = {} if compression.max_tokens is None else {"max_tokens": compression.max_tokens}
+        _change(out / CONFIG, changes | ({"dtype": "float16"} if compression.half else {}))
 
 
 def megabytes(folder: Path) -> float:
