@@ -7,4 +7,4 @@ does it for all tasks of a folder, `stored` writes and reads the models. None of
 from mtbert.baselines import embeddings, majority, tfidf
 from mtbert.scores.described import FROZEN, MAJORITY, TFIDF
 
-TECHNIQUES = {MAJORITY: majority.Nothing, TFIDF: tfidf.Counts, FROZEN: embeddings.Embedded}
+TECHNIQUES = {MAJORITY: majority.NoFeatures, TFIDF: tfidf.Counts, FROZEN: embeddings.Embedded}

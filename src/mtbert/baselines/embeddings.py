@@ -16,12 +16,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from mtbert.baselines.base import Arrays, Columns, Embed, Matrix
+from mtbert.baselines.base import Columns, Embed, Features, Matrix
 
 SMALLEST = 1e-12  # of a length or a deviation: a smaller one is 0
 
 
-class Embedded:
+class Embedded(Features):
     """Embeddings, with the mean and the scale of each feature.
 
     Attributes:
@@ -41,7 +41,7 @@ class Embedded:
         return cls(plain.mean(axis=0, dtype=np.float64).astype(np.float32), scale.astype(np.float32), embed)
 
     @classmethod
-    def load(cls, content: dict[str, Any], arrays: Arrays, embed: Embed) -> Self:
+    def load(cls, content: dict[str, Any], arrays: dict[str, np.ndarray], embed: Embed) -> Self:
         """Return the features that were written."""
         return cls(arrays["mean"], arrays["scale"], embed)
 
@@ -49,11 +49,7 @@ class Embedded:
         """Return the features of texts, or of pairs."""
         return (_plain(columns, self.embed) - self.mean) / self.scale
 
-    def content(self) -> dict[str, Any]:
-        """Return nothing."""
-        return {}
-
-    def arrays(self) -> Arrays:
+    def arrays(self) -> dict[str, np.ndarray]:
         """Return mean and scale."""
         return {"mean": self.mean, "scale": self.scale}
 

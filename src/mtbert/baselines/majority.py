@@ -8,34 +8,8 @@ Formula: P(class) is the class's share of train; the score is the mean of train'
 Shapes: [rows, 0]. A regression without features has its intercepts alone.
 """
 
-from typing import Any, Self
-
-import numpy as np
-
-from mtbert.baselines.base import Arrays, Columns, Embed, Matrix
+from mtbert.baselines.base import Features
 
 
-class Nothing:
-    """No features."""
-
-    @classmethod
-    def fit(cls, columns: Columns, embed: Embed) -> Self:
-        """Learn nothing."""
-        return cls()
-
-    @classmethod
-    def load(cls, content: dict[str, Any], arrays: Arrays, embed: Embed) -> Self:
-        """Return no features."""
-        return cls()
-
-    def matrix(self, columns: Columns) -> Matrix:
-        """Return [rows, 0]."""
-        return np.zeros((len(columns[0]), 0), np.float32)
-
-    def content(self) -> dict[str, Any]:
-        """Return nothing."""
-        return {}
-
-    def arrays(self) -> Arrays:
-        """Return nothing."""
-        return {}
+class NoFeatures(Features):
+    """The base class under the technique's name."""

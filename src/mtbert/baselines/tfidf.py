@@ -12,13 +12,14 @@ Source: scikit-learn's TfidfVectorizer; Salton and Buckley (1988).
 Shapes: [rows, words + letters], of pairs [rows, 2 (words + letters) + 3], sparse.
 """
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from mtbert.baselines.base import Arrays, Columns, Embed, Matrix, Texts
+from mtbert.baselines.base import Columns, Embed, Features, Matrix
 
 MOST_TERMS = {"words": 30_000, "letters": 60_000}  # the most frequent ones of train
 OPTIONS: dict[str, dict[str, Any]] = {  # of scikit-learn
@@ -28,7 +29,7 @@ OPTIONS: dict[str, dict[str, Any]] = {  # of scikit-learn
 BLOCKS = tuple(OPTIONS)
 
 
-class Counts:
+class Counts(Features):
     """Vocabularies with the weight of each term.
 
     Attributes:
@@ -45,7 +46,7 @@ class Counts:
         return cls({block: _fitted(block, texts) for block in BLOCKS})
 
     @classmethod
-    def load(cls, content: dict[str, Any], arrays: Arrays, embed: Embed) -> Self:
+    def load(cls, content: dict[str, Any], arrays: dict[str, np.ndarray], embed: Embed) -> Self:
         """Return the vocabularies that were written."""
         vectorizers: dict[str, TfidfVectorizer | None] = {}
         for block in BLOCKS:
@@ -65,7 +66,7 @@ class Counts:
         parts = [part for first, second in blocks for part in (abs(first - second), first.multiply(second))]
         return sparse.hstack([*parts, np.stack(shared, axis=1)], format="csr", dtype=np.float32)
 
-    def _block(self, block: str, texts: Texts) -> Matrix:
+    def _block(self, block: str, texts: Sequence[str]) -> Matrix:
         vectorizer = self.vectorizers[block]
         if vectorizer is None:
             return sparse.csr_array((len(texts), 0), dtype=np.float32)
@@ -78,7 +79,7 @@ class Counts:
             terms[block] = vectorizer.get_feature_names_out().tolist() if vectorizer else []
         return terms
 
-    def arrays(self) -> Arrays:
+    def arrays(self) -> dict[str, np.ndarray]:
         """Return the inverse document frequency of each term, by block."""
         return {block: vectorizer.idf_ for block, vectorizer in self.vectorizers.items() if vectorizer}
 
@@ -87,7 +88,7 @@ def _vectorizer(block: str, **options: Any) -> TfidfVectorizer:
     return TfidfVectorizer(**{"sublinear_tf": True, "dtype": np.float32} | OPTIONS[block] | options)
 
 
-def _fitted(block: str, texts: Texts) -> TfidfVectorizer | None:
+def _fitted(block: str, texts: Sequence[str]) -> TfidfVectorizer | None:
     vectorizer = _vectorizer(block, max_features=MOST_TERMS[block])
     analyze = vectorizer.build_analyzer()
     return vectorizer.fit(texts) if any(analyze(text) for text in texts) else None

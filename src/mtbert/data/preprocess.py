@@ -122,9 +122,9 @@ def preprocess(
 
 
 def _write_pretraining(directory: Path, tasks: Collection[str]) -> None:
-    """Write the digests of the examples that pretraining reads."""
-    digests = {task: sha256(layout.examples(directory, task, "train")) for task in tasks}
-    write_json(layout.pretraining(directory), digests)
+    """Write the lines of digests.json, the folder's seal, that are of the examples that pretraining reads."""
+    read = [layout.examples(directory, task, "train") for task in tasks]
+    write_json(layout.pretraining(directory), {file.relative_to(directory).as_posix(): sha256(file) for file in read})
 
 
 def _folds(splits: drawing.Splits, tasks: Tasks, digests: Digests) -> Folds:

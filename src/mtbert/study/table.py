@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from mtbert.data import several
+from mtbert.data.readers import Example
 from mtbert.errors import first_of
 from mtbert.scores import metrics
-from mtbert.study.understanding import CLASSES_SHOWN, SPLITS_OF_FOLDS, FolderTask, SplitRows
-from mtbert.tasks import Task
+from mtbert.study.understanding import CLASSES_SHOWN, SPLITS_OF_FOLDS, FolderTask
+from mtbert.tasks import Split, Task
 
 
 def in_lines(folder_tasks: Sequence[FolderTask]) -> str:
@@ -44,7 +45,7 @@ def _counts(folder_task: FolderTask) -> Iterator[str]:
             yield f"{len(of_split):,} {split}"
 
 
-def _majority_score(task: Task, rows: SplitRows) -> float | None:
+def _majority_score(task: Task, rows: dict[Split, list[Example]]) -> float | None:
     """Return the dev score of always predicting train's most frequent class; None for a score."""
     if task.kind == "score":
         return None

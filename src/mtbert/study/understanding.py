@@ -20,7 +20,6 @@ CLASSES_SHOWN = 6
 SHOWN = 5  # files, columns and labels
 FIRST_FOLD = 0  # of a task with folds, whose dev stands for all
 SPLITS_OF_FOLDS: tuple[Split, ...] = ("train", "dev")  # the splits that a fold divides
-SplitRows = dict[Split, list[Example]]
 
 
 @dataclass(frozen=True)
@@ -28,13 +27,13 @@ class FolderTask:
     """A task of the folder: its rows by split, and notes on its files, a line each; of folds, dev is the first one."""
 
     task: Task
-    rows: SplitRows
+    rows: dict[Split, list[Example]]
     notes: list[str]
 
 
 def understand(splits: Splits, task: Task, is_new: bool, most_refused: float) -> FolderTask:
     """Read all of a task's rows, which was drafted if it is new; DataError where a score of it could not be trusted."""
-    rows: SplitRows = {}
+    rows: dict[Split, list[Example]] = {}
     notes: list[str] = []
     labels_left_out: set[str] = set()
     for split in SPLITS:
@@ -64,7 +63,7 @@ def name_of_file(splits: Splits, task: Task, split: Split) -> str:
     return name if len(splits.tasks_of_file(task)) == 1 else f"{name}, {task.label}"
 
 
-def _notes_of_columns(splits: Splits, task: Task, rows: SplitRows, is_new: bool) -> Iterator[str]:
+def _notes_of_columns(splits: Splits, task: Task, rows: dict[Split, list[Example]], is_new: bool) -> Iterator[str]:
     """Yield which columns of train are not used, and what to check of its labels."""
     name = name_of_file(splits, task, "train")
     if task is splits.tasks_of_file(task)[0]:
@@ -78,7 +77,7 @@ def _notes_of_columns(splits: Splits, task: Task, rows: SplitRows, is_new: bool)
         yield f"{name}: different classes, though they look alike: {', '.join(groups)}"
 
 
-def _notes_of_labels(task: Task, rows: SplitRows) -> Iterator[str]:
+def _notes_of_labels(task: Task, rows: dict[Split, list[Example]]) -> Iterator[str]:
     """Yield what may be wrong with the labels of a task that was drafted."""
     if made_of_others := labels_of.made_of_others(task.labels or task.class_labels, task.several):
         yield made_of_others
@@ -124,7 +123,7 @@ def _groups_and_dates(splits: Splits, task: Task, unused: Sequence[str]) -> Iter
         yield f"{name}: {column} looks like dates; to draw the latest rows for dev, write `time_on: {column}`{instead}"
 
 
-def _notes_of_rows(splits: Splits, task: Task, rows: SplitRows) -> Iterator[str]:
+def _notes_of_rows(splits: Splits, task: Task, rows: dict[Split, list[Example]]) -> Iterator[str]:
     """Yield what is odd in the rows: contradicting labels, rows that two splits have, and lacking classes."""
     digests: dict[Split, Any] = {split: checks.digests(of_split) for split, of_split in rows.items()}
     for split, of_split in digests.items():
@@ -165,7 +164,7 @@ def rows_of_predictions(folder_tasks: Sequence[FolderTask]) -> others.ReadRows:
     return find
 
 
-def _check_classes(splits: Splits, task: Task, rows: SplitRows) -> None:
+def _check_classes(splits: Splits, task: Task, rows: dict[Split, list[Example]]) -> None:
     """Raise DataError where dev has a class that train lacks."""
     classes = _classes(task, rows["train"])
     for row in rows["dev"]:

@@ -160,6 +160,12 @@ def test_what_pretraining_reads_changes_with_its_own_files_alone(data_dir: Path,
     assert digests(longest=8) != before
 
 
+def test_what_pretraining_reads_is_named_as_in_the_seal(data_dir: Path, tmp_path: Path) -> None:
+    preprocess(data_dir, tmp_path / "out", tokenize, set(), pretraining=["sst"])
+    read = {name: json.loads((tmp_path / f"out/{name}.json").read_text()) for name in ("digests", "pretraining")}
+    assert read["pretraining"] == {"sst/train.parquet": read["digests"]["sst/train.parquet"]}
+
+
 def test_names_every_file_that_is_needed_and_missing(data_dir: Path, tmp_path: Path) -> None:
     named = r": cs224n/quora-train\.csv \(for qqp/train\), cs224n/sts-test-student\.csv \(for sts/test\); looked below"
     with pytest.raises(DataError, match=named):
