@@ -130,7 +130,7 @@ def write_model(
 ) -> dict[str, Any]:
     """Write a trained or merged model and its log, both whole or not at all; return metrics.json's content.
 
-    The log lies in a folder of `logs_directory` of its own, named after the results: see `layout.log`.
+    The log lies in a folder of `logs_directory` of its own, named after the inputs: see `layout.log`.
     """
     metrics = _metrics(parts, result, predicted)
     with files.new_directory(run_directory) as directory:
