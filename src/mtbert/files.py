@@ -66,6 +66,8 @@ def _temporary_folder(path: Path) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}/"):
+        if leftover.name[: -len(PARTIAL)].rpartition(".")[0] != f".{path.name}":  # a glob's * matches dots, too
+            continue
         with _locked(leftover, waits=False) as is_locked:
             if is_locked:
                 _put_back(leftover, path)
@@ -85,8 +87,7 @@ def _temporary_folder(path: Path) -> Iterator[Path]:
 def _put_back(folder: Path, path: Path) -> None:
     """Move what `_put` had taken from `path`, when its process was killed, back to there."""
     old = folder / f"0{OLD}"
-    is_of_path = folder.name[: -len(PARTIAL)].rpartition(".")[0] == f".{path.name}"  # a glob's * matches dots, too
-    if is_of_path and old.is_dir() and not path.exists():
+    if old.is_dir() and not path.exists():
         old.replace(path)
 
 

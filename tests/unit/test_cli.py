@@ -23,6 +23,8 @@ from mtbert.replication import report as reports
 from mtbert.scores import evidence, tables
 from mtbert.serving import start
 from mtbert.serving.options import Options
+from mtbert.study import curves, parts, selecting
+from mtbert.study import run as study
 from mtbert.trainings import grid, packs
 
 PALS = Model.__new__(Model)
@@ -165,6 +167,21 @@ def test_variants_are_listed_with_paper_and_row_and_a_star_where_they_are_traine
         ["mypal-pals", "My", "PAL", "BERT", "1", "BERT", "+", "PALs"],
         ["*", "pals", "Pals", "for", "PALs", "Original", "PALs"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "is_prepared_anew"), [([], False), (["--encoding", "cp1252"], True), (["--seeds", "4"], True)]
+)
+def test_a_curve_of_a_prepared_study_prepares_it_anew_only_with_other_options(
+    monkeypatch: pytest.MonkeyPatch, options: list[str], is_prepared_anew: bool
+):
+    prepared: list[object] = []
+    monkeypatch.setattr(selecting, "is_prepared", lambda *_: True)
+    monkeypatch.setattr(study, "run", lambda *given: prepared.append(given))
+    monkeypatch.setattr(curves, "run", lambda *_: None)
+    monkeypatch.setattr(parts, "select", lambda *_: None)
+    done = CliRunner().invoke(app, ["study", "desk", "--curve", *options])
+    assert (done.exception, bool(prepared)) == (None, is_prepared_anew)
 
 
 def test_a_report_waits_for_another(monkeypatch: pytest.MonkeyPatch):

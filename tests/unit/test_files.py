@@ -104,6 +104,15 @@ def test_a_new_directory_replaces_the_old_one_with_all_that_was_in_it(tmp_path: 
     assert tree(tmp_path) == {"d/deep/new.txt": "new"}
 
 
+def test_what_a_killed_process_left_of_another_path_stays(tmp_path: Path):
+    files.write_text(tmp_path / ".d.e.0a1b2c3d.partial/0.old/a.txt", "of d.e")
+    write_a_directory(tmp_path / "d", {"a.txt": "of d"})
+    assert tree(tmp_path) == {".d.e.0a1b2c3d.partial/0.old/a.txt": "of d.e", "d/a.txt": "of d"}
+    write_a_directory(tmp_path / "d.f", {})
+    write_a_directory(tmp_path / "d.e", {"b.txt": "new"})
+    assert tree(tmp_path) == {"d/a.txt": "of d", "d.e/b.txt": "new"}
+
+
 @pytest.mark.parametrize("names", [("first", "second"), ("second", "first")])
 def test_of_two_that_write_one_directory_the_last_one_is_whole(tmp_path: Path, names: tuple[str, str]):
     with contextlib.ExitStack() as stack:

@@ -283,7 +283,7 @@ def test_a_model_has_a_mean_where_it_has_all_tasks_of_the_mean(trained: list[str
 
 
 @pytest.mark.parametrize(("seeds", "whole"), [([2, 1, 3], [2, 1]), ([1, 1, 3], []), ([1, 3], [])])
-def test_a_round_is_whole_where_each_of_its_folds_has_a_seed(seeds: list[int], whole: list[int]):
+def test_a_repeat_is_whole_where_each_of_its_folds_has_a_seed(seeds: list[int], whole: list[int]):
     assert tasks.whole_repeats(seeds, 2) == whole
 
 
@@ -303,7 +303,7 @@ def test_how_rows_are_split_is_nothing_of_a_model(tmp_path: Path):
     assert tasks.of_a_model(task) == tasks.of_a_model(read(tmp_path, mood=MOOD)["mood"])
 
 
-def test_a_seed_has_a_fold_and_a_round_has_each_fold_once(tmp_path: Path):
+def test_a_seed_has_a_fold_and_a_repeat_has_each_fold_once(tmp_path: Path):
     task = read(tmp_path, mood=MOOD | {"folds": 5})["mood"]
     assert [task.fold(seed) for seed in (1, 2, 5, 6, 0)] == [0, 1, 4, 0, 4]
     assert tasks.of_a_model(task).folds == 5  # a model of a fold has trained on other rows than one of all

@@ -221,6 +221,13 @@ def test_data_of_ones_own_never_look_like_the_sample(tmp_path: Path) -> None:
     assert (found.tags["data"], found.params["data"]) == ("reviews-880c59", "reviews-880c59")
 
 
+def test_the_scores_of_a_run_are_those_of_the_plans_tasks(tmp_path: Path) -> None:
+    write_catalog(tmp_path, ["pals"])
+    mood = {"classes": 2, "sentences": ["text"], "label": "mood", "metric": "accuracy"}
+    catalog = record.read_catalog(tmp_path / "build") | {"tasks": {"mood": mood}}
+    assert record.begun(SETTINGS, 1, "1f", catalog).scores == ("final/dev/mood", "final/dev/overall_normalised")
+
+
 @pytest.mark.parametrize(("file", "before", "after"), [("metrics.json", "0.12", "0.13"), ("history.csv", "0.5", "0.6")])
 def test_other_results_are_another_run(run: Path, file: str, before: str, after: str) -> None:
     first = of_run(run).run_key

@@ -37,6 +37,13 @@ def test_a_schedule_that_goes_by_dev_needs_dev_scores():
     assert told == [refusal]
 
 
+def test_an_epoch_that_is_scored_may_be_the_only_one_of_the_last_phase():
+    phases = ("catalog.pals.phases", [{"epochs": 1}, {"epochs": 1}])
+    assert faults("pals", phases, ("run.keep", "best"), ("run.evaluations", 2)) == []
+    (told,) = faults("pals", phases, ("run.keep", "best"), ("run.evaluations", 3))
+    assert told.endswith("no epoch of the last phase is scored on dev; allowed: at most 1")
+
+
 LEAK = "catalog.slap-base.uses.0: reduce_on_plateau watches rows of dev that count in the scores, since run.selection "
 ALLOWED = "; allowed: run.selection: half, or reduce_on_plateau.watches: loss"
 

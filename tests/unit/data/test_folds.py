@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mtbert.data import drawing
-from mtbert.data.preprocess import preprocess
+from mtbert.data.preprocess import _dev_folds, preprocess
 from mtbert.errors import DataError
 from mtbert.files import write_yaml
 from mtbert.tasks import Task
@@ -78,6 +78,14 @@ def test_a_row_is_not_trained_on_in_its_own_fold_nor_where_another_task_has_its_
     of_others = [1 << fold[2 * n] for n in range(8)] + [0] * 8
     expected = [(1 << own) | other for own, other in zip(of_b["fold"], of_others, strict=True)]
     assert of_b["dev_folds"].tolist() == expected
+
+
+@pytest.mark.parametrize(("column", "expected"), [("customer", [0b01, 0b10]), ("sender", [0, 0])])
+def test_groups_of_two_columns_are_never_the_same(column: str, expected: list[int]) -> None:
+    tasks = {"a": replace(TASK, folds=0, group_on="customer"), "b": replace(TASK, folds=2, group_on=column)}
+    rows = pd.DataFrame({"group": [7, 8]})
+    of_each = _dev_folds(tasks, {("a", "train"): rows, ("b", "dev"): rows}, {"b": np.array([0, 1])})
+    assert of_each["a"].tolist() == expected
 
 
 def test_two_folds_of_whole_groups_need_not_be_halves(tmp_path: Path) -> None:

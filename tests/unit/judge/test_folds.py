@@ -63,7 +63,7 @@ def test_the_score_is_that_of_all_rows_together_and_not_the_mean_over_folds() ->
     assert score.interval is not None
 
 
-def test_a_seed_whose_round_is_not_whole_does_not_count() -> None:
+def test_a_seed_whose_repeat_is_not_whole_does_not_count() -> None:
     assert runs(1, 2, 3).seeds(["ours"], "mood") == [1, 2]
     assert runs(1).scores(["ours"], [1]) == {}
     assert runs(1).compare(["ours"], ["baseline-tfidf"], "mood") is None
@@ -76,7 +76,7 @@ def test_a_baseline_is_compared_on_the_same_rows_and_no_side_lacks_seeds() -> No
     assert (found.rows, found.lacks_seeds(6)) == (10, False)
 
 
-def test_a_second_round_is_a_mean_of_two_scores() -> None:
+def test_a_second_repeat_is_a_mean_of_two_scores() -> None:
     other = [1 - value for value in SAID]
     of_both = results(1, 2, 3, 4)
     is_second = (of_both.predictions["seed"] > 2) & (of_both.predictions["task"] == "mood")
@@ -92,7 +92,7 @@ def test_the_mean_over_tasks_joins_a_task_with_folds_and_one_that_all_seeds_pred
     assert scores["overall_raw"].mean == pytest.approx((by_hand(LABELS, SAID) + 0.7) / 2)
 
 
-def test_the_report_sees_the_rows_of_a_round_as_those_of_one_seed() -> None:
+def test_the_report_sees_the_rows_of_a_repeat_as_those_of_one_seed() -> None:
     rows = results(1, 2, 3).scored("mood")
     ours = rows[rows["variant"] == "ours"]
     assert sorted(ours["row"]) == [*range(10)]

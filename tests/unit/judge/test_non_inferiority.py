@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mtbert.judge import Verdict, non_inferiority
-from mtbert.tasks import COURSE, Task
+from mtbert.tasks import COURSE, OF_CLASSES, Metric, Task
 
 YES_NO = replace(COURSE["sst"], classes=2, matters=0.01)
 
@@ -47,6 +47,16 @@ def test_a_rare_class_moves_its_f1_more() -> None:
     one = non_inferiority.score_change(task, labels, labels, labels, np.arange(1000))
     assert one.p.holds == pytest.approx((1 - 0.01 / 25) ** 1000)
     assert one.verdict is Verdict.TOO_CLOSE
+
+
+@pytest.mark.parametrize("metric", OF_CLASSES.values())
+def test_no_changed_answer_costs_more_than_is_counted(metric: Metric) -> None:
+    """Of 1,000 rows 20 have the rare class, and one of these is answered by the other class."""
+    labels = (np.arange(1000) < 20).astype(float)
+    task, clusters = replace(YES_NO, metric=metric), np.arange(1000)
+    most = 0.01 / (1 - non_inferiority.score_change(task, labels, labels, labels, clusters).p.holds ** (1 / 1000))
+    after = np.append(0.0, labels[1:])
+    assert 1 - non_inferiority.score_change(task, labels, labels, after, clusters).after <= most / 1000 + 1e-9
 
 
 def test_rows_of_one_cluster_count_once() -> None:

@@ -4,7 +4,7 @@ import made
 import numpy as np
 import pytest
 
-from mtbert.judge import BudgetRuns
+from mtbert.judge import BudgetRuns, Scoreboard
 from mtbert.judge.budget_runs import code_mismatches
 from mtbert.scores.results import Results
 
@@ -54,6 +54,12 @@ def bootstrapped() -> dict[str, float]:
         for metric, score in (by_task | means).items():
             scores[metric].append(score)
     return {metric: float(np.std(values)) for metric, values in scores.items()}
+
+
+def test_a_row_of_several_models_has_the_seeds_that_all_have() -> None:
+    runs = [("one", 1, "sst"), ("one", 2, "sst"), ("two", 2, "qqp"), ("two", 3, "qqp")]
+    results = made.results({(name, seed): {task: made.LABELS[task]} for name, seed, task in runs})
+    assert Scoreboard(results).row(["one", "two"]).seeds == (2,)
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 6])

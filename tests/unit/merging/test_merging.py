@@ -245,7 +245,19 @@ def test_it_is_merged_again_after_another_training_and_removed_with_its_entry(bu
     assert [*(build / "merged").iterdir()] == []
 
 
-def test_a_merge_whose_members_left_their_weights_on_another_machine_is_told_and_left_out(build: Path):
+def test_a_merge_whose_members_left_their_weights_on_another_machine_is_told_and_left_out(build: Path, tmp_path: Path):
+    there = Path(shutil.copytree(build, tmp_path / "build"))
+    member = there / "runs/of-sst/1"
+    (member / "model.safetensors").unlink()
+    files.write_text(member / "elsewhere.json", "{}")
+    seals.seal(member)
+    entry = {"selected": True, "members": ["of-sst", "of-sts"], "merge": "mean"}
+    files.write_yaml(there / "plan/catalog.yaml", {"seeds": [1], "ensembles": {"both": entry}})
+    told = f"both, seed 1: not merged, since {member} has no weights here"
+    assert run.merge_all(there, tmp_path / "merged") == [told]
+
+
+def test_a_merge_whose_members_are_not_there_is_told_and_left_out(build: Path):
     entry = {"selected": True, "members": ["of-sst", "of-sts"], "merge": "mean"}
     files.write_yaml(build / "plan/catalog.yaml", {"seeds": [2], "ensembles": {"both": entry}})
     told = f"both, seed 2: not merged, since {build / 'runs/of-sst/2'} has no weights here"

@@ -44,3 +44,12 @@ def test_of_a_sealed_folder_only_what_is_asked_for_is_read(tmp_path: Path):
     seals.check(run, ["c/d.txt", "neither here nor there"])
     with pytest.raises(DataError, match=r"altered: a\.txt"):
         seals.check(run, ["a.txt"])
+
+
+def test_only_a_run_from_elsewhere_lacks_weights(tmp_path: Path) -> None:
+    files.write_text(tmp_path / "metrics.json", "{}")
+    seals.seal(tmp_path)
+    assert not seals.lacks_weights(tmp_path)
+    files.write_text(tmp_path / "elsewhere.json", "{}")
+    seals.seal(tmp_path)
+    assert seals.lacks_weights(tmp_path)

@@ -290,6 +290,12 @@ def test_a_limit_without_measured_costs_is_not_applied(monkeypatch):
     assert told in [*answer_section.sentences(one)]
 
 
+def test_a_way_whose_costs_nobody_has_measured_is_over_the_limit():
+    ways = [Row("LoRA", ("lora",), {}, costs={"milliseconds": 4.0}), Row("PALs", ("pals",), {})]
+    answer = Answer(made.results({("lora", 1): {"sst": [0, 1, 2, 3]}}), ways, Plan(limit={"milliseconds": 5.0}))
+    assert [answer.over_limit(way) for way in ways] == [[], ["milliseconds"]]
+
+
 def test_a_limit_is_not_applied_where_the_costs_of_others_alone_are_known():
     ways = [Row("bot", ("other-bot",), {}, costs={"milliseconds": 800.0}), Row("LoRA", ("lora",), {})]
     answer = Answer(made.results({("lora", 1): {"sst": [0, 1, 2, 3]}}), ways, Plan(limit={"milliseconds": 5.0}))

@@ -165,6 +165,15 @@ def test_where_all_rows_fail_the_headline_says_so_and_what_to_do(monkeypatch):
     )
 
 
+def test_that_a_row_is_no_better_than_a_constant_is_said_beside_a_baseline_that_more_rows_are_below(monkeypatch):
+    scored = board(monkeypatch, one={"sst": 20})
+    rows = [checked("LoRA", {"sst": [MAJORITY, TFIDF]}), checked("PALs", {"sst": [TFIDF]})]
+    assert (
+        "on SST-5 all are below TF-IDF and *LoRA* is not significantly better than a constant prediction. "
+        in training_section.headline(scored.results, rows)
+    )
+
+
 def test_training_longer_keeps_the_number_of_seeds(monkeypatch):
     scored = board(monkeypatch, one={"sst": 20})
     rows = [replace(checked("LoRA", {}, FALLS), seeds=(1, 2, 3, 4, 5, 6))]

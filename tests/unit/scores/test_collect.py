@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import built
@@ -15,7 +16,9 @@ from mtbert import files, layout
 from mtbert.errors import DataError
 from mtbert.provenance import seals
 from mtbert.scores import checks, collect, ensembles, outdated, predictions, tables
+from mtbert.scores.model_rows import Source
 from mtbert.scores.results import Results
+from mtbert.tasks import COURSE
 
 
 @pytest.fixture
@@ -76,6 +79,22 @@ def test_models_of_other_rows_or_classes_are_refused_by_name(build: Path):
     built.trained_on(build / "runs/two/1", files.sha256(train), classes=4)
     with pytest.raises(DataError, match=r"^\S+/runs/two/1: made before .* sst\.classes 4 -> 5; "):
         collect.collect(build)
+
+
+@pytest.mark.parametrize(
+    ("model", "ids", "rows"), [("runs/one/2", ["b"], [1]), ("baselines/baseline-tfidf/0", ["a", "b"], [0, 1])]
+)
+def test_of_folds_a_run_has_the_rows_of_its_fold_and_a_baseline_all(
+    tmp_path: Path, model: str, ids: list[str], rows: list[int]
+):
+    dev = pd.DataFrame({"id": ["a", "b"], "cluster": [7, 8], "fold": [0, 1]})
+    shared = pd.DataFrame({"id": ["a", "b"], "in_train": False, "shares": False, "shared_cluster": -1})
+    (tmp_path / "data/sst").mkdir(parents=True)
+    dev.to_parquet(tmp_path / "data/sst/dev.parquet")
+    shared.to_parquet(tmp_path / "data/sst/dev-shared.parquet")
+    source = Source(tmp_path, {}, {}, None)
+    facts = collect._facts_of_dev(source, tmp_path / model, replace(COURSE["sst"], folds=2), pd.Series(ids))
+    assert facts["row"].tolist() == rows
 
 
 @pytest.mark.parametrize("name", ["metrics.json", "settings.yaml", "history.csv", "predictions/sst-test.parquet"])

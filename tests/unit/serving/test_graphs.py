@@ -88,8 +88,9 @@ def test_of_several_labels_a_row_has_those_that_reach_their_threshold() -> None:
     ]
 
 
-def test_numbers_that_are_not_finite_are_no_answer(own: Path) -> None:
-    served._graph(own / "texts.onnx", {"tone": [[float("nan")]] * 3, "spam": [[1.0]]}, 0.0)
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_numbers_that_are_not_finite_are_no_answer(own: Path, number: str) -> None:
+    served._graph(own / "texts.onnx", {"tone": [[float(number)]] * 3, "spam": [[1.0]]}, 0.0)
     seals.seal(own)
     model = Graphs(own)
     with pytest.raises(MtbertError, match=r"^texts.onnx computed a number of tone that is not finite$"):

@@ -25,6 +25,18 @@ def test_classes_weigh_as_much_as_one_another_and_one_without_rows_nothing():
     assert balance(examples).tolist() == pytest.approx([4 / 15, 4 / 5, 0.0, 0.0, 0.0])
 
 
+def test_the_half_of_dev_that_is_scored_has_whole_clusters(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    def read(settings: object, name: str, *_: object) -> Examples:
+        examples = runs.examples(name, 4)
+        examples.clusters = np.array([0, 0, 1, 1])
+        return examples
+
+    monkeypatch.setattr(assembly, "read_split", read)
+    monkeypatch.setattr(assembly.tokens, "special_tokens", lambda _: None)
+    dev = assembly._read_examples(runs.settings(), tmp_path, tmp_path)["dev"]
+    assert dev["sst"].scored.tolist() == [False, False, True, True]
+
+
 def test_classes_are_weighed_by_the_rows_that_are_trained_on():
     settings = runs.settings(phase={"rows": 2})
     balanced = dataclasses.replace(COURSE["sst"], balanced=True)

@@ -76,7 +76,7 @@ def test_it_leaves_the_tables_of_results_to_their_stage(build: Path):
     assert not layout.submissions(build).exists()
 
 
-def test_before_the_first_round_it_is_a_page_of_the_baselines(build: Path, capsys: pytest.CaptureFixture[str]):
+def test_before_the_first_seed_it_is_a_page_of_the_baselines(build: Path, capsys: pytest.CaptureFixture[str]):
     scored = {"variant": "baseline-tfidf", "seed": 0, "weights": 7, "dev": {"sst": 0.4125}, "test": {}}
     files.write_json(build / "baselines/baseline-tfidf/0/metrics.json", scored)
     interim.main(build, "", 6, FOLLOWING)
@@ -91,7 +91,7 @@ def test_before_the_first_round_it_is_a_page_of_the_baselines(build: Path, capsy
     assert "Trainings go on (1 of 2 seeds are there)" in (layout.report(build) / "index.html").read_text("utf-8")
 
 
-def test_without_baselines_there_is_no_page_before_the_first_round(build: Path):
+def test_without_baselines_there_is_no_page_before_the_first_seed(build: Path):
     interim.main(build, "", 6, FOLLOWING)
     assert not layout.report(build).exists()
 

@@ -62,6 +62,14 @@ def _output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interim_answers, "_examples", lambda variant: {"small": 1.0, "large": 3.0}.get(variant, 1.0))
 
 
+def test_no_answer_is_made_while_another_is(tmp_path: Path):
+    answers = Answers(status=None)
+    followed = InterimAnswers([1, 2, 3], start=answers)
+    followed.look(queue(tmp_path, ["a-1", "a-2", "a-3"]))
+    followed.look(queue(tmp_path, ["a-2", "a-3"]))
+    assert answers.starts == [([], 3)]
+
+
 def test_all_variants_of_a_seed_train_before_the_next_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "params.yaml").write_text("variants: [a, b]\nseeds: [2, 1]\n")
     monkeypatch.setattr(dvc, "PARAMS", tmp_path / "params.yaml")

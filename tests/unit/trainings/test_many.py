@@ -108,6 +108,12 @@ def test_a_signal_while_the_service_starts_ends_it_and_trains_nothing(monkeypatc
     assert events == ["the service ends"]
 
 
+def test_the_next_training_gets_the_gpu_where_the_fewest_train(tmp_path: Path):
+    queue = many.Queue(TRAININGS, lambda *_: Job(0), ["5", "5", "7"], tmp_path, print)
+    queue.start_next("5")
+    assert queue.next_gpu() == "7"
+
+
 def test_all_that_stop_have_one_deadline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     class Hung(Job):
         def wait(self, timeout: float) -> None:

@@ -84,6 +84,13 @@ def test_a_dynamic_average_is_torchjds():
         theirs.step()
 
 
+def test_a_dynamic_average_of_a_loss_that_was_zero_is_as_of_one_that_has_not_fallen():
+    weighting = build("dynamic_average")
+    for sst in (0.0, 1.0):
+        weighting.after_epoch({"sst": sst, "sts": 1.0})
+    assert weighting.values() == {"weight/sst": 1.0, "weight/sts": 1.0}
+
+
 def test_famo_is_torchjds_times_the_number_of_tasks():
     weighting, theirs = build("famo"), FAMO(2, weight_decay=0.01).double()
     for before, after in (((4.0, 2.0), (2.0, 1.9)), ((1.0, 3.0), (0.5, 2.9)), ((0.7, 0.2), (0.9, 0.1))):
