@@ -215,20 +215,20 @@ HELD_OUT = "-S 'training.learning_rate.encoder=1e-3,3e-3'"
 CUT = "dvc exp run -S encoder.name=minilm-4"
 E5 = "dvc exp run -S encoder.name=./models/e5"
 QUEUE = "dvc queue start"
-PAGES = {  # those that take longest come first
+PAGES = {  # long and short ones in turn: a worker takes three at once
     "docs/course.md": Page(
         REAL, real_until="git add dvc.lock", elsewhere=(WIDER,), planned=(SEEDS, OFFICIAL), before=course
     ),
     "README.md": Page(before=prediction_files),
     "docs/pipeline.md": Page(("frozen-pals",), elsewhere=(WIDER,), after=from_copies),
+    "docs/evidence.md": Page(before=another_build),
+    "docs/encoders.md": Page(planned=(CUT, E5), before=e5),
     "CONTRIBUTING.md": Page(before=moods, after=contributed),
+    "docs/machines.md": Page(("frozen-pals",), planned=("dvc repro",), before=another_seed),
+    "docs/faults.md": Page(before=a_longer_training, after=went_on),
     "docs/settings.md": Page(elsewhere=(WIDER, QUEUE), planned=(OTHERS, SMART, SEEDS_OF_TWO, HELD_OUT)),
     "docs/tracking.md": Page(before=another_server, after=on_both),
-    "docs/machines.md": Page(("frozen-pals",), planned=("dvc repro",), before=another_seed),
     "docs/using.md": Page(REAL, real_until=END, before=using, after=uploaded),
-    "docs/evidence.md": Page(before=another_build),
-    "docs/faults.md": Page(before=a_longer_training, after=went_on),
-    "docs/encoders.md": Page(planned=(CUT, E5), before=e5),
     "docs/own.md": Page(before=support_desk),
     "docs/comparing.md": Page(within=0, before=prediction_files),
 }
