@@ -52,24 +52,30 @@ class Hardware:
 
 
 def device(setting: str) -> torch.device:
-    """Return the device of a setting; auto: CUDA, else Apple's, else the CPU. SettingsError where it is missing.
-
-    Where CUDA_VISIBLE_DEVICES names a GPU, no other device is taken for it: PyTorch says of a GPU that cannot be
-    reached, such as one whose service for many processes has ended, that there is none.
-    """
+    """Return the device of a setting; auto: CUDA, else Apple's, else the CPU. SettingsError where it is missing."""
     available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if setting == "auto":
-        visible = os.environ.get(mps.VISIBLE, "")
-        if NAMES_A_GPU.match(visible) and not available["cuda"]:
-            raise SettingsError(
-                f"{mps.VISIBLE} is {visible}, a GPU that torch cannot use on this machine; see `nvidia-smi`; without "
-                f"a GPU set {mps.VISIBLE} to -1; run.device is auto; allowed without a GPU: cpu"
-            )
         return torch.device(next(name for name in ("cuda", "mps", "cpu") if available[name]))
     if not available.get(setting):
         allowed = ", ".join(["auto", *(name for name in available if available[name])])
         raise SettingsError(f"device is {setting}, which torch cannot use on this machine; allowed: {allowed}")
     return torch.device(setting)
+
+
+def training_device(setting: str) -> torch.device:
+    """Return the device of a training, as `device` does.
+
+    SettingsError, too, where CUDA_VISIBLE_DEVICES names a GPU and auto would take another device for it, which may
+    take days: PyTorch says of a GPU that cannot be reached, such as one whose service for many processes has ended,
+    that there is none.
+    """
+    visible = os.environ.get(mps.VISIBLE, "")
+    if setting == "auto" and NAMES_A_GPU.match(visible) and not torch.cuda.is_available():
+        raise SettingsError(
+            f"{mps.VISIBLE} is {visible}, a GPU that torch cannot use on this machine; see `nvidia-smi`; without "
+            f"a GPU set {mps.VISIBLE} to -1; run.device is auto; allowed without a GPU: cpu"
+        )
+    return device(setting)
 
 
 def repeatable() -> None:

@@ -104,7 +104,7 @@ def arguments(
     settings: SbertSettings, pairs: int, scratch: str, cpu_precision: hardware.Precision
 ) -> SentenceTransformerTrainingArguments:
     """Return the arguments of the library's trainer for so many pairs; for `cpu_precision`, see `hardware`."""
-    device = hardware.device(settings.device)
+    device = hardware.training_device(settings.device)
     steps = settings.epochs * math.ceil(pairs / settings.batch_size)
     result = SentenceTransformerTrainingArguments(
         output_dir=scratch,

@@ -184,7 +184,7 @@ def _phase(
     number: int,
     phase: PhaseSettings,
 ) -> Phase:
-    device = hardware.device(settings.run.device)
+    device = hardware.training_device(settings.run.device)
     examples = _trained_on(phase, train)
     lengths = batches.LENGTHS if device.type == "cuda" and settings.run.record_steps else ()
     streams = {

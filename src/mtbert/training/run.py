@@ -66,7 +66,7 @@ class Parts:
 
 def hardware_of(settings: VariantSettings, cpu_precision: Precision | None = None) -> Hardware:
     """Return device and precision by the settings, for this machine; `cpu_precision` as for `hardware.precision`."""
-    device = hardware.device(settings.run.device)
+    device = hardware.training_device(settings.run.device)
     records = device.type == "cuda" and settings.run.record_steps
     return Hardware(device, hardware.precision(settings.run.precision, device, cpu_precision), records)
 

@@ -35,24 +35,25 @@ def test_device(monkeypatch: pytest.MonkeyPatch, setting: str, cuda: bool, mps: 
 
 
 @pytest.mark.parametrize("visible", ["0", "GPU-8932f937"])
-def test_where_a_gpu_is_named_no_other_device_is_taken(monkeypatch: pytest.MonkeyPatch, visible: str) -> None:
+def test_where_a_gpu_is_named_a_training_takes_no_other_device(monkeypatch: pytest.MonkeyPatch, visible: str) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     machine(monkeypatch, cuda=True, mps=False)
-    assert hardware.device("auto") == torch.device("cuda")
+    assert hardware.training_device("auto") == torch.device("cuda")
     machine(monkeypatch, cuda=False, mps=True)
-    assert hardware.device("cpu") == torch.device("cpu")  # as somebody chose
+    assert hardware.training_device("cpu") == torch.device("cpu")  # as somebody chose
+    assert hardware.device("auto") == torch.device("mps")  # of a prediction
     with pytest.raises(
         SettingsError,
         match=rf"CUDA_VISIBLE_DEVICES is {visible}, a GPU that .* run.device is auto; allowed without a GPU: cpu",
     ):
-        hardware.device("auto")
+        hardware.training_device("auto")
 
 
 @pytest.mark.parametrize("visible", ["", "-1", "NoDevFiles"])
-def test_where_gpus_are_hidden_the_cpu_computes(monkeypatch: pytest.MonkeyPatch, visible: str) -> None:
+def test_where_gpus_are_hidden_the_cpu_trains(monkeypatch: pytest.MonkeyPatch, visible: str) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     machine(monkeypatch, cuda=False, mps=False)
-    assert hardware.device("auto") == torch.device("cpu")
+    assert hardware.training_device("auto") == torch.device("cpu")
 
 
 def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
