@@ -16,7 +16,7 @@ SUFFIXES = (".csv", ".parquet")
 REQUIRED = ("id", "label", "prediction")
 COLUMNS = (*REQUIRED, "class", "seed", "cluster", "scored")  # that are read
 TEXT = re.compile(r"sentence[12]?|text|text_pair")
-IGNORED = re.compile(rf"probability_\d+|confidence|lowest|highest|cut|{TEXT.pattern}")
+IGNORED = re.compile(rf"probability_\d+|confidence|sure|lowest|highest|cut|{TEXT.pattern}")
 NORMALISED = ("seed", "cluster")  # columns whose numbers may be written in two ways
 ROW_NUMBERS = re.compile(r"|Unnamed: 0|__index_level_0__")  # the names that pandas gives them
 

@@ -138,7 +138,7 @@ def _predicted(source: Source, folder: Path, temperatures: Mapping[str, float]) 
         if file.is_file():
             table: Frame = files.read_parquet(file)
             described = source.tasks[task]
-            has_facts = split == "dev" and layout.shared(source.data, task).is_file()
+            has_facts = split == "dev" and layout.examples(source.data, task, split).is_file()
             facts = _facts_of_dev(source, folder, described, table["id"]) if has_facts else {}
             table = table.assign(**{"row": np.arange(len(table)), **NO_FACTS, **facts})
             if described.several:

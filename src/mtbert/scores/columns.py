@@ -23,6 +23,7 @@ MOVES = "moves"  # of several labels a row, by how much the row moves the mean a
 FOLD = "fold"  # of tasks with folds, that of a row of dev; -1 of all other rows
 CONFIDENCE = "confidence"  # the probability of the predicted class, which evidence does without
 UNCALIBRATED = "confidence_uncalibrated"  # the same before a temperature, where training fitted one
+OLD_NAMES = {"sure": CONFIDENCE, "sure_uncalibrated": UNCALIBRATED}  # of columns of older tables
 
 Frame = Any  # a pandas.DataFrame: the types of its selections name four kinds at once, which no checker tells apart
 Predictions = dict[str, dict[str, Frame]]  # by split, then by task

@@ -19,10 +19,7 @@ from mtbert.scores.columns import FOLD, KEY, Frame, metric_names, schema
 from mtbert.scores.described import DESCRIPTIONS, RIVALS, About, Costs, Data, RunDescription, StartingWeights
 from mtbert.tasks import Tasks, main, repeat_of, whole_repeats
 
-BASELINE_KINDS = (
-    "baseline",
-    "encoder",
-)  # that no seed changes; the untrained encoder is one, too
+BASELINE_KINDS = ("baseline", "encoder")  # that no seed changes; the untrained encoder is one, too
 
 
 def _no_points() -> Frame:

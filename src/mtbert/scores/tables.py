@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from mtbert import files
 from mtbert.errors import DataError
 from mtbert.scores import checks
-from mtbert.scores.columns import KEY, PLACES, TABLES, Frame, schema
+from mtbert.scores.columns import KEY, OLD_NAMES, PLACES, TABLES, Frame, schema
 from mtbert.scores.described import Data
 from mtbert.scores.results import Results
 from mtbert.tasks import COURSE, Tasks
@@ -80,7 +80,7 @@ def _points(folder: Path, tasks: Tasks) -> Frame:
 def joined(parts: Iterable[Frame], name: str, tasks: Tasks) -> Frame:
     """Return the parts of a table as one with all columns of its schema, in its types; no parts make no rows."""
     columns = schema(name, tasks)
-    in_order = [part.reindex(columns=columns.names) for part in parts]
+    in_order = [part.rename(columns=OLD_NAMES).reindex(columns=columns.names) for part in parts]
     whole = pd.concat(in_order, ignore_index=True) if in_order else pd.DataFrame(columns=columns.names)
     typed = pa.Table.from_pandas(whole, columns, preserve_index=False)
     return typed.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get).astype({"seed": "int64"})

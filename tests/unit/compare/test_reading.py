@@ -71,6 +71,11 @@ def test_rows_that_one_file_does_not_score_are_left_out_of_both(tmp_path: Path) 
     assert found.labels.tolist() == [1]
 
 
+@pytest.mark.parametrize("name", ["confidence", "sure"])
+def test_probabilities_of_the_predicted_class_are_not_needed(tmp_path: Path, name: str) -> None:
+    assert paired(tmp_path, f"id,label,prediction,{name}\na,1,3,0.9\nb,2,4,\n", TWO).ours.tolist() == [[3], [4]]
+
+
 @pytest.mark.parametrize("name", ["", "Unnamed: 0"])
 def test_row_numbers_that_pandas_writes_are_left_out(tmp_path: Path, name: str) -> None:
     assert paired(tmp_path, f"{name},{HEAD}0,a,1,3\n7,b,2,4\n", TWO).ours.tolist() == [[3], [4]]

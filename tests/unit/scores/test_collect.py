@@ -155,7 +155,7 @@ def test_the_first_seed_of_a_variant_has_places(build: Path):
 
 
 def test_labels_are_counted_by_class_or_by_fifths_of_a_range_where_they_are_known(build: Path):
-    for name, labels in (("sst/dev", [0, 4, 4]), ("sts/train", [0, 0.9, 1, 5]), ("sts/test", [None, None])):
+    for name, labels in (("sst/train", [0, 4, 4]), ("sts/train", [0, 0.9, 1, 5]), ("sts/test", [None, None])):
         file = build / f"data/{name}.parquet"
         file.parent.mkdir(exist_ok=True)
         pd.DataFrame({"label": labels}, dtype=float).to_parquet(file)
@@ -164,9 +164,17 @@ def test_labels_are_counted_by_class_or_by_fifths_of_a_range_where_they_are_know
         for task, splits in collect.collect(build).data.rows.items()
     }
     assert rows == {
-        "sst": {"dev": {"rows": 3, "labels": [1, 0, 0, 0, 2]}},
+        "sst": {"train": {"rows": 3, "labels": [1, 0, 0, 0, 2]}},
         "sts": {"train": {"rows": 4, "labels": [2, 1, 0, 0, 1]}, "test": {"rows": 2, "labels": []}},
     }
+
+
+def test_data_that_do_not_say_what_dev_shares_are_refused(build: Path):
+    file = build / "data/sst/dev.parquet"
+    file.parent.mkdir(exist_ok=True)
+    pd.DataFrame({"id": ["a"], "label": [0.0], "cluster": [0]}).to_parquet(file)
+    with pytest.raises(DataError, match=r"dev-shared\.parquet is missing; run the stage that makes it"):
+        collect.collect(build)
 
 
 def test_times_that_were_measured_are_columns_of_a_run(build: Path):

@@ -55,6 +55,16 @@ def test_points_of_old_evidence_are_columns_of_its_predictions(results: Results,
     assert tables.read(tmp_path / "new").points.equals(read.points)
 
 
+def test_the_confidence_of_old_tables_has_another_name(results: Results, tmp_path: Path):
+    tables.write(results, tmp_path)
+    file = tmp_path / "predictions.parquet"
+    old = pd.read_parquet(file).drop(columns=["confidence", "confidence_uncalibrated"])
+    old.assign(sure=np.float32(0.75), sure_uncalibrated=np.float32(0.5)).to_parquet(file)
+    read = tables.read(tmp_path).predictions
+    assert read["confidence"].tolist() == [0.75] * 8
+    assert read["confidence_uncalibrated"].tolist() == [0.5] * 8
+
+
 @pytest.mark.parametrize("key", ["variant", "paper", "profile", "members"])
 def test_a_name_that_could_lead_elsewhere_is_refused(results: Results, key: str):
     name, runs = "../up", results.runs
