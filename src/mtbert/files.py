@@ -322,23 +322,34 @@ def read_yaml(path: Path, again: str = AGAIN, aliases: bool = False) -> Any:
 
 
 def _load(text: str, aliases: bool) -> Any:
-    """Read version 1.2, as DVC does, so that `off` and `no` are words; libyaml takes a quarter of Python's time.
+    """Read version 1.2, as DVC does, so that `off` and `no` are words.
+
+    libyaml takes a quarter of Python's time. It refuses `[What is it?]` and `[a:b]`: what it refuses, Python reads.
+    """
+    try:
+        return _load_by(text, aliases, pure=False)
+    except YAMLError:
+        return _load_by(text, aliases, pure=True)
+
+
+def _load_by(text: str, aliases: bool, pure: bool) -> Any:
+    """Read YAML by libyaml, or by `pure` Python.
 
     A few nested aliases can stand for billions of values, and libyaml ends the process where nesting is too deep.
     """
     depth = 0
-    for event in YAML(typ="safe").parse(text):
+    for event in YAML(typ="safe", pure=pure).parse(text):
         if isinstance(event, AliasEvent) and not aliases:
             raise ValueError(f"line {event.start_mark.line + 1} holds an alias")
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
         if depth > DEEPEST:
             raise ValueError(f"line {event.start_mark.line + 1} is nested more than {DEEPEST} deep")
-    return YAML(typ="safe").load(text)
+    return YAML(typ="safe", pure=pure).load(text)
 
 
 def yaml_line(path: Path, place: Iterable[str | int]) -> int:
     """Return the line of a value in a file of YAML, or of the last of its keys that is there."""
-    node, line = YAML(typ="safe").compose(path), 1
+    node, line = YAML(typ="safe", pure=True).compose(path), 1
     for key in place:
         pairs: list[tuple[Any, Any]] = []  # the key, or the item of a list, that starts the line; and the value
         if isinstance(node, MappingNode):

@@ -63,8 +63,8 @@ class Registry(dict[str, Technique[Any, P, T]], Generic[P, T]):
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Have pydantic read and write a field that is annotated with this registry as plan files have it."""
-        written = core_schema.plain_serializer_function_ser_schema(Choice.dump)
-        return core_schema.no_info_plain_validator_function(self.choose, serialization=written)
+        serialization = core_schema.plain_serializer_function_ser_schema(Choice.dump)
+        return core_schema.no_info_plain_validator_function(self.choose, serialization=serialization)
 
     def choose(self, content: Mapping[str, Any] | Choice[Any]) -> Choice[Any]:
         """Return the technique that a plan file states, its settings checked; one that is chosen already stays.

@@ -234,6 +234,12 @@ def test_a_word_is_a_word_to_every_reader_of_what_is_written(tmp_path: Path, wor
     assert files.read_yaml(tmp_path / "own.yaml") == {"off": ["no", "yes", "on"]}
 
 
+def test_lists_in_brackets_hold_words_with_colons_and_question_marks(tmp_path: Path):
+    (tmp_path / "own.yaml").write_text("sentences: [What is it?, a:b]\nlabel: kind\n", encoding="utf-8")
+    assert files.read_yaml(tmp_path / "own.yaml") == {"sentences": ["What is it?", "a:b"], "label": "kind"}
+    assert files.yaml_line(tmp_path / "own.yaml", ["label"]) == 2
+
+
 def test_what_a_person_named_is_written_through_where_it_is_no_plain_file(tmp_path: Path):
     (tmp_path / "old").write_text("old", encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "old")

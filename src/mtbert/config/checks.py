@@ -1,6 +1,6 @@
-"""What fits together: a variant's techniques with each other, its tasks, its encoder and section `run`; and variants.
+"""What fits together: the techniques of a variant, its tasks, encoder and section `run`; and the selected variants.
 
-A variant's teachers are one for each of its tasks, and none has seen what the variant is judged on.
+A variant has one teacher for each of its tasks, and none has seen what the variant is judged on.
 
 Nothing is built of a model to find out: a technique's class says it, by its attributes or its method `check`.
 """

@@ -27,7 +27,8 @@ def of_stages(scripts: Path, without: frozenset[Path]) -> dict[str, dict[str, st
 
     `without`: files that bring in every technique of a kind, and every task; they do not count.
     """
-    by_file = {f"code-{file.stem}": digests([file]) for file in scripts.glob("*.py") if file.stem not in NO_INPUTS}
+    stages = [file for file in scripts.glob("[a-z]*.py") if file.stem not in NO_INPUTS]  # no editor's `.#train.py`
+    by_file = {f"code-{file.stem}": digests([file]) for file in stages}
     return by_file | {"code-train": digests(TRAINING, without)}
 
 

@@ -17,9 +17,9 @@ def parameters(settings: Mapping[str, Any]) -> dict[str, str]:
     flat: dict[str, Any] = {}
     for name in settings.keys() - APART:
         flat |= _settings(name, settings[name])
-    for task, described in (settings.get("described") or {}).items():
+    for task, fields in (settings.get("described") or {}).items():
         # a task's labels are one parameter: a name in MLflow may not have all characters of a label
-        flat |= {f"described.{task}.{key}": value for key, value in described.items()}
+        flat |= {f"described.{task}.{key}": value for key, value in fields.items()}
     phases = [dict(_settings("training", phase)) for phase in settings.get("phases", [])]
     for number, phase in enumerate(phases):
         for key, value in phase.items():

@@ -63,8 +63,8 @@ def check_build(build: Path) -> None:
     Raises:
         DataError: a file was altered since, is missing, or is one too many; the message names it and what makes it.
     """
-    made = (build / name for name in ("plan", "data", "manifest"))
-    for folder in (*made, *sorted(build.glob("encoders/*"))):
+    folders = (build / name for name in ("plan", "data", "manifest"))
+    for folder in (*folders, *sorted(build.glob("encoders/*"))):
         if folder.is_dir():
             check(folder)
 

@@ -96,7 +96,7 @@ def _kept(params: Params, folder: Path, build: Path) -> list[str]:
     board = Scoreboard(tables.read(layout.results(build)))
     answer = judge(board, plan_of(layout.read_catalog(build, "seeds"))).answer
     if answer is None or answer.kept is None:
-        example = "" if answer is None else f", such as {_name(params, (answer.kept or answer.best).names)}"
+        example = "" if answer is None else f", such as {_name(params, answer.best.names)}"
         print(f"(the report keeps no way yet; --way names one{example})")
         return []
     kept = answer.kept

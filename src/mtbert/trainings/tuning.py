@@ -142,10 +142,10 @@ def _trials(variants: Mapping[str, VariantSettings], jobs: int, build: Path) -> 
             try:
                 yield name, [future.result() for future in futures]
             except BrokenProcessPool:
-                kept = layout.cache(build, "trials")
+                folder = layout.cache(build, "trials")
                 raise TrainingError(
                     f"a trial of {name}, or of a model after it, was ended from outside: the memory may be too small; "
-                    f"{kept} keeps the trials that are done, and `mtbert tune --jobs 1` makes the rest"
+                    f"{folder} keeps the trials that are done, and `mtbert tune --jobs 1` makes the rest"
                 ) from None
 
 

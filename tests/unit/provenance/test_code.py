@@ -92,6 +92,12 @@ def test_the_plan_states_the_code_of_those_stages_alone_that_depend_on_it() -> N
     )
 
 
+def test_the_lock_of_an_editor_is_no_stage(tmp_path: Path):
+    (tmp_path / "speed.py").write_text("", encoding="utf-8")
+    (tmp_path / ".#judge.py").symlink_to("anna@host.1")
+    assert sorted(code.of_stages(tmp_path, frozenset())) == ["code-speed", "code-train"]
+
+
 @pytest.mark.parametrize("stage", ["preprocess", "report"])
 def test_a_stage_knows_every_file_that_its_imports_bring_in(stage: str) -> None:
     names = code.of_stages(ROOT / "stages", FILES_OF_ALL)[f"code-{stage}"]
